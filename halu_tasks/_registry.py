@@ -1,0 +1,12 @@
+"""What Inspect loads by the entry point: every benchmark's tasks, the scorer and the embedded models."""
+
+import importlib
+import pkgutil
+
+from halu_tasks import benchmarks, inspect_models
+from halu_tasks.scorers import inspect_scorer
+
+for _module in pkgutil.iter_modules(benchmarks.__path__):
+    importlib.import_module(f"halu_tasks.{_module.name}")
+
+__all__ = ["inspect_models", "inspect_scorer"]

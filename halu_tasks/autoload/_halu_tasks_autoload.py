@@ -1,0 +1,98 @@
+"""Lets `lm_eval --tasks NAME` find tasks that installed packages advertise.
+
+lm-eval has no entry points for tasks, so a .pth line imports this module when Python starts. It adds one
+import hook, imports nothing, and acts only when lm-eval is imported. HALU_TASKS_NO_AUTOLOAD=1 turns it
+off; `--include_path "$(halu-tasks path)"` then does the same.
+"""
+
+import sys
+
+_GROUP = "lm_eval.tasks"
+_MODELS = {
+    "halu-oracle": "halu_tasks.lm_eval_models:OracleLM",
+    "halu-baseline": "halu_tasks.lm_eval_models:BaselineLM",
+    "halu-replay": "halu_tasks.lm_eval_models:ReplayLM",
+}
+
+
+def _add_tasks(manager):
+    """Make the index of lm-eval's own tasks hold the advertised ones too, without hiding any."""
+    build = manager.TaskIndex.build
+
+    def build_with_advertised(paths, **kwargs):
+        paths = list(paths)
+        index = build(paths, **kwargs)
+        try:
+            given = {path.resolve() for path in paths}
+            own = manager.Path(manager.__file__).resolve().parent
+            if own in given:
+                for folder in _advertised(manager.Path):
+                    if folder.resolve() not in given:
+                        for name, entry in build([folder], **kwargs).items():
+                            index.setdefault(name, entry)
+        except Exception:
+            _log("cannot add the advertised tasks")
+        return index
+
+    manager.TaskIndex.build = staticmethod(build_with_advertised)
+
+
+def _advertised(path_type):
+    from importlib import metadata
+
+    for entry_point in metadata.entry_points(group=_GROUP):
+        try:
+            for folder in entry_point.load().__path__:
+                yield path_type(folder)
+        except Exception:
+            _log(f"cannot load the tasks advertised by {entry_point.name}")
+
+
+def _add_models(models):
+    from lm_eval.api.registry import model_registry
+
+    for name, target in _MODELS.items():
+        if name not in model_registry:
+            model_registry.register(name, target=target)
+
+
+def _log(what):
+    import logging
+
+    logging.getLogger("halu_tasks").warning("%s", what, exc_info=True)
+
+
+_ACTIONS = {"lm_eval.tasks.manager": _add_tasks, "lm_eval.models": _add_models}
+
+
+class _Hook:
+    """A finder that finds nothing itself: it lets the others find, and acts once the module has run."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name not in _ACTIONS:
+            return None
+        action = _ACTIONS.pop(name)
+        try:
+            from importlib.machinery import PathFinder
+            from os import environ
+
+            if environ.get("HALU_TASKS_NO_AUTOLOAD") == "1":
+                return None
+            spec = PathFinder.find_spec(name, path, target)
+            run = spec.loader.exec_module
+
+            def exec_module(module):
+                run(module)
+                try:
+                    action(module)
+                except Exception:
+                    _log(f"cannot extend {name}")
+
+            spec.loader.exec_module = exec_module
+            return spec
+        except Exception:
+            return None
+
+
+sys.meta_path.insert(0, _Hook)

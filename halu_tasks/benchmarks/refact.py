@@ -1,0 +1,286 @@
+"""ReFACT (Wang et al. 2025): judge, compare, localize and correct scientific confabulations.
+
+A row is a question, a correct answer, and the same answer made false by a negated sentence (`neg`) or
+by replaced entities (`swap`), with tags around what was changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+
+from halu_tasks.data import Row, require_text
+from halu_tasks.items import Case, Item
+from halu_tasks.options import Options
+from halu_tasks.scorers import correction, localization, refact, strings
+from halu_tasks.scorers.metrics import Metric
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.tags import original_strings, tagged_spans
+from halu_tasks.sources import REFACT
+from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Task
+
+FIELDS = dict.fromkeys(
+    ("sample_id", "question", "correct_answer", "error_type", "confabulated_answer", "error_spans"), str
+)
+JUDGMENT = Decoding(max_tokens=1024)
+LIST = Decoding(max_tokens=256)
+
+
+def check_row(row: Row) -> None:
+    """Raise ValueError with the reason unless the row is whole: tags balanced, at least one span, and
+    the tagged text without its tags equal to the confabulated answer."""
+    require_text(row, *FIELDS)
+    if row["error_type"] not in ("neg", "swap"):
+        raise ValueError(f"error_type is {row['error_type']!r}, expected 'neg' or 'swap'")
+    text, spans = tagged_spans(row["error_spans"])
+    if text != row["confabulated_answer"]:
+        raise ValueError("error_spans without its tags is not confabulated_answer")
+    if not spans or any(start == end for start, end in spans):
+        raise ValueError("error_spans tags no text")
+    if row["error_type"] == "swap":
+        original_strings(row["error_spans"], row["correct_answer"])
+
+
+READER = Reader(REFACT, lambda options: f"refact_{options.subset}.jsonl", FIELDS, check_row)
+
+
+def cluster(sample_id: str) -> str:
+    """What two rows made from one original answer share: the id up to its first underscore."""
+    return sample_id.partition("_")[0]
+
+
+def original_first(sample_id: str, seed: int) -> bool:
+    """Whether the correct answer is shown as A: a coin that depends on the id and the seed alone."""
+    return bool(hashlib.sha256(f"{seed}:{sample_id}".encode()).digest()[0] & 1)
+
+
+# --- rows to cases --------------------------------------------------------------------------------
+
+
+def independent(rows: Iterable[Row], options: Options) -> Iterator[Case]:
+    for row in rows:
+        for which, answer, target in (
+            ("original", row["correct_answer"], refact.FACTUAL),
+            ("confabulated", row["confabulated_answer"], refact.CONFABULATED),
+        ):
+            reasoning = "explanation_correct" if which == "original" else "explanation"
+            yield Case(
+                f"{row['sample_id']}/{which}",
+                cluster(row["sample_id"]),
+                {"question": row["question"], "answer": answer},
+                target,
+                tags={"type": row["error_type"]},
+                explanation=row.get(reasoning, ""),
+            )
+
+
+def comparative(rows: Iterable[Row], options: Options) -> Iterator[Case]:
+    for row in rows:
+        first = original_first(row["sample_id"], options.seed)
+        orders = {"": first}
+        if options.both_orders:
+            orders = {"/original_first": True, "/confabulated_first": False}
+        for suffix, original_is_a in orders.items():
+            answers = [row["correct_answer"], row["confabulated_answer"]]
+            answer_a, answer_b = answers if original_is_a else reversed(answers)
+            yield Case(
+                row["sample_id"] + suffix,
+                cluster(row["sample_id"]),
+                {"question": row["question"], "answer_a": answer_a, "answer_b": answer_b},
+                "A" if original_is_a else "B",
+                tags={"type": row["error_type"]},
+                explanation=row.get("explanation", ""),
+            )
+
+
+def localization_cases(error_type: str) -> Callable[[Iterable[Row], Options], Iterator[Case]]:
+    """Cases of the rows of one error type: the confabulated answer, its gold spans and their strings."""
+
+    def cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
+        for row in rows:
+            if row["error_type"] != error_type:
+                continue
+            text, spans = tagged_spans(row["error_spans"])
+            gold = [text[start:end] for start, end in spans]
+            yield Case(
+                row["sample_id"],
+                cluster(row["sample_id"]),
+                {"question": row["question"], "answer": text},
+                "\n".join(gold),
+                {"text": text, "spans": [list(span) for span in spans], "strings": gold},
+                explanation=row.get("explanation", ""),
+            )
+
+    return cases
+
+
+def correction_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
+    for row in rows:
+        if row["error_type"] != "swap":
+            continue
+        text, spans = tagged_spans(row["error_spans"])
+        ends = [0, *(end for _, end in spans)]
+        starts = [*(start for start, _ in spans), len(text)]
+        masked = "<mask>".join(text[end:start] for end, start in zip(ends, starts, strict=True))
+        originals = original_strings(row["error_spans"], row["correct_answer"])
+        yield Case(
+            row["sample_id"],
+            cluster(row["sample_id"]),
+            {"question": row["question"], "answer": masked, "number_of_masks": str(len(spans))},
+            "\n".join(originals),
+            {
+                "originals": originals,
+                "published_originals": original_strings(row["error_spans"], row["correct_answer"], leftmost=True),
+            },
+            explanation=row.get("explanation", ""),
+        )
+
+
+# --- replies that need no model -------------------------------------------------------------------
+
+
+def target(item: Item) -> str:
+    return item.target
+
+
+def first_sentence(item: Item) -> str:
+    """The text up to its first full stop: a span copied without reading."""
+    head, stop, _ = str(item.gold["text"]).partition(". ")
+    return head + stop.strip()
+
+
+def first_words(item: Item) -> str:
+    """The first word of the text."""
+    return str(item.gold["text"]).split()[0]
+
+
+def copied_words(item: Item) -> str:
+    """The word after each mask, or before it at the end: the reply of one who fills in what stands near."""
+    parts = item.prompt.split("<mask>")
+    near = [(after.split() or before.split() or ["?"])[0] for before, after in pairwise(parts)]
+    return "\n".join(near)
+
+
+# --- tasks ----------------------------------------------------------------------------------------
+
+
+def _modes(
+    strict: Callable[[Item, str], Score],
+    paper: Callable[[Item, str], Score],
+    metrics: tuple[Metric, ...],
+    published_metrics: tuple[Metric, ...],
+) -> dict[str, Scoring]:
+    return {
+        "strict": Scoring(lambda item, reply, _: strict(item, reply), metrics),
+        "paper": Scoring(lambda item, reply, _: paper(item, reply), published_metrics),
+    }
+
+
+TASKS = (
+    Task(
+        "refact_judgment_independent",
+        1,
+        "Is this scientific answer factual? (True/False, two items a row)",
+        2002,
+        READER,
+        independent,
+        _modes(
+            refact.score_independent,
+            refact.score_independent_published,
+            refact.INDEPENDENT_METRICS,
+            refact.INDEPENDENT_PUBLISHED_METRICS,
+        ),
+        "acc",
+        JUDGMENT,
+        oracle=target,
+        baseline=lambda item: refact.CONFABULATED,
+    ),
+    Task(
+        "refact_judgment_comparative",
+        1,
+        "Which of two scientific answers is factual? (A/B)",
+        1001,
+        READER,
+        comparative,
+        _modes(
+            refact.score_comparative,
+            refact.score_comparative_published,
+            refact.COMPARATIVE_METRICS,
+            refact.COMPARATIVE_METRICS,
+        ),
+        "acc",
+        JUDGMENT,
+        oracle=target,
+        baseline=lambda item: "A",
+        reorderable=True,
+    ),
+    Task(
+        "refact_localization_negation",
+        1,
+        "Which sentence of the answer was negated?",
+        527,
+        READER,
+        localization_cases("neg"),
+        _modes(
+            lambda item, reply: localization.score_strings(item, strings.sentence(reply)),
+            localization.score_sentence_published,
+            localization.METRICS,
+            localization.PUBLISHED_METRICS,
+        ),
+        "acc",
+        LIST,
+        oracle=target,
+        baseline=first_sentence,
+    ),
+    Task(
+        "refact_localization_entity",
+        1,
+        "Which entities of the answer were replaced? (one a line)",
+        474,
+        READER,
+        localization_cases("swap"),
+        _modes(
+            lambda item, reply: localization.score_strings(item, strings.entities(reply)),
+            localization.score_entities_published,
+            localization.METRICS,
+            localization.PUBLISHED_METRICS,
+        ),
+        "acc",
+        LIST,
+        oracle=target,
+        baseline=first_words,
+    ),
+    Task(
+        "refact_correction",
+        1,
+        "What stood where the answer has masks? (one a line)",
+        474,
+        READER,
+        correction_cases,
+        _modes(
+            correction.score_replacements,
+            correction.score_replacements_published,
+            correction.METRICS,
+            correction.PUBLISHED_METRICS,
+        ),
+        "em",
+        LIST,
+        oracle=target,
+        baseline=copied_words,
+    ),
+)
+
+_JUDGMENT = ("refact_judgment_independent", "refact_judgment_comparative")
+_LOCALIZATION = ("refact_localization_negation", "refact_localization_entity")
+GROUPS = (
+    Group("refact_judgment", 1, "Both ReFACT judgment tasks", _JUDGMENT, ("acc",)),
+    Group("refact_localization", 1, "Both ReFACT localization tasks", _LOCALIZATION, ("acc", "iou")),
+    Group(
+        "refact",
+        1,
+        "All of ReFACT; acc is Table 2's average accuracy",
+        (*_JUDGMENT, *_LOCALIZATION, "refact_correction"),
+        ("acc",),
+    ),
+)

@@ -1,0 +1,73 @@
+"""C-FAITH in Inspect: Chinese questions in three formats, and how often the answers hallucinate.
+
+Paper: Zhang et al., C-FAITH: A Chinese Fine-Grained Benchmark for Automated Hallucination Evaluation,
+arXiv 2504.10167. Data: https://github.com/pkulcwmzx/C-FAITH, licence not stated. Rows, prompts, scores
+and metrics are declared in `halu_tasks/benchmarks/cfaith.py`; what differs from the paper is in
+`docs/tasks.md`.
+
+    inspect eval halu_tasks/cfaith.py --model openai/gpt-4o-mini --model-role grader=openai/gpt-4o
+    inspect eval halu_tasks/cfaith_choice -T data=sample --model halu/oracle
+
+Arguments of every task:
+    data: a file, a folder, or `sample`; the pinned source when not given.
+    scoring: `strict`, or `paper` for the direct comparison of the paper.
+    fewshot: number of worked examples before the question.
+    prompts: a prompt file whose wording replaces the package's.
+The judged task, and the group that holds it, also take:
+    judge, judge_base_url: a judge's model and address, where no `--model-role grader=…` is given.
+    judge_max_failures: the share of replies that the judge may fail on before the run is an error.
+"""
+
+from inspect_ai import Task, task
+
+from halu_tasks.inspect_adapter import group, inspect_group, inspect_task
+
+
+@task
+def cfaith_gen(
+    data: str | None = None,
+    scoring: str = "strict",
+    fewshot: int = 0,
+    prompts: str | None = None,
+    judge: str | None = None,
+    judge_base_url: str | None = None,
+    judge_max_failures: float = 0.05,
+) -> Task:
+    """An open answer; a judge decides whether it conflicts with the correct one."""
+    return inspect_task("cfaith_gen", **locals())
+
+
+@task
+def cfaith_choice(
+    data: str | None = None,
+    scoring: str = "strict",
+    fewshot: int = 0,
+    prompts: str | None = None,
+) -> Task:
+    """The letter of the correct one of four answers."""
+    return inspect_task("cfaith_choice", **locals())
+
+
+@task
+def cfaith_tf(
+    data: str | None = None,
+    scoring: str = "strict",
+    fewshot: int = 0,
+    prompts: str | None = None,
+) -> Task:
+    """Is an answer correct? Asked of the correct and of the hallucinated answer of each row."""
+    return inspect_task("cfaith_tf", **locals())
+
+
+@group
+def cfaith(
+    data: str | None = None,
+    scoring: str = "strict",
+    fewshot: int = 0,
+    prompts: str | None = None,
+    judge: str | None = None,
+    judge_base_url: str | None = None,
+    judge_max_failures: float = 0.05,
+) -> Task:
+    """All three formats in one run; `hallucination_rate` is their mean, absent without a judge."""
+    return inspect_group("cfaith", **locals())

@@ -1,0 +1,82 @@
+"""The command line `halu-tasks`. Each command is a module that is imported only when it runs, so that
+`--help` answers at once."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+
+from halu_tasks import __version__
+from halu_tasks.errors import HaluTasksError
+
+
+def parser() -> argparse.ArgumentParser:
+    main = argparse.ArgumentParser(
+        prog="halu-tasks",
+        description="Hallucination benchmarks for lm-evaluation-harness and Inspect; scores for replies made anywhere.",
+        epilog="Run the tasks with lm_eval --tasks NAME or inspect eval halu_tasks/NAME; docs: docs/getting-started.md",
+    )
+    main.add_argument("--version", action="version", version=f"halu-tasks {__version__}")
+    commands = main.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    command = commands.add_parser("list", help="tasks and groups, with items, metrics and source")
+    command.add_argument("--json", action="store_true", help="one JSON object instead of tables")
+
+    commands.add_parser("path", help="the folder of the lm-eval YAML files, for --include_path")
+
+    command = commands.add_parser("data", help="list the sources, fetch them, or verify what is cached")
+    command.add_argument("action", nargs="?", choices=("list", "fetch", "verify"), default="list")
+    command.add_argument("sources", nargs="*", metavar="SOURCE", help="names from the list; all when none is given")
+
+    command = commands.add_parser("items", help="print a task's items, to be answered anywhere")
+    _task_arguments(command)
+    command.add_argument("--cot", action="store_true", help="ask for reasoning before the answer")
+    command.add_argument("--prompts", metavar="FILE", help="a prompt file whose wording replaces the package's")
+    command.add_argument("--limit", type=_count, metavar="N", help="only the first N items")
+    command.add_argument("--json", action="store_true", help="JSON Lines instead of text")
+
+    command = commands.add_parser("score", help="score replies made anywhere")
+    _task_arguments(command)
+    command.add_argument("predictions", metavar="PREDICTIONS.jsonl", help='rows of {"id": …, "output": …}')
+    command.add_argument("--scoring", choices=("strict", "paper"), default="strict")
+    command.add_argument("--partial", action="store_true", help="score only the ids in the file")
+    command.add_argument("--details", metavar="OUT.jsonl", help="write what happened to each item")
+    command.add_argument("--judge", metavar="MODEL", help="a judge, named as Inspect names models (openai/gpt-4o)")
+    command.add_argument("--judge-base-url", metavar="URL", help="a judge behind an OpenAI-compatible server")
+    command.add_argument("--judge-max-failures", type=float, default=0.05, metavar="SHARE")
+    command.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+
+    command = commands.add_parser("demo", help="both harnesses on the packaged sample, offline")
+    command.add_argument("--tasks", default="", metavar="A,B", help="task names; all when not given")
+    return main
+
+
+def _task_arguments(command: argparse.ArgumentParser) -> None:
+    command.add_argument("task", metavar="TASK", help="a task name from `halu-tasks list`")
+    command.add_argument("--data", metavar="PATH|sample", help="a file, a folder, or the packaged sample")
+    command.add_argument("--subset", choices=("multi_error", "single_error"), default="multi_error", help="ReFACT only")
+    command.add_argument("--both-orders", action="store_true", help="ReFACT comparative only")
+    command.add_argument("--seed", type=int, default=0, help="seed of the order of A and B")
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is not a positive number")
+    return number
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command. Returns the exit status: 0, or 2 for anything the user can mend."""
+    arguments = parser().parse_args(argv)
+    try:
+        import_module(f"halu_tasks.cli.{arguments.command}").run(arguments)
+    except HaluTasksError as error:
+        print(f"halu-tasks: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        # the reader of a pipe has closed it, as `| head` does
+        sys.stderr.close()
+        return 0
+    return 0

@@ -1,0 +1,62 @@
+"""`halu-tasks data`: the sources, what is cached of them, fetching and verifying."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+from halu_tasks.cli.tables import table
+from halu_tasks.data import cache_folder, cached_path, source_named, verify
+from halu_tasks.errors import DataError, HaluTasksError
+from halu_tasks.sources import SOURCES, Source
+
+
+def run(arguments: argparse.Namespace) -> None:
+    sources = [source_named(name) for name in arguments.sources] or list(SOURCES.values())
+    {"list": show, "fetch": fetch, "verify": check}[arguments.action](sources)
+
+
+def show(sources: Sequence[Source]) -> None:
+    rows = []
+    for source in sources:
+        for file in source.files:
+            path = cached_path(source, file.name)
+            cached = path.is_file()
+            size = f"{path.stat().st_size:,}" if cached else ""
+            state = "cached" if cached else "gated" if source.gated else "missing"
+            rows.append([source.name, file.name, source.licence, size, state, source.homepage])
+    print(table(["source", "file", "licence", "bytes", "state", "from"], rows, right=(3,)))
+    print(f"\nCached in {cache_folder()} (HALU_TASKS_CACHE). Fetch with: halu-tasks data fetch SOURCE")
+
+
+def fetch(sources: Sequence[Source]) -> None:
+    from halu_tasks.download import fetch as fetch_file
+
+    _each(sources, lambda source, name: f"fetched {fetch_file(source, name)}")
+
+
+def check(sources: Sequence[Source]) -> None:
+    def verified(source: Source, name: str) -> str:
+        path = cached_path(source, name)
+        if not path.is_file():
+            raise DataError(f"{source.name}: {name} is not cached; fetch it with: halu-tasks data fetch {source.name}")
+        found = verify(source, name, path)
+        known = "as published" if source.file(name).sha256 else "no published sum to compare with"
+        return f"{path}: sha256 {found}, {known}"
+
+    _each(sources, verified)
+
+
+def _each(sources: Sequence[Source], action: Callable[[Source, str], str]) -> None:
+    """Act on every file; one that fails does not keep the others from being done."""
+    failed = 0
+    for source in sources:
+        for file in source.files:
+            try:
+                print(action(source, file.name))
+            except HaluTasksError as error:
+                failed += 1
+                print(f"halu-tasks: {error}", file=sys.stderr)
+    if failed:
+        raise DataError(f"{failed} of {sum(len(source.files) for source in sources)} files failed (above)")

@@ -1,0 +1,133 @@
+"""`halu-tasks score`: figures from a predictions file."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from halu_tasks.cli.tables import table
+from halu_tasks.errors import DataError
+from halu_tasks.items import Item
+from halu_tasks.options import Options
+from halu_tasks.predictions import Prediction, aimed, read_predictions
+from halu_tasks.scorers.metrics import Estimate, as_json, estimates
+from halu_tasks.scorers.run import prepare_judge, score_replies
+from halu_tasks.scorers.score import Score
+from halu_tasks.tasks import Built, build
+
+_BATCH = 1_000
+"""Items scored at a time where no judge is asked: enough to be fast, few enough to hold."""
+LABELS = ("A", "B")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    built = build(
+        arguments.task,
+        Options(
+            data=arguments.data,
+            scoring=arguments.scoring,
+            subset=arguments.subset,
+            both_orders=arguments.both_orders,
+            seed=arguments.seed,
+            judge=arguments.judge,
+            judge_base_url=arguments.judge_base_url,
+            judge_max_failures=arguments.judge_max_failures,
+        ),
+    )
+    path = Path(arguments.predictions)
+    predictions = read_predictions(path)
+    check_targets(built, path, predictions)
+    prepare_judge(built)
+    scores, missing = score_predictions(built, path, predictions, partial=arguments.partial)
+    found = estimates(built.scoring.metrics, scores)
+    if arguments.details:
+        write_details(Path(arguments.details), scores)
+    if arguments.json:
+        figures = as_json(found)
+        shown = {
+            "task": built.task.name,
+            "scoring": built.options.scoring,
+            "data": built.located.kind,
+            "n": len(scores),
+            "missing": missing,
+            "metrics": figures["metrics"],
+            "intervals": figures["intervals"],
+        }
+        print(json.dumps(shown, ensure_ascii=False, indent=2))
+    else:
+        print(report(built, len(scores), missing, found, partial=arguments.partial))
+
+
+def check_targets(built: Built, path: Path, predictions: dict[str, Prediction]) -> None:
+    """Raise DataError at the first prediction whose target the task cannot have."""
+    for prediction in predictions.values():
+        if prediction.target is None or (built.task.reorderable and prediction.target in LABELS):
+            continue
+        allowed = "A or B" if built.task.reorderable else f"none, since {built.task.name} has no order"
+        raise DataError(f"{path}:{prediction.line}: target is {prediction.target!r}, expected {allowed}")
+
+
+def score_predictions(
+    built: Built, path: Path, predictions: dict[str, Prediction], *, partial: bool
+) -> tuple[list[Score], int]:
+    """A score for every item, in the order of the data, and the number of items without a prediction,
+    which score as unparsed unless `partial` leaves them out. Empties `predictions`.
+
+    Raises:
+        DataError: a prediction's id is no item of the task.
+    """
+    scores: list[Score] = []
+    missing: set[str] = set()
+    batch: list[tuple[Item, str]] = []
+    size = len(predictions) + 1 if built.options.judge else _BATCH
+    for item in built.stream():
+        prediction = predictions.pop(item.id, None)
+        if prediction is None:
+            if partial:
+                continue
+            missing.add(item.id)
+            prediction = Prediction("", None, 0)
+        # the prompt has done its work, and many thousand of them are not needed at once
+        batch.append((replace(aimed(item, prediction.target), system="", prompt=""), prediction.output))
+        if len(batch) >= size:
+            scores += score_replies(built, batch)
+            batch.clear()
+    if predictions:
+        id, unknown = next(iter(predictions.items()))
+        raise DataError(
+            f"{path}:{unknown.line}: unknown id {id!r} ({len(predictions)} in all); "
+            f"the ids of this data: halu-tasks items {built.task.name}"
+        )
+    scores += score_replies(built, batch) if batch else []
+    return [replace(s, reason="no prediction") if s.id in missing else s for s in scores], len(missing)
+
+
+def write_details(path: Path, scores: list[Score]) -> None:
+    """One JSON line an item: id, answer, target, scores, reason. Written whole or not at all."""
+
+    def lines() -> Iterator[dict[str, Any]]:
+        for s in scores:
+            yield {"id": s.id, "answer": s.answer, "target": s.target, "scores": dict(s.facts), "reason": s.reason}
+
+    partial = path.with_name(path.name + ".part")
+    try:
+        with partial.open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(line) + "\n" for line in lines())
+        partial.replace(path)
+    except OSError as error:
+        raise DataError(f"details {path}: {error.strerror or error}") from None
+
+
+def report(built: Built, n: int, missing: int, found: dict[str, Estimate], *, partial: bool) -> str:
+    """The table for people."""
+    asked = f"{n} items{' (partial: only the ids in the file)' if partial else ''}, {missing} without a prediction"
+    head = f"{built.task.name}  scoring: {built.options.scoring}  data: {built.located.kind}  {asked}"
+    rows = [
+        [name, f"{e.value:.4f}", "" if e.low is None or e.high is None else f"[{e.low:.4f}, {e.high:.4f}]"]
+        for name, e in found.items()
+    ]
+    return f"{head}\n\n{table(['metric', 'value', '95% interval'], rows, right=(1,))}"

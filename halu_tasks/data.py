@@ -1,0 +1,185 @@
+"""Data: one way from a name to validated rows, for every benchmark.
+
+The order is: what the user named, else `HALU_TASKS_DATA`, else the pinned source (downloaded once,
+verified, cached). The packaged sample is used only when it is asked for by the word `sample`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from halu_tasks.errors import DataError
+from halu_tasks.sources import SOURCES, Source
+
+Row = dict[str, Any]
+SAMPLE = Path(__file__).parent / "sample"
+HOW_TO_NAME = (
+    "name a local copy with halu_data=PATH (lm-eval --metadata), -T data=PATH (Inspect), --data PATH "
+    "(halu-tasks) or HALU_TASKS_DATA=PATH, or the word sample for the packaged sample"
+)
+
+
+@dataclass(frozen=True)
+class Located:
+    """A file that rows are read from. `kind` says what a result on it is worth: `pinned` data are the
+    published ones, byte for byte where a checksum is known; `sample` is the packaged sample; `local` is
+    whatever the user named."""
+
+    path: Path
+    kind: Literal["pinned", "sample", "local"]
+    sha256: str
+
+
+def cache_folder() -> Path:
+    """Where downloads and verdicts are kept: `HALU_TASKS_CACHE`, else `halu-tasks` in the user's cache."""
+    if named := os.environ.get("HALU_TASKS_CACHE"):
+        return Path(named).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "halu-tasks"
+
+
+def cached_path(source: Source, name: str) -> Path:
+    return cache_folder() / "data" / source.name / source.revision[:25] / name
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def locate(source: Source, name: str, data: str | None = None) -> Located:
+    """The file `name` of `source`, from what the user named or from the pinned source.
+
+    Raises:
+        DataError: it is not there and cannot be fetched, or its checksum is not the published one.
+    """
+    named = data or os.environ.get("HALU_TASKS_DATA")
+    if named == "sample":
+        path = SAMPLE / source.name / name
+        if not path.is_file():
+            raise DataError(f"{source.title}: the packaged sample has no {name}")
+        return Located(path, "sample", sha256_of(path))
+    published = source.file(name).sha256
+    if named:
+        path = _named_file(source, name, Path(named).expanduser())
+        found = sha256_of(path)
+        return Located(path, "pinned" if found == published else "local", found)
+    path = cached_path(source, name)
+    if not path.is_file():
+        from halu_tasks.download import fetch
+
+        fetch(source, name)
+    return Located(path, "pinned", verify(source, name, path))
+
+
+def verify(source: Source, name: str, path: Path) -> str:
+    """The sha256 of `path`, which must be the published one where that is known.
+
+    Raises:
+        DataError: it is another; both sums are named and the file is not used.
+    """
+    found = sha256_of(path)
+    published = source.file(name).sha256
+    if published and found != published:
+        raise DataError(
+            f"{path}: sha256 is {found}, published is {published}; delete the file and fetch it again "
+            f"(halu-tasks data fetch {source.name})"
+        )
+    return found
+
+
+def _named_file(source: Source, name: str, named: Path) -> Path:
+    if named.is_file():
+        others = {file.name for file in source.files} - {name}
+        if named.name in others:
+            raise DataError(f"{named}: this task reads {name}, not {named.name}; name the folder that holds both")
+        return named
+    tried = [named / name, named / source.name / name]
+    for path in tried:
+        if path.is_file():
+            return path
+    if not named.exists():
+        raise DataError(f"{source.title}: data {str(named)!r} does not exist; {HOW_TO_NAME}")
+    raise DataError(f"{source.title}: {named} holds neither {name} nor {source.name}/{name}")
+
+
+# --- rows ---------------------------------------------------------------------------------------
+
+
+def read_rows(path: Path, fields: Mapping[str, type], check: Callable[[Row], None]) -> Iterator[Row]:
+    """The rows of a JSON Lines file, each with the fields and types of `fields` and passing `check`, which
+    raises ValueError with the reason when a row is bad.
+
+    Raises:
+        DataError: naming file, line and reason, at the first bad row; no row is ever skipped.
+    """
+    row = None
+    for number, row in json_lines(path):
+        for field, type_ in fields.items():
+            if field not in row:
+                raise DataError(f"{path}:{number}: field {field!r} is missing (has {', '.join(map(str, row))})")
+            if not isinstance(row[field], type_):
+                raise DataError(
+                    f"{path}:{number}: field {field!r} is {type(row[field]).__name__}, expected {type_.__name__}"
+                )
+        try:
+            check(row)
+        except ValueError as error:
+            raise DataError(f"{path}:{number}: {error}") from None
+        yield row
+    if row is None:
+        raise DataError(f"{path}: holds no rows")
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, Row]]:
+    """(line number from 1, object) of each non-blank line; a byte-order mark and Windows line ends are
+    read as the text they frame.
+
+    Raises:
+        DataError: naming file and line: not UTF-8, not JSON, not an object, or text that is not Unicode.
+    """
+    number = 0
+    try:
+        with path.open(encoding="utf-8-sig", newline="\n") as file:
+            for number, line in enumerate(file, 1):
+                if not line.strip():
+                    continue
+                row = json.loads(line)
+                if not isinstance(row, dict):
+                    raise DataError(f"{path}:{number}: expected a JSON object, found {type(row).__name__}")
+                yield number, row
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path}:{number + 1}: not UTF-8 ({error.reason})") from None
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path}:{number}: not JSON ({error.msg} at column {error.colno})") from None
+    except RecursionError:
+        raise DataError(f"{path}:{number}: JSON nested too deeply") from None
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror or error}") from None
+
+
+def require_text(row: Row, *fields: str) -> None:
+    """Raise ValueError unless each field is a non-blank string of valid Unicode."""
+    for field in fields:
+        value = row[field]
+        if not isinstance(value, str) or not value.strip():
+            raise ValueError(f"field {field!r} is empty")
+        with contextlib.suppress(UnicodeEncodeError):
+            value.encode()
+            continue
+        raise ValueError(f"field {field!r} holds a lone surrogate, which is not text")
+
+
+def source_named(name: str) -> Source:
+    """The source of that name; `DataError` lists the known ones."""
+    from halu_tasks.errors import UsageError
+
+    if name not in SOURCES:
+        raise UsageError(f"unknown source {name!r}; known: {', '.join(SOURCES)}")
+    return SOURCES[name]

@@ -1,0 +1,80 @@
+"""Fetching a published file: retried, verified, written atomically, safe when two processes start at once."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import httpx
+from filelock import FileLock
+from huggingface_hub import get_token
+from tqdm import tqdm
+
+from halu_tasks.data import HOW_TO_NAME, cached_path, verify
+from halu_tasks.errors import DataError
+from halu_tasks.sources import Source
+
+_ATTEMPTS = 3
+_HUB = "https://huggingface.co/"
+
+
+def fetch(source: Source, name: str) -> Path:
+    """Download `name` of `source` into the cache, unless it lies there already, and return its path.
+
+    Raises:
+        DataError: no network, access not granted, or another checksum than the published one.
+    """
+    path = cached_path(source, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{path}.lock"):
+        if path.is_file():
+            verify(source, name, path)
+            return path
+        handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f"{name}.", suffix=".part")
+        os.close(handle)
+        try:
+            _download(source, name, Path(partial))
+            verify(source, name, Path(partial))
+            Path(partial).replace(path)
+        finally:
+            Path(partial).unlink(missing_ok=True)
+    return path
+
+
+def _download(source: Source, name: str, target: Path) -> None:
+    url = source.file(name).url
+    headers = {}
+    if url.startswith(_HUB):
+        url = os.environ.get("HF_ENDPOINT", _HUB).rstrip("/") + "/" + url.removeprefix(_HUB)
+        if token := get_token():
+            headers["Authorization"] = f"Bearer {token}"
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            with httpx.stream("GET", url, headers=headers, follow_redirects=True, timeout=30) as reply:
+                if reply.status_code in (401, 403) and source.gated:
+                    raise DataError(_gated(source, name))
+                reply.raise_for_status()
+                size = int(reply.headers.get("Content-Length", 0)) or None
+                with (
+                    target.open("wb") as file,
+                    tqdm(total=size, unit="B", unit_scale=True, desc=f"{source.title} {name}") as bar,
+                ):
+                    for part in reply.iter_bytes():
+                        file.write(part)
+                        bar.update(len(part))
+            return
+        except httpx.HTTPError as error:
+            lasting = isinstance(error, httpx.HTTPStatusError) and error.response.status_code < 500
+            if lasting or attempt == _ATTEMPTS:
+                what = " ".join(str(error).split()) or type(error).__name__
+                raise DataError(f"{source.title}: cannot download {url} ({what}); {HOW_TO_NAME}") from None
+            time.sleep(attempt)
+
+
+def _gated(source: Source, name: str) -> str:
+    return (
+        f"{source.title}: {name} is gated; accept the terms at {source.homepage} and set HF_TOKEN to a token of "
+        f"that account, or {HOW_TO_NAME}"
+    )

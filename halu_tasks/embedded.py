@@ -1,0 +1,112 @@
+"""Embedded models: `oracle` answers from the gold, `baseline` without looking, `replay` from a file.
+
+They need no network and no weights. They find an item by its prompt; where two items have the same
+prompt, the id that the harness carries along decides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from halu_tasks.errors import UsageError
+from halu_tasks.items import Item
+from halu_tasks.predictions import Prediction, read_predictions
+from halu_tasks.tasks import Built, Task
+
+Kind = Literal["oracle", "baseline", "replay"]
+KINDS: tuple[Kind, ...] = ("oracle", "baseline", "replay")
+
+
+class Known(NamedTuple):
+    task: Task
+    item: Item
+
+
+class Reply(NamedTuple):
+    """`target` is given where a replayed answer was made for another order than the item's."""
+
+    text: str
+    target: str | None = None
+
+
+_built: list[Built] = []
+_by_prompt: dict[str, list[Known]] = {}
+_lengths: list[int] = []
+
+
+def remember(built: Built) -> None:
+    """Make the items of a loaded task known to the embedded models of this process."""
+    _built.append(built)
+
+
+def find(prompt: str, id: str | None = None) -> Known:
+    """The item whose prompt is `prompt`, or ends it (after a system text or worked examples).
+
+    Raises:
+        UsageError: no task loaded in this process asks this.
+    """
+    while _built:
+        built = _built.pop()
+        for item in built.items:
+            known = _by_prompt.setdefault(item.prompt, [])
+            if not any(other.task.name == built.task.name and other.item.id == item.id for other in known):
+                known.append(Known(built.task, item))
+        _lengths[:] = sorted({len(text) for text in _by_prompt}, reverse=True)
+    found = _by_prompt.get(prompt)
+    if found is None:
+        tails = (prompt[-length:] for length in _lengths if length <= len(prompt))
+        found = next((_by_prompt[tail] for tail in tails if tail in _by_prompt), None)
+    if not found:
+        raise UsageError(f"the embedded models answer halu-tasks items only; this prompt is none: {prompt[-80:]!r}")
+    return next((known for known in found if known.item.id == id), found[0])
+
+
+@dataclass
+class Embedded:
+    """One embedded model. `predictions` is for replay: a predictions file, or a folder of
+    `<task>.jsonl` files."""
+
+    kind: Kind
+    predictions: str | None = None
+
+    def __post_init__(self) -> None:
+        self._read: dict[str, dict[str, Prediction]] = {}
+        if self.kind == "replay":
+            if not self.predictions:
+                raise UsageError(
+                    "halu-replay needs a predictions file: --model_args predictions=FILE (lm-eval), "
+                    "-M predictions=FILE (Inspect)"
+                )
+            if not Path(self.predictions).expanduser().exists():
+                raise UsageError(f"predictions {self.predictions} does not exist")
+
+    def reply(self, prompt: str, id: str | None = None) -> Reply:
+        """The reply to `prompt`; empty where a replayed file has none."""
+        task, item = find(prompt, id)
+        if self.kind == "oracle":
+            return Reply(task.oracle(item))
+        if self.kind == "baseline":
+            return Reply(task.baseline(item))
+        found = self._predictions(task.name).get(item.id)
+        return Reply(found.output, found.target) if found else Reply("")
+
+    def _predictions(self, task: str) -> dict[str, Prediction]:
+        if task not in self._read:
+            named = Path(str(self.predictions)).expanduser()
+            path = named / f"{task}.jsonl" if named.is_dir() else named
+            if not path.is_file():
+                raise UsageError(f"predictions {named} has no {task}.jsonl")
+            self._read[task] = read_predictions(path)
+        return self._read[task]
+
+
+def forget() -> None:
+    """Drop all remembered items (for tests that load many tasks in one process)."""
+    _built.clear()
+    _by_prompt.clear()
+    _lengths.clear()
+
+
+__all__ = ["KINDS", "Embedded", "Kind", "Known", "Reply", "find", "forget", "remember"]

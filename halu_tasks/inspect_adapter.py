@@ -1,0 +1,116 @@
+"""Inspect: tasks and groups of the registry as Inspect tasks. No benchmark's logic lives here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.log import HeadlineMetric
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    GenerateConfig,
+)
+from inspect_ai.solver import generate
+
+from halu_tasks import embedded
+from halu_tasks.items import Item
+from halu_tasks.options import Options
+from halu_tasks.scorers.inspect_scorer import halu_score, judge_ready
+from halu_tasks.solvers.prompting import messages
+from halu_tasks.tasks import Built, Decoding, build, registry
+
+ID = "halu_id"
+"""The key under which a message tells the embedded models which item it asks."""
+
+_ROLES: dict[str, Callable[..., ChatMessage]] = {
+    "system": ChatMessageSystem,
+    "user": ChatMessageUser,
+    "assistant": ChatMessageAssistant,
+}
+
+
+def inspect_task(name: str, **options: Any) -> Task:
+    """The Inspect task of a benchmark task. `options` are those of `Options`; None is the default.
+
+    Raises UsageError and DataError as `build` does.
+    """
+    built = _build(name, options)
+    samples = [_sample(item, built) for item in built.items]
+    return _task(name, [built], samples, built.task.version, built.task.headline, options)
+
+
+def inspect_group(name: str, **options: Any) -> Task:
+    """A group as one Inspect task: the items of all members, each metric under `member.metric`, and the
+    group's means. The token limit is the largest of the members'."""
+    _, groups = registry()
+    members = [_build(member, options) for member in groups[name].members]
+    samples = [_sample(item, built, group=name) for built in members for item in built.items]
+    return _task(name, members, samples, groups[name].version, groups[name].means[0], options)
+
+
+def group(function: Callable[..., Task]) -> Callable[..., Task]:
+    """`@task` for a group. Named otherwise, so that Inspect, which reads a file for `@task`, runs the
+    members of `halu_tasks/refact.py` once each, and the group only when it is named."""
+    return task(function)
+
+
+def _build(name: str, options: dict[str, Any]) -> Built:
+    given = {key: value for key, value in options.items() if value is not None}
+    built = build(name, Options(**given))
+    embedded.remember(built)
+    return built
+
+
+def _task(
+    name: str, members: Sequence[Built], samples: list[Sample], version: int, headline: str, options: dict[str, Any]
+) -> Task:
+    first = members[0]
+    marks = [*first.marks, *([f"{first.options.fewshot}shot"] if first.options.fewshot else [])]
+    judged = any(built.task.judged for built in members)
+    return Task(
+        dataset=MemoryDataset(samples, name=name, location=first.task.reader.source.homepage),
+        setup=judge_ready(judge=options.get("judge"), judge_base_url=options.get("judge_base_url")) if judged else None,
+        solver=generate(),
+        scorer=halu_score(
+            scoring=first.options.scoring,
+            judge=options.get("judge"),
+            judge_base_url=options.get("judge_base_url"),
+            judge_max_failures=first.options.judge_max_failures,
+        ),
+        config=_config([built.task.decoding for built in members]),
+        name=name,
+        version="-".join([f"{version}-A", *marks]),
+        headline_metric=HeadlineMetric(metric=headline),
+        metadata={"halu_tasks": [built.provenance for built in members]},
+    )
+
+
+def _config(decodings: Sequence[Decoding]) -> GenerateConfig:
+    return GenerateConfig(
+        max_tokens=max(decoding.max_tokens for decoding in decodings),
+        temperature=decodings[0].temperature,
+        top_p=decodings[0].top_p,
+    )
+
+
+def _sample(item: Item, built: Built, group: str | None = None) -> Sample:
+    turns = messages(item, built.examples)
+    chat = [_ROLES[turn["role"]](content=turn["content"]) for turn in turns]
+    chat[-1].metadata = {ID: item.id}
+    metadata = {
+        "task": built.task.name,
+        "id": item.id,
+        "cluster": item.cluster,
+        "gold": dict(item.gold),
+        "tags": dict(item.tags),
+    }
+    if group:
+        metadata["group"] = group
+    return Sample(
+        id=f"{built.task.name}/{item.id}" if group else item.id, input=chat, target=item.target, metadata=metadata
+    )

@@ -1,0 +1,56 @@
+"""The embedded models as lm-eval models: `halu-oracle`, `halu-baseline`, `halu-replay`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lm_eval.api.instance import Instance
+from lm_eval.api.model import LM
+from tqdm import tqdm
+
+from halu_tasks.embedded import Embedded, Kind
+
+
+class EmbeddedLM(LM):
+    """Answers generation requests of halu-tasks items; has no likelihoods."""
+
+    kind: Kind
+    tokenizer_name = "halu-tasks"
+
+    def __init__(self, predictions: str | None = None, **_: Any) -> None:
+        super().__init__()
+        self._model = Embedded(self.kind, predictions)
+
+    def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
+        outputs = []
+        for request in tqdm(requests, disable=disable_tqdm, desc=f"halu-{self.kind}"):
+            reply = self._model.reply(request.args[0], request.doc.get("id"))
+            if reply.target is not None:
+                request.doc["target"] = reply.target
+            self.cache_hook.add_partial("generate_until", request.args, reply.text)
+            outputs.append(reply.text)
+        return outputs
+
+    def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
+        return "\n\n".join(turn["content"] for turn in chat_history)
+
+    def chat_template(self, chat_template: bool | str = False) -> str:
+        return ""
+
+    def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
+        raise NotImplementedError(f"halu-{self.kind} generates text and has no likelihoods")
+
+    def loglikelihood_rolling(self, requests: list[Instance]) -> list[float]:
+        raise NotImplementedError(f"halu-{self.kind} generates text and has no likelihoods")
+
+
+class OracleLM(EmbeddedLM):
+    kind: Kind = "oracle"
+
+
+class BaselineLM(EmbeddedLM):
+    kind: Kind = "baseline"
+
+
+class ReplayLM(EmbeddedLM):
+    kind: Kind = "replay"

@@ -1,0 +1,176 @@
+"""lm-evaluation-harness: a task of the registry as an lm-eval task. No benchmark's logic lives here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from datasets import Dataset
+from lm_eval.api.filter import Filter, FilterEnsemble
+from lm_eval.api.task import ConfigurableTask
+
+from halu_tasks import embedded
+from halu_tasks.items import Item
+from halu_tasks.options import Options
+from halu_tasks.predictions import aimed
+from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
+from halu_tasks.scorers.run import prepare_judge, score_replies
+from halu_tasks.scorers.score import Score
+from halu_tasks.tasks import Built, build, worked_examples
+
+
+class HaluTask(ConfigurableTask):
+    """The class behind every YAML of this package. The YAML names the task and its version; options
+    come as metadata (`halu_scoring=paper`); data, prompts, scores and metrics come from the core."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        given = {key: value for key, value in config.items() if key != "class"}
+        options = Options.from_metadata(given.get("metadata") or {})
+        self._built = built = build(given["task"], options)
+        self._items = {item.id: item for item in built.items}
+        embedded.remember(built)
+        prepare_judge(built)
+        super().__init__(config=_lm_eval_config(built) | given)
+        self._filters = [FilterEnsemble("none", [partial(ScoreReplies, built, self._items)])]
+        self._aggregation_list = {
+            name: aggregation
+            for metric in built.metrics
+            for name, aggregation in (
+                (metric.name, Aggregation(metric, "value")),
+                (f"{metric.name}_stderr", Aggregation(metric, "stderr")),
+            )
+        }
+        self._higher_is_better = {metric.name: metric.higher_is_better for metric in built.metrics}
+        version = (given.get("metadata") or {}).get("version")
+        self.VERSION: Any = "-".join([str(version), *built.marks]) if built.marks else version
+        self.config.metric_list = [
+            {"metric": metric.name, "higher_is_better": metric.higher_is_better} for metric in built.metrics
+        ]
+        if isinstance(self.config.metadata, dict):
+            self.config.metadata = {**self.config.metadata, "halu_tasks": built.provenance}
+
+    def download(self, *args: Any, **kwargs: Any) -> None:
+        """Nothing to download: the items are built. A row holds what a log should show of an item."""
+        self.dataset = {"test": Dataset.from_list([_doc(item) for item in self._built.items])}
+
+    def fewshot_context(self, doc: dict[str, Any], num_fewshot: int, *args: Any, **kwargs: Any) -> Any:
+        # lm-eval joins the system text and what follows with nothing in between, unless they are messages
+        if doc["system"] and not kwargs.get("apply_chat_template"):
+            doc = {**doc, "system": doc["system"] + self.config.fewshot_delimiter}
+        return super().fewshot_context(doc, num_fewshot, *args, **kwargs)
+
+    def process_results(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
+        if not self._scored:
+            return dict(super().process_results(doc, results))
+        score = Score(**results[0])
+        # the error's key must follow its metric's: lm-eval then shows it in the table's Stderr column
+        return {
+            name: logged(metric, score)
+            for metric in self._built.metrics
+            for name in (metric.name, f"{metric.name}_stderr")
+        }
+
+    def override_metric(self, metric_name: str) -> None:
+        """lm-eval's predict_only: keep the replies, score nothing, ask no judge."""
+        super().override_metric(metric_name)
+        self._filters = [FilterEnsemble("none", [TakeFirst])]
+        self._scored = False
+
+    _scored = True
+
+
+class ScoreReplies(Filter):
+    """Scores a whole task at once, after generation: where a judge can be asked side by side, and where
+    what was read from a reply shows in the sample log."""
+
+    def __init__(self, built: Built, items: Mapping[str, Item], **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._built, self._items = built, items
+
+    def apply(self, resps: Iterable[Any], docs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        replies = [
+            (aimed(self._items[doc["id"]], doc["target"]), replies[0]) for replies, doc in zip(resps, docs, strict=True)
+        ]
+        return [score.as_json() for score in score_replies(self._built, replies)]
+
+
+class TakeFirst(Filter):
+    def apply(self, resps: Iterable[Any], docs: list[dict[str, Any]]) -> list[Any]:
+        return [replies[0] for replies in resps]
+
+
+class Logged(float):
+    """An item's own figure, as sample logs show it, with the score that the figure of many needs."""
+
+    score: Score
+
+
+class LoggedLabels(str):
+    """What stands in a sample log where a metric has no figure for one item: target and answer."""
+
+    score: Score
+
+
+def logged(metric: Metric, score: Score) -> Logged | LoggedLabels:
+    own = metric.item(score) if metric.item else math.nan
+    shown: Logged | LoggedLabels
+    shown = LoggedLabels(f"{_brief(score.target)} -> {_brief(score.answer)}") if math.isnan(own) else Logged(own)
+    shown.score = score
+    return shown
+
+
+def _brief(label: str | list[str] | None) -> str:
+    if label is None:
+        return "unparsed"
+    return label if isinstance(label, str) and len(label) < 20 else "text"
+
+
+class Aggregation:
+    """One figure of many scores, or its standard error; NaN where it is not defined, so that a group's
+    mean is undefined too instead of a mean of fewer tasks."""
+
+    def __init__(self, metric: Metric, part: str) -> None:
+        self._metric, self._part = metric, part
+
+    def __call__(self, values: Iterable[Logged | LoggedLabels]) -> Any:
+        found = estimate(self._metric, by_cluster(value.score for value in values))
+        figure = getattr(found, self._part) if found else math.nan
+        return figure if figure is not None else "N/A"
+
+    def __repr__(self) -> str:
+        return f"halu_tasks:{self._metric.name}:{self._part}"
+
+
+def _doc(item: Item) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "system": item.system,
+        "prompt": item.prompt,
+        "target": item.target,
+        "cluster": item.cluster,
+        **item.tags,
+        **item.gold,
+    }
+
+
+def _lm_eval_config(built: Built) -> dict[str, Any]:
+    decoding = built.task.decoding
+    sampling: dict[str, Any] = {"do_sample": decoding.temperature > 0, "temperature": decoding.temperature}
+    if decoding.top_p is not None:
+        sampling["top_p"] = decoding.top_p
+
+    def examples() -> list[dict[str, str]]:
+        found = worked_examples(built.task, built.options, built.prompt)
+        return [{"prompt": example.prompt, "target": example.reply, "system": ""} for example in found]
+
+    return {
+        "output_type": "generate_until",
+        "test_split": "test",
+        "description": "system",
+        "doc_to_text": "prompt",
+        "doc_to_target": "target",
+        "fewshot_config": {"sampler": "first_n", "samples": examples},
+        "generation_kwargs": {"until": [], "max_gen_toks": decoding.max_tokens, **sampling},
+    }

@@ -1,0 +1,126 @@
+"""Where every benchmark's data comes from, pinned: the only place that names addresses and checksums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_GITHUB = "https://raw.githubusercontent.com"
+_HUB = "https://huggingface.co/datasets"
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """One published file: its name, where it lies, and its sha256 (hex) where one is known."""
+
+    name: str
+    url: str
+    sha256: str | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """A benchmark's published data.
+
+    `gated` sources need their terms accepted on the hub and a token. `revision` is the commit that the
+    addresses are pinned to; "main" means that the publisher's hub gives no pin and the file may change.
+    """
+
+    name: str
+    title: str
+    homepage: str
+    licence: str
+    revision: str
+    files: tuple[SourceFile, ...]
+    gated: bool = False
+
+    def file(self, name: str) -> SourceFile:
+        return next(file for file in self.files if file.name == name)
+
+
+def _source(
+    name: str, title: str, repo: str, licence: str, revision: str, files: dict[str, str | None], folder: str = ""
+) -> Source:
+    address = f"{_GITHUB}/{repo}/{revision}/{folder}"
+    return Source(
+        name,
+        title,
+        f"https://github.com/{repo}",
+        licence,
+        revision,
+        tuple(SourceFile(file, address + file, sha256) for file, sha256 in files.items()),
+    )
+
+
+def _hub_source(name: str, title: str, repo: str, licence: str, files: tuple[str, ...], *, gated: bool) -> Source:
+    address = f"{_HUB}/{repo}"
+    return Source(
+        name,
+        title,
+        address,
+        licence,
+        "main",
+        tuple(SourceFile(file, f"{address}/resolve/main/{file}") for file in files),
+        gated,
+    )
+
+
+REFACT = _source(
+    "refact",
+    "ReFACT",
+    "ddz5431/ReFACT",
+    "CC BY 4.0",
+    "81f5eea3958e6de574c20eca4553bf48e07d2d58",
+    {
+        "refact_multi_error.jsonl": "ebd8daa17cc95c1343dbc19d22aa597c0241ae41b52028c0a05aec2ee5c4927e",
+        "refact_single_error.jsonl": "da49940a5201149c2f2e76de63c29cc4ee21d6aa03ae7739918dbe6dc5dcf21f",
+    },
+)
+
+CFAITH = Source(
+    "cfaith",
+    "C-FAITH",
+    "https://github.com/pkulcwmzx/C-FAITH",
+    "not stated",
+    # the two files were published by two commits, and each is pinned to its own
+    "71f2d032405b+d939ad0440ec",
+    tuple(
+        SourceFile(name, f"{_GITHUB}/pkulcwmzx/C-FAITH/{commit}/C-FAITH/{name}")
+        for name, commit in {
+            "generative_qa.jsonl": "71f2d032405b73d5fef3fdc951072b0fe3891eb9",
+            "single_choice_qa.jsonl": "d939ad0440ecbbeeac420deb1c0b5582bf02fc7d",
+        }.items()
+    ),
+)
+
+HALLUVERSE25 = _hub_source(
+    "halluverse25",
+    "HalluVerse25",
+    "sabdalja/HalluVerse3",
+    "gated",
+    ("en_final_data.csv", "ar_final_data.csv", "tr_final_data.csv"),
+    gated=True,
+)
+
+HALUEVAL = _source(
+    "halueval",
+    "HaluEval",
+    "RUCAIBox/HaluEval",
+    "MIT",
+    "b7253db3cdaa0ab2c382f92b26b390109174f77e",
+    {
+        "summarization_data.json": "2c877f12b23d0d7dce6f5906dfe95ed9f145c316c2e9c56a7e7de288873e64e0",
+        "general_data.json": None,
+    },
+    folder="data/",
+)
+
+FAVE = _source(
+    "fave",
+    "FAVE",
+    "elicit/fave-dataset",
+    "MIT",
+    "03f3f26ba2397adbf3382273a2bcf0f524228b01",
+    {"paper_dataset.json": None},
+)
+
+SOURCES: dict[str, Source] = {source.name: source for source in (REFACT, CFAITH, HALLUVERSE25, HALUEVAL, FAVE)}

@@ -1,0 +1,253 @@
+"""Tasks: what a benchmark declares, the registry that both harnesses read, and how items are built.
+
+A benchmark is a module of `halu_tasks.benchmarks` that lists its `TASKS` and `GROUPS`; nothing else has
+to be told about it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+from halu_tasks import data as data_
+from halu_tasks.data import Located, Row
+from halu_tasks.errors import DataError, UsageError
+from halu_tasks.items import Case, Example, Item
+from halu_tasks.options import Options
+from halu_tasks.scorers.metrics import Metric
+from halu_tasks.scorers.score import Score
+from halu_tasks.solvers.prompting import Prompt, prompt_for, prompt_hash, render
+from halu_tasks.sources import Source
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """The paper's decoding. Both harnesses let the user override each value."""
+
+    max_tokens: int
+    temperature: float = 0.0
+    top_p: float | None = None
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How a benchmark's rows are read: which file for which options, and what a valid row is."""
+
+    source: Source
+    file: Callable[[Options], str]
+    fields: Mapping[str, type]
+    check: Callable[[Row], None]
+
+    def fewshot_rows(self) -> Iterator[Row]:
+        """The rows that worked examples are made of: the package's own, never a benchmark's."""
+        path = data_.SAMPLE / "fewshot" / self.source.name / self.file(Options())
+        return data_.read_rows(path, self.fields, self.check)
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """How replies become scores and scores become figures, in one mode.
+
+    `score` takes the item, the reply and, for judged tasks, the judge's verdict (None without one).
+    """
+
+    score: Callable[[Item, str, str | None], Score]
+    metrics: tuple[Metric, ...]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One benchmark task.
+
+    Attributes:
+        name: the same in lm-eval, Inspect and on the command line.
+        version: changes when results stop being comparable.
+        about: one line for listings.
+        size: number of items in the published data, asked as published.
+        reader: where rows come from.
+        cases: rows and options -> cases.
+        scoring: by mode; every task has `strict` and `paper`.
+        headline: the metric that sums the task up.
+        decoding: the paper's.
+        oracle: the reply that earns the full score.
+        baseline: a reply made without knowing the answer; a floor.
+        reorderable: whether a prediction may name its own target, since the question has an order.
+        judged: the question a judge is asked about each reply, as a prompt name; None when no judge is
+            needed.
+    """
+
+    name: str
+    version: int
+    about: str
+    size: int
+    reader: Reader
+    cases: Callable[[Iterable[Row], Options], Iterable[Case]]
+    scoring: Mapping[str, Scoring]
+    headline: str
+    decoding: Decoding
+    oracle: Callable[[Item], str]
+    baseline: Callable[[Item], str]
+    reorderable: bool = False
+    judged: str | None = None
+
+    @property
+    def benchmark(self) -> str:
+        return self.reader.source.name
+
+
+@dataclass(frozen=True)
+class Group:
+    """Tasks reported together: the unweighted mean of the metrics `means` over `members`."""
+
+    name: str
+    version: int
+    about: str
+    members: tuple[str, ...]
+    means: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Built:
+    """A task ready to run: its items, its worked examples, and what a result must say about itself."""
+
+    task: Task
+    options: Options
+    prompt: Prompt
+    examples: list[Example]
+    located: Located
+
+    def stream(self) -> Iterator[Item]:
+        """The items one after the other, without holding them or their rows in memory.
+
+        Raises:
+            DataError: at a malformed row, or where no row serves this task.
+        """
+        rows = data_.read_rows(self.located.path, self.task.reader.fields, self.task.reader.check)
+        case = None
+        for case in self.task.cases(rows, self.options):
+            yield render(case, self.prompt, cot=self.options.cot)
+        if case is None:
+            raise DataError(f"{self.located.path}: holds no row for task {self.task.name}")
+
+    @cached_property
+    def items(self) -> list[Item]:
+        return list(self.stream())
+
+    @property
+    def prompt_hash(self) -> str:
+        return prompt_hash(self.prompt, self.examples)
+
+    @property
+    def scoring(self) -> Scoring:
+        return self.task.scoring[self.options.scoring]
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics that these items under these options bear on."""
+        tags = {pair for item in self.items for pair in item.tags.items()}
+        return tuple(
+            metric
+            for metric in self.scoring.metrics
+            if (metric.where is None or metric.where in tags)
+            and (metric.needs is None or getattr(self.options, metric.needs))
+        )
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What sets this run apart from the benchmark as published and asked zero-shot; part of the
+        version that harnesses print, so that no such result passes for the benchmark's."""
+        return marks(self.options, self.located.kind, self.prompt_hash)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What was asked and how, for a harness's log."""
+        return {
+            "task": self.task.name,
+            "scoring": self.options.scoring,
+            "data": self.located.kind,
+            "data_file": self.located.path.name,
+            "data_sha256": self.located.sha256,
+            "prompt_hash": self.prompt_hash,
+            "fewshot": self.options.fewshot,
+            "cot": self.options.cot,
+            "seed": self.options.seed,
+            "items": len(self.items),
+        }
+
+
+def marks(options: Options, kind: str, hash: str) -> tuple[str, ...]:
+    chosen = {
+        kind: kind != "pinned",
+        "paper": options.scoring == "paper",
+        options.subset: options.subset != "multi_error",
+        "both_orders": options.both_orders,
+        "cot": options.cot,
+        f"seed{options.seed}": options.seed != 0,
+        f"prompts_{hash}": options.prompts is not None,
+    }
+    return tuple(mark for mark, apart in chosen.items() if apart)
+
+
+@cache
+def registry() -> tuple[dict[str, Task], dict[str, Group]]:
+    """All tasks and all groups by name, from the modules of `halu_tasks.benchmarks`."""
+    from halu_tasks import benchmarks
+
+    tasks: dict[str, Task] = {}
+    groups: dict[str, Group] = {}
+    for module in sorted(info.name for info in pkgutil.iter_modules(benchmarks.__path__)):
+        benchmark = importlib.import_module(f"{benchmarks.__name__}.{module}")
+        tasks |= {task.name: task for task in benchmark.TASKS}
+        groups |= {group.name: group for group in benchmark.GROUPS}
+    return tasks, groups
+
+
+def task_named(name: str) -> Task:
+    """The task of that name. Raises UsageError, listing the tasks, when there is none."""
+    tasks, groups = registry()
+    if name in groups:
+        raise UsageError(f"{name!r} is a group; name one of its tasks: {', '.join(groups[name].members)}")
+    if name not in tasks:
+        raise UsageError(f"unknown task {name!r}; tasks: {', '.join(tasks)}")
+    return tasks[name]
+
+
+def build(name: str, options: Options) -> Built:
+    """The task under `options`, its data found; rows are read when its items are.
+
+    Raises:
+        UsageError: no such task, or an option it cannot serve.
+        DataError: the data are missing or damaged.
+    """
+    task = task_named(name)
+    prompt = prompt_for(name, task.benchmark, options.prompts)
+    if options.cot and "cot" not in prompt:
+        raise UsageError(f"task {name} has no chain-of-thought prompt; leave the option cot out")
+    examples = worked_examples(task, options, prompt)[: options.fewshot] if options.fewshot else []
+    if len(examples) < options.fewshot:
+        raise UsageError(f"task {name} has {len(examples)} worked examples, fewshot={options.fewshot} asks for more")
+    located = data_.locate(task.reader.source, task.reader.file(options), options.data)
+    return Built(task, options, prompt, examples, located)
+
+
+def worked_examples(task: Task, options: Options, prompt: Prompt) -> list[Example]:
+    """All worked examples of a task, alternating between its targets; with chain of thought each reply
+    reasons first."""
+    examples: dict[str, list[Example]] = {}
+    for case in task.cases(task.reader.fewshot_rows(), options):
+        item = render(case, prompt, cot=options.cot)
+        reply = task.oracle(item)
+        if options.cot:
+            cue = prompt["user"].rsplit("\n", 1)[-1]
+            reply = f"{case.explanation}\n{cue} {reply}"
+        examples.setdefault(case.target, []).append(Example(item.prompt, reply))
+    columns = list(examples.values())
+    longest = max((len(column) for column in columns), default=0)
+    return [column[i] for i in range(longest) for column in columns if i < len(column)]
+
+
+__all__ = ["Built", "Decoding", "Group", "Reader", "Scoring", "Task", "build", "registry", "task_named"]

@@ -1,0 +1,127 @@
+"""C-FAITH: hallucination rates of its three formats, overall and per type (section 4.2).
+
+`paper` follows the paper's one sentence on extraction, that answers are compared directly with the
+correct one: the reply, stripped, must be the answer and nothing else. The authors released no evaluator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rapidfuzz import fuzz
+
+from halu_tasks.items import Item
+from halu_tasks.scorers.answer import Answer, strip_reasoning
+from halu_tasks.scorers.classification import score_label
+from halu_tasks.scorers.judge import CONFLICT, FAILED
+from halu_tasks.scorers.metrics import Array, Metric, mean, ratio, share_unparsed
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.verdict import choice, true_false_zh
+
+TYPES = {
+    "虚构事实": "FactFab",
+    "属性错误": "AttrErr",
+    "实体错误": "EntErr",
+    "关系错误": "RelErr",
+    "时空幻觉": "SpaErr",
+    "虚假引用": "RefErr",
+    "过时信息": "Outdated",
+}
+"""The released labels and the paper's names for them; Outdated is in the data alone."""
+
+_KEPT = 1_000
+"""Characters of an open answer that its score keeps."""
+
+
+def score_choice(item: Item, reply: str) -> Score:
+    return _hallucinated(score_label(item.id, item.cluster, item.target, choice(reply), item.tags))
+
+
+def score_choice_published(item: Item, reply: str) -> Score:
+    letter = reply.strip()
+    answer = Answer(letter) if letter in ("A", "B", "C", "D") else Answer[str](None, "not a letter alone")
+    return _hallucinated(score_label(item.id, item.cluster, item.target, answer, item.tags))
+
+
+def score_true_false(item: Item, reply: str) -> Score:
+    return _by_truth(score_label(item.id, item.cluster, item.target, true_false_zh(reply), item.tags))
+
+
+def score_true_false_published(item: Item, reply: str) -> Score:
+    word = {"正确": "True", "错误": "False"}.get(reply.strip())
+    answer = Answer(word, "" if word else "not one of the two words alone")
+    return _by_truth(score_label(item.id, item.cluster, item.target, answer, item.tags))
+
+
+def _hallucinated(score: Score) -> Score:
+    return replace(score, facts={**score.facts, "hallucinated": 1.0 - score.facts["correct"]})
+
+
+def _by_truth(score: Score) -> Score:
+    wrong = 1.0 - score.facts["correct"]
+    kind = "false_positive" if score.target == "True" else "false_negative"
+    return replace(score, facts={**score.facts, "hallucinated": wrong, kind: wrong})
+
+
+def score_open(item: Item, reply: str, verdict: str | None) -> Score:
+    """Score of an open answer, given what the judge said of it: `conflict`, `consistent`, `failed`, or
+    None when no judge was named, in which case nothing is said about hallucination.
+
+    A reply with no answer in it (empty, or a reasoning block that never ends) is unparsed, and wrong
+    whenever there is a judge at all.
+    """
+    answered = strip_reasoning(reply)
+    text = (answered or "").strip()
+    correct, hallucinated = (str(item.gold[key]) for key in ("correct_answer", "halu_answer"))
+    facts = {
+        "closer_to_correct": float(fuzz.ratio(text, correct) > fuzz.ratio(text, hallucinated)),
+        "unparsed": float(not text),
+    }
+    if verdict is not None:
+        facts["judge_failed"] = float(bool(text) and verdict == FAILED)
+        if not text or verdict != FAILED:
+            facts["hallucinated"] = float(not text or verdict == CONFLICT)
+    reason = "" if text else "unclosed reasoning" if answered is None else "empty"
+    if text and verdict == FAILED:
+        reason = "the judge gave no verdict"
+    kept = text if len(text) <= _KEPT else text[:_KEPT] + "…"
+    return Score(item.id, item.cluster, kept or None, item.target, facts, item.tags, reason)
+
+
+def _balanced_error() -> Metric:
+    """The mean of the false negative and the false positive rate."""
+    kinds = ("false_negative", "false_positive")
+
+    def counts(scores: Sequence[Score]) -> Sequence[float]:
+        return [
+            number
+            for kind in kinds
+            for number in (sum(s.facts.get(kind, 0.0) for s in scores), sum(kind in s.facts for s in scores))
+        ]
+
+    def value(sums: Array) -> Array:
+        return (ratio(sums[..., :2]) + ratio(sums[..., 2:])) / 2
+
+    return Metric("balanced_error_rate", counts, value, higher_is_better=False)
+
+
+_RATE = mean("hallucination_rate", "hallucinated", higher_is_better=False)
+_PER_TYPE = tuple(_RATE.only("type", name, f"hallucination_rate_{name}") for name in TYPES.values())
+
+CHOICE_METRICS = (_RATE, *_PER_TYPE, share_unparsed())
+TRUE_FALSE_METRICS = (
+    _RATE,
+    mean("false_negative_rate", "false_negative", higher_is_better=False),
+    mean("false_positive_rate", "false_positive", higher_is_better=False),
+    _balanced_error(),
+    *_PER_TYPE,
+    share_unparsed(),
+)
+OPEN_METRICS = (
+    _RATE,
+    *(replace(metric, needs="judge") for metric in _PER_TYPE),
+    replace(mean("judge_failed", "judge_failed", higher_is_better=False), needs="judge"),
+    mean("closer_to_correct", "closer_to_correct"),
+    mean("unparsed", "unparsed", higher_is_better=False),
+)

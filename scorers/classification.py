@@ -1,0 +1,106 @@
+"""Label tasks: how one label scores, and the metrics of a confusion matrix."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.metrics import Array, Metric, ratio
+from halu_tasks.scorers.score import Score
+
+UNPARSED = "unparsed"
+"""The label that stands for no answer wherever a confusion matrix needs one."""
+
+
+def score_label(id: str, cluster: str, target: str, answer: Answer[str], tags: Mapping[str, str]) -> Score:
+    """Score of one label: `correct` is 1 when it is the target; an unparsed answer is wrong."""
+    correct = float(answer.value is not None and answer.value == target)
+    return Score(id, cluster, answer.value, target, {"correct": correct}, tags, answer.reason)
+
+
+def label_metric(figure: Literal["precision", "recall", "f1"], label: str, name: str) -> Metric:
+    """Precision, recall or F1 of one class over all items.
+
+    An unparsed answer is a miss of its target's class and a false alarm of none. Where nothing was
+    predicted as (or is) the class, the figure is 0, as scikit-learn has it.
+    """
+
+    def counts(scores: Sequence[Score]) -> Sequence[float]:
+        hits = sum(s.answer == label and s.target == label for s in scores)
+        predicted = sum(s.answer == label for s in scores)
+        actual = sum(s.target == label for s in scores)
+        return hits, predicted, actual, len(scores)
+
+    def value(sums: Array) -> Array:
+        hits, predicted, actual, n = np.moveaxis(sums, -1, 0)
+        part, whole = {
+            "precision": (hits, predicted),
+            "recall": (hits, actual),
+            "f1": (2 * hits, predicted + actual),
+        }[figure]
+        figures = np.where(whole > 0, part / np.maximum(whole, 1), 0.0)
+        return np.asarray(np.where(n > 0, figures, np.nan))
+
+    return Metric(name, counts, value)
+
+
+def macro_metric(
+    figure: Literal["precision", "recall", "f1"],
+    labels: Sequence[str],
+    name: str,
+    *,
+    unparsed_is_label: bool,
+) -> Metric:
+    """Unweighted mean of a figure over the labels that occur among targets or answers.
+
+    With `unparsed_is_label`, unparsed answers are a label of their own when there are any, as in
+    scikit-learn's macro average of raw predictions; else they are only misses.
+    """
+    names = [*labels, UNPARSED] if unparsed_is_label else list(labels)
+    parts = [label_metric(figure, label, label) for label in names]
+
+    def counts(scores: Sequence[Score]) -> Sequence[float]:
+        # counted in one pass: this runs once a cluster
+        answers = Counter(s.answer if isinstance(s.answer, str) else UNPARSED for s in scores)
+        targets = Counter(s.target for s in scores if isinstance(s.target, str))
+        hits = Counter(s.answer for s in scores if isinstance(s.answer, str) and s.answer == s.target)
+        sums: list[float] = []
+        for label in names:
+            sums += (hits[label], answers[label], targets[label], len(scores))
+        return sums
+
+    def value(sums: Array) -> Array:
+        per_label = sums.reshape(*sums.shape[:-1], len(names), 4)
+        occurs = (per_label[..., 1] + per_label[..., 2]) > 0
+        figures = np.stack([part.value(per_label[..., i, :]) for i, part in enumerate(parts)], axis=-1)
+        number = occurs.sum(axis=-1)
+        total = np.where(occurs, figures, 0.0).sum(axis=-1)
+        return np.asarray(np.where(number > 0, total / np.maximum(number, 1), np.nan))
+
+    return Metric(name, counts, value)
+
+
+def both_right(name: str) -> Metric:
+    """The share of pairs in which both items are right. Items pair up by the part of their id before
+    the last slash. A pair of which only one item was asked is left out."""
+
+    def counts(scores: Sequence[Score]) -> Sequence[float]:
+        pairs = pairs_of(scores)
+        return sum(all(s.facts["correct"] for s in pair) for pair in pairs), len(pairs)
+
+    return Metric(name, counts, ratio)
+
+
+def pairs_of(scores: Sequence[Score]) -> list[tuple[Score, Score]]:
+    """The two items of each row, joined by the part of the id before its last slash; an id without a
+    slash is no part of a pair. Repeats of an item (epochs) pair up in order."""
+    rows: dict[str, dict[str, list[Score]]] = {}
+    for score in scores:
+        row, slash, which = score.id.rpartition("/")
+        if slash:
+            rows.setdefault(row, {}).setdefault(which, []).append(score)
+    return [pair for parts in rows.values() if len(parts) == 2 for pair in zip(*parts.values(), strict=False)]

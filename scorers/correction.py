@@ -1,0 +1,60 @@
+"""Correction: replacements for masks against what stood there (ReFACT, section 4.1.3)."""
+
+from __future__ import annotations
+
+from rapidfuzz import fuzz
+
+from halu_tasks.items import Item
+from halu_tasks.scorers import refact_published_strings as published
+from halu_tasks.scorers.metrics import mean, share_unparsed
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.strings import normalise, replacements
+
+_FUZZY = 90.0
+
+
+def score_replacements(item: Item, reply: str) -> Score:
+    """Score of the replacements in `reply`, in order, against the gold's `originals`.
+
+    Facts: `em`, every mask right (NFKC, case, white space and surrounding punctuation aside); `em_mask`,
+    the share of masks right; `em_fuzzy`, every mask at least 90 by rapidfuzz ratio. `acc` is `em`, the
+    name under which the paper averages it with the other tasks.
+    """
+    originals = [normalise(original) for original in item.gold["originals"]]
+    answer = replacements(reply, len(originals))
+    returned = [normalise(string) for string in answer.value or []]
+    padded = returned + [""] * (len(originals) - len(returned))
+    right = [bool(found) and found == wanted for found, wanted in zip(padded, originals, strict=True)]
+    near = [
+        bool(found) and fuzz.ratio(found, wanted) >= _FUZZY for found, wanted in zip(padded, originals, strict=True)
+    ]
+    facts = {
+        "acc": float(all(right)),
+        "em": float(all(right)),
+        "em_mask": sum(right) / len(right),
+        "em_fuzzy": float(all(near)),
+    }
+    short = len(returned) < len(originals)
+    reason = answer.reason or (f"{len(returned)} of {len(originals)} replacements" if short else "")
+    return Score(item.id, item.cluster, answer.value, list(item.gold["originals"]), facts, item.tags, reason)
+
+
+def score_replacements_published(item: Item, reply: str) -> Score:
+    """Correction as the authors' evaluation has it: recall of the set of raw strings, under the name
+    exact match."""
+    found = published.replacements(reply)
+    gold = list(item.gold["published_originals"])
+    em = published.set_recall(gold, found)
+    return Score(
+        item.id, item.cluster, found or None, gold, {"acc": em, "em": em}, item.tags, "" if found else "no string"
+    )
+
+
+METRICS = (
+    mean("acc", "acc"),
+    mean("em", "em"),
+    mean("em_mask", "em_mask"),
+    mean("em_fuzzy", "em_fuzzy"),
+    share_unparsed(),
+)
+PUBLISHED_METRICS = (mean("acc", "acc"), mean("em", "em"), share_unparsed())

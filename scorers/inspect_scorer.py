@@ -1,0 +1,177 @@
+"""Inspect's side of scoring: one scorer and one metric for every task of the registry."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import anyio
+from inspect_ai._util.error import PrerequisiteError
+from inspect_ai.model import Model, get_model
+from inspect_ai.scorer import (
+    CORRECT,
+    INCORRECT,
+    NOANSWER,
+    Metric,
+    SampleScore,
+    Scorer,
+    Target,
+    metric,
+    scorer,
+)
+from inspect_ai.scorer import Score as InspectScore
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from halu_tasks.items import Item
+from halu_tasks.options import Options
+from halu_tasks.predictions import aimed
+from halu_tasks.scorers.judge_model import Judge, open_judge
+from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, estimates, mean_of
+from halu_tasks.scorers.run import NO_JUDGE, logger
+from halu_tasks.scorers.score import Score
+from halu_tasks.tasks import registry, task_named
+
+RECORD = "halu_tasks"
+TARGET = "halu_target"
+"""Where a replayed output says that it answers another order of A and B than the sample's."""
+
+_judges: dict[str, Judge] = {}
+
+
+def _judge(prompt: str, options: Options) -> Judge | None:
+    """The judge of this run: the model role `grader`, else the option; never the model under test."""
+    model: Model | None = None
+    try:
+        model = get_model(role="grader", required=True)
+    except PrerequisiteError:
+        if not options.judge:
+            return None
+    key = f"{model or options}{id(model)}{prompt}"
+    if key not in _judges:
+        _judges[key] = Judge(model, prompt, options.judge_max_failures) if model else open_judge(options, prompt)
+    return _judges[key]
+
+
+@solver
+def judge_ready(judge: str | None = None, judge_base_url: str | None = None) -> Solver:
+    """Before a judged task generates anything: check that its judge answers, or warn that there is none."""
+    options = Options(judge=judge, judge_base_url=judge_base_url)
+    lock = anyio.Lock()
+    done: set[str] = set()
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        task = task_named(state.metadata["task"])
+        async with lock:
+            if task.judged and task.name not in done:
+                found = _judge(task.judged, options)
+                if found:
+                    await found.reach()
+                else:
+                    logger.warning(NO_JUDGE.format(task=task.name))
+                done.add(task.name)
+        return state
+
+    return solve
+
+
+@metric(name="figures", scores="unreduced")
+def figures() -> Metric:
+    """All metrics of the tasks that the scores belong to: `name`, and `name_stderr`, `name_low`,
+    `name_high` for its clustered standard error and 95% interval. In a group, `member.name` and the
+    group's means."""
+
+    def compute(scores: list[SampleScore]) -> dict[str, float]:
+        records = [record for score in scores if (record := (score.score.metadata or {}).get(RECORD))]
+        if not records:
+            return {}
+        scoring, group = records[0]["scoring"], records[0].get("group")
+        by_task: dict[str, list[Score]] = {}
+        for record in records:
+            by_task.setdefault(record["task"], []).append(Score(**record["score"]))
+        found: dict[str, Estimate] = {}
+        if group:
+            found |= _means(group, scoring, by_task)
+        for task, own in by_task.items():
+            named = estimates(task_named(task).scoring[scoring].metrics, own)
+            found |= {f"{task}.{name}" if group else name: value for name, value in named.items()}
+        return {key: value for name, e in found.items() for key, value in _spread(name, e).items()}
+
+    return compute
+
+
+def _spread(name: str, found: Estimate) -> dict[str, float]:
+    parts = {"": found.value, "_stderr": found.stderr, "_low": found.low, "_high": found.high}
+    return {name + end: value for end, value in parts.items() if value is not None}
+
+
+def _means(group: str, scoring: str, by_task: dict[str, list[Score]]) -> dict[str, Estimate]:
+    _, groups = registry()
+    found: dict[str, Estimate] = {}
+    for name in groups[group].means:
+        members = {
+            member: next(m for m in task_named(member).scoring[scoring].metrics if m.name == name)
+            for member in groups[group].members
+        }
+        clusters = by_cluster(score for own in by_task.values() for score in own)
+        if value := estimate(mean_of(name, members, "task"), clusters):
+            found[name] = value
+    return found
+
+
+@scorer(metrics=[figures()])
+def halu_score(
+    scoring: str = "strict",
+    judge: str | None = None,
+    judge_base_url: str | None = None,
+    judge_max_failures: float = 0.05,
+) -> Scorer:
+    """Scores any sample of this package by its task.
+
+    The value is C or I where an item is right or wrong, a number between where it can be partly right,
+    and N where nothing can be said of it alone (no judge, or a judge that failed).
+
+    Args:
+        scoring: `strict` or `paper`.
+        judge: a judge's model where no model role `grader` is given.
+        judge_base_url: base URL of a judge behind an OpenAI-compatible server.
+        judge_max_failures: the share of items the judge may fail on.
+    """
+    options = Options(
+        scoring=scoring, judge=judge, judge_base_url=judge_base_url, judge_max_failures=judge_max_failures
+    )
+
+    async def score(state: TaskState, target: Target) -> InspectScore:
+        task = task_named(state.metadata["task"])
+        told = state.output.metadata or {}
+        item = aimed(_item(state, target), told.get(TARGET))
+        reply = state.output.completion
+        verdict = None
+        if task.judged and (asked := _judge(task.judged, options)):
+            verdict = await asked.verdict(item, reply)
+        modes = task.scoring[scoring]
+        found = modes.score(item, reply, verdict.label if verdict else None)
+        headline = next(m for m in modes.metrics if m.name == task.headline)
+        record: dict[str, Any] = {"task": task.name, "scoring": scoring, "score": found.as_json()}
+        if group := state.metadata.get("group"):
+            record["group"] = group
+            record["score"]["tags"] = {**record["score"]["tags"], "task": task.name}
+        own = headline.item(found) if headline.item else math.nan
+        return InspectScore(
+            value=_value(own if headline.higher_is_better else 1 - own),
+            answer=found.answer if isinstance(found.answer, str) or found.answer is None else "\n".join(found.answer),
+            explanation=(verdict.reason if verdict and verdict.reason else found.reason) or None,
+            metadata={RECORD: record},
+        )
+
+    return score
+
+
+def _value(own: float) -> str | float:
+    if math.isnan(own):
+        return NOANSWER
+    return {1.0: CORRECT, 0.0: INCORRECT}.get(own, own)
+
+
+def _item(state: TaskState, target: Target) -> Item:
+    known = state.metadata
+    return Item(known["id"], known["cluster"], target.text, "", "", known["gold"], known["tags"])

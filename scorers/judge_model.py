@@ -1,0 +1,205 @@
+"""A judge: any model that Inspect can call, asked once per question, ever.
+
+Verdicts are kept on disk under the judge's name, its address and settings, and the whole prompt, so a
+second run asks nothing again. A question that gets no verdict is a failure, is counted, is never
+cached, and never becomes a score.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from inspect_ai.model import GenerateConfig, Model, get_model
+
+from halu_tasks.data import cache_folder
+from halu_tasks.errors import JudgeError
+from halu_tasks.items import Item
+from halu_tasks.options import Options
+from halu_tasks.scorers.answer import strip_reasoning
+from halu_tasks.scorers.judge import FAILED, fence, read_verdict
+from halu_tasks.solvers.prompting import fill, prompt_for
+
+CONNECTIONS = 64
+_ASKED_TWICE = 2
+"""How often a question is put before a reply without a verdict is a failure."""
+_ENOUGH = 20
+"""Verdicts needed before a share of failures means anything."""
+_PROBE = "Reply with the single word: ready"
+
+SETTINGS = GenerateConfig(
+    temperature=0.0, max_tokens=1024, max_connections=CONNECTIONS, max_retries=3, attempt_timeout=120
+)
+
+
+class Verdict(NamedTuple):
+    """`label` is the judge's, or `failed`; `reason` says what failed."""
+
+    label: str
+    reason: str = ""
+
+
+class Judge:
+    """Asks one model for verdicts. Not bound to an event loop until it is first asked.
+
+    Args:
+        model: the Inspect model that judges.
+        prompt: the name of the question in `solvers/prompts/judge.yaml`.
+        max_failures: the share of questions that may fail.
+        store: the SQLite file that verdicts are kept in.
+    """
+
+    def __init__(self, model: Model, prompt: str, max_failures: float = 0.05, store: Path | None = None) -> None:
+        self.model = model
+        self.name = str(model)
+        self.max_failures = max_failures
+        self.asked = self.failed = 0
+        self._prompt = prompt_for(prompt, "judge")
+        self._settings = SETTINGS.merge(model.config)
+        self._store = VerdictStore(store or cache_folder() / "verdicts.sqlite3")
+        shown = self._settings.model_copy(
+            update={"max_connections": None, "max_retries": None, "attempt_timeout": None, "timeout": None}
+        )
+        self._identity = "\0".join([self.name, str(model.api.base_url or ""), shown.model_dump_json(exclude_none=True)])
+
+    async def verdict(self, item: Item, reply: str) -> Verdict:
+        """What the judge says of `reply`, which answers `item`. Never raises for a judge that fails on
+        it; raises JudgeError once too many have failed."""
+        answered = (strip_reasoning(reply) or "").strip()
+        if not answered:
+            return Verdict(FAILED, "no answer to judge")
+        text = fill(self._prompt["user"], {**item.gold, "output": fence(answered)})
+        key = hashlib.sha256(f"{self._identity}\0{text}".encode("utf-8", "replace")).hexdigest()
+        if known := self._store.get(key):
+            found = Verdict(known)
+        else:
+            found = await self._ask(text)
+            if found.label != FAILED:
+                self._store.put(key, found.label)
+        self.asked += 1
+        self.failed += found.label == FAILED
+        if self.asked >= _ENOUGH:
+            self._check_share(found.reason)
+        return found
+
+    async def _ask(self, text: str) -> Verdict:
+        reason = ""
+        for _ in range(_ASKED_TWICE):
+            try:
+                output = await self.model.generate(text, config=self._settings)
+            except Exception as error:
+                # whatever a provider raises, the reply keeps its place and the failure is counted
+                return Verdict(FAILED, _one_line(error))
+            answer = read_verdict(output.completion)
+            if answer.value:
+                return Verdict(answer.value)
+            reason = f"no verdict in the reply ({answer.reason})"
+        return Verdict(FAILED, reason)
+
+    def _check_share(self, reason: str) -> None:
+        if self.failed > self.max_failures * self.asked:
+            raise JudgeError(
+                f"judge {self.name} gave no verdict on {self.failed} of {self.asked} replies "
+                f"(allowed: {self.max_failures:.0%}, judge_max_failures); last: {reason or 'see the log'}; verdicts "
+                "given so far are kept"
+            )
+
+    async def reach(self) -> None:
+        """Raise JudgeError, saying why, unless the judge answers a trivial question."""
+        try:
+            await self.model.generate(_PROBE, config=self._settings.merge(GenerateConfig(max_tokens=64, max_retries=1)))
+        except Exception as error:
+            raise JudgeError(f"judge {self.name} cannot be reached: {_one_line(error)}") from None
+
+    async def verdicts(
+        self, asked: Sequence[tuple[Item, str]], each: Callable[[], object] = lambda: None
+    ) -> list[Verdict]:
+        """A verdict for every (item, reply), asked side by side; `each` is called after each one."""
+
+        async def one(item: Item, reply: str) -> Verdict:
+            found = await self.verdict(item, reply)
+            each()
+            return found
+
+        return list(await asyncio.gather(*(one(item, reply) for item, reply in asked)))
+
+
+class VerdictStore:
+    """Verdicts by key in one SQLite file that processes may share."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.Lock()
+        self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        self._db.execute("CREATE TABLE IF NOT EXISTS verdicts (key TEXT PRIMARY KEY, label TEXT NOT NULL)")
+
+    def get(self, key: str) -> str | None:
+        with self._lock:
+            row = self._db.execute("SELECT label FROM verdicts WHERE key = ?", (key,)).fetchone()
+        return str(row[0]) if row else None
+
+    def put(self, key: str, label: str) -> None:
+        with self._lock:
+            self._db.execute("INSERT OR REPLACE INTO verdicts VALUES (?, ?)", (key, label))
+
+
+def open_judge(options: Options, prompt: str) -> Judge:
+    """The judge that the options name, checked to be reachable.
+
+    Raises:
+        JudgeError: there is no such model, its client is not installed, or it does not answer.
+    """
+    name = str(options.judge)
+    address = options.judge_base_url
+    # servers of one's own often ask for no key, and clients insist on one
+    key = os.environ.get("OPENAI_API_KEY", "none") if address else None
+    try:
+        model = get_model(name, base_url=address, api_key=key, memoize=False)
+    except Exception as error:
+        raise JudgeError(f"judge {name!r}: {_one_line(error)}") from None
+    return Judge(model, prompt, options.judge_max_failures)
+
+
+def judge_now(
+    options: Options, prompt: str, asked: Sequence[tuple[Item, str]], each: Callable[[], object]
+) -> list[Verdict]:
+    """`Judge.verdicts` for callers without an event loop (or inside someone else's)."""
+
+    async def run() -> list[Verdict]:
+        judge = open_judge(options, prompt)
+        async with judge.model:
+            return await judge.verdicts(asked, each)
+
+    return _in_own_loop(run)
+
+
+def reach_now(options: Options, prompt: str) -> None:
+    """`Judge.reach` for callers without an event loop: raises JudgeError before anything is generated."""
+
+    async def run() -> list[Verdict]:
+        judge = open_judge(options, prompt)
+        async with judge.model:
+            await judge.reach()
+        return []
+
+    _in_own_loop(run)
+
+
+def _in_own_loop(run: Callable[[], object]) -> list[Verdict]:
+    # a thread of its own, so that a notebook's running loop is no obstacle
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(lambda: asyncio.run(run())).result()  # type: ignore[arg-type]
+
+
+def _one_line(error: BaseException) -> str:
+    text = " ".join(str(error).replace("[bold]", "").replace("[/bold]", "").split())
+    return f"{type(error).__name__}: {text}"[:300]

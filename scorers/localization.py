@@ -1,0 +1,94 @@
+"""Localization: returned strings against gold spans, as characters and as strings (ReFACT, section 4.1.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from halu_tasks.items import Item
+from halu_tasks.scorers import refact_published_strings as published
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.metrics import Array, Metric, mean, micro, ratio, share_unparsed
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.spans import Text, char_counts, merge
+from halu_tasks.scorers.strings import normalise
+
+Span = tuple[int, int]
+
+
+def score_strings(item: Item, answer: Answer[list[str]]) -> Score:
+    """Score of the strings that a reply returned for `item`, whose gold holds `text` (the answer shown),
+    `spans` and `strings`.
+
+    Facts: `iou`; `acc`, the share of gold strings among the returned ones; `exact`, whether the two sets
+    of strings are equal; `strings` and `unplaced`, numbers of returned strings and of those that are
+    nowhere in the text; `gold_chars`, `predicted_chars`, `shared_chars`.
+    """
+    returned = answer.value or []
+    gold = merge(_spans(item))
+    text = Text(item.gold["text"])
+    placed = [(string, text.place(string)) for string in returned]
+    nowhere = [string for string, spans in placed if not spans]
+    counts = char_counts(gold, [span for _, spans in placed for span in spans], sum(len(string) for string in nowhere))
+    wanted = {normalise(string) for string in item.gold["strings"]}
+    found = {normalise(string) for string in returned}
+    facts = {
+        "iou": counts.iou,
+        "acc": len(wanted & found) / len(wanted) if wanted else float(not found),
+        "exact": float(wanted == found),
+        "strings": float(len(returned)),
+        "unplaced": float(len(nowhere)),
+        "gold_chars": float(counts.gold),
+        "predicted_chars": float(counts.predicted),
+        "shared_chars": float(counts.intersection),
+    }
+    reason = answer.reason or ("" if not nowhere else f"{len(nowhere)} of {len(returned)} strings not in the text")
+    return Score(item.id, item.cluster, answer.value, list(item.gold["strings"]), facts, item.tags, reason)
+
+
+def score_entities_published(item: Item, reply: str) -> Score:
+    """Entity localization as the authors' evaluation has it: recall of raw strings, IoU of first
+    occurrences."""
+    return _published(item, published.entities(reply), published.set_recall)
+
+
+def score_sentence_published(item: Item, reply: str) -> Score:
+    """Negation localization as the authors' evaluation has it: exact string equality, IoU likewise."""
+    sentence = published.sentence(reply)
+    return _published(item, [sentence], lambda gold, found: published.sentence_match(gold[0], found[0]))
+
+
+def _published(item: Item, found: list[str], accuracy: Callable[[Sequence[str], list[str]], float]) -> Score:
+    gold = list(item.gold["strings"])
+    facts = {"acc": accuracy(gold, found), "iou": published.iou(item.gold["text"], gold, found)}
+    answer = found if any(string.strip() for string in found) else None
+    return Score(item.id, item.cluster, answer, gold, facts, item.tags, "" if answer else "no string")
+
+
+def _spans(item: Item) -> list[Span]:
+    return [(int(start), int(end)) for start, end in item.gold["spans"]]
+
+
+def _f1(sums: Array) -> Array:
+    return ratio(sums * [2.0, 1.0])
+
+
+CHAR_F1 = Metric(
+    "char_f1",
+    lambda scores: (
+        sum(s.facts["shared_chars"] for s in scores),
+        sum(s.facts["gold_chars"] + s.facts["predicted_chars"] for s in scores),
+    ),
+    _f1,
+)
+
+METRICS = (
+    mean("acc", "acc"),
+    mean("iou", "iou"),
+    mean("exact", "exact"),
+    micro("char_precision", "shared_chars", "predicted_chars"),
+    micro("char_recall", "shared_chars", "gold_chars"),
+    CHAR_F1,
+    micro("unplaced", "unplaced", "strings", higher_is_better=False),
+    share_unparsed(),
+)
+PUBLISHED_METRICS = (mean("acc", "acc"), mean("iou", "iou"), share_unparsed())

@@ -1,0 +1,199 @@
+"""Metrics: pure functions of many scores, each with a 95% interval that respects clusters.
+
+A metric is a ratio (or another smooth function) of *sums over items*: accuracy is right / asked, F1 is
+2·tp / (2·tp + fp + fn). So one pass turns the scores of a cluster into a short vector of counts, and
+all else is arithmetic on those vectors. The standard error is the delete-one-cluster jackknife, which
+is deterministic, equals s/√n for a mean of independent items, and needs no resampling. The interval is
+Wilson's with the effective sample size that this standard error implies, so it stays inside the
+metric's range and is not empty at 0 or 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import stdtrit
+
+from halu_tasks.scorers.score import Score
+
+Array = npt.NDArray[np.float64]
+Counts = Callable[[Sequence[Score]], Sequence[float]]
+"""The scores of one cluster -> its sufficient statistics, K numbers."""
+Value = Callable[[Array], Array]
+"""Sums of shape (…, K) -> the metric, shape (…); NaN where it is not defined."""
+
+
+class Estimate(NamedTuple):
+    """A metric's value with its clustered standard error and 95% interval; `stderr`, `low` and `high`
+    are None when fewer than two clusters bear on it."""
+
+    value: float
+    stderr: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One named figure.
+
+    Attributes:
+        name: the name it is printed under.
+        counts: scores of one cluster -> K sums.
+        value: sums of shape (…, K) -> the figure, NaN where undefined.
+        higher_is_better: None where neither direction is better (a bias, a share of unparsed).
+        item: the figure of a single item where it has one; what a harness logs beside the item.
+        where: a tag and its value: only such items bear on the metric.
+        needs: an option without which the metric has nothing to say.
+        range: smallest and largest possible value.
+    """
+
+    name: str
+    counts: Counts
+    value: Value
+    higher_is_better: bool | None = True
+    item: Callable[[Score], float] | None = None
+    where: tuple[str, str] | None = None
+    needs: str | None = None
+    range: tuple[float, float] = (0.0, 1.0)
+
+    def only(self, tag: str, value: str, name: str) -> Metric:
+        """This metric over the items whose `tag` is `value`, under another name."""
+        inner = self.counts
+
+        def counts(scores: Sequence[Score]) -> Sequence[float]:
+            return inner([s for s in scores if s.tags.get(tag) == value])
+
+        return replace(self, name=name, counts=counts, where=(tag, value))
+
+
+def by_cluster(scores: Iterable[Score]) -> list[list[Score]]:
+    """Scores grouped by their cluster, clusters in order of first appearance."""
+    clusters: dict[str, list[Score]] = {}
+    for score in scores:
+        clusters.setdefault(score.cluster, []).append(score)
+    return list(clusters.values())
+
+
+def estimate(metric: Metric, clusters: Sequence[Sequence[Score]]) -> Estimate | None:
+    """The metric over `clusters` (from `by_cluster`), or None where no item bears on it."""
+    if not clusters:
+        return None
+    table = np.array([metric.counts(scores) for scores in clusters], dtype=np.float64)
+    total = table.sum(axis=0)
+    value = float(metric.value(total))
+    if math.isnan(value):
+        return None
+    table = table[table.any(axis=1)]
+    clusters_bearing = len(table)
+    if clusters_bearing < 2:
+        return Estimate(value, None, None, None)
+    without_one = metric.value(total - table)
+    without_one = np.where(np.isnan(without_one), value, without_one)
+    spread = np.sum((without_one - without_one.mean()) ** 2)
+    stderr = math.sqrt((clusters_bearing - 1) / clusters_bearing * spread)
+    low, high = wilson(value, stderr, clusters_bearing, metric.range)
+    return Estimate(value, stderr, low, high)
+
+
+def estimates(metrics: Iterable[Metric], scores: Iterable[Score]) -> dict[str, Estimate]:
+    """Every metric that some item bears on, by name, in the order of `metrics`."""
+    clusters = by_cluster(scores)
+    found = ((metric.name, estimate(metric, clusters)) for metric in metrics)
+    return {name: value for name, value in found if value is not None}
+
+
+def wilson(value: float, stderr: float, clusters: int, bounds: tuple[float, float] = (0.0, 1.0)) -> tuple[float, float]:
+    """95% score interval of a figure within `bounds`.
+
+    Wilson (1927) for a share, with the effective number of independent observations
+    p(1-p)/stderr² in place of n (Korn and Graubard 1998) and Student's t for few clusters. At the ends
+    of the range the standard error is zero and each cluster counts as one observation.
+    """
+    bottom, width = bounds[0], bounds[1] - bounds[0]
+    p = min(max((value - bottom) / width, 0.0), 1.0)
+    variance = (stderr / width) ** 2
+    n = p * (1 - p) / variance if variance > 1e-18 and 0 < p < 1 else float(clusters)
+    z2 = float(stdtrit(clusters - 1, 0.975)) ** 2
+    centre = (p + z2 / (2 * n)) / (1 + z2 / n)
+    half = math.sqrt(z2 * (p * (1 - p) / n + z2 / (4 * n * n))) / (1 + z2 / n)
+    low = 0.0 if p == 0 else max(centre - half, 0.0)
+    high = 1.0 if p == 1 else min(centre + half, 1.0)
+    return bottom + width * low, bottom + width * high
+
+
+# --- the shapes metrics come in -----------------------------------------------------------------
+
+
+def ratio(sums: Array) -> Array:
+    """First sum over second; NaN where the second is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(sums[..., 1] > 0, sums[..., 0] / sums[..., 1], np.nan))
+
+
+def mean(name: str, fact: str, *, higher_is_better: bool | None = True) -> Metric:
+    """The mean of one fact over the items that state it."""
+    return Metric(
+        name,
+        lambda scores: (sum(s.facts.get(fact, 0.0) for s in scores), sum(fact in s.facts for s in scores)),
+        ratio,
+        higher_is_better,
+        item=lambda s: s.facts.get(fact, math.nan),
+    )
+
+
+def share_unparsed() -> Metric:
+    """`unparsed`: the share of items whose reply gave no answer."""
+    return Metric(
+        "unparsed",
+        lambda scores: (sum(s.answer is None for s in scores), len(scores)),
+        ratio,
+        higher_is_better=False,
+        item=lambda s: float(s.answer is None),
+    )
+
+
+def micro(name: str, part: str, whole: str, *, higher_is_better: bool | None = True) -> Metric:
+    """One fact's sum over another's, over all items (a micro average)."""
+    return Metric(
+        name,
+        lambda scores: (sum(s.facts.get(part, 0.0) for s in scores), sum(s.facts.get(whole, 0.0) for s in scores)),
+        ratio,
+        higher_is_better,
+    )
+
+
+def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:
+    """The unweighted mean of one metric over groups of items: `members` maps a value of `tag` to the
+    metric of the items that carry it. Undefined while any member is. Clusters that reach into several
+    members keep their correlation."""
+    parts = [metric.only(tag, value, metric.name) for value, metric in members.items()]
+    widths = [len(metric.counts([])) for metric in parts]
+    ends = np.cumsum(widths)
+
+    def counts(scores: Sequence[Score]) -> Sequence[float]:
+        return [number for metric in parts for number in metric.counts(scores)]
+
+    def value(sums: Array) -> Array:
+        values = [
+            metric.value(sums[..., end - width : end]) for metric, width, end in zip(parts, widths, ends, strict=True)
+        ]
+        return np.asarray(np.mean(values, axis=0))
+
+    first = parts[0]
+    return Metric(name, counts, value, first.higher_is_better, range=first.range)
+
+
+def as_json(found: Mapping[str, Estimate]) -> dict[str, Any]:
+    """`{"metrics": {name: value}, "stderr": {name: se}, "intervals": {name: [low, high]}}`; a figure from
+    a single cluster has no error and is left out of the latter two."""
+    return {
+        "metrics": {name: e.value for name, e in found.items()},
+        "stderr": {name: e.stderr for name, e in found.items() if e.stderr is not None},
+        "intervals": {name: [e.low, e.high] for name, e in found.items() if e.low is not None},
+    }

@@ -1,0 +1,113 @@
+"""ReFACT's judgment tasks: scores and metrics, strict and as published (section 4.1.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from halu_tasks.items import Item
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.classification import (
+    both_right,
+    label_metric,
+    macro_metric,
+    pairs_of,
+    score_label,
+)
+from halu_tasks.scorers.metrics import Array, Metric, mean, ratio, share_unparsed
+from halu_tasks.scorers.refact_published import published_pick, published_true_false
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.verdict import pick, true_false
+
+FACTUAL, CONFABULATED = "True", "False"
+
+
+def score_independent(item: Item, reply: str) -> Score:
+    return score_label(item.id, item.cluster, item.target, true_false(reply), item.tags)
+
+
+def score_independent_published(item: Item, reply: str) -> Score:
+    """As published: an unparsed reply counts as the label that is wrong for its item."""
+    answer = published_true_false(reply)
+    score = score_label(item.id, item.cluster, item.target, answer, item.tags)
+    if answer.value is None:
+        wrong = CONFABULATED if item.target == FACTUAL else FACTUAL
+        return score_label(item.id, item.cluster, item.target, Answer(wrong, UNREAD), item.tags)
+    return score
+
+
+UNREAD = "unparsed, counted as the wrong label"
+
+
+def score_comparative(item: Item, reply: str) -> Score:
+    return score_label(item.id, item.cluster, item.target, pick(reply), item.tags)
+
+
+def score_comparative_published(item: Item, reply: str) -> Score:
+    return score_label(item.id, item.cluster, item.target, published_pick(reply), item.tags)
+
+
+def _share_unread() -> Metric:
+    """`unparsed` where unparsed replies were given a label: told by the score's reason."""
+    return Metric(
+        "unparsed",
+        lambda scores: (sum(s.reason == UNREAD for s in scores), len(scores)),
+        ratio,
+        higher_is_better=False,
+        item=lambda s: float(s.reason == UNREAD),
+    )
+
+
+def _position_bias() -> Metric:
+    """Share of A among parsed answers minus share of A among targets, -1 to 1; 0 is no bias."""
+
+    def counts(scores: Sequence[Score]) -> Sequence[float]:
+        return (
+            sum(s.answer == "A" for s in scores),
+            sum(s.answer is not None for s in scores),
+            sum(s.target == "A" for s in scores),
+            len(scores),
+        )
+
+    def value(sums: Array) -> Array:
+        return ratio(sums[..., :2]) - ratio(sums[..., 2:])
+
+    return Metric("position_bias", counts, value, higher_is_better=None, range=(-1.0, 1.0))
+
+
+def _flip_rate() -> Metric:
+    """Share of rows whose pick changes with the order of the two answers; an unparsed pick of either
+    order counts as a change, since nothing consistent was said."""
+
+    def flipped(first: Score, second: Score) -> bool:
+        # the same pick is right in both orders or wrong in both
+        read = first.answer is not None and second.answer is not None
+        return not read or first.facts["correct"] != second.facts["correct"]
+
+    def counts(scores: Sequence[Score]) -> Sequence[float]:
+        pairs = pairs_of(scores)
+        return sum(flipped(*pair) for pair in pairs), len(pairs)
+
+    return Metric("flip_rate", counts, ratio, higher_is_better=False)
+
+
+_BY_CLASS = tuple(
+    label_metric(figure, label, f"{figure}_{name}")
+    for name, label in (("confabulated", CONFABULATED), ("factual", FACTUAL))
+    for figure in ("precision", "recall", "f1")
+)
+INDEPENDENT_METRICS = (mean("acc", "correct"), *_BY_CLASS, both_right("acc_pair"), share_unparsed())
+INDEPENDENT_PUBLISHED_METRICS = (mean("acc", "correct"), *_BY_CLASS, both_right("acc_pair"), _share_unread())
+
+COMPARATIVE_METRICS = (
+    mean("acc", "correct"),
+    *(
+        macro_metric(figure, "AB", f"{figure}_macro", unparsed_is_label=True)
+        for figure in ("precision", "recall", "f1")
+    ),
+    macro_metric("f1", "AB", "f1_macro_ab", unparsed_is_label=False),
+    _position_bias(),
+    replace(both_right("acc_consistent"), needs="both_orders"),
+    replace(_flip_rate(), needs="both_orders"),
+    share_unparsed(),
+)

@@ -1,0 +1,73 @@
+"""Scoring a whole task at once: replies in, scores out, a judge asked where the task needs one."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from tqdm import tqdm
+
+from halu_tasks.data import cache_folder
+from halu_tasks.errors import JudgeError
+from halu_tasks.items import Item
+from halu_tasks.scorers.score import Score
+from halu_tasks.tasks import Built
+
+logger = logging.getLogger(__name__)
+
+NO_JUDGE = (
+    "{task}: no judge was named, so hallucination_rate is absent and only closer_to_correct is reported; name one "
+    "with --metadata halu_judge=openai/gpt-4o (lm-eval), --model-role grader=openai/gpt-4o (Inspect) or --judge "
+    "openai/gpt-4o (halu-tasks)"
+)
+
+
+def prepare_judge(built: Built) -> None:
+    """Before anything is generated: check that the judge answers, or say what will be missing without
+    one. Raises JudgeError."""
+    if not built.task.judged:
+        return
+    if not built.options.judge:
+        logger.warning(NO_JUDGE.format(task=built.task.name))
+        return
+    from halu_tasks.scorers.judge_model import reach_now
+
+    reach_now(built.options, built.task.judged)
+
+
+def score_replies(built: Built, replies: Sequence[tuple[Item, str]]) -> list[Score]:
+    """Scores of (item, reply) pairs, in their order.
+
+    Raises:
+        JudgeError: the judge failed on more than the allowed share. The replies are then kept in a file
+            that the message names, so that they can be scored again.
+    """
+    labels: list[str | None] = [None] * len(replies)
+    if built.task.judged and built.options.judge:
+        from halu_tasks.scorers.judge_model import judge_now
+
+        with tqdm(total=len(replies), desc=f"judging {built.task.name}") as bar:
+            try:
+                found = judge_now(built.options, built.task.judged, replies, bar.update)
+            except JudgeError as error:
+                kept = keep_replies(built, replies)
+                raise JudgeError(
+                    f"{error}; the replies are kept, score them with: halu-tasks score "
+                    f"{built.task.name} {kept} --judge {built.options.judge}"
+                ) from None
+        labels = [verdict.label for verdict in found]
+    score = built.scoring.score
+    return [score(item, reply, label) for (item, reply), label in zip(replies, labels, strict=True)]
+
+
+def keep_replies(built: Built, replies: Sequence[tuple[Item, str]]) -> Path:
+    """Write the replies as a predictions file in the cache, and return its path."""
+    path = cache_folder() / "kept" / f"{built.task.name}-{time.strftime('%Y%m%dT%H%M%S')}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as file:
+        for item, reply in replies:
+            file.write(json.dumps({"id": item.id, "output": reply}) + "\n")
+    return path

@@ -1,0 +1,36 @@
+"""The score record: what happened to one item, as facts, before any number is computed from many."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What one reply is worth, as facts.
+
+    Attributes:
+        id: the item's id.
+        cluster: the source the item shares with others (one ReFACT answer, one document); items of
+            one cluster are not independent.
+        answer: what was read from the reply: a label, a list of strings, or None when nothing could
+            be read (unparsed).
+        target: the gold answer in the same form.
+        facts: numbers that metrics add up (`correct` 0 or 1, `iou` 0 to 1, character counts …).
+        tags: what items can be split by (`type`, `pattern`, `language`), copied from the item.
+        reason: why there is no answer, or what else a reader should know; else empty.
+    """
+
+    id: str
+    cluster: str
+    answer: str | list[str] | None
+    target: str | list[str]
+    facts: Mapping[str, float] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict)
+    reason: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The record as plain JSON values; `Score(**record)` restores it."""
+        return asdict(self)

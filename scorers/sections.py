@@ -1,0 +1,189 @@
+"""A reply divided at its headings, and which part of it is the answer (mode `strict`).
+
+Used for replies that return strings (ReFACT's localization and correction prompts, appendix C.3 to C.5):
+models put "Here are the factually wrong entities:" before the list and "The correct sentence should be:"
+after it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+Kind = Literal["entity", "sentence", "replacement"]
+
+# No list or sentence that is asked for is so long. Of a longer reply only the last lines are read, and
+# only for an answer under a heading that says so.
+_LONG_REPLY = 100_000
+_LONG_HEADING = 300
+
+_LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+_MARK = re.compile(
+    r"[-*+–—●]\s+|[•◦▪‣·]\s*|\(?\d{1,3}[.)](?:\s+|(?=[^\W\d]|[\"“*`<])|$)|\(?[a-z]\)\s+", re.IGNORECASE
+)
+
+_WRONG = (
+    r"(?:wrong|incorrect(?:ly)?|inaccura\w+|false|err\w+|not (?:factually )?correct|changed|swapped"
+    r"|hallucinated|confabulated)"
+)
+_FINAL = r"|\bfinal answer\b|\bso the answer is$"
+_ASKED: dict[Kind, re.Pattern[str]] = {
+    "entity": re.compile(
+        rf"\b{_WRONG}\b.*\b(?:entit(?:y|ies)|words?|terms?|phrases?)\b|\bentit(?:y|ies)\b.*\b{_WRONG}\b"
+        rf"|\b(?:words?|terms?|phrases?)\b.*\b{_WRONG}\b|^(?:the |list of )*entit(?:y|ies)(?: (?:are|is))?$"
+        + _FINAL,
+        re.IGNORECASE,
+    ),
+    "sentence": re.compile(r"\bsentences?\b" + _FINAL, re.IGNORECASE),
+    "replacement": re.compile(r"\breplac\w+" + _FINAL, re.IGNORECASE),
+}
+_REASONS = r"\b(?:because|why|explanations?|explained|notes?|reason(?:s|ing)?|breakdown)\b"
+_ASIDE: dict[Kind, re.Pattern[str]] = {
+    "entity": re.compile(
+        _REASONS + r"|(?<!not )(?<!not factually )\bcorrect(?:ed|ions?)?\b|\bother\b|\bshould\b",
+        re.IGNORECASE,
+    ),
+    "replacement": re.compile(_REASONS, re.IGNORECASE),
+}
+_ASIDE["sentence"] = re.compile(
+    _ASIDE["entity"].pattern
+    + r"|\bthis (?:sentence|statement)\b|\bof each sentence\b|\b(?:first|second|third)\b",
+    re.IGNORECASE,
+)
+_ANALYSIS = re.compile(r"^(?:the |my |correct )*analys[ie]s\b", re.IGNORECASE)
+_PLAN = re.compile(r"\blet's\b|\blet us\b|\bI(?:'ll| will) analy[sz]e\b", re.IGNORECASE)
+_MORE = re.compile(r"\b(?:another|additional(?:ly)?|also)\b", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[,;.]\s|\bbut\b|\bhowever\b", re.IGNORECASE)
+_INLINE = re.compile(r"([^:：\"“\n]{1,240}?)[*_\s]*[:：](?:[*_]{1,3}(?=\s|$)|(?=[\s\"“*`A-Z<]))\s*")
+_READS = re.compile(
+    r"([^:\"“\n]{0,200}\bsentence\b[^:\"“\n]{0,100}\b(?:is|reads))\s+(?=[\"“])", re.IGNORECASE
+)
+_BARE = re.compile(
+    r"(?:(?:so|thus|therefore|hence),? )?(?:the )?(?:final |whole )?(?:factually )?(?:wrong |incorrect )?"
+    r"(?:answer|entities|entity|sentence|replacements?)(?: (?:is|are))?",
+    re.IGNORECASE,
+)
+
+
+class Line(NamedTuple):
+    """A line: its text without list mark, its indent in characters, had it a mark, is there a gap before."""
+
+    text: str
+    indent: int
+    marked: bool
+    gap: bool
+
+
+class Section:
+    """The lines under one heading. Rank: 2 it names what was asked for, 1 any heading, 0 none (the opening),
+    -1 corrections, reasons, analysis."""
+
+    def __init__(self, heading: str, rank: int) -> None:
+        self.heading = heading
+        self.rank = rank
+        self.inline = False
+        self.lines: list[Line] = []
+
+
+def sections(reply: str, kind: Kind) -> list[Section]:
+    """Divide a reply (without reasoning blocks) at its headings; the first section is the opening.
+
+    Of an overlong reply only sections with a heading of rank 2 near its end are returned.
+    """
+    for end in _LINE_ENDS:
+        reply = reply.replace(end, "\n")
+    reply = reply.strip()
+    cut = reply.rfind("\n", 0, max(0, len(reply) - _LONG_REPLY)) + 1
+    found = [Section("", 0)]
+    gap = False
+    for raw in reply[cut:].split("\n"):
+        line = _line(raw, gap)
+        if not line.text:
+            gap = True
+            continue
+        gap = False
+        heading, rest, inline = _heading(line, kind)
+        if heading is None:
+            _place(line, found).lines.append(line)
+            continue
+        if not _continues(found[-1], heading, inline, kind):
+            found.append(Section(heading, _rank(heading, kind)))
+            found[-1].inline = inline
+        if rest:
+            found[-1].lines.append(Line(rest, 0, False, False))
+    return [section for section in found if not cut or section.rank == 2]
+
+
+def _place(line: Line, found: list[Section]) -> Section:
+    """The section a line belongs to: a list goes on after a remark ("Corrected: …") between its items."""
+    last = found[-1]
+    if line.marked and last.rank < 0 and last.inline and len(found) > 1:
+        before = found[-2]
+        if before.rank >= 0 and before.lines and before.lines[-1].marked and len(last.lines) == 1:
+            del found[-1]
+            return before
+    return last
+
+
+def ranked(found: list[Section]) -> list[Section]:
+    """Sections in the order in which they are to be tried for an answer."""
+    asked = [section for section in found if section.rank == 2]
+    opening = [section for section in found if section.rank == 0]
+    others = [section for section in found if section.rank == 1]
+    return asked[::-1] + opening + others[::-1] + [section for section in found if section.rank < 0]
+
+
+def _line(raw: str, gap: bool) -> Line:
+    text = raw.strip()
+    indent = len(raw) - len(raw.lstrip())
+    text = text.lstrip("#>").lstrip() if text[:1] in "#>" else text
+    mark = _MARK.match(text)
+    if mark and mark.end() == len(text) and not mark[0].endswith((".", ")")):
+        mark = None
+    return Line(text[mark.end() :].strip() if mark else text, indent, bool(mark), gap)
+
+
+def _heading(line: Line, kind: Kind) -> tuple[str | None, str, bool]:
+    """(heading, what follows it on the line, does the label share its line with the answer)."""
+    plain = line.text.strip("*_ ")
+    if plain.endswith((":", "：")) and plain[:1] not in "\"“'`":
+        heading = plain[-_LONG_HEADING:-1].strip("*_ ")
+        if not line.marked or _rank(heading, kind) not in (0, 1):
+            return heading, "", False
+    if len(plain) < 60 and _BARE.fullmatch(plain.strip(".")):
+        return plain, "", False
+    start = plain[: 2 * _LONG_HEADING]
+    label = _INLINE.match(start) or (_READS.match(start) if kind == "sentence" else None)
+    if label:
+        heading = label[1].strip("*_ ")
+        rank = _rank(heading, kind)
+        few = len(heading.split()) <= 6
+        if (rank == 2 and (not line.marked or (kind == "replacement" and few))) or (
+            rank == -1 and few and not line.marked
+        ):
+            return heading, plain[label.end() :].strip(), True
+    return None, "", False
+
+
+def _rank(heading: str, kind: Kind) -> int:
+    clause = _CLAUSE_END.split(heading)[-1]
+    asked = _ASKED[kind]
+    if asked.search(clause):
+        heading = clause
+    if _ASIDE[kind].search(heading):
+        return -1
+    if asked.search(heading):
+        return 1 if _PLAN.search(heading) else 2
+    return -1 if _ANALYSIS.search(heading) else 1
+
+
+def _continues(last: Section, heading: str, inline: bool, kind: Kind) -> bool:
+    """Does this heading add to the section before it: "Another wrong entity: …", or one label a line?"""
+    if last.rank != 2 or _rank(heading, kind) != 2 or not last.lines or kind == "sentence":
+        return False
+    same = inline and last.inline and _bare(heading) == _bare(last.heading)
+    return same or bool(_MORE.search(heading))
+
+
+def _bare(heading: str) -> str:
+    return re.sub(r"[\W\d]+", "", heading).lower()

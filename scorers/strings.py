@@ -1,0 +1,185 @@
+"""Strings that a reply returns: wrong entities, a wrong sentence, replacements for masks (mode `strict`).
+
+The prompts of ReFACT (appendix C.3 to C.5) ask for bare lines; models wrap them. The rules, in order:
+
+ 1. Reasoning blocks go. Lines that end in a colon, and labels such as "Wrong Entities: …", divide the
+    reply into sections. What follows a heading about corrections or reasons ("The correct sentence
+    should be:", "Explanation:") is no answer.
+ 2. The last section whose heading names what was asked for is the answer ("another wrong entity is:"
+    adds to it). Without one it is the text before the first heading, or else the last section.
+ 3. If lines carry list marks or numbers, those lines are the strings and the rest is talk (lists inside
+    lists too). Otherwise the first paragraph's lines are, and later ones until a line of comment.
+ 4. A string loses its list mark, markdown, surrounding quotes and, for entities and replacements, closing
+    punctuation. Of a quoted or bold part followed by an explanation the part stays; so does what
+    stands before a dash or colon with an explanation, or before one in parentheses.
+ 5. A single entity line of short parts divided by commas is split; a single line of replacements only
+    when it has as many parts as there are masks.
+ 6. Replacements: of "X -> Y" it is Y, of '<mask> should be replaced with "Y"' it is Y; running text
+    without a heading (the answer copied, not filled in) gives no string.
+ 7. A reply that only says that there is nothing wrong returns no string: unparsed.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from halu_tasks.scorers.answer import Answer, strip_reasoning
+from halu_tasks.scorers.cleaning import EDGES, LONG_LINE, STOPS, clean
+from halu_tasks.scorers.sections import Kind, Line, Section, ranked, sections
+
+_COMMENT = re.compile(
+    r"\W*(?:note|explanation|however|therefore|thus|so|these|this|those|that|it|they|also|please|i|in|while"
+    r"|since|as|because|corrected|correct|overall|all|if|there|here|based|after|to|the (?:correct|other|rest"
+    r"|answer|statement|question|sentence|entit|replacement|reason|given|original|above|list))\b",
+    re.IGNORECASE,
+)
+_REMARK = re.compile(
+    r"\W*(?:note|explanation|this (?:sentence|statement|is (?:incorrect|wrong|because))"
+    r"|these entities|the other)\b",
+    re.IGNORECASE,
+)
+_THING = r"(?:factual(?:ly)? )?(?:wrong|incorrect|inaccura\w+|false|error\w*|mistake\w*)"
+_NOTHING = re.compile(
+    r"(?:none|n/?a|nothing(?: is wrong)?|no (?:errors?|mistakes?|changes?)|none[.,] .*"
+    rf"|none of the (?:entities|sentences)\b.*|no {_THING} (?:entit|sentence|statement|information).*"
+    r"|.{0,80}\b(?:there (?:is|are|were)|there's|answer (?:has|contains|does not contain)"
+    r"|I (?:found|find|see|(?:could|can|did) ?not find|cannot find|couldn't find))"
+    rf" (?:no|any|not any|nothing)\b.{{0,30}}\b{_THING}.*"
+    r"|.{0,40}\banswer (?:is|seems|appears)(?: to be)? (?:entirely |completely |factually )*"
+    r"(?:correct|accurate|true)\b.*)",
+    re.IGNORECASE,
+)
+_ABOUT_TASK = re.compile(r"\b(?:sentence|statement|answer|information|entit)", re.IGNORECASE)
+_CLAUSE = re.compile(
+    r"(?:which|who|that|where|when|because|so|but|it|it's|they|however|meaning|as|not|while|although|if|then|there"
+    r"|therefore|since|is|are|was|were)\b",
+    re.IGNORECASE,
+)
+_COMMAS = re.compile(r"[,;]\s+|[،，、；]\s*")
+_BRACKETED = re.compile(r"[(\[][^()\[\]]*[)\]]\.?")
+
+
+def entities(reply: str) -> Answer[list[str]]:
+    """The wrong entities a reply lists, in its order, repeated ones too."""
+    return _answer(reply, "entity", 0)
+
+
+def sentence(reply: str) -> Answer[list[str]]:
+    """The wrong sentence a reply returns: a list of one string, or of several when it lists several."""
+    return _answer(reply, "sentence", 0)
+
+
+def replacements(reply: str, expected: int, *, extra: bool = False) -> Answer[list[str]]:
+    """The replacements a reply gives for `expected` masks, in order; with `extra`, those beyond them too."""
+    answer = _answer(reply, "replacement", expected)
+    return answer if extra or answer.value is None else Answer(answer.value[:expected])
+
+
+def normalise(string: str) -> str:
+    """The form in which two strings are compared.
+
+    NFKC, case-folded, white-space runs as one space, surrounding punctuation removed (a sign that carries
+    meaning stays: %, #, &, @, a minus before a digit). A string of punctuation alone keeps it.
+    """
+    if len(string) > LONG_LINE:  # normalising a long run of combining marks takes quadratic time
+        return " ".join(string.casefold().split())
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", string).casefold())
+    folded = " ".join(folded.split())
+    start, end = 0, len(folded)
+    while end > start and _droppable(folded[end - 1]):
+        end -= 1
+    while start < end and _droppable(folded[start]):
+        if folded[start] == "-" and folded[start + 1 : start + 2].isdigit():
+            break
+        start += 1
+    return folded[start:end] or folded
+
+
+def _droppable(char: str) -> bool:
+    category = unicodedata.category(char)
+    return char in " `" or category in ("Cf", "Cc") or (category[0] == "P" and char not in "%‰#&@")
+
+
+def _answer(reply: str, kind: Kind, expected: int) -> Answer[list[str]]:
+    text = strip_reasoning(reply)
+    if text is None:
+        return Answer(None, "reasoning never ends")
+    found = sections(text, kind)
+    for section in ranked(found):
+        lines = _chosen(section, kind, any(other.rank == 1 for other in found))
+        strings = [string for line in lines if (string := clean(line.text, line.marked, kind, section.rank))]
+        if len(strings) == 1 and kind != "sentence" and lines:
+            strings = _split(strings[0], kind, expected)
+        if kind != "replacement" and len(strings) == 1 and _denies(strings[0], kind):
+            return Answer(None, "says that nothing is wrong")
+        if strings:
+            return Answer(strings)
+    if not text.strip(EDGES):
+        return Answer(None, "empty reply")
+    return Answer(None, "no string found" if found else "too long, and no heading near its end")
+
+
+def _denies(string: str, kind: Kind) -> bool:
+    """Does this string only say that nothing is wrong? A sentence may say so of its own subject."""
+    if kind == "sentence" and len(string) >= 40 and not _ABOUT_TASK.search(string[:400]):
+        return False
+    return len(string) < 400 and bool(_NOTHING.fullmatch(string.strip(STOPS + "()")))
+
+
+def _chosen(section: Section, kind: Kind, has_list: bool) -> list[Line]:
+    """The lines of a section that are strings (rule 3)."""
+    lines = [line for line in section.lines if line.text.strip("-*_=`~ ")]
+    lines = [line for line in lines if not _BRACKETED.fullmatch(line.text[:LONG_LINE])] or lines
+    marked = [line for line in lines if line.marked]
+    if marked and (kind != "sentence" or lines[0].marked):
+        level = min(line.indent for line in marked) + 1
+        return [line for line in lines if line.indent <= level and (line.marked or _entry(line))]
+    if kind == "replacement" and any(_prose(line.text) for line in lines):
+        return []
+    if section.rank == 0 and kind == "entity" and has_list and all(_prose(line.text) for line in lines):
+        return []
+    kept: list[Line] = []
+    later = False
+    for line in lines:
+        later = later or (bool(kept) and line.gap)
+        if kept and (_REMARK.match(line.text) or (later and (kind == "sentence" or _comment(line.text)))):
+            break
+        kept.append(line)
+    return kept
+
+
+def _entry(line: Line) -> bool:
+    """Could this line without a mark be one of a list whose other lines have one?"""
+    few = line.text[:LONG_LINE].count(" ") < 4 and not line.text.endswith((".", "!", "?"))
+    return few and not line.gap and not _COMMENT.match(line.text)
+
+
+def _prose(text: str) -> bool:
+    """Is this line running text rather than a string asked for?"""
+    words = text[:LONG_LINE].count(" ") + 1
+    return (words >= 12 and " / " not in text[:LONG_LINE]) or (words >= 6 and text.endswith((".", "!", "?")))
+
+
+def _comment(text: str) -> bool:
+    words = text[:LONG_LINE].count(" ") + 1
+    return (words >= 5 and bool(_COMMENT.match(text))) or (words >= 12 and text.endswith((".", "!", "?")))
+
+
+def _split(text: str, kind: Kind, expected: int) -> list[str]:
+    """One line of several short strings divided by commas outside parentheses (rule 5)."""
+    if len(text) > 2_000 or not _COMMAS.search(text):
+        return [text]
+    parts: list[str] = []
+    start = 0
+    for comma in _COMMAS.finditer(text):
+        if text.count("(", start, comma.start()) <= text.count(")", start, comma.start()):
+            parts.append(text[start : comma.start()])
+            start = comma.end()
+    parts.append(text[start:])
+    parts = [re.sub(r"^(?:and|or)\s+", "", part.lstrip(EDGES).rstrip(STOPS)) for part in parts]
+    if kind == "replacement":
+        return parts if expected > 1 and len(parts) == expected and all(parts) else [text]
+    if any(not part or _BRACKETED.sub("", part).count(" ") >= 8 or _CLAUSE.match(part) for part in parts):
+        return [text]
+    return parts

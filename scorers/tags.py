@@ -1,0 +1,192 @@
+"""ReFACT's tagged answers: where the changed spans are, and what stood there before the change."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from itertools import pairwise
+
+from rapidfuzz.distance import Indel
+
+Span = tuple[int, int]
+
+_TAG = re.compile(r"<(/?)(neg|swap)>")
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_SPACE = re.compile(r"\s+")
+_IMPOSSIBLE = float("inf")
+_NO_FIT = "the text between the tags does not occur in order in the correct answer"
+_CUT_WORD = 4  # what a segment set against the middle of a word costs, in characters of length difference
+
+
+def tagged_spans(tagged: str) -> tuple[str, list[Span]]:
+    """Strip `<neg>…</neg>` and `<swap>…</swap>` from an `error_spans` field.
+
+    Returns the text without tags and the tagged spans as code-point offsets [start, end) in it, in
+    order. Raises ValueError for a tag that is not closed, not opened, nested, or closed by the other.
+    """
+    parts: list[str] = []
+    spans: list[Span] = []
+    opened = ""
+    start = length = read = 0
+    for tag in _TAG.finditer(tagged):
+        parts.append(tagged[read : tag.start()])
+        length += tag.start() - read
+        read = tag.end()
+        closing, name = tag.groups()
+        if not closing:
+            if opened:
+                raise ValueError(f"<{name}> opens inside <{opened}> at character {tag.start()}")
+            opened, start = name, length
+        else:
+            if opened != name:
+                inside = f"closes <{opened}>" if opened else "closes nothing"
+                raise ValueError(f"</{name}> {inside} at character {tag.start()}")
+            spans.append((start, length))
+            opened = ""
+    if opened:
+        raise ValueError(f"<{opened}> is never closed")
+    parts.append(tagged[read:])
+    return "".join(parts), spans
+
+
+def original_strings(tagged: str, correct_answer: str, *, leftmost: bool = False) -> list[str]:
+    """What `correct_answer` has where `tagged` has its spans: one string per span, in order, stripped.
+
+    The text between the tags is aligned with the correct answer, white space ignored. Where several
+    alignments fit (a segment such as "of" occurs often), the one is taken whose originals differ least
+    in length from their spans, and which does not cut words. With `leftmost`, the one whose segments
+    each come as early as they can: the published correction figures rest on it, and where nothing but
+    white space divides two spans it gives the first an empty original and the second both.
+    Raises ValueError when none fits, and for bad tags. Time grows with spans times length.
+    """
+    text, spans = tagged_spans(tagged)
+    if not spans:
+        return []
+    edges = [0, *(edge for span in spans for edge in span), len(text)]
+    segments = [_SPACE.sub("", text[a:b]) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+    lengths = [len(_SPACE.sub("", text[a:b])) for a, b in spans]
+    kept = [i for i, char in enumerate(correct_answer) if not char.isspace()]
+    answer = "".join(correct_answer[i] for i in kept)
+    if not answer.startswith(segments[0]) or not answer.endswith(segments[-1]):
+        raise ValueError("the text around the tags does not begin and end as the correct answer does")
+
+    first, last = len(segments[0]), len(answer) - len(segments[-1])
+    ends = first, last
+    if leftmost:
+        gaps = _leftmost(answer, segments[1:-1], ends)
+    else:
+        # A place inside a word costs nothing where the tags stand inside one as well.
+        joined = _inside_words(correct_answer, kept)
+        tags_cut = [text[edge - 1 : edge].isalnum() and text[edge : edge + 1].isalnum() for edge in edges]
+        cuts = list(zip(tags_cut[2:-2:2], tags_cut[3:-1:2], strict=True))
+        gaps = _closest(answer, segments[1:-1], cuts, ends, lengths, joined)
+    return [correct_answer[kept[a] : kept[b - 1] + 1] if a < b else "" for a, b in gaps]
+
+
+def nearest_originals(tagged: str, correct_answer: str) -> list[str]:
+    """As `original_strings`, for a tagged text that differs from the correct answer elsewhere too.
+
+    Rows of `refact_single_error.jsonl` tag one change of several, so their text does not line up. Words
+    and signs are aligned by longest common subsequence; a span's original is what then stands against
+    it. Raises ValueError when nothing does, and for bad tags.
+    """
+    text, spans = tagged_spans(tagged)
+    ours, theirs = list(_TOKEN.finditer(text)), list(_TOKEN.finditer(correct_answer))
+    steps = Indel.opcodes([token[0] for token in ours], [token[0] for token in theirs])
+    originals: list[str] = []
+    for start, end in spans:
+        inside = [number for number, token in enumerate(ours) if token.end() > start and token.start() < end]
+        against: list[int] = []
+        for step in steps if inside else ():
+            first, last = max(step.src_start, inside[0]), min(step.src_end, inside[-1] + 1)
+            if step.tag == "equal":
+                shift = step.dest_start - step.src_start
+                against += range(first + shift, last + shift)
+            elif first <= last:
+                against += range(step.dest_start, step.dest_end)
+        if not against:
+            raise ValueError(f"nothing in the correct answer stands against the span at {start}")
+        originals.append(correct_answer[theirs[against[0]].start() : theirs[against[-1]].end()])
+    return originals
+
+
+def _leftmost(answer: str, segments: list[str], ends: Span) -> list[Span]:
+    """The gaps between segments, each segment set as early as it can be between `ends`."""
+    gaps: list[Span] = []
+    here, last = ends
+    for segment in segments:
+        at = answer.find(segment, here, last)
+        if at < 0:
+            raise ValueError(_NO_FIT)
+        gaps.append((here, at))
+        here = at + len(segment)
+    if here > last:
+        raise ValueError(_NO_FIT)
+    return [*gaps, (here, last)]
+
+
+def _closest(
+    answer: str,
+    segments: list[str],
+    cuts: list[tuple[bool, bool]],
+    ends: Span,
+    lengths: list[int],
+    joined: list[bool],
+) -> list[Span]:
+    """The gaps between segments for the least summed difference of gaps and `lengths`."""
+    first, last = ends
+    # best[p]: cost of the cheapest alignment in which the segment last set ends at p.
+    best = [_IMPOSSIBLE] * (len(answer) + 1)
+    best[first] = 0.0
+    ways: list[list[int]] = []
+    for segment, length, (starts_cut, ends_cut) in zip(segments, lengths[:-1], cuts, strict=True):
+        reached, came_from = _gap(best, length)
+        ways.append(came_from)
+        best = [_IMPOSSIBLE] * (len(answer) + 1)
+        at = answer.find(segment, first, last)
+        while at >= 0:
+            end = at + len(segment)
+            cut = (joined[at] and not starts_cut) + (joined[end] and not ends_cut)
+            best[end] = reached[at] + _CUT_WORD * cut
+            at = answer.find(segment, at + 1, last)
+    reached, came_from = _gap(best, lengths[-1])
+    ways.append(came_from)
+    if first > last or reached[last] == _IMPOSSIBLE:
+        raise ValueError(_NO_FIT)
+    gaps: list[Span] = []
+    end = last
+    for number in range(len(ways) - 1, -1, -1):
+        gaps.append((ways[number][end], end))
+        end = ways[number][end] - (len(segments[number - 1]) if number else 0)
+    return gaps[::-1]
+
+
+def _inside_words(text: str, kept: list[int]) -> list[bool]:
+    """For each place in the text without white space: does it lie between two letters of one word?"""
+    inside = [b == a + 1 and text[a].isalnum() and text[b].isalnum() for a, b in pairwise(kept)]
+    return [False, *inside, False]
+
+
+def _gap(best: list[float], length: int) -> tuple[list[float], list[int]]:
+    """For each place q: the least best[p] + |q - p - length| over p <= q, and the p that gives it.
+
+    Two running minima, one for gaps longer than `length` and one (a window) for shorter ones, keep
+    this linear.
+    """
+    cost = [_IMPOSSIBLE] * len(best)
+    origin = [0] * len(best)
+    long_cost, long_from = _IMPOSSIBLE, 0
+    window: deque[tuple[float, int]] = deque()
+    for q, here in enumerate(best):
+        if q >= length and best[q - length] - (q - length) < long_cost:
+            long_cost, long_from = best[q - length] - (q - length), q - length
+        if here < _IMPOSSIBLE:
+            while window and window[-1][0] >= here + q:
+                window.pop()
+            window.append((here + q, q))
+        while window and window[0][1] <= q - length:
+            window.popleft()
+        cost[q], origin[q] = long_cost + q - length, long_from
+        if window and window[0][0] - q + length < cost[q]:
+            cost[q], origin[q] = window[0][0] - q + length, window[0][1]
+    return cost, origin

@@ -1,0 +1,104 @@
+"""How a model is asked: a case and a prompt text make the messages that go over the wire.
+
+Prompts are data, one YAML file a benchmark in `solvers/prompts/`, and one copy serves both harnesses.
+An entry holds `user` and, optionally, `system` and `cot`: the system text when a chain of thought is
+asked for. `{name}` stands for a field of the case; any other brace is text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from halu_tasks.errors import UsageError
+from halu_tasks.items import Case, Example, Item
+
+PROMPTS = Path(__file__).parent / "prompts"
+_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+
+Prompt = Mapping[str, str]
+_KEYS = {"system", "user", "cot"}
+
+
+@cache
+def _read(path: Path) -> dict[str, Prompt]:
+    try:
+        entries: Any = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise UsageError(f"prompts {path}: {error.strerror or error}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UsageError(f"prompts {path}: not a YAML file ({' '.join(str(error).split())})") from None
+    if not isinstance(entries, dict):
+        raise UsageError(f"prompts {path}: expected task names with their prompts")
+    for name, entry in entries.items():
+        if (
+            not isinstance(entry, dict)
+            or not set(entry) <= _KEYS
+            or not all(isinstance(v, str) for v in entry.values())
+        ):
+            raise UsageError(f"prompts {path}: {name!r} may have {', '.join(sorted(_KEYS))}, each a text")
+    return entries
+
+
+def prompt_for(name: str, benchmark: str, file: str | None = None) -> Prompt:
+    """The prompt called `name`: the package's, with the texts that the user's `file` gives in its place.
+
+    Raises:
+        UsageError: the file cannot be read, names a prompt the benchmark does not have, or a key that
+            is none.
+    """
+    own = _read(PROMPTS / f"{benchmark}.yaml")
+    if file is None:
+        return own[name]
+    given = _read(Path(file).expanduser())
+    if name not in given and not set(given) & set(own):
+        raise UsageError(f"prompts {file}: has no prompt of {benchmark}; it may name {', '.join(own)}")
+    return {**own[name], **given.get(name, {})}
+
+
+def prompt_hash(prompt: Prompt, examples: Iterable[Example] = ()) -> str:
+    """Eight hex digits that change whenever a word of the prompt or its examples does."""
+    text = "\0".join([*(f"{key}\0{prompt[key]}" for key in sorted(prompt)), *(part for e in examples for part in e)])
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def fill(text: str, fields: Mapping[str, str]) -> str:
+    """`text` with each `{name}` of a field replaced, once: braces inside a field stay as they are.
+
+    Raises:
+        UsageError: a placeholder that the case has no field for.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in fields:
+            raise UsageError(f"prompt has {{{match[1]}}}; this task fills {', '.join(fields)}")
+        return fields[match[1]]
+
+    return _PLACEHOLDER.sub(value, text)
+
+
+def render(case: Case, prompt: Prompt, *, cot: bool = False) -> Item:
+    """The item that asks `case` with `prompt`."""
+    system = fill(prompt["cot"] if cot else prompt.get("system", ""), case.fields)
+    return Item(case.id, case.cluster, case.target, system, fill(prompt["user"], case.fields), case.gold, case.tags)
+
+
+def messages(item: Item, examples: Iterable[Example] = ()) -> list[dict[str, str]]:
+    """The chat messages of an item: system, then each example as a user and an assistant turn, then
+    the question."""
+    system = [{"role": "system", "content": item.system}] if item.system else []
+    turns = [
+        turn
+        for example in examples
+        for turn in (
+            {"role": "user", "content": example.prompt},
+            {"role": "assistant", "content": example.reply},
+        )
+    ]
+    return [*system, *turns, {"role": "user", "content": item.prompt}]

@@ -1,0 +1,222 @@
+"""Placing strings, character sets, and tags: tables, then properties on random texts of many scripts."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from halu_tasks.scorers.spans import Text, char_counts, iou, merge, place
+from halu_tasks.scorers.tags import nearest_originals, original_strings, tagged_spans
+
+SCRIPTS = "abcAB  \t\n.,'’\"“”İıIiŞşßẞﬁﬃΣσςالعَرَبِيّة中文，。👩\u200d👩\u200d👧é\u0301\u200f\u202e"
+TEXT = st.text(st.sampled_from(SCRIPTS), max_size=80) | st.text(st.characters(), max_size=60)
+SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)).map(lambda pair: (min(pair), max(pair))), max_size=8)
+
+
+@pytest.mark.parametrize(
+    ("text", "string", "expected"),
+    [
+        ("the sea, the sea", "sea", [(4, 7), (13, 16)]),
+        ("banana", "ana", [(1, 4), (3, 6)]),
+        ("The Sea and the sea", "sea", [(16, 19)]),
+        ("The Sea and the SEA", "sea", [(4, 7), (16, 19)]),
+        ("a  b\n c", "A b C", [(0, 7)]),
+        ("a b", " a \n b ", [(0, 3)]),
+        ("it’s “cold” here", "it's \"cold\"", [(0, 11)]),
+        ("İstanbul’da kar", "istanbul'da", [(0, 11)]),
+        ("ISPARTA soğuk", "ısparta", [(0, 7)]),
+        ("die Straße dort", "STRASSE", [(4, 10)]),
+        ("Maß", "s", []),
+        ("oﬃce", "OFFICE", [(0, 4)]),
+        ("Σίσυφος", "ΣΊΣΥΦΟΣ", [(0, 7)]),
+        ("قال المُعلِّم هنا", "المُعلِّم", [(4, 13)]),
+        ("👩\u200d👧 here", "here", [(4, 8)]),
+        ("the sea", "fog", []),
+        ("the sea", "", []),
+        ("the sea", " \n", []),
+        ("", "sea", []),
+        ("cold sea", "cold seas", []),  # near, but shorter than twelve characters
+    ],
+)
+def test_place(text: str, string: str, expected: list[tuple[int, int]]) -> None:
+    assert place(text, string) == expected
+
+
+def test_place_approximately() -> None:
+    text = "Rivers run down. The tallest cliffs are made of soft white chalk. Seas are salt."
+    [(start, end)] = place(text, "The tallest cliffs are made of soft whyte chalk")
+    assert text[start:end] == "The tallest cliffs are made of soft white chalk"
+    assert place(text, "The tallest cliffs consist of hard black basalt") == []
+
+
+def test_place_approximately_needs_a_string_that_fits() -> None:
+    assert place("white chalk cliffs", "the white chalk cliffs") == [(0, 18)]
+    assert place("white chalk", "cliffs that are made of white chalk and nothing else") == []
+
+
+def test_offsets_are_not_shifted_by_characters_that_fold_to_two() -> None:
+    text = "İİİ ßß ﬁn. The Sea Is Cold"
+    [(start, end)] = place(text, "the sea is cold")
+    assert text[start:end] == "The Sea Is Cold"
+
+
+@given(TEXT, st.data())
+def test_every_exact_placement_is_the_string(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    end = data.draw(st.integers(start, len(text)))
+    string = text[start:end].strip()
+    spans = place(text, string)
+    assert bool(spans) == bool(string)
+    assert all(text[a:b] == string for a, b in spans)
+    if string:
+        assert (text.index(string), text.index(string) + len(string)) in spans
+
+
+@given(TEXT, st.data())
+def test_case_is_ignored_at_the_right_place(text: str, data: st.DataObject) -> None:
+    start = data.draw(st.integers(0, len(text)))
+    string = text[start : data.draw(st.integers(start, len(text)))].strip()
+    assume(string)
+    for changed in (string.casefold(), string.replace("’", "'"), " ".join(string.split())):
+        assert place(text, changed)
+
+
+@given(TEXT, TEXT)
+def test_placements_lie_in_the_text_in_order(text: str, string: str) -> None:
+    spans = place(text, string)
+    assert spans == sorted(set(spans))
+    assert all(0 <= start < end <= len(text) for start, end in spans)
+
+
+@given(TEXT, st.lists(TEXT, max_size=5))
+def test_one_text_for_many_strings_is_the_same(text: str, strings: list[str]) -> None:
+    shared = Text(text)
+    assert [shared.place(string) for string in strings] == [place(text, string) for string in strings]
+
+
+@given(SPANS, SPANS, st.integers(0, 50))
+def test_counts_are_those_of_sets(gold: list[tuple[int, int]], predicted: list[tuple[int, int]], extra: int) -> None:
+    wanted = {index for start, end in gold for index in range(start, end)}
+    found = {index for start, end in predicted for index in range(start, end)}
+    counts = char_counts(gold, predicted, extra)
+    assert counts == (len(wanted), len(found) + extra, len(wanted & found), len(wanted | found) + extra)
+    assert 0.0 <= counts.iou <= 1.0
+    assert iou(gold, predicted) == iou(predicted, gold)
+    assert iou(gold, gold) == 1.0
+
+
+def test_iou_of_nothing() -> None:
+    assert iou([], []) == 1.0
+    assert iou([(0, 3)], []) == 0.0
+    assert iou([], [(0, 3)]) == 0.0
+    assert iou([], [], 3) == 0.0
+    assert iou([(0, 4)], [(2, 4)], 4) == 0.25
+
+
+def test_merge() -> None:
+    assert merge([(5, 9), (0, 2), (2, 3), (6, 7), (4, 4)]) == [(0, 3), (5, 9)]
+
+
+@pytest.mark.parametrize(
+    "strings",
+    [
+        ["x" * 10_000_000],
+        [" " * 10_000_000],
+        ["moss " * 2_000_000],
+        ["İ" * 10_000_000],
+        [f"m{number}" for number in range(100_000)],
+        [f"soft white chalk {number}" for number in range(100_000)],
+    ],
+)
+def test_placing_is_bounded(strings: list[str]) -> None:
+    text = Text("The tallest cliffs are made of soft white chalk and moss. " * 40)
+    started = time.perf_counter()
+    for string in strings:
+        text.place(string)
+    assert time.perf_counter() - started < 30
+
+
+@pytest.mark.parametrize(
+    ("tagged", "text", "spans"),
+    [
+        ("no tag", "no tag", []),
+        ("a <swap>b c</swap> d", "a b c d", [(2, 5)]),
+        ("<neg>a.</neg><swap>b</swap>", "a.b", [(0, 2), (2, 3)]),
+        ("x < y <b>bold</b> <NEG>", "x < y <b>bold</b> <NEG>", []),
+    ],
+)
+def test_tagged_spans(tagged: str, text: str, spans: list[tuple[int, int]]) -> None:
+    assert tagged_spans(tagged) == (text, spans)
+
+
+@pytest.mark.parametrize(
+    "tagged",
+    ["<neg>a", "a</swap>", "<neg>a</swap>", "<neg>a<neg>b</neg></neg>", "<swap>a<neg>b</swap></neg>", "<neg>a</neg></neg>"],
+)
+def test_bad_tags(tagged: str) -> None:
+    with pytest.raises(ValueError, match=r"^[^\n]+$"):
+        tagged_spans(tagged)
+
+
+@pytest.mark.parametrize(
+    ("tagged", "correct", "originals"),
+    [
+        ("Cliffs of <swap>basalt</swap> by the <swap>river</swap>.", "Cliffs of chalk by the sea.", ["chalk", "sea"]),
+        ("<swap>Basalt</swap>", "Soft chalk", ["Soft chalk"]),
+        ("Go <swap>up</swap>\n  now", "Go  down  now", ["down"]),
+        ("a <swap>x</swap> of <swap>y</swap> z", "a piece of of b z", ["piece of", "b"]),
+        ("<swap>one two</swap> of <swap>three</swap>", "four of five of six", ["four of five", "six"]),
+        ("in <swap>Rome</swap> is <swap>rain</swap>", "in Paris is mist", ["Paris", "mist"]),
+        ("<swap>aa</swap> <swap>b</swap>", "ccd", ["cc", "d"]),
+        ("no tag", "anything", []),
+    ],
+)
+def test_original_strings(tagged: str, correct: str, originals: list[str]) -> None:
+    assert original_strings(tagged, correct) == originals
+
+
+def test_leftmost_alignment_gives_the_second_of_two_adjacent_spans_both() -> None:
+    assert original_strings("a <swap>x</swap> <swap>y</swap>", "a b c", leftmost=True) == ["", "b c"]
+
+
+@pytest.mark.parametrize(
+    ("tagged", "correct"),
+    [
+        ("a <swap>x</swap> b", "c y b"),
+        ("a <swap>x</swap> b <swap>y</swap> c", "a 1 d 2 c"),
+        ("ab<swap>x</swap>ba", "aba"),
+        ("ab<swap>x</swap>c<swap>y</swap>ba", "aba"),
+    ],
+)
+def test_original_strings_that_cannot_be_found(tagged: str, correct: str) -> None:
+    for leftmost in (False, True):
+        with pytest.raises(ValueError, match=r"^[^\n]+$"):
+            original_strings(tagged, correct, leftmost=leftmost)
+
+
+def test_nearest_originals_of_a_text_changed_elsewhere() -> None:
+    tagged = "Cliffs of basalt by the <swap>river</swap> are black."
+    assert nearest_originals(tagged, "Cliffs of chalk by the deep sea are white.") == ["deep sea"]
+    with pytest.raises(ValueError, match="stands against"):
+        nearest_originals("a <swap>x</swap> b", "a b")
+
+
+WORDS = st.text("ab", min_size=1, max_size=3)
+PHRASES = st.lists(WORDS, min_size=1, max_size=3).map(" ".join)
+
+
+@given(st.lists(st.tuples(PHRASES, PHRASES, PHRASES), min_size=1, max_size=5), PHRASES, st.booleans())
+def test_tags_round_trip(parts: list[tuple[str, str, str]], ending: str, leftmost: bool) -> None:
+    tagged = " ".join(f"{before} <swap>{new}</swap>" for before, new, _ in parts) + " " + ending
+    correct = "  ".join(f"{before} {old}" for before, _, old in parts) + "\n" + ending
+    text, spans = tagged_spans(tagged)
+    assert [text[start:end] for start, end in spans] == [new for _, new, _ in parts]
+    originals = original_strings(tagged, correct, leftmost=leftmost)
+    rebuilt, read = "", 0
+    for (start, end), original in zip(spans, originals, strict=True):
+        rebuilt += text[read:start] + original
+        read = end
+    assert "".join((rebuilt + text[read:]).split()) == "".join(correct.split())
