@@ -6,6 +6,7 @@ verified, cached). The packaged sample is used only when it is asked for by the 
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import hashlib
 import json
@@ -49,8 +50,12 @@ def cached_path(source: Source, name: str) -> Path:
 
 
 def sha256_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    """The sha256 of a file, in hex. Raises DataError when it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror or error}") from None
 
 
 def locate(source: Source, name: str, data: str | None = None) -> Located:
@@ -95,6 +100,12 @@ def verify(source: Source, name: str, path: Path) -> str:
 
 
 def _named_file(source: Source, name: str, named: Path) -> Path:
+    try:
+        named.stat()
+    except OSError as error:
+        # nothing there, or a name that no file can have
+        reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+        raise DataError(f"{source.title}: data {str(named)!r} {reason}; {HOW_TO_NAME}") from None
     if named.is_file():
         others = {file.name for file in source.files} - {name}
         if named.name in others:
@@ -104,8 +115,6 @@ def _named_file(source: Source, name: str, named: Path) -> Path:
     for path in tried:
         if path.is_file():
             return path
-    if not named.exists():
-        raise DataError(f"{source.title}: data {str(named)!r} does not exist; {HOW_TO_NAME}")
     raise DataError(f"{source.title}: {named} holds neither {name} nor {source.name}/{name}")
 
 
@@ -123,7 +132,8 @@ def read_rows(path: Path, fields: Mapping[str, type], check: Callable[[Row], Non
     for number, row in json_lines(path):
         for field, type_ in fields.items():
             if field not in row:
-                raise DataError(f"{path}:{number}: field {field!r} is missing (has {', '.join(map(str, row))})")
+                has = ", ".join(map(repr, row)) or "none"
+                raise DataError(f"{path}:{number}: field {field!r} is missing (has {has})")
             if not isinstance(row[field], type_):
                 raise DataError(
                     f"{path}:{number}: field {field!r} is {type(row[field]).__name__}, expected {type_.__name__}"
@@ -144,24 +154,37 @@ def json_lines(path: Path) -> Iterator[tuple[int, Row]]:
     Raises:
         DataError: naming file and line: not UTF-8, not JSON, not an object, or text that is not Unicode.
     """
-    number = 0
     try:
-        with path.open(encoding="utf-8-sig", newline="\n") as file:
+        with path.open("rb") as file:
+            # decoded line by line, since a decoder that reads ahead cannot say where a bad byte stands
             for number, line in enumerate(file, 1):
-                if not line.strip():
-                    continue
-                row = json.loads(line)
-                if not isinstance(row, dict):
-                    raise DataError(f"{path}:{number}: expected a JSON object, found {type(row).__name__}")
-                yield number, row
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path}:{number + 1}: not UTF-8 ({error.reason})") from None
-    except json.JSONDecodeError as error:
-        raise DataError(f"{path}:{number}: not JSON ({error.msg} at column {error.colno})") from None
-    except RecursionError:
-        raise DataError(f"{path}:{number}: JSON nested too deeply") from None
+                text = _decoded(f"{path}:{number}", line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
+                if text.strip():
+                    yield number, _object(f"{path}:{number}", text)
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or error}") from None
+
+
+def _decoded(where: str, line: bytes) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise DataError(f"{where}: not UTF-8 ({error.reason})") from None
+
+
+def _object(where: str, text: str) -> Row:
+    try:
+        row = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DataError(f"{where}: not JSON ({error.msg.removesuffix(' at')} at column {error.colno})") from None
+    except RecursionError:
+        raise DataError(f"{where}: JSON nested too deeply") from None
+    except ValueError:
+        # what Python says of a whole number of more than 4,300 digits
+        raise DataError(f"{where}: holds a number of too many digits") from None
+    if not isinstance(row, dict):
+        raise DataError(f"{where}: expected a JSON object, found {type(row).__name__}")
+    return row
 
 
 def require_text(row: Row, *fields: str) -> None:
@@ -177,7 +200,7 @@ def require_text(row: Row, *fields: str) -> None:
 
 
 def source_named(name: str) -> Source:
-    """The source of that name; `DataError` lists the known ones."""
+    """The source of that name; `UsageError` lists the known ones."""
     from halu_tasks.errors import UsageError
 
     if name not in SOURCES:

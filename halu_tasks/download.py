@@ -24,9 +24,20 @@ def fetch(source: Source, name: str) -> Path:
     """Download `name` of `source` into the cache, unless it lies there already, and return its path.
 
     Raises:
-        DataError: no network, access not granted, or another checksum than the published one.
+        DataError: no network, access not granted, another checksum than the published one, or a cache
+            that cannot be written.
     """
     path = cached_path(source, name)
+    try:
+        return _fetch(source, name, path)
+    except OSError as error:
+        raise DataError(
+            f"{source.title}: cannot write {error.filename or path} ({error.strerror or error}); "
+            "HALU_TASKS_CACHE=PATH names another folder"
+        ) from None
+
+
+def _fetch(source: Source, name: str, path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{path}.lock"):
         if path.is_file():
@@ -65,8 +76,10 @@ def _download(source: Source, name: str, target: Path) -> None:
                         file.write(part)
                         bar.update(len(part))
             return
-        except httpx.HTTPError as error:
-            lasting = isinstance(error, httpx.HTTPStatusError) and error.response.status_code < 500
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            lasting = isinstance(error, httpx.InvalidURL) or (
+                isinstance(error, httpx.HTTPStatusError) and error.response.status_code < 500
+            )
             if lasting or attempt == _ATTEMPTS:
                 what = " ".join(str(error).split()) or type(error).__name__
                 raise DataError(f"{source.title}: cannot download {url} ({what}); {HOW_TO_NAME}") from None

@@ -14,6 +14,7 @@ from inspect_ai.model import (
     ChatMessageSystem,
     ChatMessageUser,
     GenerateConfig,
+    model_roles,
 )
 from inspect_ai.solver import generate
 
@@ -72,6 +73,7 @@ def _task(
     first = members[0]
     marks = [*first.marks, *([f"{first.options.fewshot}shot"] if first.options.fewshot else [])]
     judged = any(built.task.judged for built in members)
+    named = options.get("judge") or model_roles().get("grader")
     return Task(
         dataset=MemoryDataset(samples, name=name, location=first.task.reader.source.homepage),
         setup=judge_ready(judge=options.get("judge"), judge_base_url=options.get("judge_base_url")) if judged else None,
@@ -85,7 +87,8 @@ def _task(
         config=_config([built.task.decoding for built in members]),
         name=name,
         version="-".join([f"{version}-A", *marks]),
-        headline_metric=HeadlineMetric(metric=headline),
+        # a rate that needs a judge is no headline without one; Inspect then shows the first figure there is
+        headline_metric=None if judged and not named else HeadlineMetric(metric=headline),
         metadata={"halu_tasks": [built.provenance for built in members]},
     )
 

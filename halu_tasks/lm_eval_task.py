@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -93,12 +94,19 @@ class ScoreReplies(Filter):
         replies = [
             (aimed(self._items[doc["id"]], doc["target"]), replies[0]) for replies, doc in zip(resps, docs, strict=True)
         ]
-        return [score.as_json() for score in score_replies(self._built, replies)]
+        return [Read(score.as_json()) for score in score_replies(self._built, replies)]
 
 
 class TakeFirst(Filter):
     def apply(self, resps: Iterable[Any], docs: list[dict[str, Any]]) -> list[Any]:
         return [replies[0] for replies in resps]
+
+
+class Read(dict[str, Any]):
+    """A score record; as text, which lm-eval's sample logs turn it into, it is JSON."""
+
+    def __str__(self) -> str:
+        return json.dumps(self, ensure_ascii=False)
 
 
 class Logged(float):

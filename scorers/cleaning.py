@@ -26,7 +26,9 @@ _IS_WRONG = re.compile(
     re.IGNORECASE,
 )
 _CORRECTS = re.compile(
-    r"[\W_]*(?:incorrect|wrong|not|should|actually|this|correct|again|it (?:is|should|was))\b", re.IGNORECASE
+    r"[\W_]*(?:incorrect|wrong|not|should|actually|this|correct|again|because|since"
+    r"|(?:as )?(?:it|they) (?:is|are|should|was)|as (?:it's|this|the))\b",
+    re.IGNORECASE,
 )
 _VERDICT = re.compile(
     r"\s+(?:should (?:be|read|have)|(?:is|are) (?:factually )?(?:incorrect|wrong|inaccurate))\b",
@@ -40,9 +42,7 @@ _CALLED_WRONG = re.compile(r"\b(?:sentence|statement)\b", re.IGNORECASE)
 _DASH = re.compile(r"\s+[-–—]+\s+|(?<=\w)\s*—\s*(?=\w)|\s+-+>\s*|\s*→\s*")
 _COLON = re.compile(r":\s+")
 _ARROW = re.compile(r"\s*(?:-+>|=+>|→|⇒)\s*")
-_INTO = re.compile(
-    r"\b(?:replac\w+|becomes?|changed|filled)\b.{0,60}?\b(?:with|by|to|as)\b:?\s*", re.IGNORECASE
-)
+_INTO = re.compile(r"\b(?:replac\w+|becomes?|changed|filled)\b.{0,60}?\b(?:with|by|to|as)\b:?\s*", re.IGNORECASE)
 _MASK = re.compile(
     r"`?(?:<mask>|\[mask\]|mask(?= ?#?\d))`?(?:\s*#?\d+)?\s*(?:[:=]|[–—-]+(?=\s)|with\b)\s*(?=\S)",
     re.IGNORECASE,
@@ -66,13 +66,9 @@ def clean(text: str, listed: bool, kind: Kind, rank: int) -> str:
     part, rest = _quoted(text)
     if kind == "sentence":
         return _clean_sentence(text, part, rest, rank)
-    if part and (
-        not rest.strip(STOPS + "*_") or rest.lstrip()[:1] in tuple("-–—:;,.(=<→") or _EXPLAINS.match(rest)
-    ):
+    if part and (not rest.strip(STOPS + "*_") or rest.lstrip()[:1] in tuple("-–—:;,.(=<→") or _EXPLAINS.match(rest)):
         text = part
-    elif (
-        kind == "entity" and text.count(" ") >= 7 and _TALK.match(text) and (inner := _first_quoted(text, 1))
-    ):
+    elif kind == "entity" and text.count(" ") >= 7 and _TALK.match(text) and (inner := _first_quoted(text, 1)):
         text = inner
     else:
         text = _without_explanation(text, listed)
@@ -92,9 +88,7 @@ def _clean_sentence(text: str, part: str, rest: str, rank: int) -> str:
     if part:
         if not rest.strip(STOPS):
             return part.strip(EDGES)
-        if part.count(" ") >= 3 and (
-            rank > 0 or rest.lstrip()[:1] in tuple("-–—:(") or _IS_WRONG.match(rest)
-        ):
+        if part.count(" ") >= 3 and (rank > 0 or rest.lstrip()[:1] in tuple("-–—:(") or _IS_WRONG.match(rest)):
             return part.strip(EDGES)
     elif (inner := _first_quoted(text, 4)) and _CALLED_WRONG.search(text[: text.find(inner)]):
         return inner
@@ -165,9 +159,7 @@ def _without_explanation(text: str, listed: bool) -> str:
             continue
         rest = text[found.end() :]
         short = text.count(" ", 0, found.start()) < 12
-        if _CORRECTS.match(rest) or (
-            listed and short and (rest.count(" ") + 1 >= words or _EXPLAINS.match(rest))
-        ):
+        if _CORRECTS.match(rest) or (listed and short and (rest.count(" ") + 1 >= words or _EXPLAINS.match(rest))):
             text, cut = text[: found.start()], True
     if (verdict := _VERDICT.search(text)) and verdict.start():
         text, cut = text[: verdict.start()], True

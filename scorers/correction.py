@@ -14,7 +14,8 @@ _FUZZY = 90.0
 
 
 def score_replacements(item: Item, reply: str) -> Score:
-    """Score of the replacements in `reply`, in order, against the gold's `originals`.
+    """Score of the replacements in `reply`, in order, against the gold's `originals`; any beyond the
+    number of masks are ignored, and missing ones are wrong.
 
     Facts: `em`, every mask right (NFKC, case, white space and surrounding punctuation aside); `em_mask`,
     the share of masks right; `em_fuzzy`, every mask at least 90 by rapidfuzz ratio. `acc` is `em`, the
@@ -22,7 +23,7 @@ def score_replacements(item: Item, reply: str) -> Score:
     """
     originals = [normalise(original) for original in item.gold["originals"]]
     answer = replacements(reply, len(originals))
-    returned = [normalise(string) for string in answer.value or []]
+    returned = [normalise(string) for string in (answer.value or [])[: len(originals)]]
     padded = returned + [""] * (len(originals) - len(returned))
     right = [bool(found) and found == wanted for found, wanted in zip(padded, originals, strict=True)]
     near = [

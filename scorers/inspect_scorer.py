@@ -6,8 +6,7 @@ import math
 from typing import Any
 
 import anyio
-from inspect_ai._util.error import PrerequisiteError
-from inspect_ai.model import Model, get_model
+from inspect_ai.model import Model, model_roles
 from inspect_ai.scorer import (
     CORRECT,
     INCORRECT,
@@ -40,12 +39,10 @@ _judges: dict[str, Judge] = {}
 
 def _judge(prompt: str, options: Options) -> Judge | None:
     """The judge of this run: the model role `grader`, else the option; never the model under test."""
-    model: Model | None = None
-    try:
-        model = get_model(role="grader", required=True)
-    except PrerequisiteError:
-        if not options.judge:
-            return None
+    named = model_roles().get("grader")
+    model: Model | None = named[0] if isinstance(named, list) else named
+    if model is None and not options.judge:
+        return None
     key = f"{model or options}{id(model)}{prompt}"
     if key not in _judges:
         _judges[key] = Judge(model, prompt, options.judge_max_failures) if model else open_judge(options, prompt)

@@ -10,14 +10,31 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.metrics import Array, Metric, mean, micro, ratio, share_unparsed
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.spans import Text, char_counts, merge
-from halu_tasks.scorers.strings import normalise
+from halu_tasks.scorers.strings import entities, normalise, sentence
 
 Span = tuple[int, int]
 
 
-def score_strings(item: Item, answer: Answer[list[str]]) -> Score:
+def score_entities(item: Item, reply: str) -> Score:
+    """Score of the entities that `reply` lists."""
+    return _score_strings(item, entities(reply))
+
+
+def score_sentence(item: Item, reply: str) -> Score:
+    """Score of the sentence that `reply` returns. A reply that stands in the text as it is needs no
+    cleaning: what looks like a list mark or a quotation is then the sentence's own."""
+    bare = reply.strip()
+    verbatim = bool(bare) and bare in item.gold["text"]
+    return _score_strings(item, Answer([bare]) if verbatim else sentence(reply))
+
+
+def _score_strings(item: Item, answer: Answer[list[str]]) -> Score:
     """Score of the strings that a reply returned for `item`, whose gold holds `text` (the answer shown),
     `spans` and `strings`.
+
+    A string counts at every place where it stands in the text; but where gold spans are among those
+    places, at the gold spans only: nothing tells a reader which of them the model meant, and so the
+    gold strings themselves score 1.
 
     Facts: `iou`; `acc`, the share of gold strings among the returned ones; `exact`, whether the two sets
     of strings are equal; `strings` and `unplaced`, numbers of returned strings and of those that are
@@ -26,7 +43,7 @@ def score_strings(item: Item, answer: Answer[list[str]]) -> Score:
     returned = answer.value or []
     gold = merge(_spans(item))
     text = Text(item.gold["text"])
-    placed = [(string, text.place(string)) for string in returned]
+    placed = [(string, _meant(text.place(string), _spans(item))) for string in returned]
     nowhere = [string for string, spans in placed if not spans]
     counts = char_counts(gold, [span for _, spans in placed for span in spans], sum(len(string) for string in nowhere))
     wanted = {normalise(string) for string in item.gold["strings"]}
@@ -62,6 +79,10 @@ def _published(item: Item, found: list[str], accuracy: Callable[[Sequence[str], 
     facts = {"acc": accuracy(gold, found), "iou": published.iou(item.gold["text"], gold, found)}
     answer = found if any(string.strip() for string in found) else None
     return Score(item.id, item.cluster, answer, gold, facts, item.tags, "" if answer else "no string")
+
+
+def _meant(places: list[Span], gold: list[Span]) -> list[Span]:
+    return [span for span in places if span in gold] or places
 
 
 def _spans(item: Item) -> list[Span]:

@@ -27,16 +27,15 @@ def score_independent(item: Item, reply: str) -> Score:
 
 
 def score_independent_published(item: Item, reply: str) -> Score:
-    """As published: an unparsed reply counts as the label that is wrong for its item."""
+    """As published: an unparsed reply counts as the label that is wrong for its item. The fact `unparsed`
+    tells it from a reply that says so."""
     answer = published_true_false(reply)
-    score = score_label(item.id, item.cluster, item.target, answer, item.tags)
-    if answer.value is None:
+    unparsed = answer.value is None
+    if unparsed:
         wrong = CONFABULATED if item.target == FACTUAL else FACTUAL
-        return score_label(item.id, item.cluster, item.target, Answer(wrong, UNREAD), item.tags)
-    return score
-
-
-UNREAD = "unparsed, counted as the wrong label"
+        answer = Answer(wrong, "unparsed, counted as the wrong label")
+    score = score_label(item.id, item.cluster, item.target, answer, item.tags)
+    return replace(score, facts={**score.facts, "unparsed": float(unparsed)})
 
 
 def score_comparative(item: Item, reply: str) -> Score:
@@ -45,17 +44,6 @@ def score_comparative(item: Item, reply: str) -> Score:
 
 def score_comparative_published(item: Item, reply: str) -> Score:
     return score_label(item.id, item.cluster, item.target, published_pick(reply), item.tags)
-
-
-def _share_unread() -> Metric:
-    """`unparsed` where unparsed replies were given a label: told by the score's reason."""
-    return Metric(
-        "unparsed",
-        lambda scores: (sum(s.reason == UNREAD for s in scores), len(scores)),
-        ratio,
-        higher_is_better=False,
-        item=lambda s: float(s.reason == UNREAD),
-    )
 
 
 def _position_bias() -> Metric:
@@ -97,7 +85,12 @@ _BY_CLASS = tuple(
     for figure in ("precision", "recall", "f1")
 )
 INDEPENDENT_METRICS = (mean("acc", "correct"), *_BY_CLASS, both_right("acc_pair"), share_unparsed())
-INDEPENDENT_PUBLISHED_METRICS = (mean("acc", "correct"), *_BY_CLASS, both_right("acc_pair"), _share_unread())
+INDEPENDENT_PUBLISHED_METRICS = (
+    mean("acc", "correct"),
+    *_BY_CLASS,
+    both_right("acc_pair"),
+    mean("unparsed", "unparsed", higher_is_better=False),
+)
 
 COMPARATIVE_METRICS = (
     mean("acc", "correct"),

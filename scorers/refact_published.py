@@ -59,9 +59,10 @@ def _letter_before_correct(reply: str) -> str | None:
             continue
         at = letter.start()
         # "answer", line end, letter: the original begins its match at that "answer" and takes the letter.
-        before = len(reply[max(line - 1, 0) : at].rstrip()) == 0 and reply[:at].rstrip()
-        if before and _ENDS_IN_ANSWER.search(before, max(len(before) - 6, 0)):
-            return letter[0]
+        if not reply[max(line - 1, 0) : at].strip():
+            before = reply[:at].rstrip()
+            if _ENDS_IN_ANSWER.search(before, max(len(before) - 6, 0)):
+                return letter[0]
         after = _ANSWER_AB.match(reply, at)
         if after and _correct_on_line(reply, after.end()):
             return after[1]

@@ -28,11 +28,9 @@ def _after_last_colon_line(reply: str) -> str:
 
 def entities(reply: str) -> list[str]:
     """The predicted entities, raw: one per line, with any leading or trailing space they came with."""
-    if label := _ENTITY_LABEL.search(reply):
-        reply = reply[label.end() :].strip()
-    else:
-        reply = _after_last_colon_line(reply)
-    return [line for line in _NUMBERING.sub("", reply).split("\n") if line not in ("", " ")]
+    label = _ENTITY_LABEL.search(reply)
+    text = reply[label.end() :].strip() if label else _after_last_colon_line(reply)
+    return [line for line in _NUMBERING.sub("", text).split("\n") if line not in ("", " ")]
 
 
 def sentence(reply: str) -> str:

@@ -18,9 +18,9 @@ _LONG_REPLY = 100_000
 _LONG_HEADING = 300
 
 _LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-_MARK = re.compile(
-    r"[-*+–—●]\s+|[•◦▪‣·]\s*|\(?\d{1,3}[.)](?:\s+|(?=[^\W\d]|[\"“*`<])|$)|\(?[a-z]\)\s+", re.IGNORECASE
-)
+_MARK = re.compile(r"[-*+–—●]\s+|[•◦▪‣·]\s*|\(?\d{1,3}[.)](?:\s+|(?=[^\W\d]|[\"“*`<])|$)|\(?[a-z]\)\s+", re.IGNORECASE)
+
+_QUOTED_LINE = re.compile(r"^(?:[#>]|&gt;)+\s*")
 
 _WRONG = (
     r"(?:wrong|incorrect(?:ly)?|inaccura\w+|false|err\w+|not (?:factually )?correct|changed|swapped"
@@ -30,8 +30,7 @@ _FINAL = r"|\bfinal answer\b|\bso the answer is$"
 _ASKED: dict[Kind, re.Pattern[str]] = {
     "entity": re.compile(
         rf"\b{_WRONG}\b.*\b(?:entit(?:y|ies)|words?|terms?|phrases?)\b|\bentit(?:y|ies)\b.*\b{_WRONG}\b"
-        rf"|\b(?:words?|terms?|phrases?)\b.*\b{_WRONG}\b|^(?:the |list of )*entit(?:y|ies)(?: (?:are|is))?$"
-        + _FINAL,
+        rf"|\b(?:words?|terms?|phrases?)\b.*\b{_WRONG}\b|^(?:the |list of )*entit(?:y|ies)(?: (?:are|is))?$" + _FINAL,
         re.IGNORECASE,
     ),
     "sentence": re.compile(r"\bsentences?\b" + _FINAL, re.IGNORECASE),
@@ -46,8 +45,7 @@ _ASIDE: dict[Kind, re.Pattern[str]] = {
     "replacement": re.compile(_REASONS, re.IGNORECASE),
 }
 _ASIDE["sentence"] = re.compile(
-    _ASIDE["entity"].pattern
-    + r"|\bthis (?:sentence|statement)\b|\bof each sentence\b|\b(?:first|second|third)\b",
+    _ASIDE["entity"].pattern + r"|\bthis (?:sentence|statement)\b|\bof each sentence\b|\b(?:first|second|third)\b",
     re.IGNORECASE,
 )
 _ANALYSIS = re.compile(r"^(?:the |my |correct )*analys[ie]s\b", re.IGNORECASE)
@@ -55,9 +53,7 @@ _PLAN = re.compile(r"\blet's\b|\blet us\b|\bI(?:'ll| will) analy[sz]e\b", re.IGN
 _MORE = re.compile(r"\b(?:another|additional(?:ly)?|also)\b", re.IGNORECASE)
 _CLAUSE_END = re.compile(r"[,;.]\s|\bbut\b|\bhowever\b", re.IGNORECASE)
 _INLINE = re.compile(r"([^:：\"“\n]{1,240}?)[*_\s]*[:：](?:[*_]{1,3}(?=\s|$)|(?=[\s\"“*`A-Z<]))\s*")
-_READS = re.compile(
-    r"([^:\"“\n]{0,200}\bsentence\b[^:\"“\n]{0,100}\b(?:is|reads))\s+(?=[\"“])", re.IGNORECASE
-)
+_READS = re.compile(r"([^:\"“\n]{0,200}\bsentence\b[^:\"“\n]{0,100}\b(?:is|reads))\s+(?=[\"“])", re.IGNORECASE)
 _BARE = re.compile(
     r"(?:(?:so|thus|therefore|hence),? )?(?:the )?(?:final |whole )?(?:factually )?(?:wrong |incorrect )?"
     r"(?:answer|entities|entity|sentence|replacements?)(?: (?:is|are))?",
@@ -81,7 +77,8 @@ class Section:
     def __init__(self, heading: str, rank: int) -> None:
         self.heading = heading
         self.rank = rank
-        self.inline = False
+        self.inline = False  # did the heading share its line with the answer?
+        self.grouped = False  # are its lines under further headings?
         self.lines: list[Line] = []
 
 
@@ -136,7 +133,7 @@ def ranked(found: list[Section]) -> list[Section]:
 def _line(raw: str, gap: bool) -> Line:
     text = raw.strip()
     indent = len(raw) - len(raw.lstrip())
-    text = text.lstrip("#>").lstrip() if text[:1] in "#>" else text
+    text = _QUOTED_LINE.sub("", text, count=1)
     mark = _MARK.match(text)
     if mark and mark.end() == len(text) and not mark[0].endswith((".", ")")):
         mark = None
@@ -178,11 +175,16 @@ def _rank(heading: str, kind: Kind) -> int:
 
 
 def _continues(last: Section, heading: str, inline: bool, kind: Kind) -> bool:
-    """Does this heading add to the section before it: "Another wrong entity: …", or one label a line?"""
-    if last.rank != 2 or _rank(heading, kind) != 2 or not last.lines or kind == "sentence":
+    """Does this heading add to the section before it? "Another wrong entity: …" does, and one label a line,
+    and groups under a heading that has no lines of its own."""
+    if last.rank != 2 or kind == "sentence":
         return False
+    rank = _rank(heading, kind)
+    if rank == 1 and (last.grouped or not last.lines):
+        last.grouped = True
+        return True
     same = inline and last.inline and _bare(heading) == _bare(last.heading)
-    return same or bool(_MORE.search(heading))
+    return rank == 2 and bool(last.lines) and (same or bool(_MORE.search(heading)))
 
 
 def _bare(heading: str) -> str:

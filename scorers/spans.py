@@ -22,6 +22,8 @@ FUZZY_SCORE = 90.0
 _FUZZY_BUDGET = 200_000_000
 
 _SPACE = re.compile(r"\s+")
+_DOT = "\u0307"
+_DOTTED = re.compile("i\u0307+")
 _QUOTES = str.maketrans({**dict.fromkeys("‘’‚‛′`´ʼ＇‹›", "'"), **dict.fromkeys("“”„‟″«»＂「」『』", '"')})
 
 
@@ -29,7 +31,8 @@ _QUOTES = str.maketrans({**dict.fromkeys("‘’‚‛′`´ʼ＇‹›", "'"), 
 def _fold_char(char: str) -> str:
     """One character with case and quote style taken away; may be longer than one (ß, ﬁ).
 
-    Both Turkish letters I count as i: İ would otherwise become two characters, and match no other i.
+    The Turkish İ and ı count as i, and so does an i with a dot above as a character of its own: that is
+    what İ becomes in other programs' lower case.
     """
     return "i" if char in "İı" else char.casefold().translate(_QUOTES)
 
@@ -37,7 +40,7 @@ def _fold_char(char: str) -> str:
 def _fold(string: str) -> str:
     """Case, quote style and white-space runs taken away; as Text folds its text."""
     string = _SPACE.sub(" ", string.strip()).replace("İ", "i").replace("ı", "i")
-    return string.casefold().translate(_QUOTES)
+    return _DOTTED.sub("i", string.casefold().translate(_QUOTES))
 
 
 def _occurrences(text: str, string: str) -> list[int]:
@@ -60,9 +63,9 @@ class Text:
         self._origin: list[int] = []
         space = False
         for index, char in enumerate(text):
+            if (char.isspace() and space) or (char == _DOT and folded and folded[-1].endswith("i")):
+                continue
             if char.isspace():
-                if space:
-                    continue
                 piece, space = " ", True
             else:
                 piece, space = _fold_char(char), False

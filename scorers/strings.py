@@ -15,7 +15,8 @@ The prompts of ReFACT (appendix C.3 to C.5) ask for bare lines; models wrap them
  5. A single entity line of short parts divided by commas is split; a single line of replacements only
     when it has as many parts as there are masks.
  6. Replacements: of "X -> Y" it is Y, of '<mask> should be replaced with "Y"' it is Y; running text
-    without a heading (the answer copied, not filled in) gives no string.
+    without a heading (the answer copied, not filled in) gives no string, unless there are just as many
+    lines as masks.
  7. A reply that only says that there is nothing wrong returns no string: unparsed.
 """
 
@@ -70,20 +71,20 @@ def sentence(reply: str) -> Answer[list[str]]:
     return _answer(reply, "sentence", 0)
 
 
-def replacements(reply: str, expected: int, *, extra: bool = False) -> Answer[list[str]]:
-    """The replacements a reply gives for `expected` masks, in order; with `extra`, those beyond them too."""
-    answer = _answer(reply, "replacement", expected)
-    return answer if extra or answer.value is None else Answer(answer.value[:expected])
+def replacements(reply: str, expected: int) -> Answer[list[str]]:
+    """The replacements a reply gives for `expected` masks, in order, those beyond them too."""
+    return _answer(reply, "replacement", expected)
 
 
 def normalise(string: str) -> str:
     """The form in which two strings are compared.
 
     NFKC, case-folded, white-space runs as one space, surrounding punctuation removed (a sign that carries
-    meaning stays: %, #, &, @, a minus before a digit). A string of punctuation alone keeps it.
+    meaning stays: %, #, &, @, a minus before a digit). A string of punctuation alone keeps it. One of more
+    than 10,000 characters is only stripped and case-folded: nothing it is compared with is so long.
     """
     if len(string) > LONG_LINE:  # normalising a long run of combining marks takes quadratic time
-        return " ".join(string.casefold().split())
+        return string.strip().casefold()
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", string).casefold())
     folded = " ".join(folded.split())
     start, end = 0, len(folded)
@@ -107,7 +108,7 @@ def _answer(reply: str, kind: Kind, expected: int) -> Answer[list[str]]:
         return Answer(None, "reasoning never ends")
     found = sections(text, kind)
     for section in ranked(found):
-        lines = _chosen(section, kind, any(other.rank == 1 for other in found))
+        lines = _chosen(section, kind, any(other.rank == 1 for other in found), expected)
         strings = [string for line in lines if (string := clean(line.text, line.marked, kind, section.rank))]
         if len(strings) == 1 and kind != "sentence" and lines:
             strings = _split(strings[0], kind, expected)
@@ -127,7 +128,7 @@ def _denies(string: str, kind: Kind) -> bool:
     return len(string) < 400 and bool(_NOTHING.fullmatch(string.strip(STOPS + "()")))
 
 
-def _chosen(section: Section, kind: Kind, has_list: bool) -> list[Line]:
+def _chosen(section: Section, kind: Kind, has_list: bool, expected: int) -> list[Line]:
     """The lines of a section that are strings (rule 3)."""
     lines = [line for line in section.lines if line.text.strip("-*_=`~ ")]
     lines = [line for line in lines if not _BRACKETED.fullmatch(line.text[:LONG_LINE])] or lines
@@ -135,7 +136,8 @@ def _chosen(section: Section, kind: Kind, has_list: bool) -> list[Line]:
     if marked and (kind != "sentence" or lines[0].marked):
         level = min(line.indent for line in marked) + 1
         return [line for line in lines if line.indent <= level and (line.marked or _entry(line))]
-    if kind == "replacement" and any(_prose(line.text) for line in lines):
+    as_many = expected > 1 and len(lines) == expected
+    if kind == "replacement" and not as_many and any(_prose(line.text) for line in lines):
         return []
     if section.rank == 0 and kind == "entity" and has_list and all(_prose(line.text) for line in lines):
         return []

@@ -333,7 +333,7 @@ _HEDGE = (
     r"|factually|considered|deemed|rated|classified|marked|conclude|final|verdict|still|very|quite|fairly|indeed"
     r"|mostly|largely|generally|essentially|primarily|basically|technically|substantially|broadly|mainly|almost"
     r"|remains|leans?|towards?|definitely|demonstrably|completely|entirely|fully|totally|highly|reasonably"
-    r"|probably|likely|clearly"
+    r"|probably|likely|clearly|all|every|each|statements|claims|points"
 )
 _TRUE = r"(?:true|correct|accurate|factual|valid|right|sound|reliable)"
 _FALSE = (
@@ -348,7 +348,8 @@ _VALUE = re.compile(
     r"(?!\s(?:answer|explanation|option|response|term)\b)",
     re.IGNORECASE,
 )
-_ECHO = re.compile(rf"\W*(?:or|and)?\W*(?:{_TRUE}|{_FALSE})\b", re.IGNORECASE)
+# "True or False", "True if everything is correct": the instruction repeated.
+_ECHO = re.compile(rf"\W*(?:(?:or|and)?\W*(?:{_TRUE}|{_FALSE})|if)\b", re.IGNORECASE)
 _BARE = re.compile(r"\W*(true|false|correct|incorrect|yes|no)\b(?:\W*|\s?[.,:;(–—-].*)", re.IGNORECASE)
 
 _FAULT = (
@@ -358,12 +359,12 @@ _FAULT = (
 # "I would classify it as False"; the answer as a whole; a part of it; a sentence that concludes.
 _RULING = re.compile(
     r"\b(?:I (?:would|will|must|have to|can)|should be|(?:classify|categori[sz]e|label|mark|rate)\b).{0,100}"
-    r"\b(?:True|False)\b"
+    r"\b(?:True|False)\b|\bcorrect answer\b.{0,150}?\bis (?:True|False)\b"
 )
 _NEGATION = r"\b(?:not|no|never|without|cannot|free|neither|nor|any)\b|n't\b"
 _WHOLE = re.compile(
     r"\b(?:the|this|given|provided|entire|whole|overall|your|author's|above)\s"
-    r"(?:(?!correct|accurate|better|right|ideal)\w+\s){0,2}?(?:answer|response)\b(?!')"
+    r"(?:(?!correct|accurate|better|right|ideal)[\w'-]+\s){0,2}?(?:answer|response)\b(?!')"
     r"|\bcorrect answer(?= (?:to [\w ]{1,40} )?is\b)",
     re.IGNORECASE,
 )
@@ -400,7 +401,12 @@ _LAST_WORD = re.compile(
     rf"\b(?:is|are)\s(?P<no>not\s)?(?:\w+ly\s){{0,3}}(?:(?P<true>{_TRUE})|{_FALSE})\W*\Z", re.IGNORECASE
 )
 _FOUND = re.compile(
-    rf"(?:\bnot\s|n't\s)?\b(?:find|found|following|several|contains?|identified)\b[^.]{{0,80}}\b{_FAULT}\b",
+    rf"(?:\bnot\s|n't\s)?\b(?:find|found|following|identified|noticed?)\b[^.]{{0,80}}\b{_FAULT}\b",
+    re.IGNORECASE,
+)
+_REFUSES = re.compile(
+    r"\W*I(?:'m| am)? (?:can't|cannot|can not|won't|unable to|not able to)"
+    r" (?:provide|give|offer|help|assist|evaluate|fulfil|answer|make|render)",
     re.IGNORECASE,
 )
 # The labels as the prompt writes them; at the start of a sentence the capital means nothing.
@@ -408,6 +414,12 @@ _WRITTEN = re.compile(r"(?<=\w )(?<!not )(?:True|False)\b")
 _PARTLY = re.compile(r"\b(?:partially|partly|somewhat)\s(?:true|false)\b", re.IGNORECASE)
 _BUT_FAULTY = re.compile(
     rf"\b(?:but|however|though)\b[^.]*\b(?:contains?|has|have|includes?)\b[^.]*\b{_FAULT}", re.IGNORECASE
+)
+
+
+_CONTAINS = re.compile(
+    rf"(?:\W|\b(?:{_HEDGE})\b)*\b(?:contains?|has|includes?)\s(?P<no>no\s)?(?:\w+\s){{0,4}}?{_FAULT}\b",
+    re.IGNORECASE,
 )
 
 
@@ -419,7 +431,8 @@ def _read_truth(text: str) -> str | None:
     """The verdict that `text` begins with, or None."""
     found = _VALUE.match(text)
     if found is None:
-        return None
+        faults = _CONTAINS.match(text)
+        return _word(faults["no"] is not None) if faults else None
     if found["true"] and _ECHO.match(text, found.end()):
         return None
     if found["true"] and found["true"].lower() != "true" and _BUT_FAULTY.search(text, found.end()):
@@ -485,7 +498,7 @@ def _concluded(sentences: list[str]) -> str | None:
     concluding = [_CUE.match(sentence) is not None for sentence in sentences]
     for cue, subject in ((True, _WHOLE), (False, _WHOLE), (False, _RULING), (True, _CLAIM)):
         for sentence, concludes in zip(reversed(sentences), reversed(concluding), strict=True):
-            if concludes >= cue and subject.search(sentence):
+            if concludes >= cue and subject.search(sentence) and not _REFUSES.match(sentence):
                 value = _judgment(sentence)
                 if value:
                     return value

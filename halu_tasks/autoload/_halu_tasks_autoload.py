@@ -72,7 +72,6 @@ class _Hook:
     def find_spec(name, path=None, target=None):
         if name not in _ACTIONS:
             return None
-        action = _ACTIONS.pop(name)
         try:
             from importlib.machinery import PathFinder
             from os import environ
@@ -85,7 +84,8 @@ class _Hook:
             def exec_module(module):
                 run(module)
                 try:
-                    action(module)
+                    if name in _ACTIONS:
+                        _ACTIONS.pop(name)(module)
                 except Exception:
                     _log(f"cannot extend {name}")
 

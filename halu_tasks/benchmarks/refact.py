@@ -13,10 +13,10 @@ from itertools import pairwise
 from halu_tasks.data import Row, require_text
 from halu_tasks.items import Case, Item
 from halu_tasks.options import Options
-from halu_tasks.scorers import correction, localization, refact, strings
+from halu_tasks.scorers import correction, localization, refact
 from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.tags import original_strings, tagged_spans
+from halu_tasks.scorers.tags import nearest_originals, original_strings, tagged_spans
 from halu_tasks.sources import REFACT
 from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Task
 
@@ -39,7 +39,7 @@ def check_row(row: Row) -> None:
     if not spans or any(start == end for start, end in spans):
         raise ValueError("error_spans tags no text")
     if row["error_type"] == "swap":
-        original_strings(row["error_spans"], row["correct_answer"])
+        originals_of(row)
 
 
 READER = Reader(REFACT, lambda options: f"refact_{options.subset}.jsonl", FIELDS, check_row)
@@ -120,21 +120,29 @@ def correction_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
         if row["error_type"] != "swap":
             continue
         text, spans = tagged_spans(row["error_spans"])
-        ends = [0, *(end for _, end in spans)]
-        starts = [*(start for start, _ in spans), len(text)]
-        masked = "<mask>".join(text[end:start] for end, start in zip(ends, starts, strict=True))
-        originals = original_strings(row["error_spans"], row["correct_answer"])
+        edges = [0, *(edge for span in spans for edge in span), len(text)]
+        masked = "<mask>".join(text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True))
+        originals = originals_of(row)
         yield Case(
             row["sample_id"],
             cluster(row["sample_id"]),
             {"question": row["question"], "answer": masked, "number_of_masks": str(len(spans))},
             "\n".join(originals),
-            {
-                "originals": originals,
-                "published_originals": original_strings(row["error_spans"], row["correct_answer"], leftmost=True),
-            },
+            {"originals": originals, "published_originals": originals_of(row, leftmost=True)},
             explanation=row.get("explanation", ""),
         )
+
+
+def originals_of(row: Row, *, leftmost: bool = False) -> list[str]:
+    """What stood at each tagged span before it was changed. Raises ValueError where that cannot be told.
+
+    The text between the tags is aligned with the correct answer. In the single-error data it differs
+    from it, since a row tags one of several changes; then words are aligned instead.
+    """
+    try:
+        return original_strings(row["error_spans"], row["correct_answer"], leftmost=leftmost)
+    except ValueError:
+        return nearest_originals(row["error_spans"], row["correct_answer"])
 
 
 # --- replies that need no model -------------------------------------------------------------------
@@ -211,8 +219,8 @@ TASKS = (
         ),
         "acc",
         JUDGMENT,
-        oracle=target,
-        baseline=lambda item: "A",
+        oracle=lambda item: f"{item.target} is factually correct.",
+        baseline=lambda item: "A is factually correct.",
         reorderable=True,
     ),
     Task(
@@ -223,7 +231,7 @@ TASKS = (
         READER,
         localization_cases("neg"),
         _modes(
-            lambda item, reply: localization.score_strings(item, strings.sentence(reply)),
+            localization.score_sentence,
             localization.score_sentence_published,
             localization.METRICS,
             localization.PUBLISHED_METRICS,
@@ -241,7 +249,7 @@ TASKS = (
         READER,
         localization_cases("swap"),
         _modes(
-            lambda item, reply: localization.score_strings(item, strings.entities(reply)),
+            localization.score_entities,
             localization.score_entities_published,
             localization.METRICS,
             localization.PUBLISHED_METRICS,

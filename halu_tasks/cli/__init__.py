@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import argparse
+import io
+import os
 import sys
 from importlib import import_module
 
@@ -69,14 +71,35 @@ def _count(text: str) -> int:
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command. Returns the exit status: 0, or 2 for anything the user can mend."""
-    arguments = parser().parse_args(argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # items are JSON Lines and hold any script, whatever the terminal's own encoding
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
-        import_module(f"halu_tasks.cli.{arguments.command}").run(arguments)
-    except HaluTasksError as error:
-        print(f"halu-tasks: {error}", file=sys.stderr)
-        return 2
+        try:
+            arguments = parser().parse_args(argv)
+            import_module(f"halu_tasks.cli.{arguments.command}").run(arguments)
+        finally:
+            # here, where a failure can still be told; Python's own flush comes too late
+            sys.stdout.flush()
     except BrokenPipeError:
         # the reader of a pipe has closed it, as `| head` does
-        sys.stderr.close()
-        return 0
+        _drop_output()
+    except OSError as error:
+        _drop_output()
+        return _failed(error)
+    except HaluTasksError as error:
+        return _failed(error)
     return 0
+
+
+def _failed(error: Exception) -> int:
+    print(f"halu-tasks: {' '.join(str(error).splitlines())}", file=sys.stderr)
+    return 2
+
+
+def _drop_output() -> None:
+    """Let what cannot be written go nowhere, so that Python does not try it again at exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

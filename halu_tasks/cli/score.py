@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+import math
+import os
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
+from errno import EISDIR
 from pathlib import Path
 from typing import Any
 
@@ -38,14 +42,17 @@ def run(arguments: argparse.Namespace) -> None:
             judge_max_failures=arguments.judge_max_failures,
         ),
     )
+    details = Path(arguments.details) if arguments.details else None
+    if details:
+        check_details(details)
     path = Path(arguments.predictions)
     predictions = read_predictions(path)
     check_targets(built, path, predictions)
     prepare_judge(built)
     scores, missing = score_predictions(built, path, predictions, partial=arguments.partial)
     found = estimates(built.scoring.metrics, scores)
-    if arguments.details:
-        write_details(Path(arguments.details), scores)
+    if details:
+        write_details(details, scores, missing)
     if arguments.json:
         figures = as_json(found)
         shown = {
@@ -53,13 +60,13 @@ def run(arguments: argparse.Namespace) -> None:
             "scoring": built.options.scoring,
             "data": built.located.kind,
             "n": len(scores),
-            "missing": missing,
+            "missing": len(missing),
             "metrics": figures["metrics"],
             "intervals": figures["intervals"],
         }
         print(json.dumps(shown, ensure_ascii=False, indent=2))
     else:
-        print(report(built, len(scores), missing, found, partial=arguments.partial))
+        print(report(built, len(scores), len(missing), found, partial=arguments.partial))
 
 
 def check_targets(built: Built, path: Path, predictions: dict[str, Prediction]) -> None:
@@ -73,8 +80,8 @@ def check_targets(built: Built, path: Path, predictions: dict[str, Prediction]) 
 
 def score_predictions(
     built: Built, path: Path, predictions: dict[str, Prediction], *, partial: bool
-) -> tuple[list[Score], int]:
-    """A score for every item, in the order of the data, and the number of items without a prediction,
+) -> tuple[list[Score], set[str]]:
+    """A score for every item, in the order of the data, and the ids of the items without a prediction,
     which score as unparsed unless `partial` leaves them out. Empties `predictions`.
 
     Raises:
@@ -83,7 +90,8 @@ def score_predictions(
     scores: list[Score] = []
     missing: set[str] = set()
     batch: list[tuple[Item, str]] = []
-    size = len(predictions) + 1 if built.options.judge else _BATCH
+    # a judge is asked once for all, side by side, and only when every id is known
+    size = math.inf if built.task.judged and built.options.judge else _BATCH
     for item in built.stream():
         prediction = predictions.pop(item.id, None)
         if prediction is None:
@@ -103,23 +111,46 @@ def score_predictions(
             f"the ids of this data: halu-tasks items {built.task.name}"
         )
     scores += score_replies(built, batch) if batch else []
-    return [replace(s, reason="no prediction") if s.id in missing else s for s in scores], len(missing)
+    return scores, missing
 
 
-def write_details(path: Path, scores: list[Score]) -> None:
+def check_details(path: Path) -> None:
+    """Raise DataError unless `path` can be written: before replies are scored and a judge is asked."""
+    with _written(path) as partial:
+        partial.touch()
+        if path.is_dir():
+            raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+
+
+def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> None:
     """One JSON line an item: id, answer, target, scores, reason. Written whole or not at all."""
 
     def lines() -> Iterator[dict[str, Any]]:
         for s in scores:
-            yield {"id": s.id, "answer": s.answer, "target": s.target, "scores": dict(s.facts), "reason": s.reason}
+            reason = "no prediction" if s.id in missing else s.reason
+            yield {"id": s.id, "answer": s.answer, "target": s.target, "scores": dict(s.facts), "reason": reason}
 
-    partial = path.with_name(path.name + ".part")
-    try:
+    with _written(path) as partial:
         with partial.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(line) + "\n" for line in lines())
-        partial.replace(path)
+        if partial != path:
+            partial.replace(path)
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[Path]:
+    """Where to write what shall stand in `path`: a file beside it that is gone afterwards, or `path` itself
+    where it is no file (`/dev/stdout`). What goes wrong is a DataError."""
+    apart = path.is_file() or path.is_dir() or not path.exists()
+    partial = path.with_name(path.name + ".part") if apart else path
+    try:
+        yield partial
     except OSError as error:
         raise DataError(f"details {path}: {error.strerror or error}") from None
+    finally:
+        if apart:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
 
 
 def report(built: Built, n: int, missing: int, found: dict[str, Estimate], *, partial: bool) -> str:

@@ -167,10 +167,9 @@ def test_bad_tags(tagged: str) -> None:
         ("Cliffs of <swap>basalt</swap> by the <swap>river</swap>.", "Cliffs of chalk by the sea.", ["chalk", "sea"]),
         ("<swap>Basalt</swap>", "Soft chalk", ["Soft chalk"]),
         ("Go <swap>up</swap>\n  now", "Go  down  now", ["down"]),
-        ("a <swap>x</swap> of <swap>y</swap> z", "a piece of of b z", ["piece of", "b"]),
-        ("<swap>one two</swap> of <swap>three</swap>", "four of five of six", ["four of five", "six"]),
+        ("<swap>one two three</swap> of <swap>four</swap>", "five of six of seven", ["five of six", "seven"]),
         ("in <swap>Rome</swap> is <swap>rain</swap>", "in Paris is mist", ["Paris", "mist"]),
-        ("<swap>aa</swap> <swap>b</swap>", "ccd", ["cc", "d"]),
+        ("<swap>aa</swap> <swap>b</swap>", "cc d", ["cc", "d"]),
         ("no tag", "anything", []),
     ],
 )

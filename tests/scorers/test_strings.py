@@ -24,8 +24,35 @@ needs_data = pytest.mark.skipif(not (DATA / "answer_labels").is_dir(), reason="t
 ANY_TEXT = st.text(st.characters(), max_size=300)
 PIECES = st.lists(
     st.sampled_from(
-        ["Wrong Entities:", "sentence", "1. ", "- ", "\n", "\n\n", '"', "“", "”", "**", "(", ")", " - ", ": ", "<mask>", "->"]
-        + [", ", "none", "The correct sentence should be:", "moss", "\ud800", "\u200f", "é\u0301", "İ", "`", "not", "x. "]
+        [
+            "Wrong Entities:",
+            "sentence",
+            "1. ",
+            "- ",
+            "\n",
+            "\n\n",
+            '"',
+            "“",
+            "”",
+            "**",
+            "(",
+            ")",
+            " - ",
+            ": ",
+            "<mask>",
+            "->",
+            ", ",
+            "none",
+            "The correct sentence should be:",
+            "moss",
+            "\ud800",
+            "\u200f",
+            "é\u0301",
+            "İ",
+            "`",
+            "not",
+            "x. ",
+        ]
     ),
     max_size=30,
 ).map("".join)
@@ -67,6 +94,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
         ("Analysis:\n- chalk is right\n\nSo the wrong entities are:\nbasalt", ["basalt"]),
         ("Wrong entities:\n- chalk\nWait.\n\nWrong entities:\n- basalt", ["basalt"]),
         ("1. basalt\n\nCorrected: chalk\n\n2. Orinoco", ["basalt", "Orinoco"]),
+        ("Wrong entities:\n\nRocks:\n- basalt\n\nRivers:\n- Orinoco", ["basalt", "Orinoco"]),
         ("<think>chalk?\nmarble?</think>basalt", ["basalt"]),
         ("6'2\"", ["6'2\""]),
         ("n!\nwow!", ["n!", "wow"]),
@@ -83,19 +111,31 @@ def test_entities(reply: str, expected: list[str]) -> None:
         ("Rivers flow uphill at night.\n", ["Rivers flow uphill at night."]),
         ('"Rivers flow uphill at night."', ["Rivers flow uphill at night."]),
         ("Wrong Sentence: «Rivers flow uphill.»", ["Rivers flow uphill."]),
-        ('The wrong sentence is:\n\n"Rivers flow uphill."\n\nThe correct sentence is:\n\n"They do not."', ["Rivers flow uphill."]),
-        ('The wrong sentence is "Rivers like ours flow uphill." because water falls.', ["Rivers like ours flow uphill."]),
+        (
+            'The wrong sentence is:\n\n"Rivers flow uphill."\n\nThe correct sentence is:\n\n"They do not."',
+            ["Rivers flow uphill."],
+        ),
+        (
+            'The wrong sentence is "Rivers like ours flow uphill." because water falls.',
+            ["Rivers like ours flow uphill."],
+        ),
         ('"Rivers like "ours" flow uphill."', ['Rivers like "ours" flow uphill.']),
         ('"Up the creek" is what rivers are called.', ['"Up the creek" is what rivers are called.']),
         ('It is called a "river."', ['It is called a "river."']),
         ("Rivers flow uphill.\n\nThis sentence is wrong because water falls.", ["Rivers flow uphill."]),
         ("Rivers flow uphill.\n\n**Explanation:**\n\nWater falls.", ["Rivers flow uphill."]),
-        ("The whole answer is:\nWater. Rivers flow uphill.\n\nThe wrong sentence is: Rivers flow uphill.", ["Rivers flow uphill."]),
+        (
+            "The whole answer is:\nWater. Rivers flow uphill.\n\nThe wrong sentence is: Rivers flow uphill.",
+            ["Rivers flow uphill."],
+        ),
         ("**Rivers flow uphill.**", ["Rivers flow uphill."]),
         ("> Rivers do **not** flow.", ["Rivers do **not** flow."]),
         ("Wrong sentences:\n1. Rivers flow uphill.\n2. Lakes boil.", ["Rivers flow uphill.", "Lakes boil."]),
         ("None of these rivers flow.", ["None of these rivers flow."]),
-        ("The statement is a problem: rivers flow, and uphill: never.", ["The statement is a problem: rivers flow, and uphill: never."]),
+        (
+            "The statement is a problem: rivers flow, and uphill: never.",
+            ["The statement is a problem: rivers flow, and uphill: never."],
+        ),
     ],
 )
 def test_sentence(reply: str, expected: list[str]) -> None:
@@ -106,13 +146,19 @@ def test_sentence(reply: str, expected: list[str]) -> None:
     ("reply", "masks", "expected"),
     [
         ("chalk\nThames", 2, ["chalk", "Thames"]),
-        ("1. chalk\n2. Thames\n3. Severn", 2, ["chalk", "Thames"]),
+        ("1. chalk\n2. Thames\n3. Severn", 2, ["chalk", "Thames", "Severn"]),
+        ("It was the chalk of the cliffs that gave the island its old name.\nchalk", 2,
+         ["It was the chalk of the cliffs that gave the island its old name", "chalk"]),
         ("Replacements: chalk", 1, ["chalk"]),
         ("2 Replacements:\nchalk\nThames", 2, ["chalk", "Thames"]),
         ("chalk, Thames", 2, ["chalk", "Thames"]),
         ("chalk, Thames", 1, ["chalk, Thames"]),
         ("chalk / lime", 1, ["chalk / lime"]),
-        ("Here are the replacements for the <mask> tags:\n\n- <mask> -> <chalk>\n- <mask>: Thames", 2, ["chalk", "Thames"]),
+        (
+            "Here are the replacements for the <mask> tags:\n\n- <mask> -> <chalk>\n- <mask>: Thames",
+            2,
+            ["chalk", "Thames"],
+        ),
         ('- <mask> should be replaced with "chalk"\n- Mask 2: Thames', 2, ["chalk", "Thames"]),
         ("1. <mask>", 1, ["<mask>"]),
         ("1. 40\n2. 10:1\n3. 8.5e3", 3, ["40", "10:1", "8.5e3"]),
@@ -122,10 +168,6 @@ def test_sentence(reply: str, expected: list[str]) -> None:
 )
 def test_replacements(reply: str, masks: int, expected: list[str]) -> None:
     assert replacements(reply, masks) == Answer(expected)
-
-
-def test_replacements_beyond_the_masks_are_there_when_asked_for() -> None:
-    assert replacements("chalk\nThames\nSevern", 1, extra=True).value == ["chalk", "Thames", "Severn"]
 
 
 @pytest.mark.parametrize(
@@ -193,8 +235,32 @@ SIZE = 10_000_000
 
 @pytest.mark.parametrize(
     "unit",
-    ["x", " ", "\n", "moss\n", ":\n", '"', "*", "(", "1", "entity", "sentence ", "replacement", "a, ", "- x\n", "\r", "e\u0301\u0323"]
-    + ["\ud800", "Wrong Entities: x\n", "<mask> -> ", 'The wrong sentence is "', "wrong " * 50 + ":", "_", "<think>", "1. "],
+    [
+        "x",
+        " ",
+        "\n",
+        "moss\n",
+        ":\n",
+        '"',
+        "*",
+        "(",
+        "1",
+        "entity",
+        "sentence ",
+        "replacement",
+        "a, ",
+        "- x\n",
+        "\r",
+        "e\u0301\u0323",
+        "\ud800",
+        "Wrong Entities: x\n",
+        "<mask> -> ",
+        'The wrong sentence is "',
+        "wrong " * 50 + ":",
+        "_",
+        "<think>",
+        "1. ",
+    ],
 )
 def test_time_is_linear(unit: str) -> None:
     reply = "a" + unit * (SIZE // len(unit)) + "b"
@@ -212,7 +278,7 @@ def read(task: str, row: dict[str, Any]) -> list[str]:
         return sentence(row["output"]).value or []
     gold = {other["sample_id"]: other for other in rows(DATA / "refact" / "refact_multi_error.jsonl")}
     masks = len(tagged_spans(gold[row["id"]]["error_spans"])[1])
-    return replacements(row["output"], masks, extra=True).value or []
+    return replacements(row["output"], masks).value or []
 
 
 @needs_data

@@ -59,6 +59,11 @@ TRUE_FALSE = [
     ("Final Verdict: True or False", None),
     ("I am sorry, I cannot help with this.", None),
     ("Whales are mammals.", None),
+    ("Conclude with a Final Verdict: True if all of it holds. The answer is False.", "False"),
+    ("I cannot provide a final verdict on this answer, as it contains inaccuracies.", None),
+    ("Nothing here would warrant a verdict of False, so my final verdict is True.", "True"),
+    ("The correct answer names another river. Overall, the answer is accurate.", "True"),
+    ("Final Verdict: Contains inaccuracies", "False"),
 ]
 
 PICK = [
@@ -220,10 +225,35 @@ READERS: dict[Reader, tuple[str, ...]] = {
     published_pick: ("A", "B"),
 }
 PIECES = st.sampled_from(
-    "A B Answer|answer a|both|neither|is|not|correct|incorrect|Final Verdict|:|.|\n|True|False|contains errors"
-    "|I choose|therefore|答案|正确|错误|不|选|、|<think>|</think>|**|\\boxed{|}|\u202e|\x00|\ud800|Ａ".split(
-        "|"
-    )
+    [
+        *(
+            "A",
+            "B",
+            "Answer",
+            "answer a",
+            "both",
+            "neither",
+            "is",
+            "not",
+            "correct",
+            "incorrect",
+            ":",
+            ".",
+            "\n",
+        ),
+        *(
+            "Final Verdict",
+            "True",
+            "False",
+            "contains errors",
+            "I choose",
+            "therefore",
+            "答案",
+            "正确",
+            "错误",
+        ),
+        *("不", "选", "、", "<think>", "</think>", "**", "\\boxed{", "}", "\u202e", "\x00", "\ud800", "Ａ"),
+    ]
 )
 TEXT = st.one_of(
     st.text(st.characters(exclude_categories=())),
@@ -304,9 +334,9 @@ def test_verdict_at_the_end_of_a_long_reply() -> None:
 def agreement(path: Path, read: Reader) -> float:
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     sure = [row for row in rows if row["sure"]]
-    return sum((read(row["output"]).value or "none").lower() == row["label"].lower() for row in sure) / len(
-        sure
-    )
+    return sum(
+        (read(row["output"]).value or "none").lower() == str(row["label"]).lower() for row in sure
+    ) / len(sure)
 
 
 @pytest.mark.skipif(not LABELS.is_dir(), reason="no labelled replies here")

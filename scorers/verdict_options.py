@@ -1,0 +1,229 @@
+"""One of several options, in English or Chinese: `pick` and `choice`. The rules are in `verdict`."""
+
+from __future__ import annotations
+
+import re
+
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.verdict_text import (
+    CONCLUDES,
+    DECLARED,
+    Declared,
+    any_of,
+    answer,
+    behind,
+    joined,
+    last_declared,
+    matches,
+)
+
+_BOTH = "both or neither"
+
+_NAME = r"(?:answers?|options?|choice|response|选项|答案)"
+# What may stand between a marker and the letter it introduces.
+_FILLER_WORDS = any_of(
+    "is are was be should would will must as of for to that the my with so thus therefore factually correct right"
+    " best better more accurate final verdict definitely clearly actually it(?:'s)? one letter in based on analysis"
+    " favou?r goes given still only and being having i say choose select conclude declare"
+)
+_FILLER = re.compile(
+    rf"(?:[^\w(]|\b{_FILLER_WORDS}\b|就是|应|是|为|选|择|项|的|该|当|最|正确|答案)*", re.IGNORECASE
+)
+_REFUSAL = re.compile(
+    any_of("both neither either none all cannot can't tied? they equal inconclusive undetermined no")
+    + r"\b|都|均|两者|两个|没有",
+    re.IGNORECASE,
+)
+# "A careful answer": no option, other than "A is", "A or", "A because".
+_FOLLOWS_LETTER = any_of(
+    "is was and or because since as over for due based by with in on here arbitrarily simply only seems? appears?"
+    " remains provides? gives offers presents has contains demonstrates"
+)
+_AFTER_ARTICLE = re.compile(rf"\s+(?!{_FOLLOWS_LETTER}\b)[a-z]")
+_COORDINATED = re.compile(
+    rf"\)?\s?(?:,|、|/|&|\+|\band\b|\bor\b|和|与|或|及)\s?(?:{_NAME}\s?)?\(?([A-Za-z])(?![A-Za-z0-9]|'s)",
+    re.IGNORECASE,
+)
+_PAIR = re.compile(r"(?<![A-Za-z])([A-Za-z])\)?\s?(?:and|or|nor|&|/|、|和|与)\s?(?:answer\s)?\(?$", re.IGNORECASE)
+_UNSURE = re.compile(r"(?:\bif|\bwhether|\bnor|\bneither)\s(?:answer\s|option\s)?\(?$", re.IGNORECASE)
+
+# What is said of an option, right behind its letter.
+_BE = any_of(r"is was as are being seems? appears? remains would\sbe to\sbe")
+_ADVERBS = rf"(?:{any_of(r'(?!part)\w+ly also the an? indeed quite very still both to\sbe')}\s+){{0,5}}"
+_EN_WRONG = any_of("not incorrect inaccurate wrong false less worse flawed misleading untrue") + r"\b"
+_ZH_WRONG = r"(?:(?:选项|项|的|说法|是|也|为|则|都|属于)*(?:错|不正确|不对|不是|有误|不符|不准确))"
+_EN_RIGHT = any_of("factual correct accurate right true valid") + r"\b"
+_ZH_RIGHT = r"(?:(?:选项|项|的|说法|才|是|为|唯一|最|最为|更)*(?:正确|对的|符合|准确|合适|恰当|最佳))"
+_CALLED_WRONG = re.compile(
+    rf"\)?(?:\s+{_BE}\s+{_ADVERBS}{_EN_WRONG}|\s+isn't\b|[\s.:]*{_ZH_WRONG}"
+    r"|\s+(?:contains|has|makes)\s+(?!no\b)(?:[\w-]+\s+){0,4}?(?:errors?|mistakes?|inaccurac(?:y|ies)))",
+    re.IGNORECASE,
+)
+_CALLED_RIGHT = re.compile(rf"\)?(?:\s+{_BE}\s+{_ADVERBS}{_EN_RIGHT}|[\s.:]*{_ZH_RIGHT})", re.IGNORECASE)
+_RATED = re.compile(rf"\)?\s?[:(]\s?{_ADVERBS}(?:({_EN_RIGHT})|({_EN_WRONG}))", re.IGNORECASE)
+# "B is the more accurate one", "B provides a better explanation": at most one option can be so called.
+_EXCLUSIVE = re.compile(
+    rf"\)?\s+(?:(?:{_BE}|provides?|offers?|gives?|presents?|has|demonstrates|contains)\s+(?:[\w-]+\s+){{0,5}}?"
+    rf"{any_of('more most better best superior closest closer greater preferable preferred stronger')}\b"
+    rf"|{_BE}\s+the\s+(?:[\w-]+\s+){{0,3}}?(?:answer|response|choice|option|one|verdict)\b"
+    r"|(?:more|better)\s\w+|wins\b)",
+    re.IGNORECASE,
+)
+_ALL_ALIKE = re.compile(
+    r"\b(?:both|neither)\b(?:\s(?:of|the|answers?|options?|responses?|[A-D]|and|n?or|are|is|\w+ly)){0,9}"
+    r"\s(?:in)?(?:correct|accurate|acceptable|valid|factual)\b",
+    re.IGNORECASE,
+)
+
+# What introduces a letter: a declaration, and a choice.
+_DECLARED_OPTION = re.compile(
+    rf"{DECLARED.pattern}|\b(?:the|my) answer is\b|^it's\b"
+    r"|(?:答案|结论|最终选择|我的选择|正确选项)(?:应该|应当|应|就)?\s?(?:是|为|选|:)",
+    re.IGNORECASE,
+)
+_CHOICE = re.compile(
+    r"(?<!not )(?<!n't )(?<!never )\b(?:choos(?:e|ing)|chose|pick(?:ing)?|select(?:ing|ed)?|go(?:ing)? with"
+    r"|opt for|prefer|recommend|declare|favou?r|lean(?:ing)? towards?|vote for|sid(?:e|ing) with)\b"
+    r"|\b(?:correct|right|best|better|accurate|true)"
+    r" (?:answer|choice|option|response|one|explanation|statement)(?: here| overall)?"
+    r" (?:is|would be|should be|must be|remains)\b"
+    r"|\b(?:correct|right|best) (?:answer|choice|option|response):|\b(?:correct|accurate|right|better) is\b"
+    r"|\bsay(?= (?:that )?(?:it's )?(?:answer |option )?\(?[A-Z]\)?[.,!]?\Z)"
+    r"|(?<![不别未非])选择?|而是|(?:答案|选项)(?=\s?(?:应|是|为|就|:))",
+    re.IGNORECASE,
+)
+
+
+def pick(reply: str, options: str = "AB") -> Answer[str]:
+    """Which of two answers the reply prefers: one of the letters, or unparsed.
+
+    ReFACT's comparative judgment; the letters are those the prompt gives the two answers.
+    """
+    return answer(reply, _Options(options).answer)
+
+
+def choice(reply: str, options: str = "ABCD") -> Answer[str]:
+    """Which option of a multiple-choice question the reply takes, in Chinese or English, or unparsed.
+
+    C-FAITH's choice format. A reply that takes several options is unparsed.
+    """
+    return answer(reply, _Options(options).answer)
+
+
+class _Options:
+    """The readings for one set of capital letters; every method takes plain sentences."""
+
+    def __init__(self, letters: str) -> None:
+        self.letters = letters
+        self._first = re.compile(
+            rf"(?P<not>not\s)?(?:(?P<name>{_NAME})\s?)?(?P<open>\()?(?P<letter>[{letters}])(?![A-Za-z0-9]|'s)",
+            re.IGNORECASE,
+        )
+        self._mention = re.compile(
+            rf"(?<![A-Za-z0-9'-])(?:(?i:{_NAME}\s?\(?[{letters}])|[{letters}])(?![A-Za-z0-9-]|'s)"
+        )
+        self._line = re.compile(
+            rf"\W*(?:(?:the )?(?:correct )?{_NAME}\s?)?\(?([{letters}])\)?"
+            r"(?:\W*|\s?[.:、)]\s?\S.*|,?\s(?:since|because|as)\s.*)",
+            re.IGNORECASE,
+        )
+
+    def answer(self, sentences: list[str]) -> Answer[str]:
+        """The option that the sentences take, by the steps given in `verdict`."""
+        declared = self._declared(sentences)
+        if declared and declared[1] in self.letters:
+            return Answer(declared[1])
+        sentences = joined(sentences)
+        chosen = self._concluded(sentences[declared[0] if declared else 0 :])
+        if chosen:
+            return Answer(chosen) if chosen in self.letters else Answer(None, "several answers")
+        right, wrong = self._ratings(sentences)
+        left = set(self.letters) - wrong
+        if declared:
+            other = declared[1].upper()
+            return Answer(other) if other in left else Answer(None, "several answers")
+        for candidates in (right, right - wrong, wrong and left):
+            if len(candidates) == 1:
+                return Answer(candidates.pop())
+        return Answer(None, "several answers" if len(right) > 1 else "no verdict")
+
+    def _read(self, text: str) -> str | None:
+        """The option that `text` names at its start, `_BOTH` for a refusal to choose, or None.
+
+        Of two options, one that is called wrong there names the other, in lower case.
+        """
+        filler = _FILLER.match(text)
+        start = filler.end() if filler else 0
+        named = self._first.match(text, start)
+        if named is None:
+            return _BOTH if _REFUSAL.match(text, start) else None
+        value, end = named["letter"].upper(), named.end()
+        bare = not named["name"] and not named["open"]
+        if bare and named["letter"].islower() and text.strip(" .():,!") != named["letter"]:
+            return None
+        if bare and value == "A" and _AFTER_ARTICLE.match(text, end):
+            return None
+        other = _COORDINATED.match(text, end)
+        if other and other[1].upper() in self.letters and other[1].upper() != value:
+            return _BOTH
+        if named["not"] or _CALLED_WRONG.match(text, end):
+            return self.letters.replace(value, "").lower() if len(self.letters) == 2 else None
+        return value
+
+    def _declared(self, sentences: list[str]) -> Declared | None:
+        """The last declared verdict and its sentence."""
+        lettered = {line[1].upper() for line in map(self._line.fullmatch, sentences) if line}
+
+        def alone(text: str) -> str | None:
+            line = self._line.fullmatch(text)
+            # Several lines that open with a letter discuss or repeat the options.
+            return line[1].upper() if line and len(lettered) == 1 and self._read(text) != _BOTH else None
+
+        return last_declared(sentences, {_DECLARED_OPTION: self._read}, alone)
+
+    def _concluded(self, sentences: list[str]) -> str | None:
+        """The last choice, exclusive rating, or rating in a sentence that concludes.
+
+        `_BOTH` when a later conclusion rates all options alike.
+        """
+        value = None
+        for sentence in sentences:
+            concludes = CONCLUDES.match(sentence)
+            if concludes and _ALL_ALIKE.search(sentence):
+                value = _BOTH
+            read = [self._read(behind(found)) for found in matches(_CHOICE, sentence)]
+            if chosen := [option for option in read if option and option in self.letters]:
+                value = chosen[-1]
+                continue
+            for found in self._mentions(sentence):
+                end = found.end()
+                if _CALLED_WRONG.match(sentence, end):
+                    continue
+                if _EXCLUSIVE.match(sentence, end) or (concludes and _CALLED_RIGHT.match(sentence, end)):
+                    value = found[0][-1].upper()
+        return value
+
+    def _ratings(self, sentences: list[str]) -> tuple[set[str], set[str]]:
+        """The options somewhere called right, and those somewhere called wrong."""
+        right: set[str] = set()
+        wrong: set[str] = set()
+        for sentence in sentences:
+            for found in self._mentions(sentence):
+                letter = found[0][-1].upper()
+                listed = _RATED.match(sentence, found.end())
+                if _CALLED_WRONG.match(sentence, found.end()) or (listed and listed[2]):
+                    wrong.add(letter)
+                elif _CALLED_RIGHT.match(sentence, found.end()) or listed:
+                    right.add(letter)
+        return right, wrong
+
+    def _mentions(self, sentence: str) -> list[re.Match[str]]:
+        """Where the sentence names an option that is neither conditional nor half of "A and B"."""
+        return [found for found in matches(self._mention, sentence) if self._stands(sentence, found)]
+
+    def _stands(self, sentence: str, mention: re.Match[str]) -> bool:
+        before = sentence[max(mention.start() - 30, 0) : mention.start()]
+        if mention[0] == "A" and _AFTER_ARTICLE.match(sentence, mention.end()):
+            return False
+        pair = _PAIR.search(before)
+        return not _UNSURE.search(before) and not (pair and pair[1].upper() in self.letters)

@@ -1,0 +1,134 @@
+"""What every verdict reading starts from: a reply as plain sentences, and the verdicts it declares."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+
+from halu_tasks.scorers.answer import Answer, strip_reasoning
+
+# No real reply is longer; of a longer one (a model caught in a loop) the two ends are read.
+_HEAD, _TAIL = 50_000, 150_000
+# No real sentence is longer or says more; the bounds keep the time linear.
+_LONGEST, _MOST = 1_000, 20
+REACH = 200
+"""Characters that are looked at behind a marker."""
+
+Reader = Callable[[str], str | None]
+"""Reads the verdict that a text begins with, if any."""
+Declared = tuple[int, str]
+"""The index of a sentence and the verdict that it declares."""
+
+
+def any_of(words: str) -> str:
+    """An expression for one of the words, which may themselves be expressions."""
+    return f"(?:{'|'.join(words.split())})"
+
+
+# --- plain sentences ----------------------------------------------------------------------------------
+
+_BOX = re.compile(r"\\boxed\s?\{|<(?:final_)?answer>", re.IGNORECASE)
+_LATEX = re.compile(r"\\(?:(?:text|math)[a-z]{0,8}|emph|underline|quad)\s?\{?|</?[a-zA-Z_]{1,20}>")
+_TRADITIONAL = "錯誤對確實準無沒說問題斷結論為應該屬偽內覺選項這個與"
+_SIMPLIFIED = "错误对确实准无没说问题断结论为应该属伪内觉选项这个与"
+_PLAIN: dict[int, str] = {
+    **{code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
+    **dict.fromkeys(map(ord, '*_`#~|>$"＊＿＃“”„«»「」『』【】\ufeff'), ""),
+    **dict.fromkeys([*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x206A)], ""),  # Unseen.
+    **dict.fromkeys(map(ord, "{}[]\u3000"), " "),
+    **dict.fromkeys(map(ord, "‘’"), "'"),
+    **dict(zip(map(ord, _TRADITIONAL), _SIMPLIFIED, strict=True)),
+}
+_LIST_MARK = re.compile(r"(?m)^[ \t]*(?:[-+•·–—]|\d{1,3}[.)])[ \t]+")
+# The point of "A. text" at the start of a line ends no sentence.
+_SENTENCE_END = re.compile(r"(?m)\n+|(?<=[.!?;])(?<!^[A-Z]\.)\s+|(?<=。)|(?<=[!?;])(?=[\u3400-\u9fff])")
+
+
+def answer(reply: str, read: Callable[[list[str]], Answer[str]]) -> Answer[str]:
+    """What `read` finds in the plain sentences of the reply; unparsed if it has none."""
+    text = strip_reasoning(reply)
+    if text is None:
+        return Answer(None, "unclosed reasoning")
+    sentences = _sentences(text.strip())
+    return read(sentences) if sentences else Answer(None, "empty")
+
+
+def _sentences(text: str) -> list[str]:
+    if len(text) > _HEAD + _TAIL:
+        text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+    text = _LATEX.sub(" ", _BOX.sub("\nverdict: ", text)).translate(_PLAIN)
+    parts = _SENTENCE_END.split(_LIST_MARK.sub("", text))
+    pieces = (part[start : start + _LONGEST] for part in parts for start in range(0, len(part), _LONGEST))
+    return list(filter(None, map(str.strip, pieces)))
+
+
+def joined(sentences: list[str]) -> list[str]:
+    """The sentences, each that ends in a colon continued by its next one."""
+    return [
+        f"{sentence} {following}"[: 2 * REACH] if sentence[-1] == ":" else sentence
+        for sentence, following in pairwise([*sentences, ""])
+    ]
+
+
+def matches(pattern: re.Pattern[str], sentence: str) -> Iterable[re.Match[str]]:
+    """The last matches in the sentence, in order."""
+    return deque(pattern.finditer(sentence), maxlen=_MOST)
+
+
+def behind(found: re.Match[str]) -> str:
+    """What follows a match, as far as it is looked at."""
+    return found.string[found.end() : found.end() + REACH]
+
+
+# --- declared verdicts --------------------------------------------------------------------------------
+
+_LABEL = any_of("answer winner conclusion choice decision judge?ment result rating label classification assessment")
+DECLARED = re.compile(
+    rf"(?<!this )\bverdict\b"
+    rf"|\b(?:final|overall|my)\s(?:{_LABEL}|determination|pick|selection|response|evaluation)\b"
+    rf"|^(?:the\s)?{_LABEL}\s?[:=]|^(?:overall\s)?factual\s(?:accuracy|correctness)\s?:",
+    re.IGNORECASE,
+)
+"""The English markers."""
+# "I cannot give a final verdict", "nothing that would warrant a verdict of False"
+_DENIED = re.compile(r"(?:\b(?:not|cannot|unable)\b|n't\b)(?:(?!\b(?:and|so|but)\b)[^,;:])*\Z")
+_INTRODUCES = re.compile(
+    rf"(?:\W|\b{any_of('is are was should would be must as follows? the that for this answer remains')}\b)*"
+)
+CONCLUDES = re.compile(
+    r"\W*(?:and |so )?(?:therefore|thus|hence|overall|in (?:conclusion|summary|short)"
+    r"|to (?:conclude|summari[sz]e)|.{0,20}\bconclude\b"
+    r"|(?:based|given|considering|because|since|ultimately|conclusion|consequently|as a result)\b)",
+    re.IGNORECASE,
+)
+"""How a sentence begins that concludes."""
+
+
+def last_declared(sentences: list[str], markers: dict[re.Pattern[str], Reader], line: Reader) -> Declared | None:
+    """The last verdict behind a marker or in a first or last line that is nothing else.
+
+    Each marker has the reader of what it introduces; `line` reads whole lines.
+    """
+    found = [pair for marker, read in markers.items() for pair in _introduced(sentences, marker, read)]
+    for index in (0, len(sentences) - 1):
+        if value := line(sentences[index][:REACH]):
+            found.append((index, value))
+    return max(found, key=lambda pair: pair[0], default=None)
+
+
+def _introduced(sentences: list[str], marker: re.Pattern[str], read: Reader) -> Iterator[Declared]:
+    """What the markers introduce."""
+    for index, (sentence, following) in enumerate(pairwise([*sentences, ""])):
+        value: str | None = None
+        rest: str | None = None
+        for found in matches(marker, sentence):
+            if not _DENIED.search(sentence, max(found.start() - 100, 0), found.start()):
+                rest = behind(found)
+                value = read(rest) or value
+        # A marker with nothing behind it, or before a colon, introduces what comes next.
+        if value is None and rest is not None and (sentence[-1] == ":" or _INTRODUCES.fullmatch(rest)):
+            value = read(following[:REACH])
+        if value is not None:
+            yield index, value

@@ -1,0 +1,186 @@
+"""True or false, in English: `true_false`. The rules are in `verdict`."""
+
+from __future__ import annotations
+
+import re
+
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.verdict_text import CONCLUDES, DECLARED, any_of, answer, joined, last_declared
+
+# What may stand between a marker and the verdict it introduces.
+_HEDGE = any_of(
+    "the this that given provided entire whole overall full answer response statement explanation information claim"
+    " is are was be been should would will must can as in to of for my it its i a an therefore thus so factually"
+    " considered deemed rated classified marked conclude final verdict still very quite fairly indeed mostly largely"
+    " generally essentially primarily basically technically substantially broadly mainly almost remains leans?"
+    " towards? definitely demonstrably completely entirely fully totally highly reasonably probably likely clearly"
+    " all every each statements claims points"
+)
+_TRUE = any_of("true correct accurate factual valid right sound reliable")
+_FALSE = any_of(
+    "false incorrect inaccurate wrong invalid untrue misleading flawed erroneous unsupported fabricated"
+    " (?:non-?|un)factual"
+)
+_FAULT = any_of(
+    "inaccuracy inaccuracies errors? hallucinations? mistakes? misconceptions? misunderstandings? falsehoods?"
+    " oversimplifications? inconsistency inconsistencies flaws? misinformation misstatements? exaggerations?"
+)
+_NEGATION = r"(?:\b(?:not|no|never|without|cannot|free|neither|nor|any)\b|n't\b)"
+
+# A declared verdict.
+_VALUE = re.compile(
+    rf"(?:\W|\b{_HEDGE}\b)*(?P<not>\b(?:not|isn't)\s+(?:{_HEDGE}\s+)*)?"
+    r"(?P<part>\b(?:partial|partially|partly|somewhat|half|mixed|only|not)\b[\s-]+"
+    r"(?:(?:partially|partly|factually)\s)?)?"
+    rf"\b(?:(?P<true>{_TRUE}|yes(?!\s\w))|(?P<false>{_FALSE}|no(?!\s\w)))\b"
+    r"(?!\s(?:answer|explanation|option|response|term)\b)",
+    re.IGNORECASE,
+)
+# "True or False", "True if everything is correct": the instruction repeated.
+_ECHO = re.compile(rf"\W*(?:(?:or|and)?\W*(?:{_TRUE}|{_FALSE})|if)\b", re.IGNORECASE)
+_BUT_FAULTY = re.compile(
+    rf"\b(?:but|however|though)\b[^.]*\b(?:contains?|has|have|includes?)\b[^.]*\b{_FAULT}", re.IGNORECASE
+)
+_CONTAINS = re.compile(
+    rf"(?:\W|\b{_HEDGE}\b)*\b(?:contains?|has|includes?)\s(?P<no>no\s)?(?:\w+\s){{0,4}}?{_FAULT}\b",
+    re.IGNORECASE,
+)
+_BARE = re.compile(
+    r"\W*(?:(?P<true>true|correct|yes)|false|incorrect|no)\b(?:\W*|\s?[.,:;(–—-].*)", re.IGNORECASE
+)
+
+# What a sentence speaks of: the answer as a whole, a part of it, or the label ("I would classify it as False").
+_WHOLE = re.compile(
+    r"\b(?:the|this|given|provided|entire|whole|overall|your|author's|above)\s"
+    r"(?:(?!correct|accurate|better|right|ideal)[\w'-]+\s){0,2}?(?:answer|response)\b(?!')"
+    r"|\bcorrect answer(?= (?:to [\w ]{1,40} )?is\b)",
+    re.IGNORECASE,
+)
+_CLAIM = re.compile(
+    rf"\b{any_of('statement explanation information claims? it this text passage author description')}\b",
+    re.IGNORECASE,
+)
+_RULING = re.compile(
+    r"\b(?:I (?:would|will|must|have to|can)|should be|(?:classify|categori[sz]e|label|mark|rate)\b).{0,100}"
+    r"\b(?:True|False)\b|\bcorrect answer\b.{0,150}?\bis (?:True|False)\b"
+)
+_REFUSES = re.compile(
+    r"\W*I(?:'m| am)? (?:can't|cannot|can not|won't|unable to|not able to)"
+    r" (?:provide|give|offer|help|assist|evaluate|fulfil|answer|make|render)",
+    re.IGNORECASE,
+)
+
+# The labels as the prompt writes them; at the start of a sentence the capital means nothing.
+_WRITTEN = re.compile(r"(?<=\w )(?<!not )(?:True|False)\b")
+_PARTLY = re.compile(r"\b(?:partially|partly|somewhat)\s(?:true|false)\b", re.IGNORECASE)
+_CLAUSE_END = re.compile(
+    rf"[,;:()]|\b{any_of('but however although though while and so yet despite making thus')}\b", re.IGNORECASE
+)
+_SUBORDINATE = re.compile(
+    r"\b(?:that|which|because|since|as it|as the|due|regarding|about|concerning|where|who|when|in stating"
+    r"|why|how)\b",
+    re.IGNORECASE,
+)
+# "the correct answer" is another than the given one.
+_NOT_GIVEN = r"(?!(?<=the )\w+\s(?:answer|explanation|statement|response|term)\b)"
+# A judgment word with what turns it round.
+_JUDGED = re.compile(
+    rf"(?P<no>{_NEGATION}[^.]{{0,40}}?)?(?:(?P<part>\b(?:partially|partly|somewhat)\s+(?:\w+ly\s)?)?"
+    rf"\b(?:(?:factual\s)?(?P<fault>{_FAULT})\b"
+    rf"|{_NOT_GIVEN}(?P<true>{_TRUE})\b(?P<some>\sin\s(?:parts?|some)\b)?|{_FALSE}\b))",
+    re.IGNORECASE,
+)
+_MINOR = re.compile(r"\b(?:minor|slight|small)\s(?:\w+\s)?\Z", re.IGNORECASE)
+# "The claim that … is not accurate."
+_LAST_WORD = re.compile(
+    rf"\b(?:is|are)\s(?P<no>not\s)?(?:\w+ly\s){{0,3}}(?:(?P<true>{_TRUE})|{_FALSE})\W*\Z", re.IGNORECASE
+)
+
+_FOUND = re.compile(
+    rf"(?:\bnot\s|n't\s)?\b(?:find|found|following|identified|noticed?)\b[^.]{{0,80}}\b{_FAULT}\b",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(_NEGATION, re.IGNORECASE)
+
+
+def true_false(reply: str) -> Answer[str]:
+    """Whether the reply calls a text factual ("True") or not ("False"), in English; or unparsed.
+
+    ReFACT's independent judgment: "False" also when it only says that the text contains inaccuracies.
+    """
+    return answer(reply, truth)
+
+
+def truth(sentences: list[str]) -> Answer[str]:
+    """The verdict of English sentences, by the steps given in `verdict`."""
+    declared = last_declared(sentences, {DECLARED: read_truth}, _alone)
+    if declared:
+        return Answer(declared[1])
+    marked = [index for index, sentence in enumerate(sentences) if DECLARED.search(sentence)]
+    whole = joined(sentences)
+    value = (marked and _concluded(whole[marked[-1] :])) or _concluded(whole) or _listed(sentences)
+    return Answer(value, "" if value else "no verdict")
+
+
+def label(good: bool) -> str:
+    """The verdict as it is named."""
+    return "True" if good else "False"
+
+
+def read_truth(text: str) -> str | None:
+    """The verdict that `text` begins with, or None."""
+    found = _VALUE.match(text)
+    if found is None:
+        faults = _CONTAINS.match(text)
+        return label(faults["no"] is not None) if faults else None
+    if found["false"]:
+        return label(found["not"] is not None)
+    if _ECHO.match(text, found.end()):
+        return None
+    if found["true"].lower() != "true" and _BUT_FAULTY.search(text, found.end()):
+        return "False"
+    return label(not found["not"] and not found["part"])
+
+
+def _alone(text: str) -> str | None:
+    """The verdict of a line that is nothing but it."""
+    bare = _BARE.fullmatch(text)
+    return label(bare["true"] is not None) if bare else None
+
+
+def _concluded(sentences: list[str]) -> str | None:
+    """The last judgment of the whole, best in a sentence that concludes; else a concluding one of a part."""
+    concluding = list(filter(CONCLUDES.match, sentences))
+    steps = ((_WHOLE, concluding), (_WHOLE, sentences), (_RULING, sentences), (_CLAIM, concluding))
+    for subject, among in steps:
+        for sentence in reversed(among):
+            if subject.search(sentence) and not _REFUSES.match(sentence) and (value := _judgment(sentence)):
+                return value
+    return None
+
+
+def _judgment(sentence: str) -> str | None:
+    """The last judgment among the main clauses of a sentence."""
+    labels = {found[0] for found in _WRITTEN.finditer(sentence)}
+    if len(labels) == 1 and not _PARTLY.search(sentence):
+        return labels.pop()
+    value = None
+    start = 0
+    for end in [*(found.start() for found in _CLAUSE_END.finditer(sentence)), len(sentence)]:
+        clause, start = sentence[start:end], end
+        subject = _WHOLE.search(clause) or _CLAIM.search(clause)
+        begin = subject.end() if subject else 0
+        below = _SUBORDINATE.search(clause, begin)
+        judged = _JUDGED.search(clause, begin, below.start() if below else len(clause))
+        if judged and not (judged["fault"] and _MINOR.search(clause, 0, judged.start("fault"))):
+            good = bool(judged["true"]) and not judged["part"] and not judged["some"]
+            value = label(good != bool(judged["no"]))
+    if value is None and (last := _LAST_WORD.search(sentence)):
+        value = label(bool(last["true"]) != bool(last["no"]))
+    return value
+
+
+def _listed(sentences: list[str]) -> str | None:
+    """Whether the faults that the sentences announce first are none."""
+    faults = next(filter(None, map(_FOUND.search, sentences)), None)
+    return label(_NEGATED.search(faults[0]) is not None) if faults else None

@@ -1,0 +1,62 @@
+"""Fixtures for all tests: nothing outside a temporary folder is read or written, and no network is asked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _isolated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Caches of the session in a folder of its own, the hub offline, no data named."""
+    folder = tmp_path_factory.mktemp("caches")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("HALU_TASKS_CACHE", "HF_HOME", "XDG_CACHE_HOME"):
+            patch.setenv(name, str(folder / name.lower()))
+        for name in ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE"):
+            patch.setenv(name, "1")
+        for name in ("HALU_TASKS_DATA", "HALU_TASKS_NO_AUTOLOAD", "HF_ENDPOINT", "HF_TOKEN"):
+            patch.delenv(name, raising=False)
+        patch.setenv("NO_PROXY", "127.0.0.1,localhost")
+        yield
+
+
+@pytest.fixture(autouse=True)
+def halu_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache for each test; returns its folder."""
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("HALU_TASKS_CACHE", str(folder))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data; skips where there is none."""
+    folder = Path(os.environ.get("HALU_TASKS_TEST_DATA") or SHARED)
+    if not folder.is_dir():
+        pytest.skip(f"no real data in {folder} (HALU_TASKS_TEST_DATA names another folder)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def cli() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """`cli("score", …, env={…})` runs `halu-tasks score …` in a process of its own; `env` adds to the
+    environment. The result has returncode, stdout and stderr."""
+
+    def run(*arguments: str | Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "halu_tasks", *map(str, arguments)],
+            capture_output=True,
+            encoding="utf-8",
+            env={**os.environ, **(env or {})},
+            timeout=120,
+        )
+
+    return run

@@ -1,0 +1,292 @@
+"""The lm-eval hook: what it does to lm-eval, and that nothing else notices it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halu_tasks.tasks import registry
+
+TASKS, GROUPS = registry()
+OURS = {*TASKS, *GROUPS}
+CONFIGS = Path(importlib.util.find_spec("halu_tasks.task_configs").submodule_search_locations[0])  # type: ignore
+HOOK = "_halu_tasks_autoload"
+SOURCE = Path(__file__).parents[2] / "halu_tasks" / "autoload"
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec(HOOK) is None, reason="the hook is there in installs only (pip install .)"
+)
+
+
+def python(
+    code: str, *arguments: str, path: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run code in an interpreter of its own; `path` goes first on its import path. The installed .pth line
+    imports the checkout's hook, so that an editable install need not be made again for every change."""
+    first = {"PYTHONPATH": os.pathsep.join(map(str, [path, SOURCE] if path else [SOURCE]))}
+    return subprocess.run(
+        [sys.executable, *arguments, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **first, **environment},
+        timeout=120,
+    )
+
+
+def shown(code: str, *, path: Path | None = None, **environment: str) -> tuple[Any, str]:
+    """The JSON that the code prints, and its standard error."""
+    run = python(code, path=path, **environment)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout.splitlines()[-1]), run.stderr
+
+
+# --- at start -----------------------------------------------------------------------------------
+
+
+def test_the_hook_imports_nothing_when_python_starts() -> None:
+    run = python("pass", "-X", "importtime")
+    lines = [line.partition("|")[2].partition("|")[2] for line in run.stderr.splitlines()]
+    names = [line.strip() for line in lines]
+    at = names.index(HOOK)
+    depth = len(lines[at]) - len(lines[at].lstrip())
+    # a module's own imports stand before it, deeper indented
+    before = len(lines[at - 1]) - len(lines[at - 1].lstrip())
+    assert before <= depth, f"{HOOK} imports {names[at - 1]}"
+    assert not any(re.match(r"(halu_tasks|lm_eval|importlib\.metadata|json|logging)\b", name) for name in names)
+
+
+def test_other_programs_keep_their_imports() -> None:
+    found, errors = shown("import json, html.parser, concurrent.futures; print(json.dumps([html.parser.__name__]))")
+    assert (found, errors) == (["html.parser"], "")
+
+
+# --- with lm-eval -------------------------------------------------------------------------------
+
+FEW = """
+# lm-eval's own folder has thousands of files; one of its benchmarks stands for them
+from lm_eval.tasks import _index, TaskManager
+from pathlib import Path
+import json, logging, sys
+logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(message)s", force=True)
+all_of = _index.TaskIndex._iter_yaml_files
+own = Path(sys.modules["lm_eval.tasks.manager"].__file__).parent
+_index.TaskIndex._iter_yaml_files = staticmethod(lambda root: all_of(root / "arc" if Path(root) == own else root))
+"""
+
+WHOLE = """
+import json, logging, sys
+logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(message)s", force=True)
+from lm_eval.tasks import TaskManager
+manager = TaskManager()
+from lm_eval.api.registry import get_model, model_registry
+import lm_eval.models
+print(json.dumps({
+    "tasks": manager.all_subtasks,
+    "groups": manager.all_groups,
+    "models": sorted(model_registry),
+    "classes": [get_model(f"halu-{kind}").__name__ for kind in ("oracle", "baseline", "replay")],
+    "dummy": get_model("dummy").__name__,
+}))
+"""
+
+
+@pytest.fixture(scope="module")
+def whole() -> tuple[Mapping[str, Any], str]:
+    """All of lm-eval as installed, asked once."""
+    return shown(WHOLE)
+
+
+def test_every_task_and_group_is_listed_once_among_lm_evals_own(whole: tuple[Mapping[str, Any], str]) -> None:
+    found, _ = whole
+    assert {name for name in found["tasks"] if name in OURS} == set(TASKS)
+    assert {name for name in found["groups"] if name in OURS} == set(GROUPS)
+    assert len(found["tasks"]) == len(set(found["tasks"])) > 1_000
+    assert {"arc_easy", "hellaswag", "mmlu"} <= {*found["tasks"], *found["groups"]}
+
+
+def test_nothing_is_said_about_duplicates(whole: tuple[Mapping[str, Any], str]) -> None:
+    assert not [line for line in whole[1].splitlines() if any(name in line for name in OURS) or "halu" in line]
+
+
+def test_the_embedded_models_stand_beside_lm_evals_own(whole: tuple[Mapping[str, Any], str]) -> None:
+    found, _ = whole
+    assert {"halu-oracle", "halu-baseline", "halu-replay"} <= set(found["models"])
+    assert {"hf", "vllm", "dummy", "local-completions", "openai-chat-completions"} <= set(found["models"])
+    assert found["classes"] == ["OracleLM", "BaselineLM", "ReplayLM"] and found["dummy"] == "DummyLM"
+
+
+def test_include_path_of_our_folder_says_nothing_and_lists_the_same(tmp_path: Path) -> None:
+    linked = tmp_path / "linked"
+    linked.symlink_to(CONFIGS)
+    code = (
+        FEW
+        + f"""
+listed = [TaskManager(include_path=path).all_tasks for path in (None, {str(CONFIGS)!r}, [{str(linked)!r}])]
+print(json.dumps(listed))
+"""
+    )
+    (plain, included, through_link), errors = shown(code)
+    assert plain == included == through_link
+    assert {*OURS, "arc_easy"} <= set(plain)
+    assert errors == ""
+
+
+def test_without_lm_evals_defaults_nothing_is_added(tmp_path: Path) -> None:
+    code = (
+        FEW
+        + f"""
+alone = TaskManager(include_defaults=False).all_tasks
+ours = TaskManager(include_path={str(CONFIGS)!r}, include_defaults=False).all_tasks
+other = TaskManager(include_path={str(tmp_path)!r}, include_defaults=False).all_tasks
+print(json.dumps([alone, ours, other]))
+"""
+    )
+    (alone, ours, other), errors = shown(code)
+    assert alone == [] and other == []
+    assert set(ours) == OURS
+    assert errors == ""
+
+
+def test_a_task_of_the_same_name_in_the_users_folder_wins(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("task: refact_correction\ndataset_path: json\noutput_type: generate_until\n")
+    code = (
+        FEW
+        + f"""
+index = TaskManager(include_path={str(tmp_path)!r}).task_index
+print(json.dumps({{name: str(index[name].yaml_path) for name in ("refact_correction", "refact_judgment", "arc_easy")}}))
+"""
+    )
+    found, errors = shown(code)
+    assert found["refact_correction"] == str(mine)
+    assert Path(found["refact_judgment"]).is_relative_to(CONFIGS)
+    assert errors == ""
+
+
+def test_switched_off_it_adds_nothing_and_include_path_still_works() -> None:
+    code = (
+        FEW
+        + f"""
+import lm_eval.models
+from lm_eval.api.registry import model_registry
+plain = TaskManager().all_tasks
+included = TaskManager(include_path={str(CONFIGS)!r}).all_tasks
+print(json.dumps([plain, included, sorted(model_registry)]))
+"""
+    )
+    (plain, included, models), errors = shown(code, HALU_TASKS_NO_AUTOLOAD="1")
+    assert not OURS & set(plain) and "arc_easy" in plain
+    assert set(included) >= OURS
+    assert "hf" in models and not [name for name in models if name.startswith("halu")]
+    assert errors == ""
+
+
+def advertise(folder: Path, name: str, target: str) -> None:
+    """An installed distribution that advertises `target` under the group of lm-eval tasks."""
+    info = folder / f"{name}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[lm_eval.tasks]\n{name} = {target}\n")
+
+
+def test_a_broken_package_is_reported_and_the_tasks_of_others_are_added(tmp_path: Path) -> None:
+    advertise(tmp_path, "aa_missing", "no_such_module_at_all")
+    advertise(tmp_path, "ab_raising", "ab_raising")
+    (tmp_path / "ab_raising.py").write_text("raise RuntimeError('boom')\n")
+    advertise(tmp_path, "ac_module", "ac_module")
+    (tmp_path / "ac_module.py").write_text("")
+    advertise(tmp_path, "ad_working", "ad_working")
+    (tmp_path / "ad_working").mkdir()
+    (tmp_path / "ad_working" / "t.yaml").write_text("task: a_task_of_another_package\ndataset_path: json\n")
+    found, errors = shown(FEW + "print(json.dumps(TaskManager().all_tasks))", path=tmp_path)
+    assert {*OURS, "arc_easy", "a_task_of_another_package"} <= set(found)
+    warned = [line for line in errors.splitlines() if line.startswith("WARNING")]
+    assert [line.rpartition(" ")[2] for line in warned] == ["aa_missing", "ab_raising", "ac_module"]
+
+
+# --- with an lm-eval of another shape --------------------------------------------------------------
+
+
+def fake_lm_eval(folder: Path, manager: str = "", models: str = "") -> Path:
+    """An lm-eval of the given code, first on the path."""
+    (folder / "lm_eval" / "tasks").mkdir(parents=True)
+    for name, code in {"__init__": "", "models": models, "tasks/__init__": "", "tasks/manager": manager}.items():
+        (folder / "lm_eval" / f"{name}.py").write_text(code)
+    return folder
+
+
+def test_an_lm_eval_without_what_the_hook_wraps_is_left_as_it_is(tmp_path: Path) -> None:
+    code = """
+import json, lm_eval.tasks.manager as manager, lm_eval.models as models
+print(json.dumps([manager.here, models.here]))
+"""
+    found, errors = shown(code, path=fake_lm_eval(tmp_path, "here = 1", "here = 2"))
+    assert found == [1, 2]
+    assert "cannot extend lm_eval.tasks.manager" in errors and "cannot extend lm_eval.models" in errors
+
+
+def test_an_error_of_lm_evals_own_is_not_hidden(tmp_path: Path) -> None:
+    path = fake_lm_eval(tmp_path, "raise RuntimeError('their own')")
+    run = python("import lm_eval.tasks.manager", path=path)
+    assert run.returncode == 1
+    assert run.stderr.splitlines()[-1] == "RuntimeError: their own"
+
+
+def test_a_missing_lm_eval_module_is_missing(tmp_path: Path) -> None:
+    path = fake_lm_eval(tmp_path)
+    (tmp_path / "lm_eval" / "tasks" / "manager.py").unlink()
+    run = python("import lm_eval.tasks.manager", path=path)
+    assert run.stderr.splitlines()[-1] == "ModuleNotFoundError: No module named 'lm_eval.tasks.manager'"
+
+
+INDEX = """
+from pathlib import Path
+class TaskIndex:
+    @staticmethod
+    def build(paths, *, resolve_includes=True):
+        return {path.name: str(path) for path in paths}
+"""
+BUILD = "print(json.dumps(sorted(manager.TaskIndex.build([Path(manager.__file__).parent]))))"
+
+
+def test_looking_for_the_module_without_importing_it_changes_nothing(tmp_path: Path) -> None:
+    code = f"""
+import importlib.util, json
+from pathlib import Path
+assert importlib.util.find_spec("lm_eval.tasks.manager")
+import lm_eval.tasks.manager as manager
+{BUILD}
+"""
+    found, errors = shown(code, path=fake_lm_eval(tmp_path, INDEX))
+    assert found == ["task_configs", "tasks"]
+    assert errors == ""
+
+
+def test_metadata_that_cannot_be_read_costs_our_tasks_and_nothing_else(tmp_path: Path) -> None:
+    code = f"""
+import json
+from importlib import metadata
+from pathlib import Path
+import lm_eval.tasks.manager as manager
+def broken(**_):
+    raise ValueError("damaged metadata")
+metadata.entry_points = broken
+{BUILD}
+"""
+    found, errors = shown(code, path=fake_lm_eval(tmp_path, INDEX))
+    assert found == ["tasks"]
+    assert "cannot add the advertised tasks" in errors
+
+
+def test_a_hook_that_cannot_be_imported_stops_nobody(tmp_path: Path) -> None:
+    (tmp_path / f"{HOOK}.py").write_text("raise RuntimeError('damaged')\n")
+    assert shown("print('[1]')", path=tmp_path) == ([1], "")

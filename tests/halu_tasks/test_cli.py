@@ -1,0 +1,641 @@
+"""The command line: what it prints, what it refuses, and what `score` makes of replies."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halu_tasks import __version__
+from halu_tasks.cli import main
+from halu_tasks.data import SAMPLE, cached_path
+from halu_tasks.items import Item
+from halu_tasks.options import Options
+from halu_tasks.sources import REFACT, SOURCES
+from halu_tasks.tasks import build, registry
+
+Cli = Callable[..., subprocess.CompletedProcess[str]]
+Run = Callable[..., str]
+TASKS, GROUPS = registry()
+COMPARATIVE, INDEPENDENT = "refact_judgment_comparative", "refact_judgment_independent"
+OUTPUTS = ("gemma-3-27b-it", "Llama-3.2-3B-Instruct")
+
+
+def items(task: str) -> list[Item]:
+    return build(task, Options(data="sample")).items
+
+
+def predictions(path: Path, rows: Mapping[str, str | dict[str, Any]]) -> Path:
+    """A predictions file: id -> output, or id -> all that the row holds beside its id."""
+    lines = [{"id": id} | (row if isinstance(row, dict) else {"output": row}) for id, row in rows.items()]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def oracle(task: str) -> dict[str, str]:
+    return {item.id: TASKS[task].oracle(item) for item in items(task)}
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """`halu-tasks` in this process; its output, when it ends well."""
+
+    def call(*arguments: str | Path) -> str:
+        assert main([*map(str, arguments)]) == 0, capsys.readouterr().err
+        return capsys.readouterr().out
+
+    return call
+
+
+@pytest.fixture
+def score(run: Run, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    """The JSON of `halu-tasks score` on the sample."""
+
+    def call(task: str, rows: Mapping[str, str | dict[str, Any]], *arguments: str | Path) -> dict[str, Any]:
+        path = predictions(tmp_path / "predictions.jsonl", rows)
+        return dict(json.loads(run("score", task, path, "--data", "sample", "--json", *arguments)))
+
+    return call
+
+
+def details(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+# --- what is imported -----------------------------------------------------------------------------
+
+HEAVY = ("numpy", "scipy", "yaml", "datasets", "lm_eval", "inspect_ai", "torch", "httpx", "rapidfuzz")
+
+
+def loaded_by(code: str) -> set[str]:
+    run = subprocess.run(
+        [sys.executable, "-c", f"import json, sys\n{code}\nprint(json.dumps(sorted(sys.modules)))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(json.loads(run.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["score", "--help"], ["score"]])
+def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
+    code = f"""
+from halu_tasks.cli import main
+try:
+    main({arguments!r})
+except SystemExit:
+    pass
+"""
+    found = loaded_by(code)
+    assert "halu_tasks.cli" in found and not found & {*HEAVY, "halu_tasks.tasks"}
+
+
+def test_the_core_loads_neither_harness_nor_torch() -> None:
+    code = """
+import importlib, pkgutil
+import halu_tasks, halu_tasks.scorers, halu_tasks.tasks, halu_tasks.embedded, halu_tasks.cli.score
+halu_tasks.tasks.registry()
+for package in ("halu_tasks.scorers", "halu_tasks.solvers"):
+    for info in pkgutil.iter_modules(importlib.import_module(package).__path__):
+        if info.name not in ("inspect_scorer", "judge_model"):
+            importlib.import_module(f"{package}.{info.name}")
+"""
+    found = loaded_by(code)
+    assert "halu_tasks.scorers.run" in found
+    assert not {name for name in found if name.partition(".")[0] in ("lm_eval", "inspect_ai", "torch", "datasets")}
+
+
+# --- listings -------------------------------------------------------------------------------------
+
+
+def test_help_names_every_command(cli: Cli) -> None:
+    shown = cli("--help")
+    assert shown.returncode == 0 and shown.stderr == ""
+    for command in ("list", "path", "data", "items", "score", "demo"):
+        assert re.search(rf"^ +{command} +\w", shown.stdout, re.M)
+
+
+def test_version(cli: Cli) -> None:
+    shown = cli("--version")
+    assert (shown.returncode, shown.stdout, shown.stderr) == (0, f"halu-tasks {__version__}\n", "")
+
+
+def test_list_shows_every_task_and_group(cli: Cli) -> None:
+    shown = cli("list")
+    assert shown.returncode == 0 and shown.stderr == ""
+    first = [line.split()[0] for line in shown.stdout.splitlines() if line]
+    assert {*TASKS, *GROUPS} <= set(first)
+    for task in TASKS.values():
+        row = next(line for line in shown.stdout.splitlines() if line.startswith(f"{task.name} "))
+        assert f" {task.size:,} " in row and task.headline in row and task.reader.source.title in row
+
+
+def test_list_as_json_names_the_metrics_of_both_modes(run: Run) -> None:
+    listed = json.loads(run("list", "--json"))
+    assert {task["name"]: task["items"] for task in listed["tasks"]} == {t.name: t.size for t in TASKS.values()}
+    for task in listed["tasks"]:
+        assert set(task["metrics"]) == {"strict", "paper"} and task["headline"] in task["metrics"]["strict"]
+        assert task["source"].startswith("https://")
+    assert {group["name"]: tuple(group["tasks"]) for group in listed["groups"]} == {
+        group.name: group.members for group in GROUPS.values()
+    }
+
+
+def test_path_is_the_folder_of_the_yaml_files(run: Run) -> None:
+    folder = Path(run("path").strip())
+    assert {path.stem for path in folder.glob("**/*.yaml") if not path.stem.startswith("_")} == set(TASKS)
+
+
+def test_data_lists_every_file_with_its_state(run: Run) -> None:
+    cached = cached_path(REFACT, "refact_single_error.jsonl")
+    cached.parent.mkdir(parents=True)
+    cached.write_bytes(b"x" * 1234)
+    lines = run("data").splitlines()
+    for source in SOURCES.values():
+        for file in source.files:
+            row = next(line for line in lines if file.name in line.split())
+            state = "cached" if file.name == cached.name else "gated" if source.gated else "missing"
+            assert row.startswith(source.name) and f" {state} " in row and source.licence in row
+    assert " 1,234 " in next(line for line in lines if cached.name in line)
+    assert any(os.environ["HALU_TASKS_CACHE"] in line for line in lines)
+
+
+def test_data_verify_of_what_is_cached(cli: Cli, shared_data: Path) -> None:
+    for file in REFACT.files:
+        path = cached_path(REFACT, file.name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes((shared_data / "refact" / file.name).read_bytes())
+    good = cli("data", "verify", "refact")
+    assert good.returncode == 0 and good.stdout.count(", as published") == 2
+
+    path.write_bytes(path.read_bytes() + b"\n")
+    bad = cli("data", "verify", "refact")
+    assert bad.returncode == 2 and bad.stdout.count(", as published") == 1
+    first, last = bad.stderr.splitlines()
+    assert str(path) in first and str(REFACT.file(path.name).sha256) in first
+    assert last == "halu-tasks: 1 of 2 files failed (above)"
+
+
+def test_data_verify_of_what_is_not_cached(cli: Cli) -> None:
+    shown = cli("data", "verify", "fave")
+    assert shown.returncode == 2 and shown.stdout == ""
+    assert "halu-tasks: fave: paper_dataset.json is not cached; fetch it with" in shown.stderr
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_items_are_what_both_harnesses_ask(task: str, run: Run) -> None:
+    printed = [json.loads(line) for line in run("items", task, "--data", "sample", "--json").splitlines()]
+    assert printed == [
+        {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt} for item in items(task)
+    ]
+
+
+def test_items_as_text_and_a_limit(run: Run) -> None:
+    shown = run("items", "refact_correction", "--data", "sample", "--limit", "2")
+    first, second = items("refact_correction")[:2]
+    assert [line for line in shown.splitlines() if line.startswith("--- id: ")] == [
+        f"--- id: {first.id}",
+        f"--- id: {second.id}",
+    ]
+    assert all(text in shown for item in (first, second) for text in (item.target, item.system, item.prompt))
+
+
+def test_items_under_options(run: Run, tmp_path: Path) -> None:
+    def ids(*arguments: str | Path) -> list[str]:
+        lines = run("items", COMPARATIVE, "--data", "sample", "--json", *arguments).splitlines()
+        return [f"{row['id']}={row['target']}" for row in map(json.loads, lines)]
+
+    plain = ids()
+    assert len(ids("--both-orders")) == 2 * len(plain) == 64
+    assert ids("--seed", "1") != plain and ids("--seed", "0") == plain
+    assert len(ids("--subset", "single_error")) == 52
+    prompts = tmp_path / "p.yaml"
+    prompts.write_text(f"{COMPARATIVE}: {{user: 'mine {{answer_a}}'}}")
+    assert "\nmine " in run("items", COMPARATIVE, "--data", "sample", "--prompts", prompts, "--limit", "1")
+    assert "step by step" in run("items", COMPARATIVE, "--data", "sample", "--cot", "--limit", "1")
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+def port_of_nobody() -> int:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        return int(closed.getsockname()[1])
+
+
+def one_line(shown: subprocess.CompletedProcess[str]) -> str:
+    assert shown.returncode == 2, shown
+    assert shown.stdout == "" and "Traceback" not in shown.stderr
+    assert len(shown.stderr.splitlines()) == 1, shown.stderr
+    assert shown.stderr.startswith("halu-tasks: ")
+    return shown.stderr.strip()
+
+
+@pytest.mark.parametrize("command", ["items", "score"])
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("refact_judgement", f"unknown task 'refact_judgement'; tasks: {', '.join(TASKS)}"),
+        (
+            "refact_judgment",
+            "'refact_judgment' is a group; name one of its tasks: "
+            "refact_judgment_independent, refact_judgment_comparative",
+        ),
+    ],
+)
+def test_a_name_that_is_no_task(command: str, name: str, reason: str, cli: Cli) -> None:
+    arguments = [name, "none.jsonl"] if command == "score" else [name]
+    assert one_line(cli(command, *arguments, "--data", "sample")) == f"halu-tasks: {reason}"
+
+
+def test_missing_data_without_a_network(cli: Cli) -> None:
+    shown = cli("items", "cfaith_tf", env={"HTTPS_PROXY": f"http://127.0.0.1:{port_of_nobody()}"})
+    message = one_line(shown)
+    assert "C-FAITH: cannot download https://" in message and "Connection refused" in message
+    assert "--data PATH" in message and "the word sample" in message
+
+
+def test_a_cached_file_with_another_checksum(cli: Cli) -> None:
+    path = cached_path(REFACT, "refact_multi_error.jsonl")
+    path.parent.mkdir(parents=True)
+    path.write_text((SAMPLE / "refact" / path.name).read_text())
+    message = one_line(cli("items", COMPARATIVE))
+    assert f"{path}: sha256 is " in message and f"published is {REFACT.file(path.name).sha256}" in message
+
+
+def test_a_malformed_row_is_named_even_after_good_ones(cli: Cli, tmp_path: Path) -> None:
+    lines = (SAMPLE / "refact" / "refact_multi_error.jsonl").read_text().splitlines()
+    lines[20] = lines[20].replace("</neg>", "").replace("</swap>", "")
+    path = tmp_path / "refact_multi_error.jsonl"
+    path.write_text("\n".join(lines))
+    replies = predictions(tmp_path / "p.jsonl", {})
+    message = one_line(cli("score", COMPARATIVE, replies, "--data", path))
+    assert message.startswith(f"halu-tasks: {path}:21: <") and "is never closed" in message
+
+
+def test_a_field_name_with_a_line_end_stays_in_one_line(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "a\nb.jsonl"
+    path.write_text('{"sample_id": "x", "quest\\nion": "?", "\\u2028\\ud800": 1}\n')
+    assert "field 'question' is missing" in one_line(cli("items", COMPARATIVE, "--data", path))
+
+
+BAD_PREDICTIONS = {
+    "unknown id 'nobody' (1 in all)": '{"id": "nobody", "output": "A"}',
+    "is given twice (first in line 1)": "FIRST",
+    "not JSON (Expecting": "{'id': 1}",
+    'expected {"id": text, "output": text}': '{"id": "x", "reply": "A"}',
+    "not UTF-8": "\udcff",
+    "target is 'C', expected A or B": '{"id": "x", "output": "A", "target": "C"}',
+    "target is '', expected A or B": '{"id": "x", "output": "A", "target": ""}',
+}
+
+
+@pytest.mark.parametrize("reason", BAD_PREDICTIONS)
+def test_a_bad_prediction_is_named_by_file_and_line(reason: str, cli: Cli, tmp_path: Path) -> None:
+    first = json.dumps({"id": items(COMPARATIVE)[0].id, "output": "A"})
+    bad = first if BAD_PREDICTIONS[reason] == "FIRST" else BAD_PREDICTIONS[reason]
+    path = tmp_path / "p.jsonl"
+    path.write_bytes(f"{first}\n\n{bad}\n".encode("utf-8", "surrogateescape"))
+    out = tmp_path / "details.jsonl"
+    message = one_line(cli("score", COMPARATIVE, path, "--data", "sample", "--details", out))
+    assert message.startswith(f"halu-tasks: {path}:3: ") and reason in message
+    assert sorted(tmp_path.iterdir()) == [path]
+
+
+def test_a_target_where_the_order_is_fixed(cli: Cli, tmp_path: Path) -> None:
+    item = items(INDEPENDENT)[0]
+    path = predictions(tmp_path / "p.jsonl", {item.id: {"output": "True", "target": "True"}})
+    message = one_line(cli("score", INDEPENDENT, path, "--data", "sample"))
+    assert f"{path}:1: target is 'True', expected none, since {INDEPENDENT} has no order" in message
+
+
+@pytest.mark.parametrize("name", ["none.jsonl", "."])
+def test_predictions_that_cannot_be_read(name: str, cli: Cli, tmp_path: Path) -> None:
+    message = one_line(cli("score", COMPARATIVE, tmp_path / name, "--data", "sample"))
+    assert str(tmp_path / name) in message and ("No such file" in message or "Is a directory" in message)
+
+
+@pytest.mark.parametrize("name", ["folder", "none/details.jsonl", "file/details.jsonl", "x" * 300])
+def test_details_that_cannot_be_written_are_told_before_anything_is_scored(name: str, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("")
+    path = predictions(tmp_path / "p.jsonl", {"nobody": "A"})
+    # the predictions are bad as well: were they read first, they would be what is told
+    message = one_line(cli("score", COMPARATIVE, path, "--data", "sample", "--details", tmp_path / name))
+    assert message.startswith(f"halu-tasks: details {tmp_path / name}: ")
+    assert {entry.name for entry in tmp_path.iterdir()} == {"folder", "file", "p.jsonl"}
+
+
+def test_a_share_that_is_none(cli: Cli, tmp_path: Path) -> None:
+    path = predictions(tmp_path / "p.jsonl", {})
+    message = one_line(cli("score", "cfaith_gen", path, "--data", "sample", "--judge-max-failures", "1.5"))
+    assert message == "halu-tasks: option judge_max_failures=1.5 is not a share between 0 and 1"
+
+
+def test_an_unknown_judge(cli: Cli, tmp_path: Path) -> None:
+    path = predictions(tmp_path / "p.jsonl", oracle("cfaith_gen"))
+    message = one_line(cli("score", "cfaith_gen", path, "--data", "sample", "--judge", "nosuch/model"))
+    assert "judge 'nosuch/model'" in message and "nosuch" in message
+
+
+def test_a_judge_that_is_down_is_told_before_anything_is_scored(cli: Cli, tmp_path: Path) -> None:
+    path = predictions(tmp_path / "p.jsonl", oracle("cfaith_gen"))
+    address = f"http://127.0.0.1:{port_of_nobody()}/v1"
+    message = one_line(
+        cli("score", "cfaith_gen", path, "--data", "sample", "--judge", "openai/x", "--judge-base-url", address)
+    )
+    assert "judge openai/x cannot be reached" in message
+    assert re.search(r"[Cc]onnect", message) and " at 0x" not in message, "says why, for people"
+
+
+def test_without_a_judge_one_line_says_what_is_missing(cli: Cli, tmp_path: Path) -> None:
+    path = predictions(tmp_path / "p.jsonl", oracle("cfaith_gen"))
+    shown = cli("score", "cfaith_gen", path, "--data", "sample", "--json")
+    assert shown.returncode == 0
+    assert len(shown.stderr.splitlines()) == 1 and "cfaith_gen: no judge was named" in shown.stderr
+    metrics = json.loads(shown.stdout)["metrics"]
+    assert metrics == {"closer_to_correct": 1.0, "unparsed": 0.0}
+
+
+def test_a_cache_that_is_no_folder_is_an_error_of_one_line(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    assert f"cannot write {file}" in one_line(cli("items", COMPARATIVE, env={"HALU_TASKS_CACHE": str(file)}))
+
+
+def test_an_unknown_source(cli: Cli) -> None:
+    assert one_line(cli("data", "fetch", "refakt")).startswith("halu-tasks: unknown source 'refakt'; known: refact, ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["scores"], ["items"], ["items", COMPARATIVE, "--limit", "0"], ["score", COMPARATIVE, "p", "--scoring", "x"]],
+)
+def test_a_command_line_that_is_none_ends_with_2(arguments: list[str], cli: Cli) -> None:
+    shown = cli(*arguments)
+    assert shown.returncode == 2 and shown.stdout == "" and "Traceback" not in shown.stderr
+    assert "error: " in shown.stderr.splitlines()[-1]
+
+
+# --- output that nobody takes ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["--help"], ["items", "cfaith_tf", "--data", "sample"]])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_pipe_closed_by_its_reader_is_no_error(arguments: list[str], unbuffered: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        ended = subprocess.run(
+            [sys.executable, "-m", "halu_tasks", *arguments],
+            stdout=writer,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        )
+    finally:
+        os.close(writer)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_an_error_of_one_line() -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "halu_tasks", "list"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert ended.returncode == 2
+    assert len(ended.stderr.splitlines()) == 1 and "No space left" in ended.stderr
+
+
+def test_items_are_utf_8_whatever_the_terminals_encoding(cli: Cli) -> None:
+    shown = cli("items", "cfaith_tf", "--data", "sample", "--json", "--limit", "1", env={"PYTHONIOENCODING": "ascii"})
+    assert shown.returncode == 0, shown.stderr
+    assert json.loads(shown.stdout)["prompt"] == items("cfaith_tf")[0].prompt
+
+
+# --- scores ---------------------------------------------------------------------------------------
+
+
+def test_the_table_says_how_it_came_about(cli: Cli, tmp_path: Path) -> None:
+    replies = oracle(COMPARATIVE)
+    replies.popitem()
+    path = predictions(tmp_path / "p.jsonl", replies)
+    shown = cli("score", COMPARATIVE, path, "--data", "sample")
+    assert shown.returncode == 0 and shown.stderr == ""
+    head, _, columns, *rows = shown.stdout.splitlines()
+    assert head == f"{COMPARATIVE}  scoring: strict  data: sample  32 items, 1 without a prediction"
+    assert columns.split() == ["metric", "value", "95%", "interval"]
+    assert re.fullmatch(r"acc +0\.9688  \[0\.\d{4}, 0\.\d{4}\]", rows[1])
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("mode", ["strict", "paper"])
+def test_gold_replies_reach_the_ceiling(task: str, mode: str, score: Callable[..., dict[str, Any]]) -> None:
+    found = score(task, oracle(task), "--scoring", mode)
+    assert list(found) == ["task", "scoring", "data", "n", "missing", "metrics", "intervals"]
+    assert [found[key] for key in ("task", "scoring", "data", "missing")] == [task, mode, "sample", 0]
+    assert found["n"] == len(items(task))
+    headline = TASKS[task].headline if task != "cfaith_gen" else "closer_to_correct"
+    best = 0.0 if headline == "hallucination_rate" else 1.0
+    assert found["metrics"][headline] == best and found["metrics"]["unparsed"] == 0.0
+    for name, (low, high) in found["intervals"].items():
+        assert low <= found["metrics"][name] <= high
+    assert set(found["intervals"]) <= set(found["metrics"])
+
+
+@pytest.mark.parametrize("mode", ["strict", "paper"])
+@pytest.mark.parametrize("task", TASKS)
+def test_missing_ids_are_scored_as_unparsed_and_stay_in_n(
+    task: str, mode: str, score: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    replies = oracle(task)
+    gone = list(replies)[:8]
+    out = tmp_path / "details.jsonl"
+    found = score(
+        task, {id: text for id, text in replies.items() if id not in gone}, "--scoring", mode, "--details", out
+    )
+    assert (found["n"], found["missing"]) == (len(replies), 8)
+    share = 8 / len(replies)
+    assert found["metrics"]["unparsed"] == pytest.approx(share)
+    if "acc" in found["metrics"]:
+        assert found["metrics"]["acc"] == pytest.approx(1 - share)
+    if "hallucination_rate" in found["metrics"]:
+        assert found["metrics"]["hallucination_rate"] == pytest.approx(share)
+    assert {row["id"] for row in details(out) if row["reason"] == "no prediction"} == set(gone)
+
+
+def test_no_predictions_at_all_is_all_missing(score: Callable[..., dict[str, Any]]) -> None:
+    found = score(INDEPENDENT, {})
+    assert (found["n"], found["missing"]) == (64, 64)
+    assert (found["metrics"]["acc"], found["metrics"]["unparsed"]) == (0.0, 1.0)
+
+
+def test_partial_scores_the_given_ids_alone(score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    replies = dict(list(oracle(INDEPENDENT).items())[10:15])
+    out = tmp_path / "details.jsonl"
+    found = score(INDEPENDENT, replies, "--partial", "--details", out)
+    assert (found["n"], found["missing"], found["metrics"]["acc"]) == (5, 0, 1.0)
+    assert [row["id"] for row in details(out)] == list(replies)
+    nothing = score(INDEPENDENT, {}, "--partial")
+    assert (nothing["n"], nothing["missing"], nothing["metrics"]) == (0, 0, {})
+
+
+def test_partial_says_so_in_the_table(run: Run, tmp_path: Path) -> None:
+    path = predictions(tmp_path / "p.jsonl", dict(list(oracle(INDEPENDENT).items())[:5]))
+    assert "5 items (partial: only the ids in the file)" in run(
+        "score", INDEPENDENT, path, "--data", "sample", "--partial"
+    )
+
+
+def test_the_order_of_the_predictions_changes_nothing(score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    replies = {item.id: text for item, text in zip(items(COMPARATIVE), "ABAB" * 8, strict=True)}
+    outs = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
+    found = [
+        score(COMPARATIVE, order, "--details", out)
+        for order, out in zip((replies, dict(reversed(replies.items()))), outs, strict=True)
+    ]
+    assert found[0] == found[1]
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+
+
+def test_details_say_what_was_read_from_each_reply(score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    first, second, third, *_ = items(COMPARATIVE)
+    out = tmp_path / "details.jsonl"
+    out.write_text("what stood here before")
+    score(COMPARATIVE, {first.id: "Final Verdict: A", second.id: "I cannot say.", third.id: ""}, "--details", out)
+    rows = details(out)
+    assert len(rows) == 32 and all(list(row) == ["id", "answer", "target", "scores", "reason"] for row in rows)
+    assert [row["id"] for row in rows] == [item.id for item in items(COMPARATIVE)]
+    assert rows[0]["answer"] == "A" and rows[0]["target"] == first.target
+    assert rows[0]["scores"]["correct"] == float(first.target == "A") and rows[0]["reason"] == ""
+    for row in rows[1:]:
+        assert row["answer"] is None and row["scores"]["correct"] == 0.0 and row["reason"]
+    assert (rows[2]["reason"], rows[3]["reason"]) == ("empty", "no prediction")
+    assert [path.name for path in tmp_path.iterdir() if path.suffix == ".part"] == []
+
+
+@pytest.mark.parametrize("task", ["refact_localization_entity", "refact_localization_negation", "refact_correction"])
+def test_details_of_string_tasks_are_lists(task: str, score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    out = tmp_path / "details.jsonl"
+    replies = oracle(task)
+    empty = next(iter(replies))
+    score(task, {**replies, empty: ""}, "--details", out)
+    first, *others = details(out)
+    assert first["answer"] is None and first["reason"]
+    for row in others:
+        assert row["answer"] == row["target"] and isinstance(row["answer"], list)
+
+
+def test_details_to_a_device_leave_it_what_it_is(score: Callable[..., dict[str, Any]]) -> None:
+    score(COMPARATIVE, oracle(COMPARATIVE), "--details", "/dev/null")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_target_turns_the_gold_round(score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    turned = {"A": "B", "B": "A"}
+    rows = {
+        item.id: {"output": f"Final Verdict: {turned[item.target]}", "target": turned[item.target]}
+        for item in items(COMPARATIVE)
+    }
+    out = tmp_path / "details.jsonl"
+    assert score(COMPARATIVE, rows, "--details", out)["metrics"]["acc"] == 1.0
+    assert [row["target"] for row in details(out)] == [turned[item.target] for item in items(COMPARATIVE)]
+    plain = {id: str(row["output"]) for id, row in rows.items()}
+    assert score(COMPARATIVE, plain)["metrics"]["acc"] == 0.0
+
+
+def test_paper_reads_as_the_authors_did(score: Callable[..., dict[str, Any]]) -> None:
+    # the published extraction takes the a of "Final" for the verdict
+    replies = {item.id: "Final Verdict: Answer B is factually correct" for item in items(COMPARATIVE)}
+    share = sum(item.target == "B" for item in items(COMPARATIVE)) / 32
+    strict, paper = (score(COMPARATIVE, replies, "--scoring", mode) for mode in ("strict", "paper"))
+    assert strict["metrics"]["acc"] == pytest.approx(share)
+    assert paper["metrics"]["acc"] == pytest.approx(1 - share)
+    assert (strict["scoring"], paper["scoring"]) == ("strict", "paper")
+
+
+def test_a_long_file_is_scored_in_pieces_as_in_one(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = predictions(tmp_path / "p.jsonl", {item.id: text for item, text in zip(items(INDEPENDENT), "TF" * 32, strict=True)})
+    found = []
+    for size in (1, 7, 10_000):
+        monkeypatch.setattr("halu_tasks.cli.score._BATCH", size)
+        found.append(run("score", INDEPENDENT, path, "--data", "sample", "--json"))
+    assert found[0] == found[1] == found[2]
+
+
+NASTY = {
+    "ten megabytes": "A" * 10_000_000,
+    "ten megabytes of lines": "- a\n" * 2_500_000,
+    "ten megabytes of brackets": "([{<" * 2_500_000,
+    "control characters": "".join(map(chr, range(32))) + "\x7f\x9b",
+    "a lone surrogate": "\ud800",
+    "surrogates around": "\udfffyes\ud800",
+    "right-to-left marks": "\u202e\u2066\u200f",
+    "unclosed reasoning": "<think> Final Verdict: A. True. 正确",
+    "reasoning never closed after an answer": "<think>x</think><think>Final Verdict: A",
+    "nothing": "",
+    "white space": " \t\r\n\u3000\u00a0\u2028",
+}
+
+
+@pytest.mark.parametrize("mode", ["strict", "paper"])
+@pytest.mark.parametrize("task", TASKS)
+def test_no_output_stops_the_count(task: str, mode: str, score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    asked = items(task)
+    replies = {item.id: text for item, text in zip(asked, NASTY.values(), strict=False)}
+    out = tmp_path / "details.jsonl"
+    found = score(task, replies, "--scoring", mode, "--details", out)
+    assert (found["n"], found["missing"]) == (len(asked), len(asked) - len(NASTY))
+    rows = dict(zip(NASTY, details(out), strict=False))
+    unparsed = {"nothing", "white space"}
+    if mode == "strict":
+        unparsed |= {"unclosed reasoning", "reasoning never closed after an answer"}
+    for name in unparsed:
+        assert rows[name]["reason"], name
+        if not (task == INDEPENDENT and mode == "paper"):
+            # there an unparsed reply counts as the label that is wrong
+            assert rows[name]["answer"] is None, name
+        assert not any(
+            rows[name]["scores"].get(fact) for fact in ("correct", "acc", "em", "exact", "closer_to_correct")
+        )
+    assert found["metrics"]["unparsed"] >= (len(asked) - len(NASTY) + len(unparsed)) / len(asked)
+
+
+def test_marks_around_an_answer_do_not_hide_it(score: Callable[..., dict[str, Any]]) -> None:
+    replies = {
+        item.id: f"\u202b\ud800<think>Final Verdict: A or B?</think>\x00\nFinal Verdict: {item.target}\u200f\u202c"
+        for item in items(COMPARATIVE)
+    }
+    assert score(COMPARATIVE, replies)["metrics"]["acc"] == 1.0
+
+
+# --- the released replies -------------------------------------------------------------------------
+
+PUBLISHED = {
+    # task: (metric, gemma-3-27b-it, Llama-3.2-3B-Instruct), from the data folder's README
+    INDEPENDENT: [("acc", 0.711, 0.517), ("f1_factual", 0.724, 0.345), ("f1_confabulated", 0.698, 0.618)],
+    COMPARATIVE: [("acc", 0.552, 0.481), ("f1_macro", 0.539, 0.290)],
+    "refact_localization_negation": [("acc", 0.622, 0.023), ("iou", 0.678, 0.023)],
+    "refact_localization_entity": [("acc", 0.458, 0.041), ("iou", 0.351, 0.097)],
+    "refact_correction": [("em", 0.250, 0.017)],
+}
+
+
+@pytest.mark.parametrize("task", PUBLISHED)
+def test_paper_gives_the_figures_of_the_released_replies(task: str, shared_data: Path, run: Run) -> None:
+    for model, name in enumerate(OUTPUTS, 1):
+        path = shared_data / "refact_outputs" / name / f"{task}.jsonl"
+        found = json.loads(run("score", task, path, "--data", shared_data, "--scoring", "paper", "--json"))
+        assert (found["data"], found["n"]) == ("pinned", TASKS[task].size)
+        for row in PUBLISHED[task]:
+            assert round(found["metrics"][row[0]], 3) == row[model], (name, row[0])

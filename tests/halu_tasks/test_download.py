@@ -1,0 +1,287 @@
+"""Downloads, from a real server on loopback that fails in the ways servers do."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from halu_tasks import data
+from halu_tasks.data import cached_path, locate
+from halu_tasks.download import fetch
+from halu_tasks.errors import DataError
+from halu_tasks.sources import Source, SourceFile
+
+Cli = Callable[..., subprocess.CompletedProcess[str]]
+Act = Callable[[BaseHTTPRequestHandler], None]
+BODY = b'{"a": "published"}\n' * 5_000
+SUM = hashlib.sha256(BODY).hexdigest()
+NAME = "rows.jsonl"
+
+
+class Server(ThreadingHTTPServer):
+    """Does the next of `acts` at each request, the last of them for ever; records what was asked."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.acts: list[Act] = []
+        self.asked: list[tuple[str, str | None]] = []
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    @property
+    def paths(self) -> list[str]:
+        return [path for path, _ in self.asked]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        self.server.asked.append((self.path, self.headers.get("Authorization")))
+        (self.server.acts.pop(0) if len(self.server.acts) > 1 else self.server.acts[0])(self)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def status(code: int, **headers: str) -> Act:
+    def act(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(code)
+        for name, value in {"Content-Length": "0", **headers}.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+
+    return act
+
+
+def body(content: bytes = BODY, *, sent: int | None = None, wait: float = 0.0) -> Act:
+    """Serve `content`; of which only the first `sent` bytes before the connection is cut."""
+
+    def act(handler: BaseHTTPRequestHandler) -> None:
+        time.sleep(wait)
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(content)))
+        handler.end_headers()
+        handler.wfile.write(content[:sent])
+
+    return act
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as running:
+        yield running
+        running.shutdown()
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses between attempts, not taken."""
+    taken: list[float] = []
+    monkeypatch.setattr("halu_tasks.download.time", SimpleNamespace(sleep=taken.append))
+    return taken
+
+
+def source(address: str, sha256: str | None = SUM) -> Source:
+    return Source("toy", "Toy", "https://example.org", "MIT", "rev", (SourceFile(NAME, f"{address}/x/{NAME}", sha256),))
+
+
+def left_in(folder: Path) -> set[str]:
+    """Names of the files under `folder`, locks apart."""
+    return {path.name for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock"}
+
+
+def refused_port() -> int:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        return int(closed.getsockname()[1])
+
+
+# --- what is kept -------------------------------------------------------------------------------
+
+
+def test_a_download_is_kept_and_not_repeated(server: Server, halu_cache: Path) -> None:
+    server.acts = [body()]
+    toy = source(server.url)
+    found = locate(toy, NAME)
+    assert (found.kind, found.sha256, found.path) == ("pinned", SUM, cached_path(toy, NAME))
+    assert found.path.read_bytes() == BODY
+    assert locate(toy, NAME) == found and fetch(toy, NAME) == found.path
+    assert server.paths == [f"/x/{NAME}"]
+    assert left_in(halu_cache) == {NAME}
+
+
+def test_a_redirect_is_followed(server: Server) -> None:
+    server.acts = [status(302, Location="/elsewhere"), body()]
+    assert fetch(source(server.url), NAME).read_bytes() == BODY
+    assert server.paths == [f"/x/{NAME}", "/elsewhere"]
+
+
+def test_a_server_that_fails_twice_is_asked_a_third_time(server: Server, waits: list[float]) -> None:
+    server.acts = [status(500), status(503), body()]
+    assert fetch(source(server.url), NAME).read_bytes() == BODY
+    assert len(server.asked) == 3
+    assert waits == sorted(waits) and len(waits) == 2
+
+
+def test_a_cut_connection_is_tried_again_from_the_start(server: Server, waits: list[float]) -> None:
+    server.acts = [body(sent=70_000), body(sent=10), body()]
+    assert fetch(source(server.url), NAME).read_bytes() == BODY
+
+
+# --- what is not kept ---------------------------------------------------------------------------
+
+
+def test_a_file_that_is_always_cut_leaves_nothing(server: Server, waits: list[float], halu_cache: Path) -> None:
+    server.acts = [body(sent=70_000)]
+    # without a published sum, so that only the length can tell
+    toy = source(server.url, None)
+    with pytest.raises(DataError, match=r"Toy: cannot download .*; name a local copy with halu_data=PATH"):
+        fetch(toy, NAME)
+    assert len(server.asked) == 3
+    assert left_in(halu_cache) == set()
+
+
+def test_another_checksum_is_named_with_both_sums_and_never_used(server: Server, halu_cache: Path) -> None:
+    tampered = BODY.replace(b"published", b"tampered!")
+    server.acts = [body(tampered)]
+    toy = source(server.url)
+    for _ in range(2):
+        with pytest.raises(DataError) as raised:
+            locate(toy, NAME)
+        assert SUM in str(raised.value) and hashlib.sha256(tampered).hexdigest() in str(raised.value)
+        assert left_in(halu_cache) == set()
+    assert len(server.asked) == 2
+
+
+def test_a_server_that_always_fails_is_named(server: Server, waits: list[float], halu_cache: Path) -> None:
+    server.acts = [status(502)]
+    with pytest.raises(DataError) as raised:
+        fetch(source(server.url), NAME)
+    assert len(server.asked) == 3 and left_in(halu_cache) == set()
+    message = str(raised.value)
+    assert f"Toy: cannot download {server.url}/x/{NAME} (" in message and "502" in message
+    assert "--data PATH" in message and len(message.splitlines()) == 1
+
+
+@pytest.mark.parametrize("code", [404, 410, 401, 403])
+def test_what_is_not_there_is_asked_for_once(code: int, server: Server, waits: list[float], halu_cache: Path) -> None:
+    server.acts = [status(code)]
+    with pytest.raises(DataError, match=f"Toy: cannot download .* \\(Client error '{code}") as raised:
+        fetch(source(server.url), NAME)
+    assert len(server.asked) == 1 and waits == [] and left_in(halu_cache) == set()
+    assert "gated" not in str(raised.value)
+
+
+def test_no_network_says_how_to_do_without(waits: list[float]) -> None:
+    with pytest.raises(DataError) as raised:
+        locate(source(f"http://127.0.0.1:{refused_port()}"), NAME)
+    message = str(raised.value)
+    assert "Connection refused" in message and len(message.splitlines()) == 1
+    assert data.HOW_TO_NAME in message
+
+
+def test_an_address_that_is_none_is_an_error_and_not_tried_again(waits: list[float]) -> None:
+    with pytest.raises(DataError, match=r"Toy: cannot download http://host:port/.* \(Invalid port"):
+        fetch(source("http://host:port"), NAME)
+    assert waits == []
+
+
+def test_a_cache_that_cannot_be_written_is_named(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("not a folder")
+    monkeypatch.setenv("HALU_TASKS_CACHE", str(file))
+    with pytest.raises(DataError, match=rf"Toy: cannot write {file}/.*; HALU_TASKS_CACHE=PATH names another folder"):
+        fetch(source(server.url), NAME)
+
+
+# --- two at once --------------------------------------------------------------------------------
+
+FETCH = """
+import sys
+from halu_tasks.download import fetch
+from halu_tasks.sources import Source, SourceFile
+name, url, sha256 = sys.argv[1:]
+print(fetch(Source("toy", "Toy", "home", "MIT", "rev", (SourceFile(name, url, sha256),)), name))
+"""
+
+
+def test_processes_that_start_at_once_download_once(server: Server) -> None:
+    server.acts = [body(wait=1.0)]
+    command = [sys.executable, "-c", FETCH, NAME, f"{server.url}/x/{NAME}", SUM]
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) for _ in range(3)]
+    printed = {process.communicate(timeout=60)[0] for process in started}
+    assert [process.returncode for process in started] == [0, 0, 0]
+    assert printed == {f"{cached_path(source(server.url), NAME)}\n"}
+    assert len(server.asked) == 1
+
+
+# --- gated sources, from the command line ---------------------------------------------------------
+
+GATED_FILES = ["en_final_data.csv", "ar_final_data.csv", "tr_final_data.csv"]
+
+
+@pytest.mark.parametrize("code", [401, 403])
+def test_a_gated_source_says_how_to_get_in(code: int, server: Server, cli: Cli, halu_cache: Path) -> None:
+    server.acts = [status(code)]
+    run = cli("data", "fetch", "halluverse25", env={"HF_ENDPOINT": server.url})
+    assert run.returncode == 2 and run.stdout == ""
+    *each, last = run.stderr.splitlines()
+    assert last == "halu-tasks: 3 of 3 files failed (above)"
+    for name, line in zip(GATED_FILES, each, strict=True):
+        assert line.startswith(f"halu-tasks: HalluVerse25: {name} is gated; accept the terms at https://huggingface.co")
+        assert "HF_TOKEN" in line and "halu_data=PATH" in line
+    assert len(server.asked) == 3 and left_in(halu_cache) == set()
+
+
+def test_a_gated_source_is_fetched_with_a_token_listed_and_verified(server: Server, cli: Cli) -> None:
+    server.acts = [body()]
+    run = cli("data", "fetch", "halluverse25", env={"HF_ENDPOINT": f"{server.url}/", "HF_TOKEN": "hf_secret"})
+    assert run.returncode == 0, run.stderr
+    assert len(run.stdout.splitlines()) == 3 and all(line.startswith("fetched ") for line in run.stdout.splitlines())
+    assert {token for _, token in server.asked} == {"Bearer hf_secret"}
+    assert all(path.startswith("/datasets/sabdalja/HalluVerse3/") for path in server.paths)
+    assert "hf_secret" not in run.stdout + run.stderr
+
+    listed = [line.split() for line in cli("data", "list", "halluverse25").stdout.splitlines()]
+    for name in GATED_FILES:
+        row = next(row for row in listed if name in row)
+        assert row[0] == "halluverse25" and f"{len(BODY):,}" in row and "cached" in row
+
+    verified = cli("data", "verify", "halluverse25")
+    assert verified.returncode == 0
+    assert verified.stdout.count(f"sha256 {SUM}, no published sum to compare with") == 3
+
+
+def test_a_token_goes_to_the_hub_alone(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    server.acts = [body()]
+    fetch(source(server.url), NAME)
+    assert server.asked == [(f"/x/{NAME}", None)]
+
+
+def test_one_file_that_fails_does_not_keep_the_others_from_coming(server: Server, cli: Cli, halu_cache: Path) -> None:
+    server.acts = [status(404), body()]
+    run = cli("data", "fetch", "halluverse25", env={"HF_ENDPOINT": server.url})
+    assert run.returncode == 2
+    assert len(run.stdout.splitlines()) == 2
+    assert run.stderr.splitlines()[-1] == "halu-tasks: 1 of 3 files failed (above)"
+    assert left_in(halu_cache) == set(GATED_FILES[1:])

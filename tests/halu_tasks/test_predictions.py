@@ -1,0 +1,109 @@
+"""Predictions files: what is read from them, and how a bad row is reported."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halu_tasks.errors import DataError
+from halu_tasks.items import Item
+from halu_tasks.predictions import aimed, read_predictions
+
+
+def written(folder: Path, *lines: str) -> Path:
+    path = folder / "predictions.jsonl"
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def test_outputs_and_targets_by_id_with_their_lines(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        '{"id": "a", "output": "A"}',
+        "",
+        '{"id": "b", "output": "", "target": "B", "model": "x"}',
+        '{"id": "c", "output": "z", "target": null}',
+    )
+    assert read_predictions(path) == {"a": ("A", None, 1), "b": ("", "B", 3), "c": ("z", None, 4)}
+
+
+def test_an_output_is_kept_to_the_last_character(tmp_path: Path) -> None:
+    output = " \t\u2028line\r\n\x00\u202e\ud800 end \n"
+    path = written(tmp_path, json.dumps({"id": "a", "output": output}))
+    assert read_predictions(path)["a"].output == output
+
+
+def test_an_empty_file_holds_no_predictions(tmp_path: Path) -> None:
+    assert read_predictions(written(tmp_path)) == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"output": "A"}', """expected {"id": text, "output": text}, found 'output'"""),
+        ('{"id": "b"}', "found 'id'"),
+        ("{}", "found an empty object"),
+        ('{"id": 7, "output": "A"}', "found 'id', 'output'"),
+        ('{"id": "b", "output": null}', "found 'id', 'output'"),
+        ('{"id": "b", "output": ["A"]}', "found 'id', 'output'"),
+        ('{"id": "b", "output": "A", "target": 1}', "target is int"),
+        ('["b", "A"]', "expected a JSON object, found list"),
+        ("b,A", "not JSON"),
+        ('{"id": "b", "output": "A"', "not JSON"),
+        ('{"id": "a", "output": "B"}', "id 'a' is given twice (first in line 1)"),
+        ('{"id": "b", "output": "A", "n": ' + "1" * 5000 + "}", "a number of too many digits"),
+    ],
+)
+def test_a_bad_row_is_named_by_file_and_line(tmp_path: Path, line: str, reason: str) -> None:
+    path = written(tmp_path, '{"id": "a", "output": "A"}', line, '{"id": "z", "output": "A"}')
+    with pytest.raises(DataError) as raised:
+        read_predictions(path)
+    assert str(raised.value).startswith(f"{path}:2: ")
+    assert reason in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["none.jsonl", ".", "x" * 300])
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(DataError, match=r"No such file|Is a directory|too long"):
+        read_predictions(tmp_path / name)
+
+
+LINES = st.lists(
+    st.one_of(
+        st.binary(max_size=40),
+        st.text(max_size=40).map(lambda text: text.encode("utf-8", "surrogatepass")),
+        st.dictionaries(
+            st.sampled_from(["id", "output", "target", "x"]),
+            st.one_of(st.none(), st.integers(), st.text(max_size=5), st.lists(st.integers(), max_size=2)),
+        ).map(lambda row: json.dumps(row).encode()),
+    ),
+    max_size=6,
+)
+
+
+@given(LINES)
+def test_any_bytes_give_predictions_or_one_data_error(lines: list[bytes]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "p.jsonl"
+        path.write_bytes(b"\n".join(lines))
+        try:
+            found = read_predictions(path)
+        except DataError as error:
+            assert str(error).startswith(f"{path}:") and len(str(error).splitlines()) == 1
+            return
+        filled = [line for line in path.read_bytes().split(b"\n") if line.decode("utf-8-sig").strip()]
+        assert len(found) == len(filled)
+        for prediction in found.values():
+            assert isinstance(prediction.output, str)
+            assert prediction.target is None or isinstance(prediction.target, str)
+
+
+def test_a_reply_to_another_order_is_scored_against_its_own_target() -> None:
+    item = Item("a", "c", "A", "", "prompt", {}, {})
+    assert aimed(item, None) is item
+    assert aimed(item, "B").target == "B" and aimed(item, "B").id == "a"

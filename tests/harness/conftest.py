@@ -1,0 +1,120 @@
+"""What the harness tests share: runs of both harnesses, and a scripted OpenAI-compatible server."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Answer = Callable[[dict[str, Any]], str | int]
+"""A request's JSON -> the reply's text, or an HTTP status to fail with."""
+
+
+class ScriptedServer(ThreadingHTTPServer):
+    """Chat completions and completions on loopback. `answer` decides, `delay` slows, `asked` records."""
+
+    request_queue_size = 512
+    daemon_threads = True
+
+    def __init__(self, answer: Answer, delay: float = 0.0) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answer, self.delay = answer, delay
+        self.asked: list[dict[str, Any]] = []
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: ScriptedServer
+
+    def do_POST(self) -> None:
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.asked.append(request)
+        time.sleep(self.server.delay)
+        answer = self.server.answer(request)
+        if isinstance(answer, int):
+            self._send(answer, {"error": {"message": "scripted failure", "type": "server_error"}})
+            return
+        message = {"role": "assistant", "content": answer}
+        choice = {"index": 0, "message": message, "text": answer, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+        body = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+        self._send(200, body)
+
+    def _send(self, status: int, body: dict[str, Any]) -> None:
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *args: Any) -> None:
+        """Quiet."""
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., ScriptedServer]]:
+    """`serve(answer, delay=0)` starts a scripted server that ends with the test."""
+    started: list[ScriptedServer] = []
+
+    def start(answer: Answer, delay: float = 0.0) -> ScriptedServer:
+        started.append(ScriptedServer(answer, delay))
+        return started[-1]
+
+    yield start
+    for server in started:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def run_lm_eval() -> Callable[..., dict[str, Any]]:
+    """Run tasks in lm-eval, in this process; returns what `simple_evaluate` returns."""
+
+    def run(tasks: list[str], model: Any, metadata: dict[str, Any] | None = None, **arguments: Any) -> dict[str, Any]:
+        import lm_eval
+        from lm_eval.tasks import TaskManager
+
+        from halu_tasks import task_configs
+
+        manager = TaskManager(
+            include_path=next(iter(task_configs.__path__)),
+            include_defaults=False,
+            metadata={"halu_data": "sample"} | (metadata or {}),
+        )
+        results = lm_eval.simple_evaluate(model=model, tasks=tasks, task_manager=manager, **arguments)
+        assert results is not None
+        return dict(results)
+
+    return run
+
+
+@pytest.fixture
+def run_inspect(tmp_path: Path) -> Callable[..., Any]:
+    """Run a task by its registry name in Inspect, in this process; returns the log."""
+
+    def run(task: str, model: Any, task_args: dict[str, Any] | None = None, **arguments: Any) -> Any:
+        from inspect_ai import eval
+
+        (log,) = eval(
+            f"halu_tasks/{task}",
+            model=model,
+            task_args={"data": "sample"} | (task_args or {}),
+            log_dir=str(tmp_path / "logs"),
+            display="none",
+            **arguments,
+        )
+        return log
+
+    return run

@@ -1,0 +1,176 @@
+"""Inspect as a user meets it: its command line, epochs, groups, rescoring, resuming."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inspect_ai import eval as inspect_eval
+from inspect_ai import eval_retry, list_tasks
+from inspect_ai import score as inspect_score
+from inspect_ai.log import read_eval_log
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+
+from halu_tasks.scorers.inspect_scorer import halu_score
+from halu_tasks.tasks import registry
+
+TASKS, GROUPS = registry()
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def inspect(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "inspect_ai", *arguments], capture_output=True, text=True, cwd=cwd, timeout=300,
+        env=os.environ | {"INSPECT_DISPLAY": "plain"},
+    )  # fmt: skip
+
+
+def figures(log: Any) -> dict[str, float]:
+    assert log.status == "success", log.error
+    return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+
+
+@pytest.mark.parametrize("file", ["refact", "cfaith"])
+def test_the_literal_command_runs_every_task_of_the_file_once(file: str, tmp_path: Path) -> None:
+    run = inspect(
+        "eval", f"halu_tasks/{file}.py", "--model", "halu/oracle", "-T", "data=sample", "--log-dir", str(tmp_path),
+        cwd=ROOT,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
+    logs = [read_eval_log(path.as_posix()) for path in tmp_path.glob("*.eval")]
+    assert sorted(log.eval.task.split("/")[-1] for log in logs) == sorted(name for name in TASKS if file in name)
+    for log in logs:
+        assert log.eval.task_version == "1-A-sample"
+        assert log.eval.metadata["halu_tasks"][0]["data"] == "sample"
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_oracle_reaches_the_ceiling(task: str, run_inspect: Callable[..., Any]) -> None:
+    log = run_inspect(task, "halu/oracle")
+    for name, value in figures(log).items():
+        if name.endswith(("_stderr", "_low", "_high")):
+            continue
+        lower_is_better = "rate" in name or name in ("unparsed", "unplaced", "position_bias")
+        assert value == (0.0 if lower_is_better else 1.0), name
+    headline = log.results.headline
+    assert headline.metric == (TASKS[task].headline if task != "cfaith_gen" else "closer_to_correct")
+    values = {sample.scores["halu_score"].value for sample in log.samples}
+    assert values == ({"N"} if task == "cfaith_gen" else {"C"})
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_asks_every_item_of_every_member_and_reports_the_mean(
+    group: str, run_inspect: Callable[..., Any]
+) -> None:
+    log = run_inspect(group, "halu/baseline")
+    found = figures(log)
+    for metric in GROUPS[group].means:
+        members = [found.get(f"{member}.{metric}") for member in GROUPS[group].members]
+        if None in members:
+            assert metric not in found and "cfaith_gen" in GROUPS[group].members
+        else:
+            assert found[metric] == pytest.approx(sum(members) / len(members))
+            assert found[f"{metric}_low"] <= found[metric] < found[f"{metric}_high"]
+    asked = {sample.metadata["task"] for sample in log.samples}
+    assert asked == set(GROUPS[group].members)
+
+
+def test_list_tasks_shows_the_tasks_and_not_the_groups() -> None:
+    listed = list_tasks(["halu_tasks/refact.py", "halu_tasks/cfaith.py"], root_dir=ROOT)
+    assert sorted(info.name for info in listed) == sorted(TASKS)
+
+
+def test_epochs_keep_every_reply_and_do_not_shrink_the_interval(run_inspect: Callable[..., Any]) -> None:
+    once = figures(run_inspect("refact_judgment_independent", "halu/baseline"))
+    thrice = figures(run_inspect("refact_judgment_independent", "halu/baseline", epochs=3))
+    # three identical replies to an item are no more evidence than one: items of a source are one cluster
+    assert thrice == pytest.approx(once)
+
+
+def test_a_log_can_be_scored_again_without_the_data(
+    run_inspect: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = run_inspect("refact_judgment_comparative", "halu/baseline")
+    monkeypatch.setenv("HALU_TASKS_DATA", "/nowhere")
+    again = inspect_score(log, halu_score(scoring="strict"), action="overwrite")
+    assert figures(again) == figures(log)
+
+
+def test_the_score_command_works_on_a_log(tmp_path: Path, run_inspect: Callable[..., Any]) -> None:
+    log = run_inspect("refact_localization_entity", "halu/oracle")
+    run = inspect(
+        "score", log.location, "--scorer", "halu_tasks/halu_score", "-S", "scoring=paper",
+        "--overwrite", "--action", "overwrite", cwd=tmp_path,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert set(figures(log)) - set(figures(read_eval_log(log.location))) >= {"exact", "char_f1"}
+
+
+def test_a_run_that_failed_half_way_resumes_and_asks_nothing_twice(
+    tmp_path: Path, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    answered: list[str] = []
+    broken = True
+
+    def reply(request: dict[str, Any]) -> str | int:
+        if broken and len(answered) >= 20:
+            return 400
+        answered.append(request["messages"][-1]["content"])
+        return "Final Verdict: A"
+
+    (log,) = inspect_eval(
+        "halu_tasks/refact_judgment_comparative", model="openai/gpt-4o", model_base_url=serve(reply).url,
+        task_args={"data": "sample"}, log_dir=str(tmp_path), display="none", max_connections=1, max_samples=1,
+    )  # fmt: skip
+    assert log.status == "error" and len(answered) == 20
+    broken = False
+    (log,) = eval_retry(log.location, log_dir=str(tmp_path), display="none", max_connections=1, max_samples=1)
+    assert figures(log)["unparsed"] == 0.0 and len(log.samples) == 32
+    assert len(answered) == len(set(answered)) == 32
+
+
+def test_options_show_in_version_and_metadata(run_inspect: Callable[..., Any]) -> None:
+    options = {"scoring": "paper", "fewshot": 2, "cot": True, "seed": 7}
+    log = run_inspect("refact_judgment_comparative", "halu/oracle", options)
+    assert log.eval.task_version == "1-A-sample-paper-cot-seed7-2shot"
+    assert options.items() <= log.eval.metadata["halu_tasks"][0].items()
+
+
+def test_the_command_line_overrides_the_papers_decoding(run_inspect: Callable[..., Any]) -> None:
+    assert run_inspect("cfaith_tf", "halu/oracle").plan.config.max_tokens == 16
+    config = run_inspect("cfaith_tf", "halu/oracle", max_tokens=512).plan.config
+    assert (config.max_tokens, config.temperature, config.top_p) == (512, 1.0, 0.7)
+
+
+def test_hostile_replies_are_counted_and_survive_the_log(tmp_path: Path) -> None:
+    hostile = ["\x00\x07\x1b[31m", "\u202e\u2066Final Verdict: B", "<think>" + "x" * 1000, "A" * 1_000_000, ""]
+    seen: list[str] = []
+
+    def reply(input: Any, *_: Any) -> ModelOutput:
+        seen.append(hostile[len(seen) % len(hostile)])
+        output = ModelOutput.from_content("mockllm", seen[-1])
+        output.usage = ModelUsage()
+        return output
+
+    (log,) = inspect_eval(
+        "halu_tasks/refact_judgment_comparative", model=get_model("mockllm/model", custom_outputs=reply),
+        task_args={"data": "sample"}, log_dir=str(tmp_path), display="none",
+    )  # fmt: skip
+    read = read_eval_log(log.location)
+    assert len(read.samples) == 32
+    reasons = {sample.scores["halu_score"].explanation for sample in read.samples}
+    assert {"unclosed reasoning", "empty"} <= reasons
+    assert json.dumps(figures(read)) == json.dumps(figures(log))
+
+
+def test_an_unknown_embedded_model_says_which_there_are(tmp_path: Path) -> None:
+    run = inspect("eval", "halu_tasks/refact_correction", "--model", "halu/gold", "-T", "data=sample", cwd=tmp_path)
+    assert run.returncode != 0
+    assert "known: halu/oracle, halu/baseline, halu/replay" in run.stdout + run.stderr

@@ -1,0 +1,202 @@
+"""lm-evaluation-harness as a user meets it: its own command line, its options, its logs."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halu_tasks.errors import DataError, UsageError
+from halu_tasks.lm_eval_models import BaselineLM, OracleLM, ReplayLM
+from halu_tasks.options import Options
+from halu_tasks.tasks import build, registry
+
+TASKS, GROUPS = registry()
+
+
+def lm_eval(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "lm_eval", *arguments],
+        capture_output=True,
+        text=True,
+        env=os.environ | environment,
+        timeout=300,
+    )
+
+
+@pytest.fixture(scope="module")
+def literal_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], Path]:
+    """The command of the README, with the oracle and the sample, once for all tests that read its output."""
+    output = tmp_path_factory.mktemp("lm_eval")
+    run = lm_eval(
+        "--model", "halu-oracle", "--tasks", "refact_judgment,cfaith_gen", "--log_samples",
+        "--output_path", str(output), "--metadata", "halu_data=sample",
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr[-2000:]
+    return run, output
+
+
+def test_the_literal_command_prints_the_tasks_and_says_what_they_ran_on(literal_run: Any) -> None:
+    run, _ = literal_run
+    for name in ("refact_judgment_independent", "refact_judgment_comparative", "cfaith_gen", "closer_to_correct"):
+        assert name in run.stdout
+    assert run.stdout.count("1.0-sample") == 3
+    assert "no judge was named" in run.stderr
+    assert "overrides existing task" not in run.stderr and "Duplicate" not in run.stderr
+
+
+def test_the_results_file_holds_figures_errors_and_provenance(literal_run: Any) -> None:
+    _, output = literal_run
+    (path,) = output.rglob("results_*.json")
+    results = json.loads(path.read_text())
+    own = results["results"]["refact_judgment_independent"]
+    assert own["acc,none"] == 1.0 and own["acc_stderr,none"] == 0.0
+    told = results["configs"]["refact_judgment_independent"]["metadata"]["halu_tasks"]
+    assert told["data"] == "sample" and told["scoring"] == "strict" and len(told["data_sha256"]) == 64
+    assert math.isnan(results["results"]["cfaith_gen"]["hallucination_rate,none"])
+
+
+def test_a_logged_sample_shows_item_reply_and_what_was_read_from_it(literal_run: Any) -> None:
+    _, output = literal_run
+    (path,) = output.rglob("samples_refact_judgment_comparative_*.jsonl")
+    samples = [json.loads(line) for line in path.read_text().splitlines()]
+    assert len(samples) == 32
+    for sample in samples:
+        read = json.loads(sample["filtered_resps"][0])
+        assert read["answer"] == sample["target"] == sample["doc"]["target"]
+        assert sample["acc"] == 1.0
+        assert sample["doc"]["prompt"] in sample["arguments"]["gen_args_0"]["arg_0"]
+
+
+def test_ls_lists_every_task_and_group_and_validate_passes() -> None:
+    names = [*TASKS, *GROUPS]
+    listed = lm_eval("ls", "tasks").stdout
+    for name in names:
+        assert f"|{name} " in listed or f"|{name}|" in listed, name
+    assert lm_eval("validate", "--tasks", ",".join(names)).returncode == 0
+
+
+def test_include_path_alone_does_the_same() -> None:
+    from halu_tasks import task_configs
+
+    folder = next(iter(task_configs.__path__))
+    names = ",".join([*TASKS, *GROUPS])
+    off = {"HALU_TASKS_NO_AUTOLOAD": "1"}
+    assert lm_eval("validate", "--tasks", names, **off).returncode != 0
+    assert lm_eval("validate", "--tasks", names, "--include_path", folder, **off).returncode == 0
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_oracle_reaches_the_ceiling(task: str, run_lm_eval: Callable[..., dict[str, Any]]) -> None:
+    found = run_lm_eval([task], OracleLM())["results"][task]
+    for key, value in found.items():
+        name, _, kind = key.partition(",")
+        if kind != "none" or name.endswith("_stderr") or (task, name) == ("cfaith_gen", "hallucination_rate"):
+            continue
+        lower_is_better = "rate" in name or name in ("unparsed", "unplaced", "position_bias")
+        assert value == (0.0 if lower_is_better else 1.0), name
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_is_the_unweighted_mean_of_its_members(group: str, run_lm_eval: Callable[..., dict[str, Any]]) -> None:
+    results = run_lm_eval([group], BaselineLM())["results"]
+    for metric in GROUPS[group].means:
+        members = [results[member][f"{metric},none"] for member in GROUPS[group].members]
+        mean = results[group][f"{metric},none"]
+        # without a judge cfaith_gen has no rate, and then neither has the group: no mean of two passes for three
+        assert mean == pytest.approx(sum(members) / len(members)) or (group == "cfaith" and math.isnan(mean))
+
+
+def test_versions_name_what_sets_a_run_apart(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
+    metadata = {"halu_scoring": "paper", "halu_subset": "single_error", "halu_both_orders": True}
+    results = run_lm_eval(["refact_judgment_comparative"], OracleLM(), metadata)
+    assert results["versions"]["refact_judgment_comparative"] == "1.0-sample-paper-single_error-both_orders"
+    own = results["results"]["refact_judgment_comparative"]
+    assert own["acc_consistent,none"] == 1.0 and own["flip_rate,none"] == 0.0
+    assert own["sample_len"] == 2 * 52
+
+
+def test_always_a_flips_whenever_the_order_does(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
+    own = run_lm_eval(["refact_judgment_comparative"], BaselineLM(), {"halu_both_orders": True})
+    figures = own["results"]["refact_judgment_comparative"]
+    assert figures["acc,none"] == 0.5
+    assert figures["flip_rate,none"] == 1.0 and figures["acc_consistent,none"] == 0.0
+    assert figures["position_bias,none"] == 0.5
+
+
+def test_limit_counts_items(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
+    results = run_lm_eval(["refact_judgment_independent"], OracleLM(), limit=5)
+    assert results["n-samples"]["refact_judgment_independent"] == {"original": 64, "effective": 5}
+
+
+def test_predict_only_keeps_replies_and_scores_nothing(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
+    results = run_lm_eval(["refact_correction"], OracleLM(), predict_only=True)
+    assert results["results"]["refact_correction"]["bypass,none"] == 999
+    built = build("refact_correction", Options(data="sample"))
+    replies = {sample["doc"]["id"]: sample["resps"] for sample in results["samples"]["refact_correction"]}
+    assert replies == {item.id: [[item.target]] for item in built.items}
+
+
+def test_a_cached_run_gives_the_same_figures(run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    class Once(BaselineLM):
+        calls = 0
+
+        def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+            Once.calls += len(requests)
+            return super().generate_until(requests, disable_tqdm)
+
+    cache = str(tmp_path / "cache")
+    first = run_lm_eval(["refact_localization_entity"], Once(), use_cache=cache)
+    second = run_lm_eval(["refact_localization_entity"], Once(), use_cache=cache)
+    assert first["results"] == second["results"]
+    assert Once.calls == 16
+
+
+def test_gen_kwargs_override_the_papers_decoding(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
+    seen: list[dict[str, Any]] = []
+
+    class Watch(OracleLM):
+        def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+            seen.extend(request.args[1] for request in requests)
+            return super().generate_until(requests, disable_tqdm)
+
+    run_lm_eval(["cfaith_tf"], Watch())
+    assert seen[-1] == {"until": [], "max_gen_toks": 16, "do_sample": True, "temperature": 1.0, "top_p": 0.7}
+    run_lm_eval(["cfaith_tf"], Watch(), gen_kwargs={"max_gen_toks": 512})
+    assert seen[-1]["max_gen_toks"] == 512 and seen[-1]["temperature"] == 1.0
+
+
+def test_mistakes_are_one_clear_line_before_anything_runs(
+    run_lm_eval: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UsageError, match=r"unknown metadata key halu_scorings; known: .*halu_scoring"):
+        run_lm_eval(["refact_correction"], OracleLM(), {"halu_scorings": "paper"})
+    with pytest.raises(UsageError, match="choose strict or paper"):
+        run_lm_eval(["refact_correction"], OracleLM(), {"halu_scoring": "papers"})
+    with pytest.raises(DataError, match="does not exist; name a local copy"):
+        run_lm_eval(["refact_correction"], OracleLM(), {"halu_data": "no/such/folder"})
+    with pytest.raises(UsageError, match="predictions=FILE"):
+        ReplayLM()
+
+
+def test_replay_gives_an_empty_reply_where_the_file_has_none(
+    run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    path = tmp_path / "predictions.jsonl"
+    path.write_text("")
+    found = run_lm_eval(["refact_judgment_independent"], ReplayLM(str(path)))["results"]["refact_judgment_independent"]
+    assert found["unparsed,none"] == 1.0 and found["acc,none"] == 0.0
+
+
+def test_a_strange_model_prompt_is_an_error_not_a_wrong_answer(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
+    from halu_tasks.embedded import Embedded
+
+    with pytest.raises(UsageError, match="this prompt is none"):
+        Embedded("oracle").reply("What is the capital of France?")

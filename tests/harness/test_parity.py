@@ -1,0 +1,131 @@
+"""The same replies give the same numbers, and the same items the same prompts, wherever they are run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halu_tasks.cli import main
+from halu_tasks.lm_eval_models import ReplayLM
+from halu_tasks.options import Options
+from halu_tasks.tasks import build, registry
+
+TASKS = list(registry()[0])
+
+
+def mixed_replies(task: str) -> list[dict[str, str]]:
+    """Right, wrong, worded, unreadable, empty and missing replies in turn, the same at every run."""
+    built = build(task, Options(data="sample"))
+    rows = []
+    for number, item in enumerate(built.items):
+        right, floor = built.task.oracle(item), built.task.baseline(item)
+        output = [
+            right,
+            f"<think>It might be {floor}.</think>\n\n**Final Verdict: {right}**",
+            floor,
+            f"I think that the answer is {floor}",
+            "<think>never ends",
+            "",
+            right.upper(),
+        ][number % 8 - 1]
+        if number % 8 != 7:
+            rows.append({"id": item.id, "output": output})
+    return rows
+
+
+@pytest.mark.parametrize("scoring", ["strict", "paper"])
+@pytest.mark.parametrize("task", TASKS)
+def test_the_same_replies_give_the_same_numbers_everywhere(
+    task: str,
+    scoring: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    run_lm_eval: Callable[..., dict[str, Any]],
+    run_inspect: Callable[..., Any],
+) -> None:
+    rows = mixed_replies(task)
+    if task == "refact_judgment_comparative":
+        # replies that were made with A and B the other way round
+        rows = [row | {"target": "B" if n % 2 else "A"} if n % 3 == 0 else row for n, row in enumerate(rows)]
+    predictions = tmp_path / "predictions.jsonl"
+    predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    assert main(["score", task, str(predictions), "--data", "sample", "--scoring", scoring, "--json"]) == 0
+    scored = json.loads(capsys.readouterr().out)
+    assert scored["missing"] > 0
+    assert scored["n"] == len(build(task, Options(data="sample")).items)
+    assert len(set(scored["metrics"].values())) > 1
+
+    results = run_lm_eval([task], ReplayLM(str(predictions)), {"halu_scoring": scoring})["results"][task]
+    in_lm_eval = {key.removesuffix(",none"): value for key, value in results.items() if key.endswith(",none")}
+    for name, value in scored["metrics"].items():
+        assert in_lm_eval[name] == value, name
+
+    log = run_inspect(task, "halu/replay", {"scoring": scoring}, model_args={"predictions": str(predictions)})
+    assert log.status == "success"
+    in_inspect = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+    for name, value in scored["metrics"].items():
+        assert in_inspect[name] == value, name
+        if name in scored["intervals"]:
+            assert [in_inspect[f"{name}_low"], in_inspect[f"{name}_high"]] == scored["intervals"][name]
+            assert in_lm_eval[f"{name}_stderr"] == in_inspect[f"{name}_stderr"]
+
+
+class Keeper(ReplayLM):
+    """An lm-eval model that keeps what it is asked, and says nothing."""
+
+    def __init__(self, template: Callable[[list[dict[str, str]]], str] | None = None) -> None:
+        self.asked: dict[str, str] = {}
+        self._template = template
+        self._rank, self._world_size = 0, 1
+        super().__init__("/dev/null")
+
+    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+        self.asked |= {request.doc["id"]: request.args[0] for request in requests}
+        return ["" for _ in requests]
+
+    def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
+        return json.dumps(chat_history, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("fewshot", [0, 2])
+def test_both_harnesses_send_the_same_bytes(
+    task: str, fewshot: int, run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any]
+) -> None:
+    log = run_inspect(task, "halu/baseline", {"fewshot": fewshot})
+    in_inspect = {
+        str(sample.id): [{"role": message.role, "content": message.text} for message in sample.input]
+        for sample in log.samples
+    }
+    keeper = Keeper()
+    run_lm_eval([task], keeper, num_fewshot=fewshot, apply_chat_template=True, fewshot_as_multiturn=True)
+    in_lm_eval = {id: json.loads(asked) for id, asked in keeper.asked.items()}
+    assert in_lm_eval == in_inspect
+    assert all(len(turns) >= 1 + 2 * fewshot for turns in in_inspect.values())
+
+
+def test_without_a_chat_template_the_system_text_stands_above_the_prompt(
+    run_lm_eval: Callable[..., dict[str, Any]],
+) -> None:
+    keeper = Keeper()
+    run_lm_eval(["refact_correction"], keeper, num_fewshot=1)
+    built = build("refact_correction", Options(data="sample", fewshot=1))
+    ((example),) = built.examples
+    for item in built.items:
+        shown = f"{item.system}\n\n{example.prompt} {example.reply}\n\n{item.prompt}"
+        assert keeper.asked[item.id] == shown
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_items_prints_what_the_harnesses_send(task: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["items", task, "--data", "sample", "--json"]) == 0
+    printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    built = build(task, Options(data="sample"))
+    assert printed == [
+        {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt} for item in built.items
+    ]

@@ -1,0 +1,299 @@
+"""Prompts: what stands in them, what users may put in their place, and what a model is sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halu_tasks.errors import UsageError
+from halu_tasks.items import Case, Example, Item
+from halu_tasks.options import Options
+from halu_tasks.scorers.judge import fence
+from halu_tasks.solvers.prompting import PROMPTS, fill, messages, prompt_for, prompt_hash, render
+from halu_tasks.tasks import Built, build, registry
+
+TASKS, _ = registry()
+NAME = "refact_judgment_independent"
+OWN = prompt_for(NAME, "refact")
+WITH_COT = [name for name, task in TASKS.items() if "cot" in prompt_for(name, task.benchmark)]
+
+Write = Callable[[object], str]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """A prompt file of the given content (text as it stands, else as YAML); returns its path."""
+
+    def written(content: object) -> str:
+        path = tmp_path / "prompts.yaml"
+        path.write_text(content if isinstance(content, str) else yaml.safe_dump(content), encoding="utf-8")
+        return str(path)
+
+    return written
+
+
+# --- fill ---------------------------------------------------------------------------------------
+
+
+def test_a_field_takes_the_place_of_its_name_everywhere() -> None:
+    assert fill("{a} and {b_c} and {a}", {"a": "1", "b_c": "2"}) == "1 and 2 and 1"
+
+
+def test_braces_in_data_are_data() -> None:
+    assert fill("{question}|{answer}", {"question": "{answer}", "answer": '{"a": {question}} {} {{x}}'}) == (
+        '{answer}|{"a": {question}} {} {{x}}'
+    )
+
+
+@pytest.mark.parametrize("text", ['{"verdict": "x"}', "{}", "{ a }", "{A}", "{a-b}", "{{", "a}", "{0}", "{a!r}", "{é}"])
+def test_braces_that_are_no_placeholder_are_text(text: str) -> None:
+    assert fill(text, {"a": "1"}) == text
+
+
+def test_an_unknown_placeholder_is_named_with_the_known() -> None:
+    with pytest.raises(UsageError, match=r"prompt has \{anwser\}; this task fills question, answer"):
+        fill("{question} {anwser}", {"question": "q", "answer": "a"})
+
+
+NAMES = st.sampled_from(["a", "b", "long_name", "_"])
+TEXTS = st.text(st.sampled_from("{}ab_ \\g<0>1é\n\u202e") | st.characters(), max_size=12)
+
+
+PARTS = TEXTS.filter(lambda text: "{" not in text) | NAMES.map(lambda name: f"{{{name}}}")
+
+
+@given(st.lists(PARTS, max_size=8), st.data())
+def test_fill_replaces_placeholders_and_nothing_else(parts: list[str], data: st.DataObject) -> None:
+    fields = {name: data.draw(TEXTS) for name in ("a", "b", "long_name", "_")}
+    wanted = [fields[part[1:-1]] if part.startswith("{") else part for part in parts]
+    assert fill("".join(parts), fields) == "".join(wanted)
+
+
+# --- the package's prompts ------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def sample() -> dict[str, Built]:
+    return {name: build(name, Options(data="sample")) for name in TASKS}
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_every_prompt_renders_for_every_item_with_its_fields_in_it(name: str, sample: dict[str, Built]) -> None:
+    built = sample[name]
+    assert len(built.items) >= 10
+    cases = list(built.task.cases(_rows(built), built.options))
+    assert [case.id for case in cases] == [item.id for item in built.items]
+    for case, item in zip(cases, built.items, strict=True):
+        assert all(text in item.prompt for text in case.fields.values())
+        assert not any(f"{{{field}}}" in item.system + item.prompt for field in case.fields)
+
+
+def _rows(built: Built) -> list[dict[str, str]]:
+    return [json.loads(line) for line in built.located.path.read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_no_prompt_begins_or_ends_in_white_space(name: str, sample: dict[str, Built]) -> None:
+    for item in sample[name].items:
+        assert item.prompt and item.prompt == item.prompt.strip() and item.system == item.system.strip()
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_items_asked_alike_have_the_same_answer_and_the_same_source(name: str, sample: dict[str, Built]) -> None:
+    """Two rows of one original answer ask it twice; nothing else may look alike."""
+    asked: dict[tuple[str, str], Item] = {}
+    for item in sample[name].items:
+        first = asked.setdefault((item.system, item.prompt), item)
+        assert (item.target, item.cluster) == (first.target, first.cluster)
+
+
+def test_nothing_around_an_answer_tells_whether_it_is_true(sample: dict[str, Built]) -> None:
+    built = sample[NAME]
+    cases = built.task.cases(_rows(built), built.options)
+    around = [
+        (item.system, item.prompt.replace(case.fields["answer"], ""))
+        for case, item in zip(cases, built.items, strict=True)
+    ]
+    assert around[::2] == around[1::2]
+
+
+@pytest.mark.parametrize(
+    ("name", "ending"),
+    [
+        ("refact_judgment_independent", "\nFinal Verdict:"),
+        ("refact_judgment_comparative", "\nFinal Verdict:"),
+        ("refact_localization_negation", "\nWrong Sentence:"),
+        ("refact_localization_entity", "\nWrong Entities:"),
+        ("refact_correction", " Replacements expected\nReplacements:"),
+        ("cfaith_tf", "\n判断："),
+    ],
+)
+def test_a_prompt_ends_with_the_papers_cue(name: str, ending: str, sample: dict[str, Built]) -> None:
+    assert all(item.prompt.endswith(ending) for item in sample[name].items)
+
+
+def test_every_packaged_file_is_a_prompt_file_of_tasks() -> None:
+    for path in PROMPTS.glob("*.yaml"):
+        names = yaml.safe_load(path.read_text(encoding="utf-8"))
+        for name in names:
+            prompt = prompt_for(name, path.stem)
+            assert set(prompt) <= {"system", "user", "cot"} and all(text == text.strip() for text in prompt.values())
+            assert path.stem == "judge" or TASKS[name].benchmark == path.stem
+
+
+def test_the_judges_question_shows_the_reply_between_its_fences(sample: dict[str, Built]) -> None:
+    task = TASKS["cfaith_gen"]
+    prompt = prompt_for(str(task.judged), "judge")
+    for item in sample["cfaith_gen"].items:
+        text = fill(prompt["user"], {**item.gold, "output": fence("{question} the verdict is consistent")})
+        assert fence("{question} the verdict is consistent") in text
+        assert item.gold["question"] in text and item.gold["correct_answer"] in text
+        assert item.gold["halu_answer"] not in text
+
+
+# --- chain of thought -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", WITH_COT)
+def test_chain_of_thought_changes_the_system_text_alone(name: str, sample: dict[str, Built]) -> None:
+    reasoned = build(name, Options(data="sample", cot=True))
+    for plain, item in zip(sample[name].items, reasoned.items, strict=True):
+        assert item == replace(plain, system=item.system) and item.system != plain.system
+        assert "step by step" in item.system
+
+
+def test_chain_of_thought_where_there_is_none_is_an_error() -> None:
+    without = set(TASKS) - set(WITH_COT)
+    assert set(WITH_COT) == {name for name in TASKS if name.startswith("refact")}
+    for name in without:
+        with pytest.raises(UsageError, match=f"task {name} has no chain-of-thought prompt"):
+            build(name, Options(data="sample", cot=True))
+
+
+# --- a user's prompts -----------------------------------------------------------------------------
+
+
+def test_a_file_replaces_what_it_names_and_nothing_else(write: Write) -> None:
+    given = prompt_for(NAME, "refact", write({NAME: {"system": "Judge {question}"}}))
+    assert given == {**OWN, "system": "Judge {question}"}
+
+
+def test_a_users_words_reach_the_model_and_mark_the_result(write: Write) -> None:
+    file = write({NAME: {"user": "Q: {question} {not a field}\nA: {answer}\nTrue or False?"}})
+    own, given = (build(NAME, Options(data="sample", prompts=prompts)) for prompts in (None, file))
+    assert given.items[0].prompt.startswith("Q: ") and given.items[0].prompt.endswith("\nTrue or False?")
+    assert " {not a field}\nA: " in given.items[0].prompt
+    assert given.items[0].system == own.items[0].system
+    assert given.prompt_hash != own.prompt_hash
+    assert f"prompts_{given.prompt_hash}" in given.marks and not any("prompts" in mark for mark in own.marks)
+    assert given.provenance["prompt_hash"] == given.prompt_hash
+
+
+def test_the_hash_changes_with_every_word_and_with_the_examples() -> None:
+    example = Example("q", "a")
+    hashes = [
+        prompt_hash({"user": "a b"}),
+        prompt_hash({"user": "a c"}),
+        prompt_hash({"user": "a b", "system": ""}),
+        prompt_hash({"system": "a b"}),
+        prompt_hash({"user": "a b"}, [example]),
+        prompt_hash({"user": "a b"}, [example, example]),
+        prompt_hash({"user": "a b"}, [Example("q", "b")]),
+    ]
+    assert len(set(hashes)) == len(hashes) and all(len(text) == 8 for text in hashes)
+    assert prompt_hash({"user": "u", "system": "s"}) == prompt_hash({"system": "s", "user": "u"})
+
+
+def test_a_byte_order_mark_is_no_part_of_a_prompt_file(write: Write) -> None:
+    assert prompt_for(NAME, "refact", write(f"\ufeff{NAME}: {{user: '{{question}}'}}"))["user"] == "{question}"
+
+
+def test_a_file_for_another_task_of_the_benchmark_leaves_this_one_as_it_is(write: Write) -> None:
+    assert prompt_for(NAME, "refact", write({"refact_correction": {"user": "x"}})) == OWN
+
+
+def test_a_file_for_another_benchmark_is_an_error_that_lists_the_names(write: Write) -> None:
+    with pytest.raises(UsageError, match="has no prompt of refact; it may name refact_judgment_independent, "):
+        prompt_for(NAME, "refact", write({"cfaith_tf": {"user": "x"}}))
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("", "expected task names with their prompts"),
+        ("- a\n- b\n", "expected task names with their prompts"),
+        ("just text", "expected task names with their prompts"),
+        (f"{NAME}: text\n", f"'{NAME}' may have cot, system, user, each a text"),
+        (f"{NAME}: {{usr: x}}\n", "may have cot, system, user"),
+        (f"{NAME}: {{user: 5}}\n", "each a text"),
+        (f"{NAME}: {{user: [a]}}\n", "each a text"),
+        (f"{NAME}:\n", "each a text"),
+        (f"{NAME}: {{user: 'x'\nfoo", "not a YAML file"),
+        (f"{NAME}:\n\tuser: x\n", "not a YAML file"),
+        (f"{NAME}: {{user: \x01}}\n", "not a YAML file"),
+        (f"{NAME}: {{user: !!python/object:os.system x}}\n", "not a YAML file"),
+        (f"{NAME}: {{user: 2024-13-45}}\n", "not a YAML file"),
+        ("[" * 5_000, "not a YAML file"),
+    ],
+)
+def test_a_malformed_file_is_an_error_of_one_line(content: str, reason: str, write: Write) -> None:
+    file = write(content)
+    with pytest.raises(UsageError) as raised:
+        prompt_for(NAME, "refact", file)
+    message = str(raised.value)
+    assert message.startswith(f"prompts {file}: ") and reason in message and len(message.splitlines()) == 1
+
+
+def test_a_file_that_is_not_text_or_not_there_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "prompts.yaml"
+    with pytest.raises(UsageError, match="No such file"):
+        prompt_for(NAME, "refact", str(path))
+    with pytest.raises(UsageError, match="Is a directory"):
+        prompt_for(NAME, "refact", str(tmp_path))
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="not a YAML file"):
+        prompt_for(NAME, "refact", str(path))
+
+
+def test_an_emoji_written_as_json_writes_it_is_one_character(write: Write) -> None:
+    """A prompt file may be JSON, which YAML includes, and JSON escapes a wide character as two."""
+    given = prompt_for(NAME, "refact", write(json.dumps({NAME: {"user": "😀 {question}"}})))
+    assert given["user"] == "😀 {question}"
+    assert prompt_hash(given) == prompt_hash({**OWN, "user": "😀 {question}"})
+
+
+def test_an_unknown_placeholder_in_a_users_prompt_is_told_when_the_items_are_built(write: Write) -> None:
+    built = build(NAME, Options(data="sample", prompts=write({NAME: {"user": "{question} {answer_a}"}})))
+    with pytest.raises(UsageError, match=r"prompt has \{answer_a\}; this task fills question, answer"):
+        _ = built.items
+
+
+# --- messages -------------------------------------------------------------------------------------
+
+
+def test_render_keeps_what_the_scorer_needs() -> None:
+    case = Case("i", "c", {"q": "?"}, "True", {"spans": [[0, 1]]}, {"type": "neg"})
+    item = render(case, {"user": "U {q}", "system": "S {q}", "cot": "C {q}"})
+    assert item == Item("i", "c", "True", "S ?", "U ?", {"spans": [[0, 1]]}, {"type": "neg"})
+    assert render(case, {"user": "U {q}", "cot": "C {q}"}, cot=True).system == "C ?"
+    assert render(case, {"user": "U {q}"}).system == ""
+
+
+def test_messages_are_system_examples_question() -> None:
+    item = Item("i", "c", "t", "S", "Q", {}, {})
+    assert messages(item, [Example("q1", "a1"), Example("q2", "a2")]) == [
+        {"role": "system", "content": "S"},
+        {"role": "user", "content": "q1"},
+        {"role": "assistant", "content": "a1"},
+        {"role": "user", "content": "q2"},
+        {"role": "assistant", "content": "a2"},
+        {"role": "user", "content": "Q"},
+    ]
+    assert messages(replace(item, system="")) == [{"role": "user", "content": "Q"}]
