@@ -78,7 +78,9 @@ def _download(source: Source, name: str, target: Path) -> None:
             return
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             lasting = isinstance(error, httpx.InvalidURL) or (
-                isinstance(error, httpx.HTTPStatusError) and error.response.status_code < 500
+                isinstance(error, httpx.HTTPStatusError)
+                and error.response.status_code < 500
+                and error.response.status_code != 429
             )
             if lasting or attempt == _ATTEMPTS:
                 what = " ".join(str(error).split()) or type(error).__name__

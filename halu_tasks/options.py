@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 from halu_tasks.errors import UsageError
@@ -70,9 +70,6 @@ class Options:
             names = ", ".join(PREFIX + name for name in sorted(known))
             raise UsageError(f"unknown metadata key {PREFIX}{unknown[0]}; known: {names}")
         return cls(**given)
-
-    def with_fewshot(self, number: int) -> Options:
-        return replace(self, fewshot=number)
 
 
 _CHOICES = {"scoring": ("strict", "paper"), "subset": ("multi_error", "single_error")}

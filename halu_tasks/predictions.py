@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -42,17 +42,6 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
 
 def _keys(row: Iterable[str]) -> str:
     return ", ".join(map(repr, row)) or "an empty object"
-
-
-def check_ids(path: Path, found: dict[str, Prediction], ids: Collection[str], labels: Collection[str]) -> None:
-    """Raise DataError at the first prediction whose id is no item, or whose target is no label of the
-    task (`labels`: its labels, empty where targets are not labels)."""
-    for id, prediction in found.items():
-        if id not in ids:
-            raise DataError(f"{path}:{prediction.line}: unknown id {id!r}; `halu-tasks items TASK` prints the ids")
-        if prediction.target is not None and prediction.target not in labels:
-            allowed = f"one of {', '.join(sorted(labels))}" if labels else "none: this task's order is fixed"
-            raise DataError(f"{path}:{prediction.line}: target {prediction.target!r}, expected {allowed}")
 
 
 def aimed(item: Item, target: str | None) -> Item:

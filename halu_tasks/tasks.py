@@ -75,7 +75,8 @@ class Task:
         decoding: the paper's.
         oracle: the reply that earns the full score.
         baseline: a reply made without knowing the answer; a floor.
-        reorderable: whether a prediction may name its own target, since the question has an order.
+        own_options: options beyond those of every task that change what it asks.
+        labels: the targets that a prediction may name as its own, where the question has an order.
         judged: the question a judge is asked about each reply, as a prompt name; None when no judge is
             needed.
     """
@@ -91,7 +92,8 @@ class Task:
     decoding: Decoding
     oracle: Callable[[Item], str]
     baseline: Callable[[Item], str]
-    reorderable: bool = False
+    own_options: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
     judged: str | None = None
 
     @property
@@ -124,14 +126,18 @@ class Built:
         """The items one after the other, without holding them or their rows in memory.
 
         Raises:
-            DataError: at a malformed row, or where no row serves this task.
+            DataError: at a malformed row, at an id that occurs twice, or where no row serves this task.
         """
-        rows = data_.read_rows(self.located.path, self.task.reader.fields, self.task.reader.check)
-        case = None
+        path = self.located.path
+        rows = data_.read_rows(path, self.task.reader.fields, self.task.reader.check)
+        seen: set[str] = set()
         for case in self.task.cases(rows, self.options):
+            if case.id in seen:
+                raise DataError(f"{path}: two rows make the item {case.id!r}; ids must differ")
+            seen.add(case.id)
             yield render(case, self.prompt, cot=self.options.cot)
-        if case is None:
-            raise DataError(f"{self.located.path}: holds no row for task {self.task.name}")
+        if not seen:
+            raise DataError(f"{path}: holds no row for task {self.task.name}")
 
     @cached_property
     def items(self) -> list[Item]:
@@ -160,7 +166,17 @@ class Built:
     def marks(self) -> tuple[str, ...]:
         """What sets this run apart from the benchmark as published and asked zero-shot; part of the
         version that harnesses print, so that no such result passes for the benchmark's."""
-        return marks(self.options, self.located.kind, self.prompt_hash)
+        options, kind, own = self.options, self.located.kind, self.task.own_options
+        chosen = {
+            kind: kind != "pinned",
+            "paper": options.scoring == "paper",
+            options.subset: "subset" in own and options.subset != "multi_error",
+            "both_orders": "both_orders" in own and options.both_orders,
+            "cot": options.cot,
+            f"seed{options.seed}": "seed" in own and options.seed != 0,
+            f"prompts_{self.prompt_hash}": self.prompt != prompt_for(self.task.name, self.task.benchmark),
+        }
+        return tuple(mark for mark, apart in chosen.items() if apart)
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -177,19 +193,6 @@ class Built:
             "seed": self.options.seed,
             "items": len(self.items),
         }
-
-
-def marks(options: Options, kind: str, hash: str) -> tuple[str, ...]:
-    chosen = {
-        kind: kind != "pinned",
-        "paper": options.scoring == "paper",
-        options.subset: options.subset != "multi_error",
-        "both_orders": options.both_orders,
-        "cot": options.cot,
-        f"seed{options.seed}": options.seed != 0,
-        f"prompts_{hash}": options.prompts is not None,
-    }
-    return tuple(mark for mark, apart in chosen.items() if apart)
 
 
 @cache

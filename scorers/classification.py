@@ -22,16 +22,21 @@ def score_label(id: str, cluster: str, target: str, answer: Answer[str], tags: M
     return Score(id, cluster, answer.value, target, {"correct": correct}, tags, answer.reason)
 
 
-def label_metric(figure: Literal["precision", "recall", "f1"], label: str, name: str) -> Metric:
+def label_metric(
+    figure: Literal["precision", "recall", "f1"], label: str, name: str, *, unparsed_is_wrong_label: bool = False
+) -> Metric:
     """Precision, recall or F1 of one class over all items.
 
-    An unparsed answer is a miss of its target's class and a false alarm of none. Where nothing was
-    predicted as (or is) the class, the figure is 0, as scikit-learn has it.
+    An unparsed answer is a miss of its target's class and a false alarm of none; with
+    `unparsed_is_wrong_label`, for two classes, it counts as the other one. Where nothing was predicted as
+    (or is) the class, the figure is 0, as scikit-learn has it.
     """
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
         hits = sum(s.answer == label and s.target == label for s in scores)
         predicted = sum(s.answer == label for s in scores)
+        if unparsed_is_wrong_label:
+            predicted += sum(s.answer is None and s.target != label for s in scores)
         actual = sum(s.target == label for s in scores)
         return hits, predicted, actual, len(scores)
 

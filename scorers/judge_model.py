@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from inspect_ai.model import GenerateConfig, Model, get_model
+from tenacity import RetryError
 
 from halu_tasks.data import cache_folder
 from halu_tasks.errors import JudgeError
@@ -132,15 +133,21 @@ class Judge:
 
 
 class VerdictStore:
-    """Verdicts by key in one SQLite file that processes may share."""
+    """Verdicts by key in one SQLite file that processes may share. Raises JudgeError where it cannot be
+    opened."""
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
-        self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
-        self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=NORMAL")
-        self._db.execute("CREATE TABLE IF NOT EXISTS verdicts (key TEXT PRIMARY KEY, label TEXT NOT NULL)")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=NORMAL")
+            self._db.execute("CREATE TABLE IF NOT EXISTS verdicts (key TEXT PRIMARY KEY, label TEXT NOT NULL)")
+        except (OSError, sqlite3.Error) as error:
+            raise JudgeError(
+                f"verdicts cannot be kept in {path} ({error}); name a folder that can be written: HALU_TASKS_CACHE=PATH"
+            ) from None
 
     def get(self, key: str) -> str | None:
         with self._lock:
@@ -201,5 +208,8 @@ def _in_own_loop(run: Callable[[], object]) -> list[Verdict]:
 
 
 def _one_line(error: BaseException) -> str:
+    if isinstance(error, RetryError):
+        # what was tried again and again says more than that it was
+        error = error.last_attempt.exception() or error
     text = " ".join(str(error).replace("[bold]", "").replace("[/bold]", "").split())
     return f"{type(error).__name__}: {text}"[:300]

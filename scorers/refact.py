@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 from halu_tasks.items import Item
-from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.classification import (
     both_right,
     label_metric,
@@ -27,15 +27,7 @@ def score_independent(item: Item, reply: str) -> Score:
 
 
 def score_independent_published(item: Item, reply: str) -> Score:
-    """As published: an unparsed reply counts as the label that is wrong for its item. The fact `unparsed`
-    tells it from a reply that says so."""
-    answer = published_true_false(reply)
-    unparsed = answer.value is None
-    if unparsed:
-        wrong = CONFABULATED if item.target == FACTUAL else FACTUAL
-        answer = Answer(wrong, "unparsed, counted as the wrong label")
-    score = score_label(item.id, item.cluster, item.target, answer, item.tags)
-    return replace(score, facts={**score.facts, "unparsed": float(unparsed)})
+    return score_label(item.id, item.cluster, item.target, published_true_false(reply), item.tags)
 
 
 def score_comparative(item: Item, reply: str) -> Score:
@@ -79,25 +71,22 @@ def _flip_rate() -> Metric:
     return Metric("flip_rate", counts, ratio, higher_is_better=False)
 
 
-_BY_CLASS = tuple(
-    label_metric(figure, label, f"{figure}_{name}")
-    for name, label in (("confabulated", CONFABULATED), ("factual", FACTUAL))
-    for figure in ("precision", "recall", "f1")
-)
-INDEPENDENT_METRICS = (mean("acc", "correct"), *_BY_CLASS, both_right("acc_pair"), share_unparsed())
-INDEPENDENT_PUBLISHED_METRICS = (
-    mean("acc", "correct"),
-    *_BY_CLASS,
-    both_right("acc_pair"),
-    mean("unparsed", "unparsed", higher_is_better=False),
-)
+def _independent(*, unparsed_is_wrong_label: bool) -> tuple[Metric, ...]:
+    by_class = (
+        label_metric(figure, label, f"{figure}_{name}", unparsed_is_wrong_label=unparsed_is_wrong_label)
+        for name, label in (("confabulated", CONFABULATED), ("factual", FACTUAL))
+        for figure in _FIGURES
+    )
+    return (mean("acc", "correct"), *by_class, both_right("acc_pair"), share_unparsed())
+
+
+_FIGURES: tuple[Literal["precision", "recall", "f1"], ...] = ("precision", "recall", "f1")
+INDEPENDENT_METRICS = _independent(unparsed_is_wrong_label=False)
+INDEPENDENT_PUBLISHED_METRICS = _independent(unparsed_is_wrong_label=True)
 
 COMPARATIVE_METRICS = (
     mean("acc", "correct"),
-    *(
-        macro_metric(figure, "AB", f"{figure}_macro", unparsed_is_label=True)
-        for figure in ("precision", "recall", "f1")
-    ),
+    *(macro_metric(figure, "AB", f"{figure}_macro", unparsed_is_label=True) for figure in _FIGURES),
     macro_metric("f1", "AB", "f1_macro_ab", unparsed_is_label=False),
     _position_bias(),
     replace(both_right("acc_consistent"), needs="both_orders"),

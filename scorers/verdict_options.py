@@ -10,11 +10,11 @@ from halu_tasks.scorers.verdict_text import (
     DECLARED,
     Declared,
     any_of,
-    answer,
     behind,
     joined,
     last_declared,
     matches,
+    read_reply,
 )
 
 _BOTH = "both or neither"
@@ -26,9 +26,7 @@ _FILLER_WORDS = any_of(
     " best better more accurate final verdict definitely clearly actually it(?:'s)? one letter in based on analysis"
     " favou?r goes given still only and being having i say choose select conclude declare"
 )
-_FILLER = re.compile(
-    rf"(?:[^\w(]|\b{_FILLER_WORDS}\b|就是|应|是|为|选|择|项|的|该|当|最|正确|答案)*", re.IGNORECASE
-)
+_FILLER = re.compile(rf"(?:[^\w(]|\b{_FILLER_WORDS}\b|就是|应|是|为|选|择|项|的|该|当|最|正确|答案)*", re.IGNORECASE)
 _REFUSAL = re.compile(
     any_of("both neither either none all cannot can't tied? they equal inconclusive undetermined no")
     + r"\b|都|均|两者|两个|没有",
@@ -49,7 +47,8 @@ _UNSURE = re.compile(r"(?:\bif|\bwhether|\bnor|\bneither)\s(?:answer\s|option\s)
 
 # What is said of an option, right behind its letter.
 _BE = any_of(r"is was as are being seems? appears? remains would\sbe to\sbe")
-_ADVERBS = rf"(?:{any_of(r'(?!part)\w+ly also the an? indeed quite very still both to\sbe')}\s+){{0,5}}"
+_ADVERB = any_of(r"(?!part)\w+ly also the an? indeed quite very still both to\sbe")
+_ADVERBS = rf"(?:{_ADVERB}\s+){{0,5}}"
 _EN_WRONG = any_of("not incorrect inaccurate wrong false less worse flawed misleading untrue") + r"\b"
 _ZH_WRONG = r"(?:(?:选项|项|的|说法|是|也|为|则|都|属于)*(?:错|不正确|不对|不是|有误|不符|不准确))"
 _EN_RIGHT = any_of("factual correct accurate right true valid") + r"\b"
@@ -99,7 +98,7 @@ def pick(reply: str, options: str = "AB") -> Answer[str]:
 
     ReFACT's comparative judgment; the letters are those the prompt gives the two answers.
     """
-    return answer(reply, _Options(options).answer)
+    return read_reply(reply, _Options(options).answer)
 
 
 def choice(reply: str, options: str = "ABCD") -> Answer[str]:
@@ -107,7 +106,7 @@ def choice(reply: str, options: str = "ABCD") -> Answer[str]:
 
     C-FAITH's choice format. A reply that takes several options is unparsed.
     """
-    return answer(reply, _Options(options).answer)
+    return read_reply(reply, _Options(options).answer)
 
 
 class _Options:

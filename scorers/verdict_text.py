@@ -46,7 +46,7 @@ _LIST_MARK = re.compile(r"(?m)^[ \t]*(?:[-+•·–—]|\d{1,3}[.)])[ \t]+")
 _SENTENCE_END = re.compile(r"(?m)\n+|(?<=[.!?;])(?<!^[A-Z]\.)\s+|(?<=。)|(?<=[!?;])(?=[\u3400-\u9fff])")
 
 
-def answer(reply: str, read: Callable[[list[str]], Answer[str]]) -> Answer[str]:
+def read_reply(reply: str, read: Callable[[list[str]], Answer[str]]) -> Answer[str]:
     """What `read` finds in the plain sentences of the reply; unparsed if it has none."""
     text = strip_reasoning(reply)
     if text is None:

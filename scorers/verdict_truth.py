@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.verdict_text import CONCLUDES, DECLARED, any_of, answer, joined, last_declared
+from halu_tasks.scorers.verdict_text import CONCLUDES, DECLARED, any_of, joined, last_declared, read_reply
 
 # What may stand between a marker and the verdict it introduces.
 _HEDGE = any_of(
@@ -45,9 +45,7 @@ _CONTAINS = re.compile(
     rf"(?:\W|\b{_HEDGE}\b)*\b(?:contains?|has|includes?)\s(?P<no>no\s)?(?:\w+\s){{0,4}}?{_FAULT}\b",
     re.IGNORECASE,
 )
-_BARE = re.compile(
-    r"\W*(?:(?P<true>true|correct|yes)|false|incorrect|no)\b(?:\W*|\s?[.,:;(–—-].*)", re.IGNORECASE
-)
+_BARE = re.compile(r"\W*(?:(?P<true>true|correct|yes)|false|incorrect|no)\b(?:\W*|\s?[.,:;(–—-].*)", re.IGNORECASE)
 
 # What a sentence speaks of: the answer as a whole, a part of it, or the label ("I would classify it as False").
 _WHOLE = re.compile(
@@ -108,7 +106,7 @@ def true_false(reply: str) -> Answer[str]:
 
     ReFACT's independent judgment: "False" also when it only says that the text contains inaccuracies.
     """
-    return answer(reply, truth)
+    return read_reply(reply, truth)
 
 
 def truth(sentences: list[str]) -> Answer[str]:

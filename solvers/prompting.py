@@ -30,36 +30,38 @@ _KEYS = {"system", "user", "cot"}
 def _read(path: Path) -> dict[str, Prompt]:
     try:
         entries: Any = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+        if not isinstance(entries, dict):
+            raise ValueError("expected task names with their prompts")
+        return {str(name): _entry(str(name), entry) for name, entry in entries.items()}
     except OSError as error:
         raise UsageError(f"prompts {path}: {error.strerror or error}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"prompts {path}: not a YAML file ({' '.join(str(error).split())})") from None
-    if not isinstance(entries, dict):
-        raise UsageError(f"prompts {path}: expected task names with their prompts")
-    for name, entry in entries.items():
-        if (
-            not isinstance(entry, dict)
-            or not set(entry) <= _KEYS
-            or not all(isinstance(v, str) for v in entry.values())
-        ):
-            raise UsageError(f"prompts {path}: {name!r} may have {', '.join(sorted(_KEYS))}, each a text")
-    return entries
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise UsageError(f"prompts {path}: {' '.join(str(error).split())}") from None
+
+
+def _entry(name: str, entry: Any) -> Prompt:
+    texts = isinstance(entry, dict) and all(isinstance(text, str) for text in entry.values())
+    if not texts or not set(entry) <= _KEYS:
+        raise ValueError(f"{name!r} may have {', '.join(sorted(_KEYS))}, each a text")
+    # JSON writes a character beyond the first plane as two halves, and YAML reads them as two characters
+    return {key: text.encode("utf-16-le", "surrogatepass").decode("utf-16-le") for key, text in entry.items()}
 
 
 def prompt_for(name: str, benchmark: str, file: str | None = None) -> Prompt:
     """The prompt called `name`: the package's, with the texts that the user's `file` gives in its place.
+    A file may hold prompts of several tasks and leave out others, which keep the package's wording.
 
     Raises:
-        UsageError: the file cannot be read, names a prompt the benchmark does not have, or a key that
-            is none.
+        UsageError: the file cannot be read, or names a prompt or a key that there is none of.
     """
-    own = _read(PROMPTS / f"{benchmark}.yaml")
+    own = _read(PROMPTS / f"{benchmark}.yaml")[name]
     if file is None:
-        return own[name]
+        return own
     given = _read(Path(file).expanduser())
-    if name not in given and not set(given) & set(own):
-        raise UsageError(f"prompts {file}: has no prompt of {benchmark}; it may name {', '.join(own)}")
-    return {**own[name], **given.get(name, {})}
+    known = {known for path in PROMPTS.glob("*.yaml") if path.stem != "judge" for known in _read(path)}
+    if unknown := sorted(set(given) - known):
+        raise UsageError(f"prompts {file}: there is no prompt {unknown[0]!r}; it may name {', '.join(sorted(known))}")
+    return {**own, **given.get(name, {})}
 
 
 def prompt_hash(prompt: Prompt, examples: Iterable[Example] = ()) -> str:

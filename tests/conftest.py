@@ -55,6 +55,8 @@ def cli() -> Callable[..., subprocess.CompletedProcess[str]]:
             [sys.executable, "-m", "halu_tasks", *map(str, arguments)],
             capture_output=True,
             encoding="utf-8",
+            # where nothing can be imported from: what runs is what is installed
+            cwd=sys.prefix,
             env={**os.environ, **(env or {})},
             timeout=120,
         )

@@ -136,13 +136,12 @@ def correction_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
 def originals_of(row: Row, *, leftmost: bool = False) -> list[str]:
     """What stood at each tagged span before it was changed. Raises ValueError where that cannot be told.
 
-    The text between the tags is aligned with the correct answer. In the single-error data it differs
-    from it, since a row tags one of several changes; then words are aligned instead.
+    The text between the tags is aligned with the correct answer. Where a row tags one of several changes
+    (`…_split2` of the single-error data), the two differ elsewhere too, and words are aligned instead.
     """
-    try:
-        return original_strings(row["error_spans"], row["correct_answer"], leftmost=leftmost)
-    except ValueError:
+    if "_split" in row["sample_id"]:
         return nearest_originals(row["error_spans"], row["correct_answer"])
+    return original_strings(row["error_spans"], row["correct_answer"], leftmost=leftmost)
 
 
 # --- replies that need no model -------------------------------------------------------------------
@@ -203,6 +202,7 @@ TASKS = (
         JUDGMENT,
         oracle=target,
         baseline=lambda item: refact.CONFABULATED,
+        own_options=("subset",),
     ),
     Task(
         "refact_judgment_comparative",
@@ -221,7 +221,8 @@ TASKS = (
         JUDGMENT,
         oracle=lambda item: f"{item.target} is factually correct.",
         baseline=lambda item: "A is factually correct.",
-        reorderable=True,
+        own_options=("subset", "both_orders", "seed"),
+        labels=("A", "B"),
     ),
     Task(
         "refact_localization_negation",
@@ -240,6 +241,7 @@ TASKS = (
         LIST,
         oracle=target,
         baseline=first_sentence,
+        own_options=("subset",),
     ),
     Task(
         "refact_localization_entity",
@@ -258,6 +260,7 @@ TASKS = (
         LIST,
         oracle=target,
         baseline=first_words,
+        own_options=("subset",),
     ),
     Task(
         "refact_correction",
@@ -276,6 +279,7 @@ TASKS = (
         LIST,
         oracle=target,
         baseline=copied_words,
+        own_options=("subset",),
     ),
 )
 

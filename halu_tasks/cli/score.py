@@ -25,7 +25,6 @@ from halu_tasks.tasks import Built, build
 
 _BATCH = 1_000
 """Items scored at a time where no judge is asked: enough to be fast, few enough to hold."""
-LABELS = ("A", "B")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -71,11 +70,12 @@ def run(arguments: argparse.Namespace) -> None:
 
 def check_targets(built: Built, path: Path, predictions: dict[str, Prediction]) -> None:
     """Raise DataError at the first prediction whose target the task cannot have."""
+    # asked in both orders, an item's order is part of its id
+    labels = () if built.options.both_orders else built.task.labels
     for prediction in predictions.values():
-        if prediction.target is None or (built.task.reorderable and prediction.target in LABELS):
-            continue
-        allowed = "A or B" if built.task.reorderable else f"none, since {built.task.name} has no order"
-        raise DataError(f"{path}:{prediction.line}: target is {prediction.target!r}, expected {allowed}")
+        if prediction.target is not None and prediction.target not in labels:
+            allowed = " or ".join(labels) or f"none, since the order of {built.task.name} is fixed here"
+            raise DataError(f"{path}:{prediction.line}: target is {prediction.target!r}, expected {allowed}")
 
 
 def score_predictions(
@@ -141,14 +141,15 @@ def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> 
 def _written(path: Path) -> Iterator[Path]:
     """Where to write what shall stand in `path`: a file beside it that is gone afterwards, or `path` itself
     where it is no file (`/dev/stdout`). What goes wrong is a DataError."""
-    apart = path.is_file() or path.is_dir() or not path.exists()
-    partial = path.with_name(path.name + ".part") if apart else path
+    partial = path.with_name(path.name + ".part")
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            partial = path
         yield partial
     except OSError as error:
         raise DataError(f"details {path}: {error.strerror or error}") from None
     finally:
-        if apart:
+        if partial != path:
             with suppress(OSError):
                 partial.unlink(missing_ok=True)
 

@@ -37,6 +37,7 @@ def python(
         [sys.executable, *arguments, "-c", code],
         capture_output=True,
         text=True,
+        cwd=sys.prefix,
         env={**os.environ, **first, **environment},
         timeout=120,
     )
@@ -61,7 +62,7 @@ def test_the_hook_imports_nothing_when_python_starts() -> None:
     # a module's own imports stand before it, deeper indented
     before = len(lines[at - 1]) - len(lines[at - 1].lstrip())
     assert before <= depth, f"{HOOK} imports {names[at - 1]}"
-    assert not any(re.match(r"(halu_tasks|lm_eval|importlib\.metadata|json|logging)\b", name) for name in names)
+    assert not any(re.match(r"(halu_tasks|lm_eval|inspect_ai)\b", name) for name in names)
 
 
 def test_other_programs_keep_their_imports() -> None:

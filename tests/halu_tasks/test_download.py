@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import socket
 import subprocess
 import sys
@@ -227,7 +226,7 @@ print(fetch(Source("toy", "Toy", "home", "MIT", "rev", (SourceFile(name, url, sh
 def test_processes_that_start_at_once_download_once(server: Server) -> None:
     server.acts = [body(wait=1.0)]
     command = [sys.executable, "-c", FETCH, NAME, f"{server.url}/x/{NAME}", SUM]
-    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ)) for _ in range(3)]
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=sys.prefix) for _ in range(3)]
     printed = {process.communicate(timeout=60)[0] for process in started}
     assert [process.returncode for process in started] == [0, 0, 0]
     assert printed == {f"{cached_path(source(server.url), NAME)}\n"}

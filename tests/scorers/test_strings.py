@@ -147,8 +147,11 @@ def test_sentence(reply: str, expected: list[str]) -> None:
     [
         ("chalk\nThames", 2, ["chalk", "Thames"]),
         ("1. chalk\n2. Thames\n3. Severn", 2, ["chalk", "Thames", "Severn"]),
-        ("It was the chalk of the cliffs that gave the island its old name.\nchalk", 2,
-         ["It was the chalk of the cliffs that gave the island its old name", "chalk"]),
+        (
+            "It was the chalk of the cliffs that gave the island its old name.\nchalk",
+            2,
+            ["It was the chalk of the cliffs that gave the island its old name", "chalk"],
+        ),
         ("Replacements: chalk", 1, ["chalk"]),
         ("2 Replacements:\nchalk\nThames", 2, ["chalk", "Thames"]),
         ("chalk, Thames", 2, ["chalk", "Thames"]),

@@ -17,9 +17,7 @@ from halu_tasks.scorers.answer import Answer, strip_reasoning
 from halu_tasks.scorers.refact_published import published_pick, published_true_false
 from halu_tasks.scorers.verdict import choice, pick, true_false, true_false_zh
 
-DATA = Path(
-    os.environ.get("HALU_TASKS_TEST_DATA", Path(__file__).resolve().parents[2].parent / "shared" / "data")
-)
+DATA = Path(os.environ.get("HALU_TASKS_TEST_DATA", Path(__file__).resolve().parents[2].parent / "shared" / "data"))
 LABELS = DATA / "answer_labels"
 OUTPUTS = DATA / "refact_outputs"
 
@@ -284,10 +282,7 @@ def test_last_declared_verdict_wins(reply: str) -> None:
 @settings(max_examples=100, deadline=None)
 def test_reasoning_is_not_read(reply: str) -> None:
     for read in (true_false, true_false_zh, pick, choice):
-        assert (
-            read(f"<think>{reply}</think>").value
-            == read(strip_reasoning(f"<think>{reply}</think>") or "").value
-        )
+        assert read(f"<think>{reply}</think>").value == read(strip_reasoning(f"<think>{reply}</think>") or "").value
 
 
 UNITS = [
@@ -334,9 +329,7 @@ def test_verdict_at_the_end_of_a_long_reply() -> None:
 def agreement(path: Path, read: Reader) -> float:
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     sure = [row for row in rows if row["sure"]]
-    return sum(
-        (read(row["output"]).value or "none").lower() == str(row["label"]).lower() for row in sure
-    ) / len(sure)
+    return sum((read(row["output"]).value or "none").lower() == str(row["label"]).lower() for row in sure) / len(sure)
 
 
 @pytest.mark.skipif(not LABELS.is_dir(), reason="no labelled replies here")

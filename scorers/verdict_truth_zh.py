@@ -1,0 +1,65 @@
+"""True or false, in Chinese: `true_false_zh`. The rules are in `verdict`."""
+
+from __future__ import annotations
+
+import re
+
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.verdict_text import DECLARED, last_declared, matches, read_reply
+from halu_tasks.scorers.verdict_truth import label, read_truth, truth
+
+_CHINESE = re.compile("[\u3400-\u9fff]")
+_DECLARED = re.compile(
+    r"(?:判断|结论|答案|结果|判定|判决|裁定|评判|评价|最终|回答)(?:结果|判断|答案|结论)?(?:是|为|应为|应该是|:)+"
+)
+# A verdict that needs no subject: it stands alone, or a mark follows it.
+_BARE = re.compile(
+    r"\W*(?:因此|所以|综上|总之|故|[,:]|该|这个|此|上述|回答|答案|说法|陈述|是|为|完全|基本|大致|大体|总体|属于)*"
+    r"(?P<no>不是|并非|不|没有?|非)?(?:完全|太|够|十分|很|是)?"
+    r"(?:(?P<true>正确|准确|属实|真实|无误|对|是|真|成立|可靠)|(?:错误?|虚假|假|否|有误|失实|不实|误))"
+    r"的?(?:\W|了|$)"
+)
+# "正确" before a noun or "是" speaks of the right answer, not of the given one.
+_JUDGED = re.compile(
+    r"(?P<no>不是|并非|并不|不够|不太|不完全|不|没有|没|无|未|非)?(?:完全|存在|发现|任何|出现|明显|事实|性|有|是|的|很|太|什么)*"
+    r"(?:(?P<true>正确|准确|属实|真实|符合(?:事实|实际|史实)|成立|无误|是对的|是真的|可信|没错|没有?问题)"
+    r"|(?:错误|错|有误|虚假|幻觉|失实|不实|不符|存在问题|是假的|矛盾))"
+    r"(?!的?(?:答案|说法应|名称|年份|选项|应|是|为|地))"
+)
+_PART = re.compile("部分|不完全|一半")
+
+
+def true_false_zh(reply: str) -> Answer[str]:
+    """Whether the reply calls an answer right ("True") or wrong ("False"), in Chinese or English.
+
+    C-FAITH's true-or-false format. Traditional characters are read like simplified ones.
+    """
+    return read_reply(reply, _truth)
+
+
+def _truth(sentences: list[str]) -> Answer[str]:
+    """The verdict of Chinese sentences, declared or else judged last; English ones are read as such."""
+    if not any(map(_CHINESE.search, sentences)):
+        return truth(sentences)
+    declared = last_declared(sentences, {DECLARED: read_truth, _DECLARED: _read}, line=_read)
+    if declared:
+        return Answer(declared[1])
+    value = next(filter(None, map(_judgment, reversed(sentences))), None)
+    return Answer(value, "" if value else "no verdict")
+
+
+def _read(text: str) -> str | None:
+    """The verdict that `text` begins with, in Chinese or English, or None."""
+    found = _BARE.match(text)
+    if found is None:
+        return read_truth(text)
+    return label(bool(found["true"]) != bool(found["no"]) and not _PART.search(found[0]))
+
+
+def _judgment(sentence: str) -> str | None:
+    """The last judgment in a Chinese sentence; "partly right" is not right."""
+    value = None
+    for found in matches(_JUDGED, sentence):
+        part = _PART.search(sentence, max(found.start() - 4, 0), found.end())
+        value = label(bool(found["true"]) != bool(found["no"]) and not part)
+    return value

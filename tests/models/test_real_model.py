@@ -1,0 +1,146 @@
+"""A real transformers model of random weights, built on the spot: through lm-eval's `hf`, Inspect's `hf/`,
+and served to both by `transformers serve` on loopback. Needs the extra `models`."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halu_tasks.data import SAMPLE
+
+pytestmark = pytest.mark.models
+pytest.importorskip("torch", reason="needs the extra `models`")
+pytest.importorskip("transformers", reason="needs the extra `models`")
+
+TEMPLATE = (
+    "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a two-layer Llama and a byte-level tokenizer trained on the sample."""
+    import torch
+    from tokenizers import ByteLevelBPETokenizer
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    folder = tmp_path_factory.mktemp("tiny-llama")
+    own = ByteLevelBPETokenizer()
+    special = ["<pad>", "<s>", "</s>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>"]
+    own.train([str(path) for path in SAMPLE.rglob("*.jsonl")], vocab_size=1_000, special_tokens=special)
+    own.save(str(folder / "tokenizer.json"))
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_file=str(folder / "tokenizer.json"), bos_token="<s>", eos_token="<|end|>", pad_token="<pad>",
+        model_max_length=4_096, chat_template=TEMPLATE,
+    )  # fmt: skip
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
+        max_position_embeddings=4_096, bos_token_id=1, eos_token_id=6, pad_token_id=0,
+    )  # fmt: skip
+    LlamaForCausalLM(config).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def served(model: Path) -> Iterator[str]:
+    """The base URL of `transformers serve` for that model."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = ["serve", str(model), "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"]
+    script = "from transformers.cli.transformers import main; import sys; sys.argv[0] = 'transformers'; main()"
+    with subprocess.Popen([sys.executable, "-c", script, *command], stdout=subprocess.DEVNULL) as process:
+        try:
+            deadline = time.monotonic() + 120
+            while True:
+                try:
+                    urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=2)
+                    break
+                except OSError:
+                    assert process.poll() is None and time.monotonic() < deadline, "the server does not start"
+                    time.sleep(0.5)
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            process.terminate()
+
+
+def run(module: str, *arguments: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments], capture_output=True, text=True, timeout=600,
+        cwd=Path(__file__).resolve().parents[2], env=os.environ | {"OPENAI_API_KEY": "none", "INSPECT_DISPLAY": "plain"} | environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+def lm_eval_samples(output: Path, task: str) -> list[dict[str, object]]:
+    (path,) = output.rglob(f"samples_{task}_*.jsonl")
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def figures(sample: Any) -> dict[str, float]:
+    return dict(sample.scores["halu_score"].metadata["halu_tasks"]["score"]["facts"])
+
+
+LM_EVAL = ("--metadata", "halu_data=sample", "--limit", "2", "--gen_kwargs", "max_gen_toks=16", "--log_samples")
+INSPECT = ("-T", "data=sample", "--limit", "2", "--max-tokens", "16")
+
+
+def test_lm_eval_runs_the_literal_tasks_on_a_transformers_model(model: Path, tmp_path: Path) -> None:
+    printed = run(
+        "lm_eval", "--model", "hf", "--model_args", f"pretrained={model}", "--device", "cpu",
+        "--tasks", "refact_judgment,cfaith_gen", "--apply_chat_template", "--output_path", str(tmp_path), *LM_EVAL,
+    )  # fmt: skip
+    assert "refact_judgment_comparative" in printed and "1.0-sample" in printed
+    for task in ("refact_judgment_independent", "cfaith_gen"):
+        samples = lm_eval_samples(tmp_path, task)
+        assert len(samples) == 2
+        # a model of random weights says nothing that can be read, and every reply is counted all the same
+        assert all(sample["resps"][0][0] for sample in samples)  # type: ignore[index]
+
+
+def test_inspect_runs_the_literal_file_on_a_transformers_model(model: Path, tmp_path: Path) -> None:
+    printed = run(
+        "inspect_ai", "eval", "halu_tasks/refact.py", "--model", "hf/tiny", "-M", f"model_path={model}",
+        "-M", "device=cpu", "--log-dir", str(tmp_path), *INSPECT,
+    )  # fmt: skip
+    assert printed.count("unparsed ") >= 5
+    assert len(list(tmp_path.glob("*.eval"))) == 5
+
+
+def test_both_harnesses_read_the_same_replies_from_one_server(model: Path, served: str, tmp_path: Path) -> None:
+    """Greedy replies to the same messages are the same replies, and so are the scores."""
+    from inspect_ai.log import read_eval_log
+
+    task = "refact_correction"
+    run(
+        "lm_eval", "--model", "local-chat-completions", "--model_args",
+        f"model={model},base_url={served}/chat/completions,num_concurrent=1", "--tasks", task, "--apply_chat_template",
+        "--output_path", str(tmp_path), *LM_EVAL,
+    )  # fmt: skip
+    run(
+        "inspect_ai", "eval", f"halu_tasks/{task}", "--model", f"openai-api/local/{model}", "--max-connections", "1",
+        "--log-dir", str(tmp_path), *INSPECT, LOCAL_API_KEY="none", LOCAL_BASE_URL=served,
+    )  # fmt: skip
+    in_lm_eval = {
+        sample["doc"]["id"]: (sample["resps"][0][0], sample["em"])  # type: ignore[index]
+        for sample in lm_eval_samples(tmp_path, task)
+    }
+    (path,) = tmp_path.glob("*.eval")
+    log = read_eval_log(str(path))
+    assert log.status == "success"
+    in_inspect = {sample.id: (sample.output.completion, figures(sample)["em"]) for sample in log.samples or []}
+    assert in_lm_eval == in_inspect and len(in_inspect) == 2
