@@ -174,7 +174,7 @@ def _decoded(where: str, line: bytes) -> str:
 
 def _object(where: str, text: str) -> Row:
     try:
-        row = json.loads(text)
+        row = json.loads(text.rstrip())
     except json.JSONDecodeError as error:
         raise DataError(f"{where}: not JSON ({error.msg.removesuffix(' at')} at column {error.colno})") from None
     except RecursionError:

@@ -1,5 +1,8 @@
 """The errors a user can mend: each message is one line that says what, where, and what to do."""
 
+import sys
+from types import TracebackType
+
 
 class HaluTasksError(Exception):
     """Base of the package's own errors. The command line prints the message and exits with 2."""
@@ -15,3 +18,20 @@ class DataError(HaluTasksError, ValueError):
 
 class JudgeError(HaluTasksError, RuntimeError):
     """A judge that cannot be reached, or that failed more often than allowed."""
+
+
+def tell_in_one_line(*programs: str) -> None:
+    """Where one of `programs` (ends of its path) is what the user started, let an error of this package
+    end it with its message alone; a traceback would bury the line that says what to do. Programs of the
+    user's own keep their tracebacks."""
+    if not sys.argv[0].replace("\\", "/").endswith(programs):
+        return
+    others = sys.excepthook
+
+    def tell(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        if isinstance(error, HaluTasksError):
+            print(f"halu-tasks: {error}", file=sys.stderr)
+        else:
+            others(kind, error, traceback)
+
+    sys.excepthook = tell

@@ -19,11 +19,14 @@ from inspect_ai.model import (
 from inspect_ai.solver import generate
 
 from halu_tasks import embedded
+from halu_tasks.errors import tell_in_one_line
 from halu_tasks.items import Item
 from halu_tasks.options import Options
-from halu_tasks.scorers.inspect_scorer import halu_score, judge_ready
+from halu_tasks.scorers.inspect_scorer import figures, halu_score, judge_ready
 from halu_tasks.solvers.prompting import messages
 from halu_tasks.tasks import Built, Decoding, build, registry
+
+tell_in_one_line("inspect", "inspect_ai/__main__.py")
 
 ID = "halu_id"
 """The key under which a message tells the embedded models which item it asks."""
@@ -85,6 +88,7 @@ def _task(
             judge_max_failures=first.options.judge_max_failures,
         ),
         config=_config([built.task.decoding for built in members]),
+        metrics=[figures(headline=headline)],
         name=name,
         version="-".join([f"{version}-A", *marks]),
         # a rate that needs a judge is no headline without one; Inspect then shows the first figure there is

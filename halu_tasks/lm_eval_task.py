@@ -13,6 +13,7 @@ from lm_eval.api.filter import Filter, FilterEnsemble
 from lm_eval.api.task import ConfigurableTask
 
 from halu_tasks import embedded
+from halu_tasks.errors import UsageError, tell_in_one_line
 from halu_tasks.items import Item
 from halu_tasks.options import Options
 from halu_tasks.predictions import aimed
@@ -20,6 +21,8 @@ from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.run import prepare_judge, score_replies
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built, build, worked_examples
+
+tell_in_one_line("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
 
 
 class HaluTask(ConfigurableTask):
@@ -50,13 +53,17 @@ class HaluTask(ConfigurableTask):
             {"metric": metric.name, "higher_is_better": metric.higher_is_better} for metric in built.metrics
         ]
         if isinstance(self.config.metadata, dict):
-            self.config.metadata = {**self.config.metadata, "halu_tasks": built.provenance}
+            # the number of worked examples is lm-eval's to tell: it is set after this
+            told = {key: value for key, value in built.provenance.items() if key != "fewshot"}
+            self.config.metadata = {**self.config.metadata, "halu_tasks": told}
 
     def download(self, *args: Any, **kwargs: Any) -> None:
         """Nothing to download: the items are built. A row holds what a log should show of an item."""
         self.dataset = {"test": Dataset.from_list([_doc(item) for item in self._built.items])}
 
     def fewshot_context(self, doc: dict[str, Any], num_fewshot: int, *args: Any, **kwargs: Any) -> Any:
+        if num_fewshot > (available := len(self.config.fewshot_config.samples)):
+            raise UsageError(f"task {self.config.task} has {available} worked examples, num_fewshot={num_fewshot}")
         # lm-eval joins the system text and what follows with nothing in between, unless they are messages
         if doc["system"] and not kwargs.get("apply_chat_template"):
             doc = {**doc, "system": doc["system"] + self.config.fewshot_delimiter}
@@ -168,11 +175,10 @@ def _lm_eval_config(built: Built) -> dict[str, Any]:
     sampling: dict[str, Any] = {"do_sample": decoding.temperature > 0, "temperature": decoding.temperature}
     if decoding.top_p is not None:
         sampling["top_p"] = decoding.top_p
-
-    def examples() -> list[dict[str, str]]:
-        found = worked_examples(built.task, built.options, built.prompt)
-        return [{"prompt": example.prompt, "target": example.reply, "system": ""} for example in found]
-
+    examples = [
+        {"prompt": example.prompt, "target": example.reply, "system": ""}
+        for example in worked_examples(built.task, built.options, built.prompt)
+    ]
     return {
         "output_type": "generate_until",
         "test_split": "test",

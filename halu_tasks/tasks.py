@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -43,8 +43,11 @@ class Reader:
     check: Callable[[Row], None]
 
     def fewshot_rows(self) -> Iterator[Row]:
-        """The rows that worked examples are made of: the package's own, never a benchmark's."""
+        """The rows that worked examples are made of: the package's own, never a benchmark's; none where
+        the package has none."""
         path = data_.SAMPLE / "fewshot" / self.source.name / self.file(Options())
+        if not path.is_file():
+            return iter(())
         return data_.read_rows(path, self.fields, self.check)
 
 
@@ -53,10 +56,12 @@ class Scoring:
     """How replies become scores and scores become figures, in one mode.
 
     `score` takes the item, the reply and, for judged tasks, the judge's verdict (None without one).
+    `beside` gives figures of fixed replies on the scored items, for a reader to compare with.
     """
 
     score: Callable[[Item, str, str | None], Score]
     metrics: tuple[Metric, ...]
+    beside: Callable[[Sequence[Score]], Mapping[str, float]] | None = None
 
 
 @dataclass(frozen=True)

@@ -72,15 +72,19 @@ def judge_ready(judge: str | None = None, judge_base_url: str | None = None) -> 
 
 
 @metric(name="figures", scores="unreduced")
-def figures() -> Metric:
+def figures(headline: str | None = None) -> Metric:
     """All metrics of the tasks that the scores belong to: `name`, and `name_stderr`, `name_low`,
     `name_high` for its clustered standard error and 95% interval. In a group, `member.name` and the
-    group's means."""
+    group's means.
+
+    Args:
+        headline: the figure that there is, undefined, before anything is scored.
+    """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         records = [record for score in scores if (record := (score.score.metadata or {}).get(RECORD))]
         if not records:
-            return {}
+            return {headline: math.nan} if headline else {}
         scoring, group = records[0]["scoring"], records[0].get("group")
         by_task: dict[str, list[Score]] = {}
         for record in records:

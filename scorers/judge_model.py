@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from inspect_ai.model import GenerateConfig, Model, get_model
 from tenacity import RetryError
@@ -169,8 +169,10 @@ def open_judge(options: Options, prompt: str) -> Judge:
     address = options.judge_base_url
     # servers of one's own often ask for no key, and clients insist on one
     key = os.environ.get("OPENAI_API_KEY", "none") if address else None
+    # a compatible server has chat completions, and seldom the newer responses
+    settings: dict[str, Any] = {"responses_api": False} if address and name.startswith("openai/") else {}
     try:
-        model = get_model(name, base_url=address, api_key=key, memoize=False)
+        model = get_model(name, base_url=address, api_key=key, memoize=False, **settings)
     except Exception as error:
         raise JudgeError(f"judge {name!r}: {_one_line(error)}") from None
     return Judge(model, prompt, options.judge_max_failures)

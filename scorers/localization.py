@@ -38,7 +38,7 @@ def _score_strings(item: Item, answer: Answer[list[str]]) -> Score:
 
     Facts: `iou`; `acc`, the share of gold strings among the returned ones; `exact`, whether the two sets
     of strings are equal; `strings` and `unplaced`, numbers of returned strings and of those that are
-    nowhere in the text; `gold_chars`, `predicted_chars`, `shared_chars`.
+    nowhere in the text; `gold_chars`, `predicted_chars`, `shared_chars`, `text_chars`.
     """
     returned = answer.value or []
     gold = merge(_spans(item))
@@ -57,6 +57,7 @@ def _score_strings(item: Item, answer: Answer[list[str]]) -> Score:
         "gold_chars": float(counts.gold),
         "predicted_chars": float(counts.predicted),
         "shared_chars": float(counts.intersection),
+        "text_chars": float(len(item.gold["text"])),
     }
     reason = answer.reason or ("" if not nowhere else f"{len(nowhere)} of {len(returned)} strings not in the text")
     return Score(item.id, item.cluster, answer.value, list(item.gold["strings"]), facts, item.tags, reason)
@@ -112,4 +113,12 @@ METRICS = (
     micro("unplaced", "unplaced", "strings", higher_is_better=False),
     share_unparsed(),
 )
+
+
+def fixed_replies(scores: Sequence[Score]) -> dict[str, float]:
+    """What IoU a reply without any reading earns on these items: marking all of the text, and nothing."""
+    shares = [s.facts["gold_chars"] / s.facts["text_chars"] for s in scores]
+    return {"iou of marking all": sum(shares) / len(shares), "iou of marking nothing": 0.0}
+
+
 PUBLISHED_METRICS = (mean("acc", "acc"), mean("iou", "iou"), share_unparsed())

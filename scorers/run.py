@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shlex
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -55,12 +56,24 @@ def score_replies(built: Built, replies: Sequence[tuple[Item, str]]) -> list[Sco
             except JudgeError as error:
                 kept = keep_replies(built, replies)
                 raise JudgeError(
-                    f"{error}; the replies are kept, score them with: halu-tasks score "
-                    f"{built.task.name} {kept} --judge {built.options.judge}"
+                    f"{error}; the replies are kept, score them with: {score_command(built, kept)}"
                 ) from None
         labels = [verdict.label for verdict in found]
     score = built.scoring.score
     return [score(item, reply, label) for (item, reply), label in zip(replies, labels, strict=True)]
+
+
+def score_command(built: Built, predictions: Path) -> str:
+    """The command that scores `predictions` as this run would have."""
+    options = built.options
+    given = {
+        "--data": options.data,
+        "--scoring": options.scoring if options.scoring != "strict" else None,
+        "--judge": options.judge,
+        "--judge-base-url": options.judge_base_url,
+    }
+    words = [word for flag, value in given.items() if value for word in (flag, value)]
+    return shlex.join(["halu-tasks", "score", built.task.name, str(predictions), "--partial", *words])
 
 
 def keep_replies(built: Built, replies: Sequence[tuple[Item, str]]) -> Path:

@@ -30,13 +30,16 @@ _KEYS = {"system", "user", "cot"}
 def _read(path: Path) -> dict[str, Prompt]:
     try:
         entries: Any = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
-        if not isinstance(entries, dict):
-            raise ValueError("expected task names with their prompts")
-        return {str(name): _entry(str(name), entry) for name, entry in entries.items()}
     except OSError as error:
         raise UsageError(f"prompts {path}: {error.strerror or error}") from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise UsageError(f"prompts {path}: {' '.join(str(error).split())}") from None
+        raise UsageError(f"prompts {path}: not a YAML file ({' '.join(str(error).split())})") from None
+    if not isinstance(entries, dict):
+        raise UsageError(f"prompts {path}: expected task names with their prompts")
+    try:
+        return {str(name): _entry(str(name), entry) for name, entry in entries.items()}
+    except ValueError as error:
+        raise UsageError(f"prompts {path}: {error}") from None
 
 
 def _entry(name: str, entry: Any) -> Prompt:

@@ -7,7 +7,7 @@ by replaced entities (`swap`), with tags around what was changed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from halu_tasks.data import Row, require_text
@@ -177,9 +177,10 @@ def _modes(
     paper: Callable[[Item, str], Score],
     metrics: tuple[Metric, ...],
     published_metrics: tuple[Metric, ...],
+    beside: Callable[[Sequence[Score]], dict[str, float]] | None = None,
 ) -> dict[str, Scoring]:
     return {
-        "strict": Scoring(lambda item, reply, _: strict(item, reply), metrics),
+        "strict": Scoring(lambda item, reply, _: strict(item, reply), metrics, beside),
         "paper": Scoring(lambda item, reply, _: paper(item, reply), published_metrics),
     }
 
@@ -236,6 +237,7 @@ TASKS = (
             localization.score_sentence_published,
             localization.METRICS,
             localization.PUBLISHED_METRICS,
+            localization.fixed_replies,
         ),
         "acc",
         LIST,
@@ -255,6 +257,7 @@ TASKS = (
             localization.score_entities_published,
             localization.METRICS,
             localization.PUBLISHED_METRICS,
+            localization.fixed_replies,
         ),
         "acc",
         LIST,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from halu_tasks.cli.tables import table
 from halu_tasks.data import cache_folder, cached_path, source_named, verify
 from halu_tasks.errors import DataError, HaluTasksError
 from halu_tasks.sources import SOURCES, Source
+from halu_tasks.tasks import registry
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -18,6 +20,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def show(sources: Sequence[Source]) -> None:
+    counts = Counter(task.reader.source.name for task in registry()[0].values())
     rows = []
     for source in sources:
         for file in source.files:
@@ -25,8 +28,9 @@ def show(sources: Sequence[Source]) -> None:
             cached = path.is_file()
             size = f"{path.stat().st_size:,}" if cached else ""
             state = "cached" if cached else "gated" if source.gated else "missing"
-            rows.append([source.name, file.name, source.licence, size, state, source.homepage])
-    print(table(["source", "file", "licence", "bytes", "state", "from"], rows, right=(3,)))
+            tasks = str(counts[source.name] or "none yet")
+            rows.append([source.name, file.name, source.licence, size, state, tasks, source.homepage])
+    print(table(["source", "file", "licence", "bytes", "state", "tasks", "from"], rows, right=(3,)))
     print(f"\nCached in {cache_folder()} (HALU_TASKS_CACHE). Fetch with: halu-tasks data fetch SOURCE")
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import io
 import logging
 import os
+import sys
 import tempfile
 import warnings
 from typing import Any
@@ -91,15 +91,22 @@ def inspect_figures(tasks: list[Task]) -> Figures:
 
 @contextlib.contextmanager
 def _quiet() -> Any:
-    """Both harnesses' own logs and progress kept off the table."""
-    with (
-        contextlib.redirect_stderr(io.StringIO()),
-        contextlib.redirect_stdout(io.StringIO()),
-        warnings.catch_warnings(),
-    ):
-        warnings.simplefilter("ignore")
-        logging.disable(logging.WARNING)
-        try:
+    """Both harnesses' own logs and progress kept off the table, and those of the programs they start."""
+    sys.stdout.flush()
+    kept = {number: os.dup(number) for number in (1, 2)}
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    logging.disable(logging.WARNING)
+    try:
+        for number in kept:
+            os.dup2(nowhere, number)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             yield
-        finally:
-            logging.disable(logging.NOTSET)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for number, file in kept.items():
+            os.dup2(file, number)
+            os.close(file)
+        os.close(nowhere)
+        logging.disable(logging.NOTSET)

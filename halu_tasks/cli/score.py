@@ -65,16 +65,16 @@ def run(arguments: argparse.Namespace) -> None:
         }
         print(json.dumps(shown, ensure_ascii=False, indent=2))
     else:
-        print(report(built, len(scores), len(missing), found, partial=arguments.partial))
+        print(report(built, scores, len(missing), found, partial=arguments.partial))
 
 
 def check_targets(built: Built, path: Path, predictions: dict[str, Prediction]) -> None:
     """Raise DataError at the first prediction whose target the task cannot have."""
-    # asked in both orders, an item's order is part of its id
     labels = () if built.options.both_orders else built.task.labels
+    none = "none, since the id says the order" if built.task.labels else f"none, since {built.task.name} has no order"
     for prediction in predictions.values():
         if prediction.target is not None and prediction.target not in labels:
-            allowed = " or ".join(labels) or f"none, since the order of {built.task.name} is fixed here"
+            allowed = " or ".join(labels) or none
             raise DataError(f"{path}:{prediction.line}: target is {prediction.target!r}, expected {allowed}")
 
 
@@ -154,12 +154,15 @@ def _written(path: Path) -> Iterator[Path]:
                 partial.unlink(missing_ok=True)
 
 
-def report(built: Built, n: int, missing: int, found: dict[str, Estimate], *, partial: bool) -> str:
+def report(built: Built, scores: list[Score], missing: int, found: dict[str, Estimate], *, partial: bool) -> str:
     """The table for people."""
-    asked = f"{n} items{' (partial: only the ids in the file)' if partial else ''}, {missing} without a prediction"
+    part = " (partial: only the ids in the file)" if partial else ""
+    asked = f"{len(scores)} items{part}, {missing} without a prediction"
     head = f"{built.task.name}  scoring: {built.options.scoring}  data: {built.located.kind}  {asked}"
     rows = [
         [name, f"{e.value:.4f}", "" if e.low is None or e.high is None else f"[{e.low:.4f}, {e.high:.4f}]"]
         for name, e in found.items()
     ]
-    return f"{head}\n\n{table(['metric', 'value', '95% interval'], rows, right=(1,))}"
+    beside = built.scoring.beside(scores) if built.scoring.beside and scores else {}
+    fixed = "".join(f"\nfor comparison, {name}: {value:.4f}" for name, value in beside.items())
+    return f"{head}\n\n{table(['metric', 'value', '95% interval'], rows, right=(1,))}{fixed}"

@@ -353,9 +353,9 @@ def test_a_judge_that_is_down_is_told_before_anything_is_scored(cli: Cli, tmp_pa
     path = predictions(tmp_path / "p.jsonl", oracle("cfaith_gen"))
     address = f"http://127.0.0.1:{port_of_nobody()}/v1"
     message = one_line(
-        cli("score", "cfaith_gen", path, "--data", "sample", "--judge", "openai/x", "--judge-base-url", address)
+        cli("score", "cfaith_gen", path, "--data", "sample", "--judge", "openai/gpt-4o", "--judge-base-url", address)
     )
-    assert "judge openai/x cannot be reached" in message
+    assert "judge openai/gpt-4o cannot be reached" in message
     assert re.search(r"[Cc]onnect", message) and " at 0x" not in message, "says why, for people"
 
 

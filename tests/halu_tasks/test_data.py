@@ -345,7 +345,7 @@ BAD_REFACT: dict[str, tuple[dict[str, Any], Change, str]] = {
     "no originals": (
         SWAP_ROW,
         set_to("correct_answer", "Something else entirely."),
-        "nothing in the correct answer stands against the span",
+        "the text around the tags does not begin and end as the correct answer does",
     ),
 }
 

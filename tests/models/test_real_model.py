@@ -23,7 +23,7 @@ pytest.importorskip("torch", reason="needs the extra `models`")
 pytest.importorskip("transformers", reason="needs the extra `models`")
 
 TEMPLATE = (
-    "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}<|end|>{% endfor %}"
+    "{% for message in messages %}<|{{ message['role'] }}|>{{ message['content'] }}<|endoftext|>{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
 
@@ -37,11 +37,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     folder = tmp_path_factory.mktemp("tiny-llama")
     own = ByteLevelBPETokenizer()
-    special = ["<pad>", "<s>", "</s>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>"]
+    special = ["<pad>", "<s>", "</s>", "<|system|>", "<|user|>", "<|assistant|>", "<|endoftext|>"]
     own.train([str(path) for path in SAMPLE.rglob("*.jsonl")], vocab_size=1_000, special_tokens=special)
     own.save(str(folder / "tokenizer.json"))
     tokenizer = PreTrainedTokenizerFast(
-        tokenizer_file=str(folder / "tokenizer.json"), bos_token="<s>", eos_token="<|end|>", pad_token="<pad>",
+        tokenizer_file=str(folder / "tokenizer.json"), bos_token="<s>", eos_token="<|endoftext|>", pad_token="<pad>",
         model_max_length=4_096, chat_template=TEMPLATE,
     )  # fmt: skip
     tokenizer.save_pretrained(folder)
@@ -79,9 +79,13 @@ def served(model: Path) -> Iterator[str]:
 
 def run(module: str, *arguments: str, **environment: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-m", module, *arguments], capture_output=True, text=True, timeout=600,
-        cwd=Path(__file__).resolve().parents[2], env=os.environ | {"OPENAI_API_KEY": "none", "INSPECT_DISPLAY": "plain"} | environment,
-    )  # fmt: skip
+        [sys.executable, "-m", module, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        cwd=Path(__file__).resolve().parents[2],
+        env=os.environ | {"OPENAI_API_KEY": "none", "INSPECT_DISPLAY": "plain"} | environment,
+    )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return done.stdout
 
@@ -115,7 +119,7 @@ def test_lm_eval_runs_the_literal_tasks_on_a_transformers_model(model: Path, tmp
 def test_inspect_runs_the_literal_file_on_a_transformers_model(model: Path, tmp_path: Path) -> None:
     printed = run(
         "inspect_ai", "eval", "halu_tasks/refact.py", "--model", "hf/tiny", "-M", f"model_path={model}",
-        "-M", "device=cpu", "--log-dir", str(tmp_path), *INSPECT,
+        "-M", "device=cpu", "-M", "do_sample=false", "--log-dir", str(tmp_path), *INSPECT,
     )  # fmt: skip
     assert printed.count("unparsed ") >= 5
     assert len(list(tmp_path.glob("*.eval"))) == 5
@@ -126,10 +130,10 @@ def test_both_harnesses_read_the_same_replies_from_one_server(model: Path, serve
     from inspect_ai.log import read_eval_log
 
     task = "refact_correction"
+    server = f"base_url={served}/chat/completions,num_concurrent=1,eos_string=<|endoftext|>"
     run(
-        "lm_eval", "--model", "local-chat-completions", "--model_args",
-        f"model={model},base_url={served}/chat/completions,num_concurrent=1", "--tasks", task, "--apply_chat_template",
-        "--output_path", str(tmp_path), *LM_EVAL,
+        "lm_eval", "--model", "local-chat-completions", "--model_args", f"model={model},{server}", "--tasks", task,
+        "--apply_chat_template", "--output_path", str(tmp_path), *LM_EVAL,
     )  # fmt: skip
     run(
         "inspect_ai", "eval", f"halu_tasks/{task}", "--model", f"openai-api/local/{model}", "--max-connections", "1",

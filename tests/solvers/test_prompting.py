@@ -219,9 +219,13 @@ def test_a_file_for_another_task_of_the_benchmark_leaves_this_one_as_it_is(write
     assert prompt_for(NAME, "refact", write({"refact_correction": {"user": "x"}})) == OWN
 
 
-def test_a_file_for_another_benchmark_is_an_error_that_lists_the_names(write: Write) -> None:
-    with pytest.raises(UsageError, match="has no prompt of refact; it may name refact_judgment_independent, "):
-        prompt_for(NAME, "refact", write({"cfaith_tf": {"user": "x"}}))
+def test_a_name_that_is_no_prompt_is_an_error_that_lists_the_names(write: Write) -> None:
+    with pytest.raises(UsageError, match="there is no prompt 'refact_judgement'; it may name cfaith_choice, "):
+        prompt_for(NAME, "refact", write({"refact_judgement": {"user": "x"}}))
+
+
+def test_a_file_that_leaves_a_task_out_keeps_its_wording(write: Write) -> None:
+    assert prompt_for(NAME, "refact", write({"cfaith_tf": {"user": "x"}})) == prompt_for(NAME, "refact")
 
 
 @pytest.mark.parametrize(
