@@ -9,6 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# a busy machine is no failure: no test here is about time spent on one example
+settings.register_profile("halu_tasks", deadline=None)
+settings.load_profile("halu_tasks")
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data"
 

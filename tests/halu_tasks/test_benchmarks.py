@@ -1,0 +1,145 @@
+"""Rows to items to ceilings and floors, on the sample and on all of ReFACT; the published figures."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from halu_tasks.cli.score import score_predictions
+from halu_tasks.data import SAMPLE
+from halu_tasks.options import Options
+from halu_tasks.predictions import read_predictions
+from halu_tasks.scorers.metrics import estimates
+from halu_tasks.tasks import Built, build, registry
+
+TASKS, GROUPS = registry()
+REFACT = [name for name in TASKS if name.startswith("refact")]
+COUNTS = {
+    "multi_error": dict(zip(REFACT, (2002, 1001, 527, 474, 474), strict=True)),
+    "single_error": dict(zip(REFACT, (2502, 1251, 527, 724, 724), strict=True)),
+}
+
+
+def figures(built: Built, reply: str) -> dict[str, float]:
+    """Metrics of the embedded model `reply` (`oracle` or `baseline`)."""
+    answer = getattr(built.task, reply)
+    scores = [built.scoring.score(item, answer(item), None) for item in built.items]
+    return {name: e.value for name, e in estimates(built.scoring.metrics, scores).items()}
+
+
+def ceiling(name: str) -> float:
+    return 0.0 if "rate" in name or name in ("unparsed", "unplaced", "position_bias") else 1.0
+
+
+@pytest.mark.parametrize("subset", COUNTS)
+@pytest.mark.parametrize("task", REFACT)
+def test_all_of_refact_has_its_items_and_the_oracle_its_ceiling(task: str, subset: str, shared_data: Path) -> None:
+    built = build(task, Options(data=str(shared_data), subset=subset))
+    assert built.located.kind == "pinned" and len(built.items) == COUNTS[subset][task]
+    assert len({item.id for item in built.items}) == len(built.items)
+    if subset == "multi_error":
+        assert len(built.items) == built.task.size
+    for name, value in figures(built, "oracle").items():
+        # in the single-error data two lone masks stand for clauses that read like running text
+        assert value == pytest.approx(ceiling(name), abs=0.003 if subset == "single_error" else 0), name
+
+
+def test_the_baseline_is_what_one_computes_by_hand(shared_data: Path) -> None:
+    data = str(shared_data)
+    independent = figures(build("refact_judgment_independent", Options(data=data)), "baseline")
+    # False, always: half of the items, all of the confabulated and none of the factual
+    assert independent == {
+        "acc": 0.5,
+        "precision_confabulated": 0.5,
+        "recall_confabulated": 1.0,
+        "f1_confabulated": pytest.approx(2 / 3),
+        "precision_factual": 0.0,
+        "recall_factual": 0.0,
+        "f1_factual": 0.0,
+        "acc_pair": 0.0,
+        "unparsed": 0.0,
+    }
+    built = build("refact_judgment_comparative", Options(data=data))
+    share = Counter(item.target for item in built.items)["A"] / 1001
+    comparative = figures(built, "baseline")
+    assert comparative["acc"] == share and comparative["position_bias"] == pytest.approx(1 - share)
+    assert 0.45 < share < 0.55
+    choice = figures(build("cfaith_choice", Options(data="sample")), "baseline")
+    assert choice["hallucination_rate"] == 0.75
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_order_of_rows_changes_no_id_and_no_target(task: str, tmp_path: Path) -> None:
+    built = build(task, Options(data="sample"))
+    name = built.located.path.name
+    turned = built.located.path.read_text().splitlines()[::-1]
+    (tmp_path / name).write_text("\n".join(turned) + "\n")
+    again = build(task, Options(data=str(tmp_path)))
+    assert again.located.kind == "local"
+    assert {i.id: (i.target, i.prompt) for i in built.items} == {i.id: (i.target, i.prompt) for i in again.items}
+
+
+def test_the_sample_has_what_it_promises() -> None:
+    refact = [json.loads(line) for line in (SAMPLE / "refact" / "refact_multi_error.jsonl").read_text().splitlines()]
+    assert Counter(row["error_type"] for row in refact) == {"neg": 16, "swap": 16}
+    assert sum(row["error_spans"].count("<swap>") >= 2 for row in refact) >= 5
+    assert any("\u0590" <= char <= "\u06ff" for row in refact for char in row["error_spans"])
+    types = Counter(item.tags["type"] for item in build("cfaith_gen", Options(data="sample")).items)
+    assert len(types) == 7 and sum(types.values()) == 36
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("cot", [False, True])
+def test_worked_examples_are_no_rows_under_test(task: str, cot: bool, shared_data: Path) -> None:
+    if cot and task.startswith("cfaith"):
+        pytest.skip("no chain of thought there")
+    built = build(task, Options(data="sample", fewshot=2, cot=cot))
+    shown = {example.prompt for example in built.examples}
+    assert len(shown) == 2 and not shown & {item.prompt for item in built.items}
+    real = build(task, Options(data=str(shared_data), cot=cot))
+    assert not shown & {item.prompt for item in real.items}
+    # the examples are right, and read as such
+    examples = {item.prompt: item for item in _example_items(built)}
+    for example in built.examples:
+        item = examples[example.prompt]
+        assert built.scoring.score(item, example.reply, "consistent").facts.get("acc", 1.0) == 1.0
+        assert built.scoring.score(item, example.reply, "consistent").facts.get("correct", 1.0) == 1.0
+
+
+def _example_items(built: Built) -> list:  # type: ignore[type-arg]
+    from halu_tasks.solvers.prompting import render
+
+    cases = built.task.cases(built.task.reader.fewshot_rows(), built.options)
+    return [render(case, built.prompt, cot=built.options.cot) for case in cases]
+
+
+PUBLISHED = {
+    "gemma-3-27b-it": {
+        "refact_judgment_independent": {"acc": 0.711, "f1_factual": 0.724, "f1_confabulated": 0.698},
+        "refact_judgment_comparative": {"acc": 0.552, "f1_macro": 0.539},
+        "refact_localization_negation": {"acc": 0.622, "iou": 0.678},
+        "refact_localization_entity": {"acc": 0.458, "iou": 0.351},
+        "refact_correction": {"em": 0.250},
+    },
+    "Llama-3.2-3B-Instruct": {
+        "refact_judgment_independent": {"acc": 0.517, "f1_factual": 0.345, "f1_confabulated": 0.618},
+        "refact_judgment_comparative": {"acc": 0.481, "f1_macro": 0.290},
+        "refact_localization_negation": {"acc": 0.023, "iou": 0.023},
+        "refact_localization_entity": {"acc": 0.041, "iou": 0.097},
+        "refact_correction": {"em": 0.017},
+    },
+}
+
+
+@pytest.mark.parametrize("task", REFACT)
+@pytest.mark.parametrize("model", PUBLISHED)
+def test_the_released_replies_give_the_published_figures(model: str, task: str, shared_data: Path) -> None:
+    """Each item that has a released reply once; the figures are those of the released replies."""
+    built = build(task, Options(data=str(shared_data), scoring="paper"))
+    path = shared_data / "refact_outputs" / model / f"{task}.jsonl"
+    scores, _ = score_predictions(built, path, read_predictions(path), partial=True)
+    found = estimates(built.scoring.metrics, scores)
+    assert {name: round(found[name].value, 3) for name in PUBLISHED[model][task]} == PUBLISHED[model][task]

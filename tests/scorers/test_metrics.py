@@ -1,0 +1,183 @@
+"""Metrics and intervals: against hand-worked cases, textbook formulae and simulation."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest, t
+
+from halu_tasks.scorers.classification import both_right, label_metric, macro_metric, pairs_of
+from halu_tasks.scorers.metrics import (
+    Estimate,
+    Metric,
+    by_cluster,
+    estimate,
+    estimates,
+    mean,
+    mean_of,
+    micro,
+    share_unparsed,
+    wilson,
+)
+from halu_tasks.scorers.score import Score
+
+
+def right(*values: float, clusters: Sequence[str] | None = None) -> list[Score]:
+    names = clusters or [str(n) for n in range(len(values))]
+    return [Score(str(n), c, "x", "x", {"v": v}) for n, (v, c) in enumerate(zip(values, names, strict=True))]
+
+
+def labelled(*pairs: tuple[str, str | None]) -> list[Score]:
+    return [Score(f"{n}/x", str(n), answer, target) for n, (target, answer) in enumerate(pairs)]
+
+
+def found(metric: Metric, scores: Sequence[Score]) -> Estimate:
+    result = estimate(metric, by_cluster(scores))
+    assert result is not None
+    return result
+
+
+VALUES = st.lists(st.floats(0, 1), min_size=2, max_size=40)
+
+
+@given(VALUES)
+def test_the_error_of_a_mean_of_independent_items_is_the_textbook_one(values: list[float]) -> None:
+    e = found(mean("v", "v"), right(*values))
+    assert e.value == pytest.approx(statistics.fmean(values))
+    assert e.stderr == pytest.approx(statistics.stdev(values) / math.sqrt(len(values)), abs=1e-9)
+
+
+@given(VALUES)
+def test_an_interval_holds_its_value_and_stays_in_range(values: list[float]) -> None:
+    e = found(mean("v", "v"), right(*values))
+    assert e.low is not None and e.high is not None
+    assert 0.0 <= e.low <= e.value + 1e-9 and e.value - 1e-9 <= e.high <= 1.0
+
+
+@given(VALUES)
+def test_repeating_every_item_in_its_cluster_adds_no_certainty(values: list[float]) -> None:
+    names = [str(n) for n in range(len(values))]
+    once = found(mean("v", "v"), right(*values, clusters=names))
+    thrice = found(mean("v", "v"), right(*values * 3, clusters=names * 3))
+    assert thrice == pytest.approx(once)
+
+
+def test_all_right_leaves_room_below_one_and_nothing_known_leaves_nothing() -> None:
+    e = found(mean("v", "v"), right(*[1.0] * 24))
+    assert e.value == e.high == 1.0 and e.low is not None and 0.83 < e.low < 0.90
+    assert found(mean("v", "v"), right(1.0)) == Estimate(1.0, None, None, None)
+    assert estimate(mean("v", "v"), []) is None
+    assert estimate(mean("other", "other"), by_cluster(right(1.0, 0.0))) is None
+
+
+def test_wilson_is_the_textbook_interval_for_many_independent_items() -> None:
+    hits, n = 300, 1_000
+    p = hits / n
+    low, high = wilson(p, math.sqrt(p * (1 - p) / n), n)
+    expected = binomtest(hits, n).proportion_ci(method="wilson")
+    # Student's t with 999 degrees of freedom in place of the normal quantile
+    assert (low, high) == pytest.approx((expected.low, expected.high), abs=2e-4)
+    assert t.ppf(0.975, 999) == pytest.approx(1.96, abs=0.003)
+
+
+@pytest.mark.parametrize("metric", ["acc", "f1", "ratio"])
+def test_intervals_cover_the_truth_as_often_as_they_say(metric: str) -> None:
+    """2,000 simulated runs of 150 clusters of one to four correlated items."""
+    metrics = {
+        "acc": mean("v", "v"),
+        "f1": label_metric("f1", "T", "f1"),
+        "ratio": micro("r", "part", "whole"),
+    }
+    rng = np.random.default_rng(1)
+    covered, runs, size = 0, 2_000, 150
+    for _ in range(runs):
+        scores = []
+        skill = rng.beta(7, 3, size)
+        for c, (p, items) in enumerate(zip(skill, rng.integers(1, 5, size), strict=True)):
+            for n in range(items):
+                hit = bool(rng.random() < p)
+                target = "T" if rng.random() < 0.5 else "F"
+                answer = target if hit else {"T": "F", "F": "T"}[target]
+                whole = float(rng.integers(1, 30))
+                facts = {"v": float(hit), "part": whole * hit, "whole": whole}
+                scores.append(Score(f"{c}.{n}", str(c), answer, target, facts))
+        e = found(metrics[metric], scores)
+        # tp = fp rate symmetry makes the true F1 of both classes, like the other two, the mean skill 0.7
+        covered += e.low <= 0.7 <= e.high  # type: ignore[operator]
+    assert 0.935 <= covered / runs <= 0.965
+
+
+def test_precision_recall_and_f1_by_hand() -> None:
+    scores = labelled(("T", "T"), ("T", "T"), ("T", "F"), ("F", "T"), ("F", None), ("T", None))
+    values = {f: found(label_metric(f, "T", f), scores).value for f in ("precision", "recall", "f1")}  # type: ignore[arg-type]
+    assert values == pytest.approx({"precision": 2 / 3, "recall": 2 / 4, "f1": 4 / 7})
+    # unparsed as the wrong label: the unparsed F counts as T, the unparsed T as F
+    wrong = label_metric("precision", "T", "p", unparsed_is_wrong_label=True)
+    assert found(wrong, scores).value == pytest.approx(2 / 4)
+    assert found(label_metric("f1", "never", "f"), scores).value == 0.0
+
+
+LABELS = st.sampled_from(["A", "B", None])
+
+
+@given(st.lists(st.tuples(st.sampled_from(["A", "B"]), LABELS), min_size=1, max_size=30))
+def test_macro_averages_are_scikit_learns(pairs: list[tuple[str, str | None]]) -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    gold = [target for target, _ in pairs]
+    said = [answer or "unparsed" for _, answer in pairs]
+    for figure, position in (("precision", 0), ("recall", 1), ("f1", 2)):
+        ours = found(macro_metric(figure, "AB", "m", unparsed_is_label=True), labelled(*pairs))  # type: ignore[arg-type]
+        theirs = metrics.precision_recall_fscore_support(gold, said, average="macro", zero_division=0)[position]
+        assert ours.value == pytest.approx(theirs)
+
+
+def test_pairs_join_by_id_and_an_item_alone_is_none() -> None:
+    scores = [
+        Score("r1/a", "c", "x", "x", {"correct": 1.0}),
+        Score("r2/b", "c", "x", "x", {"correct": 0.0}),
+        Score("r2/a", "c", "x", "x", {"correct": 1.0}),
+        Score("r1/b", "c", "x", "x", {"correct": 1.0}),
+        Score("r3/a", "c", "x", "x", {"correct": 1.0}),
+        Score("alone", "c", "x", "x", {"correct": 1.0}),
+    ]
+    assert sorted(tuple(sorted(s.id for s in pair)) for pair in pairs_of(scores)) == [
+        ("r1/a", "r1/b"),
+        ("r2/a", "r2/b"),
+    ]
+    assert found(both_right("acc_pair"), scores).value == 0.5
+
+
+def test_a_group_mean_is_undefined_while_a_member_is() -> None:
+    members = {"one": mean("v", "v"), "two": mean("v", "v")}
+    scores = [
+        Score("1", "c", "x", "x", {"v": 1.0}, {"task": "one"}),
+        Score("2", "d", "x", "x", {"v": 0.5}, {"task": "two"}),
+    ]
+    assert found(mean_of("v", members, "task"), scores).value == 0.75
+    assert estimate(mean_of("v", members, "task"), by_cluster(scores[:1])) is None
+
+
+def test_members_that_share_sources_do_not_count_as_independent() -> None:
+    members = {"one": mean("v", "v"), "two": mean("v", "v")}
+    values = [0.0, 1.0] * 20
+    shared = [Score(f"{t}{n}", str(n), "x", "x", {"v": v}, {"task": t}) for t in members for n, v in enumerate(values)]
+    apart = [
+        Score(f"{t}{n}", f"{t}{n}", "x", "x", {"v": v}, {"task": t}) for t in members for n, v in enumerate(values)
+    ]
+    group = mean_of("v", members, "task")
+    assert found(group, shared).stderr == pytest.approx(math.sqrt(2) * found(group, apart).stderr, rel=0.02)  # type: ignore[operator]
+
+
+def test_unparsed_counts_answers_that_are_none() -> None:
+    assert found(share_unparsed(), labelled(("A", None), ("A", "B"))).value == 0.5
+
+
+def test_estimates_leave_out_what_no_item_bears_on_and_keep_the_order() -> None:
+    metrics = [mean("b", "missing"), mean("v", "v"), mean("v", "v").only("type", "t", "v_t"), share_unparsed()]
+    assert list(estimates(metrics, right(1.0, 0.0))) == ["v", "unparsed"]

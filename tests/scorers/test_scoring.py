@@ -1,0 +1,118 @@
+"""What single replies are worth: localization, correction, C-FAITH."""
+
+from __future__ import annotations
+
+import pytest
+
+from halu_tasks.items import Item
+from halu_tasks.scorers import cfaith, correction, localization
+
+TEXT = "The pull of gravity keeps the moons near. Gravity bends light, and the moons glow."
+
+
+def entity_item(*strings: str) -> Item:
+    """An item whose gold spans are the first occurrences of `strings`."""
+    spans = [[TEXT.index(s), TEXT.index(s) + len(s)] for s in strings]
+    return Item("i", "c", "\n".join(strings), "", "", {"text": TEXT, "spans": spans, "strings": list(strings)}, {})
+
+
+def test_partly_right_entities_by_hand() -> None:
+    score = localization.score_entities(entity_item("gravity", "moons"), "gravity\nlight\nquasar stars")
+    # gold: gravity (7) and the first moons (5); placed: gravity (7), light (5); nowhere: 12 characters
+    assert score.answer == ["gravity", "light", "quasar stars"]
+    assert score.facts["iou"] == pytest.approx(7 / (7 + 5 + 5 + 12))
+    assert (score.facts["acc"], score.facts["exact"], score.facts["unplaced"]) == (0.5, 0.0, 1.0)
+    assert score.reason == "1 of 3 strings not in the text"
+
+
+def test_a_gold_string_counts_where_the_gold_span_is_and_others_everywhere() -> None:
+    # "moons" stands twice and only the first is gold: nothing tells which one the reply meant
+    assert localization.score_entities(entity_item("moons"), "moons").facts["iou"] == 1.0
+    # "the moons" is no gold string: both places count
+    other = localization.score_entities(entity_item("gravity"), "the moons")
+    assert other.facts["predicted_chars"] == 18.0 and other.facts["iou"] == 0.0
+
+
+def test_a_reply_without_strings_is_unparsed_and_earns_nothing() -> None:
+    for reply in ("", "<think>gravity", "There are no wrong entities."):
+        score = localization.score_entities(entity_item("gravity"), reply)
+        assert score.answer is None and score.facts["iou"] == 0.0 == score.facts["acc"], reply
+
+
+def test_a_sentence_that_stands_in_the_text_keeps_what_looks_like_a_mark() -> None:
+    text = "1) Light bends. 2) Moons glow. 3) Stars burn."
+    gold = "2) Moons glow."
+    start = text.index(gold)
+    item = Item("i", "c", gold, "", "", {"text": text, "spans": [[start, start + len(gold)]], "strings": [gold]}, {})
+    assert localization.score_sentence(item, f"\n{gold}\n").facts["acc"] == 1.0
+
+
+def test_published_entities_fail_on_a_trailing_space() -> None:
+    item = entity_item("gravity", "light")
+    assert localization.score_entities_published(item, "gravity \nlight").facts["acc"] == 0.5
+    assert localization.score_entities(item, "gravity \nlight").facts["acc"] == 1.0
+
+
+def mask_item(*originals: str) -> Item:
+    gold = {"originals": list(originals), "published_originals": list(originals)}
+    return Item("i", "c", "\n".join(originals), "", "", gold, {})
+
+
+@pytest.mark.parametrize(
+    ("reply", "em", "em_mask", "em_fuzzy"),
+    [
+        ("chalk\nNorth Sea", 1.0, 1.0, 1.0),
+        ("1. Chalk.\n2. **North  sea**", 1.0, 1.0, 1.0),
+        ("North Sea\nchalk", 0.0, 0.0, 0.0),
+        ("chalk", 0.0, 0.5, 0.0),
+        ("chalk\nNorth Seas", 0.0, 0.5, 1.0),
+        ("chalk\nNorth Sea\nmore", 1.0, 1.0, 1.0),
+        ("", 0.0, 0.0, 0.0),
+    ],
+)
+def test_corrections_are_in_order(reply: str, em: float, em_mask: float, em_fuzzy: float) -> None:
+    facts = correction.score_replacements(mask_item("chalk", "North Sea"), reply).facts
+    assert (facts["em"], facts["em_mask"], facts["em_fuzzy"]) == (em, em_mask, em_fuzzy)
+    assert facts["acc"] == facts["em"]
+
+
+def test_published_exact_match_is_recall_of_a_set() -> None:
+    item = mask_item("chalk", "sea")
+    assert correction.score_replacements_published(item, "Replacements:\nsea\nchalk\nmore").facts["em"] == 1.0
+    assert correction.score_replacements_published(item, "Replacements:\nsea").facts["em"] == 0.5
+
+
+def test_true_false_counts_each_kind_of_error_on_its_own_items() -> None:
+    def facts(target: str, reply: str) -> dict[str, float]:
+        return dict(cfaith.score_true_false(Item("i", "c", target, "", "", {}, {"type": "EntErr"}), reply).facts)
+
+    assert facts("True", "错误") == {"correct": 0.0, "hallucinated": 1.0, "false_positive": 1.0}
+    assert facts("False", "正确") == {"correct": 0.0, "hallucinated": 1.0, "false_negative": 1.0}
+    # an unparsed reply is no correct rejection
+    assert facts("False", "……") == {"correct": 0.0, "hallucinated": 1.0, "false_negative": 1.0}
+
+
+def test_the_papers_direct_comparison_takes_the_answer_alone() -> None:
+    item = Item("i", "c", "B", "", "", {}, {"type": "EntErr"})
+    assert cfaith.score_choice_published(item, " B\n").facts["correct"] == 1.0
+    assert cfaith.score_choice_published(item, "答案：B").answer is None
+    assert cfaith.score_choice(item, "答案：B").facts["correct"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict", "hallucinated", "failed"),
+    [
+        ("珠穆朗玛峰", "consistent", 0.0, 0.0),
+        ("乔戈里峰", "conflict", 1.0, 0.0),
+        ("珠穆朗玛峰", "failed", None, 1.0),
+        ("珠穆朗玛峰", None, None, None),
+        ("", "failed", 1.0, 0.0),
+    ],
+)
+def test_an_open_answer_is_worth_what_the_judge_says(
+    reply: str, verdict: str | None, hallucinated: float | None, failed: float | None
+) -> None:
+    gold = {"question": "最高的山峰？", "correct_answer": "珠穆朗玛峰", "halu_answer": "乔戈里峰"}
+    facts = cfaith.score_open(Item("i", "c", "珠穆朗玛峰", "", "", gold, {}), reply, verdict).facts
+    assert facts.get("hallucinated") == hallucinated and facts.get("judge_failed") == failed
+    assert facts["closer_to_correct"] == float(reply == "珠穆朗玛峰")
