@@ -65,8 +65,8 @@ def _by_truth(score: Score) -> Score:
 
 
 def score_open(item: Item, reply: str, verdict: str | None) -> Score:
-    """Score of an open answer, given what the judge said of it: `conflict`, `consistent`, `failed`, or
-    None when no judge was named, in which case nothing is said about hallucination.
+    """Score of an open answer, given what the judge said of it: `conflict`, `consistent`, `failed` or
+    `no answer`, or None when no judge was named, in which case nothing is said about hallucination.
 
     A reply with no answer in it (empty, or a reasoning block that never ends) is unparsed, and wrong
     whenever there is a judge at all.

@@ -12,7 +12,11 @@ import re
 
 from halu_tasks.scorers.answer import Answer, strip_reasoning
 
-CONFLICT, CONSISTENT, FAILED = "conflict", "consistent", "failed"
+CONFLICT, CONSISTENT = "conflict", "consistent"
+FAILED = "failed"
+"""What stands for a verdict where the judge gave none."""
+NO_ANSWER = "no answer"
+"""What stands for a verdict where there was nothing to judge."""
 
 _LONGEST = 8_000
 """Characters of a judged text that are shown to the judge; the rest is cut, and the judge is told."""

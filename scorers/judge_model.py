@@ -8,12 +8,15 @@ cached, and never becomes a score.
 from __future__ import annotations
 
 import asyncio
+import gc
 import hashlib
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,14 +28,21 @@ from halu_tasks.errors import JudgeError
 from halu_tasks.items import Item
 from halu_tasks.options import Options
 from halu_tasks.scorers.answer import strip_reasoning
-from halu_tasks.scorers.judge import FAILED, fence, read_verdict
+from halu_tasks.scorers.judge import FAILED, NO_ANSWER, fence, read_verdict
 from halu_tasks.solvers.prompting import fill, prompt_for
+
+try:
+    import uvloop
+except ImportError:  # not for Windows, and only as fast as it is optional
+    uvloop = None
 
 CONNECTIONS = 64
 _ASKED_TWICE = 2
 """How often a question is put before a reply without a verdict is a failure."""
-_ENOUGH = 20
-"""Verdicts needed before a share of failures means anything."""
+_AT_ONCE = 2_000
+"""Questions waiting at one time, for a bound on memory."""
+_OFTEN = 20
+"""Failures needed, where the number of replies is not known beforehand, before their share means anything."""
 _PROBE = "Reply with the single word: ready"
 
 SETTINGS = GenerateConfig(
@@ -58,43 +68,69 @@ class Judge:
     """
 
     def __init__(self, model: Model, prompt: str, max_failures: float = 0.05, store: Path | None = None) -> None:
-        self.model = model
+        # a copy, since the caller's model keeps its own settings; set once, they are not merged at every call
+        self.model = copy(model)
+        self.model.config = SETTINGS.merge(model.config)
         self.name = str(model)
         self.max_failures = max_failures
-        self.asked = self.failed = 0
+        self._asked = self._failed = 0
         self._prompt = prompt_for(prompt, "judge")
-        self._settings = SETTINGS.merge(model.config)
         self._store = VerdictStore(store or cache_folder() / "verdicts.sqlite3")
-        shown = self._settings.model_copy(
+        shown = self.model.config.model_copy(
             update={"max_connections": None, "max_retries": None, "attempt_timeout": None, "timeout": None}
         )
         self._identity = "\0".join([self.name, str(model.api.base_url or ""), shown.model_dump_json(exclude_none=True)])
 
     async def verdict(self, item: Item, reply: str) -> Verdict:
         """What the judge says of `reply`, which answers `item`. Never raises for a judge that fails on
-        it; raises JudgeError once too many have failed."""
+        it; raises JudgeError once it has failed often, and on more than the allowed share so far."""
+        found = await self._verdict(item, reply)
+        self._asked += 1
+        self._failed += found.label == FAILED
+        if self._failed >= _OFTEN and self._failed > self.max_failures * self._asked:
+            raise self._too_many(self._failed, self._asked, found.reason)
+        return found
+
+    async def verdicts(
+        self, asked: Sequence[tuple[Item, str]], each: Callable[[], object] = lambda: None
+    ) -> list[Verdict]:
+        """A verdict for every (item, reply), asked side by side; `each` is called after each one. Raises
+        JudgeError as soon as more than the allowed share of all have failed."""
+        failed = 0
+
+        async def one(item: Item, reply: str) -> Verdict:
+            nonlocal failed
+            found = await self._verdict(item, reply)
+            failed += found.label == FAILED
+            if failed > self.max_failures * len(asked):
+                raise self._too_many(failed, len(asked), found.reason)
+            each()
+            return found
+
+        found: list[Verdict] = []
+        for start in range(0, len(asked), _AT_ONCE):
+            found += await asyncio.gather(*(one(item, reply) for item, reply in asked[start : start + _AT_ONCE]))
+            gc.collect()
+        return found
+
+    async def _verdict(self, item: Item, reply: str) -> Verdict:
         answered = (strip_reasoning(reply) or "").strip()
         if not answered:
-            return Verdict(FAILED, "no answer to judge")
+            return Verdict(NO_ANSWER)
         text = fill(self._prompt["user"], {**item.gold, "output": fence(answered)})
         key = hashlib.sha256(f"{self._identity}\0{text}".encode("utf-8", "replace")).hexdigest()
         if known := self._store.get(key):
-            found = Verdict(known)
-        else:
-            found = await self._ask(text)
-            if found.label != FAILED:
-                self._store.put(key, found.label)
-        self.asked += 1
-        self.failed += found.label == FAILED
-        if self.asked >= _ENOUGH:
-            self._check_share(found.reason)
+            return Verdict(known)
+        found = await self._ask(text)
+        if found.label != FAILED:
+            self._store.put(key, found.label)
         return found
 
     async def _ask(self, text: str) -> Verdict:
         reason = ""
         for _ in range(_ASKED_TWICE):
             try:
-                output = await self.model.generate(text, config=self._settings)
+                output = await self.model.generate(text)
             except Exception as error:
                 # whatever a provider raises, the reply keeps its place and the failure is counted
                 return Verdict(FAILED, _one_line(error))
@@ -104,32 +140,18 @@ class Judge:
             reason = f"no verdict in the reply ({answer.reason})"
         return Verdict(FAILED, reason)
 
-    def _check_share(self, reason: str) -> None:
-        if self.failed > self.max_failures * self.asked:
-            raise JudgeError(
-                f"judge {self.name} gave no verdict on {self.failed} of {self.asked} replies "
-                f"(allowed: {self.max_failures:.0%}, judge_max_failures); last: {reason or 'see the log'}; verdicts "
-                "given so far are kept"
-            )
+    def _too_many(self, failed: int, of: int, reason: str) -> JudgeError:
+        return JudgeError(
+            f"judge {self.name} gave no verdict on {failed} of {of} replies (allowed: {self.max_failures:.0%}, "
+            f"judge_max_failures); last: {reason}; verdicts given so far are kept"
+        )
 
     async def reach(self) -> None:
         """Raise JudgeError, saying why, unless the judge answers a trivial question."""
         try:
-            await self.model.generate(_PROBE, config=self._settings.merge(GenerateConfig(max_tokens=64, max_retries=1)))
+            await self.model.generate(_PROBE, config=GenerateConfig(max_tokens=64, max_retries=1))
         except Exception as error:
             raise JudgeError(f"judge {self.name} cannot be reached: {_one_line(error)}") from None
-
-    async def verdicts(
-        self, asked: Sequence[tuple[Item, str]], each: Callable[[], object] = lambda: None
-    ) -> list[Verdict]:
-        """A verdict for every (item, reply), asked side by side; `each` is called after each one."""
-
-        async def one(item: Item, reply: str) -> Verdict:
-            found = await self.verdict(item, reply)
-            each()
-            return found
-
-        return list(await asyncio.gather(*(one(item, reply) for item, reply in asked)))
 
 
 class VerdictStore:
@@ -203,10 +225,31 @@ def reach_now(options: Options, prompt: str) -> None:
     _in_own_loop(run)
 
 
-def _in_own_loop(run: Callable[[], object]) -> list[Verdict]:
+def _in_own_loop(run: Callable[[], Coroutine[Any, Any, list[Verdict]]]) -> list[Verdict]:
+    loop = uvloop.new_event_loop if uvloop else asyncio.new_event_loop
+
+    def work() -> list[Verdict]:
+        with asyncio.Runner(loop_factory=loop) as runner:
+            return runner.run(run())
+
     # a thread of its own, so that a notebook's running loop is no obstacle
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(lambda: asyncio.run(run())).result()  # type: ignore[arg-type]
+    with ThreadPoolExecutor(1) as pool, _own_collections():
+        return pool.submit(work).result()
+
+
+@contextmanager
+def _own_collections() -> Iterator[None]:
+    """Garbage is collected only where the code within asks for it: a third of the time of many short calls
+    would go into walking the objects of a loaded harness again and again."""
+    enabled = gc.isenabled()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        if enabled:
+            gc.enable()
 
 
 def _one_line(error: BaseException) -> str:

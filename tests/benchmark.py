@@ -178,9 +178,62 @@ def score_cost(folder: Path, rows: int) -> str:
     return f"{seconds:.2f} s, {usage.ru_maxrss / 1024:.0f} MB"
 
 
+def judge_server(folder: Path) -> None:
+    """A judge that answers after 50 ms, on the port that it writes to a file."""
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+    message = {"role": "assistant", "content": '{"verdict": "consistent"}'}
+    reply = {"id": "1", "object": "chat.completion", "created": 0, "model": "m"}
+    body = json.dumps(reply | {"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            time.sleep(0.05)
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            """Quiet."""
+
+    ThreadingHTTPServer.request_queue_size = 512
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    (folder / "port").write_text(str(server.server_address[1]))
+    server.serve_forever()
+
+
+def judge_cost(folder: Path, questions: int) -> str:
+    """Verdicts from a 50 ms endpoint, the judge having been reached before; against one after the other."""
+    from halu_tasks.items import Item
+    from halu_tasks.options import Options
+    from halu_tasks.scorers.judge_model import judge_now
+
+    with subprocess.Popen([sys.executable, __file__, "--run", "judge_server", "--folder", str(folder)]) as server:
+        while not (folder / "port").is_file() or not (folder / "port").read_text():
+            time.sleep(0.1)
+        address = f"http://127.0.0.1:{(folder / 'port').read_text()}/v1"
+        options = Options(judge="openai/gpt-4o", judge_base_url=address)
+        gold = {"correct_answer": "a", "halu_answer": "b"}
+        times = []
+        for repeat in range(4):
+            items = [Item(str(n), "c", "a", "", "", gold | {"question": f"{repeat}.{n}"}, {}) for n in range(questions)]
+            start = time.perf_counter()
+            judge_now(options, "cfaith_conflict", [(item, "reply") for item in items], lambda: None)
+            times.append(time.perf_counter() - start)
+        server.kill()
+    seconds = min(times[1:])
+    return f"{seconds:.2f} s, {seconds / (0.05 * questions):.3f} of one after the other"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--run", choices=("inspect_ours", "inspect_bare", "lm_eval_ours", "lm_eval_bare"))
+    parser.add_argument(
+        "--run", choices=("inspect_ours", "inspect_bare", "lm_eval_ours", "lm_eval_bare", "judge_server")
+    )
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
@@ -197,6 +250,7 @@ def main() -> None:
             print(f"{harness}, {ITEMS} items, ours / bare:  {ratio}")
         print(f"hook at interpreter start:        {hook_cost()}")
         print(f"halu-tasks --help:                {min(timed('-m', 'halu_tasks', '--help') for _ in range(5)):.2f} s")
+        print(f"judge, 1,000 verdicts:            {judge_cost(folder, 1_000)}")
         print(f"halu-tasks score, {ITEMS} replies:    {score_cost(folder, ITEMS // 2)}")
         print(f"halu-tasks score, 200,000 replies:  {score_cost(folder, 100_000)}")
 
