@@ -46,4 +46,4 @@ def _keys(row: Iterable[str]) -> str:
 
 def aimed(item: Item, target: str | None) -> Item:
     """The item with another target, for a reply to another order of its answers."""
-    return item if target is None else replace(item, target=target)
+    return item if target in (None, item.target) else replace(item, target=target)

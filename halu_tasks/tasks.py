@@ -156,7 +156,7 @@ class Built:
     def scoring(self) -> Scoring:
         return self.task.scoring[self.options.scoring]
 
-    @property
+    @cached_property
     def metrics(self) -> tuple[Metric, ...]:
         """The metrics that these items under these options bear on."""
         tags = {pair for item in self.items for pair in item.tags.items()}

@@ -38,11 +38,21 @@ def check_row(row: Row) -> None:
         raise ValueError("error_spans without its tags is not confabulated_answer")
     if not spans or any(start == end for start, end in spans):
         raise ValueError("error_spans tags no text")
+
+
+def check_correctable(row: Row) -> None:
+    """`check_row`, and for a `swap` row that what stood at each span before can be told."""
+    check_row(row)
     if row["error_type"] == "swap":
         originals_of(row)
 
 
-READER = Reader(REFACT, lambda options: f"refact_{options.subset}.jsonl", FIELDS, check_row)
+def file_of(options: Options) -> str:
+    return f"refact_{options.subset}.jsonl"
+
+
+READER = Reader(REFACT, file_of, FIELDS, check_row)
+CORRECTION_READER = Reader(REFACT, file_of, FIELDS, check_correctable)
 
 
 def cluster(sample_id: str) -> str:
@@ -270,7 +280,7 @@ TASKS = (
         1,
         "What stood where the answer has masks? (one a line)",
         474,
-        READER,
+        CORRECTION_READER,
         correction_cases,
         _modes(
             correction.score_replacements,

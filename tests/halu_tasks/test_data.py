@@ -366,7 +366,7 @@ def failing_at_line_three(reader: Any, good: dict[str, Any], change: Change, pat
 def test_a_bad_refact_row_stops_loading_with_file_line_and_reason(fault: str, tmp_path: Path) -> None:
     row, change, reason = BAD_REFACT[fault]
     path = tmp_path / "refact_multi_error.jsonl"
-    message = failing_at_line_three(refact.READER, NEG_ROW, change, path, row)
+    message = failing_at_line_three(refact.CORRECTION_READER, NEG_ROW, change, path, row)
     assert message.startswith(f"{path}:3: {reason}")
 
 
