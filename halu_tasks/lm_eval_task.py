@@ -18,8 +18,8 @@ from halu_tasks.items import Item
 from halu_tasks.options import Options
 from halu_tasks.predictions import aimed
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
-from halu_tasks.scorers.run import prepare_judge, score_replies
 from halu_tasks.scorers.score import Score
+from halu_tasks.scoring import prepare_judge, score_replies
 from halu_tasks.tasks import Built, build, worked_examples
 
 tell_in_one_line("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")

@@ -22,12 +22,12 @@ from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from halu_tasks.items import Item
+from halu_tasks.judging import Judge, open_judge
 from halu_tasks.options import Options
 from halu_tasks.predictions import aimed
-from halu_tasks.scorers.judge_model import Judge, open_judge
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, estimates, mean_of
-from halu_tasks.scorers.run import NO_JUDGE, logger
 from halu_tasks.scorers.score import Score
+from halu_tasks.scoring import NO_JUDGE, logger
 from halu_tasks.tasks import registry, task_named
 
 RECORD = "halu_tasks"

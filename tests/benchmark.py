@@ -209,8 +209,8 @@ def judge_server(folder: Path) -> None:
 def judge_cost(folder: Path, questions: int) -> str:
     """Verdicts from a 50 ms endpoint, the judge having been reached before; against one after the other."""
     from halu_tasks.items import Item
+    from halu_tasks.judging import judge_now
     from halu_tasks.options import Options
-    from halu_tasks.scorers.judge_model import judge_now
 
     with subprocess.Popen([sys.executable, __file__, "--run", "judge_server", "--folder", str(folder)]) as server:
         while not (folder / "port").is_file() or not (folder / "port").read_text():

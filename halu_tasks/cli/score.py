@@ -19,8 +19,8 @@ from halu_tasks.items import Item
 from halu_tasks.options import Options
 from halu_tasks.predictions import Prediction, aimed, read_predictions
 from halu_tasks.scorers.metrics import Estimate, as_json, estimates
-from halu_tasks.scorers.run import prepare_judge, score_replies
 from halu_tasks.scorers.score import Score
+from halu_tasks.scoring import prepare_judge, score_replies
 from halu_tasks.tasks import Built, build
 
 _BATCH = 1_000

@@ -111,7 +111,7 @@ for package in ("halu_tasks.scorers", "halu_tasks.solvers"):
             importlib.import_module(f"{package}.{info.name}")
 """
     found = loaded_by(code)
-    assert "halu_tasks.scorers.run" in found
+    assert "halu_tasks.scoring" in found
     assert not {name for name in found if name.partition(".")[0] in ("lm_eval", "inspect_ai", "torch", "datasets")}
 
 

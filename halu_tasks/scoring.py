@@ -34,7 +34,7 @@ def prepare_judge(built: Built) -> None:
     if not built.options.judge:
         logger.warning(NO_JUDGE.format(task=built.task.name))
         return
-    from halu_tasks.scorers.judge_model import reach_now
+    from halu_tasks.judging import reach_now
 
     reach_now(built.options, built.task.judged)
 
@@ -48,7 +48,7 @@ def score_replies(built: Built, replies: Sequence[tuple[Item, str]]) -> list[Sco
     """
     labels: list[str | None] = [None] * len(replies)
     if built.task.judged and built.options.judge:
-        from halu_tasks.scorers.judge_model import judge_now
+        from halu_tasks.judging import judge_now
 
         with tqdm(total=len(replies), desc=f"judging {built.task.name}") as bar:
             try:
