@@ -107,7 +107,7 @@ import halu_tasks, halu_tasks.scorers, halu_tasks.tasks, halu_tasks.embedded, ha
 halu_tasks.tasks.registry()
 for package in ("halu_tasks.scorers", "halu_tasks.solvers"):
     for info in pkgutil.iter_modules(importlib.import_module(package).__path__):
-        if info.name not in ("inspect_scorer", "judge_model"):
+        if info.name != "inspect_scorer":
             importlib.import_module(f"{package}.{info.name}")
 """
     found = loaded_by(code)
