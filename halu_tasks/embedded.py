@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from halu_tasks.errors import UsageError
 from halu_tasks.items import Item
-from halu_tasks.predictions import Prediction, read_predictions
+from halu_tasks.predictions import Prediction, check_targets, read_predictions, unknown_id
 from halu_tasks.tasks import Built, Task
 
 Kind = Literal["oracle", "baseline", "replay"]
@@ -31,14 +31,17 @@ class Reply(NamedTuple):
     target: str | None = None
 
 
-_built: list[Built] = []
+_loaded: dict[str, Built] = {}
+_new: list[Built] = []
 _by_prompt: dict[str, list[Known]] = {}
 _lengths: list[int] = []
 
 
 def remember(built: Built) -> None:
-    """Make the items of a loaded task known to the embedded models of this process."""
-    _built.append(built)
+    """Make the items of a loaded task known to the embedded models of this process, in place of the items
+    that it was loaded with before."""
+    _loaded[built.task.name] = built
+    _new.append(built)
 
 
 def find(prompt: str, id: str | None = None) -> Known:
@@ -47,12 +50,12 @@ def find(prompt: str, id: str | None = None) -> Known:
     Raises:
         UsageError: no task loaded in this process asks this.
     """
-    while _built:
-        built = _built.pop()
+    while _new:
+        built = _new.pop(0)
         for item in built.items:
-            known = _by_prompt.setdefault(item.prompt, [])
-            if not any(other.task.name == built.task.name and other.item.id == item.id for other in known):
-                known.append(Known(built.task, item))
+            others = _by_prompt.get(item.prompt, [])
+            kept = [known for known in others if (known.task.name, known.item.id) != (built.task.name, item.id)]
+            _by_prompt[item.prompt] = [*kept, Known(built.task, item)]
         _lengths[:] = sorted({len(text) for text in _by_prompt}, reverse=True)
     found = _by_prompt.get(prompt)
     if found is None:
@@ -60,7 +63,7 @@ def find(prompt: str, id: str | None = None) -> Known:
         found = next((_by_prompt[tail] for tail in tails if tail in _by_prompt), None)
     if not found:
         raise UsageError(f"the embedded models answer halu-tasks items only; this prompt is none: {prompt[-80:]!r}")
-    return next((known for known in found if known.item.id == id), found[0])
+    return next((known for known in found if known.item.id == id), found[-1])
 
 
 @dataclass
@@ -79,8 +82,11 @@ class Embedded:
                     "halu-replay needs a predictions file: --model_args predictions=FILE (lm-eval), "
                     "-M predictions=FILE (Inspect)"
                 )
-            if not Path(self.predictions).expanduser().exists():
+            path = Path(self.predictions).expanduser()
+            if not path.exists():
                 raise UsageError(f"predictions {self.predictions} does not exist")
+            if path.is_file():
+                read_predictions(path)
 
     def reply(self, prompt: str, id: str | None = None) -> Reply:
         """The reply to `prompt`; empty where a replayed file has none."""
@@ -89,24 +95,30 @@ class Embedded:
             return Reply(task.oracle(item))
         if self.kind == "baseline":
             return Reply(task.baseline(item))
-        found = self._predictions(task.name).get(item.id)
+        found = self._predictions(task).get(item.id)
         return Reply(found.output, found.target) if found else Reply("")
 
-    def _predictions(self, task: str) -> dict[str, Prediction]:
-        if task not in self._read:
+    def _predictions(self, task: Task) -> dict[str, Prediction]:
+        """The predictions for a task, held to what `halu-tasks score` holds them to."""
+        if task.name not in self._read:
             named = Path(str(self.predictions)).expanduser()
-            path = named / f"{task}.jsonl" if named.is_dir() else named
+            path = named / f"{task.name}.jsonl" if named.is_dir() else named
             if not path.is_file():
-                raise UsageError(f"predictions {named} has no {task}.jsonl")
-            self._read[task] = read_predictions(path)
-        return self._read[task]
+                raise UsageError(f"predictions {named} has no {task.name}.jsonl")
+            if self._read and not named.is_dir():
+                asked = " and ".join([*self._read, task.name])
+                raise UsageError(
+                    f"predictions {named} holds replies to one task, and {asked} are asked; name a folder with a file "
+                    "TASK.jsonl for each"
+                )
+            found = read_predictions(path)
+            built = _loaded[task.name]
+            check_targets(path, found, task, built.options)
+            known = {item.id for item in built.items}
+            if unknown := {id: prediction for id, prediction in found.items() if id not in known}:
+                raise unknown_id(path, unknown, task)
+            self._read[task.name] = found
+        return self._read[task.name]
 
 
-def forget() -> None:
-    """Drop all remembered items (for tests that load many tasks in one process)."""
-    _built.clear()
-    _by_prompt.clear()
-    _lengths.clear()
-
-
-__all__ = ["KINDS", "Embedded", "Kind", "Known", "Reply", "find", "forget", "remember"]
+__all__ = ["KINDS", "Embedded", "Kind", "Known", "Reply", "find", "remember"]

@@ -27,6 +27,8 @@ def tell_in_one_line(*programs: str) -> None:
     if not sys.argv[0].replace("\\", "/").endswith(programs):
         return
     others = sys.excepthook
+    if getattr(others, "tells_in_one_line", False):
+        return
 
     def tell(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
         if isinstance(error, HaluTasksError):
@@ -34,4 +36,5 @@ def tell_in_one_line(*programs: str) -> None:
         else:
             others(kind, error, traceback)
 
+    tell.tells_in_one_line = True  # type: ignore[attr-defined]
     sys.excepthook = tell

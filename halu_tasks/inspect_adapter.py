@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from inspect_ai import Task, task
@@ -23,6 +24,7 @@ from halu_tasks.errors import tell_in_one_line
 from halu_tasks.items import Item
 from halu_tasks.options import Options
 from halu_tasks.scorers.inspect_scorer import figures, halu_score, judge_ready
+from halu_tasks.scoring import prepare_judge
 from halu_tasks.solvers.prompting import messages
 from halu_tasks.tasks import Built, Decoding, build, registry
 
@@ -53,7 +55,9 @@ def inspect_group(name: str, **options: Any) -> Task:
     group's means. The token limit is the largest of the members'."""
     _, groups = registry()
     members = [_build(member, options) for member in groups[name].members]
-    samples = [_sample(item, built, group=name) for built in members for item in built.items]
+    columns = [[_sample(item, built, group=name) for item in built.items] for built in members]
+    # in turn, so that a limited run asks something of every member
+    samples = [sample for row in zip_longest(*columns) for sample in row if sample]
     return _task(name, members, samples, groups[name].version, groups[name].means[0], options)
 
 
@@ -74,12 +78,23 @@ def _task(
     name: str, members: Sequence[Built], samples: list[Sample], version: int, headline: str, options: dict[str, Any]
 ) -> Task:
     first = members[0]
-    marks = [*first.marks, *([f"{first.options.fewshot}shot"] if first.options.fewshot else [])]
+    marks = list(dict.fromkeys(mark for built in members for mark in built.marks))
+    marks += [f"{first.options.fewshot}shot"] if first.options.fewshot else []
     judged = any(built.task.judged for built in members)
     named = options.get("judge") or model_roles().get("grader")
+    for built in members:
+        if built.task.judged and built.options.judge and not model_roles().get("grader"):
+            # while the task is made an unreachable judge is an error of one line
+            prepare_judge(built)
     return Task(
         dataset=MemoryDataset(samples, name=name, location=first.task.reader.source.homepage),
-        setup=judge_ready(judge=options.get("judge"), judge_base_url=options.get("judge_base_url")) if judged else None,
+        setup=judge_ready(
+            judge=options.get("judge"),
+            judge_base_url=options.get("judge_base_url"),
+            judge_max_failures=first.options.judge_max_failures,
+        )
+        if judged
+        else None,
         solver=generate(),
         scorer=halu_score(
             scoring=first.options.scoring,

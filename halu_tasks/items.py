@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 
@@ -44,10 +44,6 @@ class Item:
     prompt: str
     gold: Mapping[str, Any]
     tags: Mapping[str, str]
-
-    def as_json(self) -> dict[str, Any]:
-        """The item as plain JSON values; `Item(**values)` restores it."""
-        return asdict(self)
 
 
 class Example(NamedTuple):

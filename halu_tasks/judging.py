@@ -1,4 +1,4 @@
-"""A judge: any model that Inspect can call, asked once per question, ever.
+"""A judge: any model that Inspect can call.
 
 Verdicts are kept on disk under the judge's name, its address and settings, and the whole prompt, so a
 second run asks nothing again. A question that gets no verdict is a failure, is counted, is never
@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import hashlib
+import logging
 import os
+import re
 import sqlite3
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
@@ -36,12 +38,14 @@ try:
 except ImportError:  # not for Windows, and only as fast as it is optional
     uvloop = None
 
+logger = logging.getLogger(__name__)
+
 CONNECTIONS = 64
-_ASKED_TWICE = 2
+_TRIES = 2
 """How often a question is put before a reply without a verdict is a failure."""
 _AT_ONCE = 2_000
 """Questions waiting at one time, for a bound on memory."""
-_OFTEN = 20
+_OFTEN = 10
 """Failures needed, where the number of replies is not known beforehand, before their share means anything."""
 _PROBE = "Reply with the single word: ready"
 
@@ -128,7 +132,7 @@ class Judge:
 
     async def _ask(self, text: str) -> Verdict:
         reason = ""
-        for _ in range(_ASKED_TWICE):
+        for _ in range(_TRIES):
             try:
                 output = await self.model.generate(text)
             except Exception as error:
@@ -160,6 +164,7 @@ class VerdictStore:
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
+        self._told = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
@@ -172,13 +177,23 @@ class VerdictStore:
             ) from None
 
     def get(self, key: str) -> str | None:
-        with self._lock:
-            row = self._db.execute("SELECT label FROM verdicts WHERE key = ?", (key,)).fetchone()
+        row = self._run("SELECT label FROM verdicts WHERE key = ?", key)
         return str(row[0]) if row else None
 
     def put(self, key: str, label: str) -> None:
-        with self._lock:
-            self._db.execute("INSERT OR REPLACE INTO verdicts VALUES (?, ?)", (key, label))
+        self._run("INSERT OR REPLACE INTO verdicts VALUES (?, ?)", key, label)
+
+    def _run(self, statement: str, *values: str) -> Any:
+        """The first row, or None; also where the file fails, since a verdict that was paid for counts
+        whether it can be kept or not."""
+        try:
+            with self._lock:
+                return self._db.execute(statement, values).fetchone()
+        except sqlite3.Error as error:
+            if not self._told:
+                logger.warning("verdicts are not kept: %s", error)
+            self._told = True
+            return None
 
 
 def open_judge(options: Options, prompt: str) -> Judge:
@@ -228,13 +243,23 @@ def reach_now(options: Options, prompt: str) -> None:
 def _in_own_loop(run: Callable[[], Coroutine[Any, Any, list[Verdict]]]) -> list[Verdict]:
     loop = uvloop.new_event_loop if uvloop else asyncio.new_event_loop
 
+    running: list[asyncio.AbstractEventLoop] = []
+
     def work() -> list[Verdict]:
         with asyncio.Runner(loop_factory=loop) as runner:
+            running.append(runner.get_loop())
             return runner.run(run())
 
     # a thread of its own, so that a notebook's running loop is no obstacle
     with ThreadPoolExecutor(1) as pool, _own_collections():
-        return pool.submit(work).result()
+        found = pool.submit(work)
+        try:
+            return found.result()
+        except KeyboardInterrupt:
+            # what is being asked is dropped, what was answered is kept
+            for task in asyncio.all_tasks(running[0]):
+                running[0].call_soon_threadsafe(task.cancel)
+            raise
 
 
 @contextmanager
@@ -256,5 +281,5 @@ def _one_line(error: BaseException) -> str:
     if isinstance(error, RetryError):
         # what was tried again and again says more than that it was
         error = error.last_attempt.exception() or error
-    text = " ".join(str(error).replace("[bold]", "").replace("[/bold]", "").split())
+    text = " ".join(re.sub(r"\[/?[a-z]+\]", "", str(error)).split())
     return f"{type(error).__name__}: {text}"[:300]

@@ -9,6 +9,9 @@ from lm_eval.api.model import LM
 from tqdm import tqdm
 
 from halu_tasks.embedded import Embedded, Kind
+from halu_tasks.errors import UsageError, tell_in_one_line
+
+tell_in_one_line("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
 
 
 class EmbeddedLM(LM):
@@ -54,3 +57,9 @@ class BaselineLM(EmbeddedLM):
 
 class ReplayLM(EmbeddedLM):
     kind: Kind = "replay"
+
+    def set_cache_hook(self, cache_hook: Any) -> None:
+        raise UsageError(
+            "halu-replay does not go with --use_cache: a replayed reply may bring its own target, which the cache "
+            "would lose; leave --use_cache out"
+        )

@@ -7,21 +7,23 @@ import math
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
+from weakref import WeakValueDictionary
 
 from datasets import Dataset
 from lm_eval.api.filter import Filter, FilterEnsemble
 from lm_eval.api.task import ConfigurableTask
 
 from halu_tasks import embedded
-from halu_tasks.errors import UsageError, tell_in_one_line
+from halu_tasks.errors import JudgeError, UsageError, tell_in_one_line
 from halu_tasks.items import Item
 from halu_tasks.options import Options
 from halu_tasks.predictions import aimed
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.score import Score
-from halu_tasks.scoring import prepare_judge, score_replies
+from halu_tasks.scoring import keep_replies, prepare_judge, score_replies
 from halu_tasks.tasks import Built, build, worked_examples
 
+_loaded: WeakValueDictionary[str, HaluTask] = WeakValueDictionary()
 tell_in_one_line("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
 
 
@@ -37,6 +39,10 @@ class HaluTask(ConfigurableTask):
         embedded.remember(built)
         prepare_judge(built)
         super().__init__(config=_lm_eval_config(built) | given)
+        if any(task.instances for task in _loaded.values()):
+            # all tasks of a run are made before any is asked: those were another run's
+            _loaded.clear()
+        _loaded[built.task.name] = self
         self._filters = [FilterEnsemble("none", [partial(ScoreReplies, built, self._items)])]
         self._aggregation_list = {
             name: aggregation
@@ -62,12 +68,16 @@ class HaluTask(ConfigurableTask):
         self.dataset = {"test": Dataset.from_list([_doc(item) for item in self._built.items])}
 
     def fewshot_context(self, doc: dict[str, Any], num_fewshot: int, *args: Any, **kwargs: Any) -> Any:
-        if num_fewshot > (available := len(self.config.fewshot_config.samples)):
+        if not 0 <= num_fewshot <= (available := len(self.config.fewshot_config.samples)):
             raise UsageError(f"task {self.config.task} has {available} worked examples, num_fewshot={num_fewshot}")
         # lm-eval joins the system text and what follows with nothing in between, unless they are messages
         if doc["system"] and not kwargs.get("apply_chat_template"):
             doc = {**doc, "system": doc["system"] + self.config.fewshot_delimiter}
         return super().fewshot_context(doc, num_fewshot, *args, **kwargs)
+
+    def build_all_requests(self, **kwargs: Any) -> None:
+        # lm-eval's cache of requests knows a task by its name alone, and would ask what other options asked
+        super().build_all_requests(**kwargs | {"cache_requests": False})
 
     def process_results(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         if not self._scored:
@@ -80,6 +90,14 @@ class HaluTask(ConfigurableTask):
             for name in (metric.name, f"{metric.name}_stderr")
         }
 
+    def keep_replies(self) -> str | None:
+        """Keep what was generated for this task, if anything was, and return the task's name."""
+        replies = [(self._items[inst.doc["id"]], inst.resps[0]) for inst in self.instances or [] if inst.resps]
+        if not replies:
+            return None
+        keep_replies(self._built, replies)
+        return self._built.task.name
+
     def override_metric(self, metric_name: str) -> None:
         """lm-eval's predict_only: keep the replies, score nothing, ask no judge."""
         super().override_metric(metric_name)
@@ -87,6 +105,7 @@ class HaluTask(ConfigurableTask):
         self._scored = False
 
     _scored = True
+    _instances = None  # what there is before any request is built; lm-eval leaves it unset
 
 
 class ScoreReplies(Filter):
@@ -101,7 +120,13 @@ class ScoreReplies(Filter):
         replies = [
             (aimed(self._items[doc["id"]], doc["target"]), replies[0]) for replies, doc in zip(resps, docs, strict=True)
         ]
-        return [Read(score.as_json()) for score in score_replies(self._built, replies)]
+        try:
+            return [Read(score.as_json()) for score in score_replies(self._built, replies)]
+        except JudgeError as error:
+            # lm-eval writes results at the very end, so that this would take the other tasks' replies along
+            kept = [task.keep_replies() for name, task in list(_loaded.items()) if name != self._built.task.name]
+            others = ", ".join(name for name in kept if name)
+            raise JudgeError(f"{error}; kept beside it: {others}" if others else str(error)) from None
 
 
 class TakeFirst(Filter):
@@ -160,13 +185,13 @@ class Aggregation:
 
 def _doc(item: Item) -> dict[str, Any]:
     return {
+        **item.tags,
+        **item.gold,
         "id": item.id,
         "system": item.system,
         "prompt": item.prompt,
         "target": item.target,
         "cluster": item.cluster,
-        **item.tags,
-        **item.gold,
     }
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
 from halu_tasks.errors import UsageError
+
+logger = logging.getLogger(__name__)
 
 PREFIX = "halu_"
 """What an option's name begins with in lm-eval, where all packages share one namespace of metadata."""
@@ -69,6 +72,9 @@ class Options:
         if unknown := sorted(set(given) - known):
             names = ", ".join(PREFIX + name for name in sorted(known))
             raise UsageError(f"unknown metadata key {PREFIX}{unknown[0]}; known: {names}")
+        # model arguments come as metadata too, so a key without the prefix may be meant for a model
+        for bare in sorted(known & set(metadata) - {"seed"}):
+            logger.warning("metadata key %s is ignored by halu-tasks; did you mean %s%s?", bare, PREFIX, bare)
         return cls(**given)
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from halu_tasks.data import json_lines
 from halu_tasks.errors import DataError
 from halu_tasks.items import Item
+from halu_tasks.options import Options
+from halu_tasks.tasks import Task
 
 
 class Prediction(NamedTuple):
@@ -31,7 +33,7 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
     for number, row in json_lines(path):
         id, output, target = row.get("id"), row.get("output"), row.get("target")
         if not isinstance(id, str) or not isinstance(output, str):
-            raise DataError(f'{path}:{number}: expected {{"id": text, "output": text}}, found {_keys(row)}')
+            raise DataError(f'{path}:{number}: expected {{"id": text, "output": text}}, found {_fields(row)}')
         if target is not None and not isinstance(target, str):
             raise DataError(f"{path}:{number}: target is {type(target).__name__}, expected a text")
         if id in found:
@@ -40,8 +42,27 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
     return found
 
 
-def _keys(row: Iterable[str]) -> str:
-    return ", ".join(map(repr, row)) or "an empty object"
+def _fields(row: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key!r}: {type(value).__name__}" for key, value in row.items()) or "an empty object"
+
+
+def check_targets(path: Path, found: dict[str, Prediction], task: Task, options: Options) -> None:
+    """Raise DataError at the first prediction whose target the task cannot have."""
+    labels = () if options.both_orders else task.labels
+    none = "none, since the id says the order" if task.labels else f"none, since {task.name} has no order"
+    for prediction in found.values():
+        if prediction.target is not None and prediction.target not in labels:
+            allowed = " or ".join(labels) or none
+            raise DataError(f"{path}:{prediction.line}: target is {prediction.target!r}, expected {allowed}")
+
+
+def unknown_id(path: Path, unknown: dict[str, Prediction], task: Task) -> DataError:
+    """The error for predictions that are left over when every item has been looked up."""
+    id, first = next(iter(unknown.items()))
+    return DataError(
+        f"{path}:{first.line}: unknown id {id!r} ({len(unknown)} such ids in all); the ids of this data: "
+        f"halu-tasks items {task.name}"
+    )
 
 
 def aimed(item: Item, target: str | None) -> Item:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shlex
 import time
 from collections.abc import Sequence
@@ -55,9 +56,11 @@ def score_replies(built: Built, replies: Sequence[tuple[Item, str]]) -> list[Sco
                 found = judge_now(built.options, built.task.judged, replies, bar.update)
             except JudgeError as error:
                 kept = keep_replies(built, replies)
-                raise JudgeError(
-                    f"{error}; the replies are kept, score them with: {score_command(built, kept)}"
-                ) from None
+                told = f"{error}; the replies are kept, score them with: {score_command(built, kept)}"
+                raise JudgeError(told) from None
+            except BaseException:
+                logger.error("judging was broken off; the replies are kept: %s", keep_replies(built, replies))
+                raise
         labels = [verdict.label for verdict in found]
     score = built.scoring.score
     return [score(item, reply, label) for (item, reply), label in zip(replies, labels, strict=True)]
@@ -71,14 +74,16 @@ def score_command(built: Built, predictions: Path) -> str:
         "--scoring": options.scoring if options.scoring != "strict" else None,
         "--judge": options.judge,
         "--judge-base-url": options.judge_base_url,
+        "--judge-max-failures": str(options.judge_max_failures) if options.judge_max_failures != 0.05 else None,
     }
     words = [word for flag, value in given.items() if value for word in (flag, value)]
     return shlex.join(["halu-tasks", "score", built.task.name, str(predictions), "--partial", *words])
 
 
 def keep_replies(built: Built, replies: Sequence[tuple[Item, str]]) -> Path:
-    """Write the replies as a predictions file in the cache, and return its path."""
-    path = cache_folder() / "kept" / f"{built.task.name}-{time.strftime('%Y%m%dT%H%M%S')}.jsonl"
+    """Write the replies as `<task>.jsonl` into this process's folder of kept replies, and return its path;
+    the folder can be replayed."""
+    path = cache_folder() / "kept" / f"{time.strftime('%Y%m%d')}-{os.getpid()}" / f"{built.task.name}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8") as file:
         for item, reply in replies:

@@ -150,7 +150,7 @@ class Built:
 
     @property
     def prompt_hash(self) -> str:
-        return prompt_hash(self.prompt, self.examples)
+        return prompt_hash(self.prompt)
 
     @property
     def scoring(self) -> Scoring:
@@ -250,7 +250,7 @@ def worked_examples(task: Task, options: Options, prompt: Prompt) -> list[Exampl
         item = render(case, prompt, cot=options.cot)
         reply = task.oracle(item)
         if options.cot:
-            cue = prompt["user"].rsplit("\n", 1)[-1]
+            cue = item.prompt.rsplit("\n", 1)[-1]
             reply = f"{case.explanation}\n{cue} {reply}"
         examples.setdefault(case.target, []).append(Example(item.prompt, reply))
     columns = list(examples.values())

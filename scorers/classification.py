@@ -40,17 +40,20 @@ def label_metric(
         actual = sum(s.target == label for s in scores)
         return hits, predicted, actual, len(scores)
 
-    def value(sums: Array) -> Array:
-        hits, predicted, actual, n = np.moveaxis(sums, -1, 0)
-        part, whole = {
+    def part_and_whole(sums: Array) -> tuple[Array, Array]:
+        hits, predicted, actual, _ = np.moveaxis(sums, -1, 0)
+        return {
             "precision": (hits, predicted),
             "recall": (hits, actual),
             "f1": (2 * hits, predicted + actual),
         }[figure]
-        figures = np.where(whole > 0, part / np.maximum(whole, 1), 0.0)
-        return np.asarray(np.where(n > 0, figures, np.nan))
 
-    return Metric(name, counts, value)
+    def value(sums: Array) -> Array:
+        part, whole = part_and_whole(sums)
+        figures = np.where(whole > 0, part / np.maximum(whole, 1), 0.0)
+        return np.asarray(np.where(sums[..., 3] > 0, figures, np.nan))
+
+    return Metric(name, counts, value, bears=lambda table: part_and_whole(table)[1] > 0)
 
 
 def macro_metric(
@@ -80,32 +83,33 @@ def macro_metric(
 
     def value(sums: Array) -> Array:
         per_label = sums.reshape(*sums.shape[:-1], len(names), 4)
-        occurs = (per_label[..., 1] + per_label[..., 2]) > 0
+        # over all rows at once: leaving out the one cluster with a label does not take the label away
+        occurs = ((per_label[..., 1] + per_label[..., 2]) > 0).reshape(-1, len(names)).any(axis=0)
+        if not occurs.any():
+            return np.full(sums.shape[:-1], np.nan)
         figures = np.stack([part.value(per_label[..., i, :]) for i, part in enumerate(parts)], axis=-1)
-        number = occurs.sum(axis=-1)
-        total = np.where(occurs, figures, 0.0).sum(axis=-1)
-        return np.asarray(np.where(number > 0, total / np.maximum(number, 1), np.nan))
+        return np.asarray(figures[..., occurs].mean(axis=-1))
 
     return Metric(name, counts, value)
 
 
-def both_right(name: str) -> Metric:
-    """The share of pairs in which both items are right. Items pair up by the part of their id before
-    the last slash. A pair of which only one item was asked is left out."""
+def both_right(name: str, parts: tuple[str, str]) -> Metric:
+    """The share of pairs in which both items are right; the ids of a pair's items end in `/` and one of
+    `parts`. A pair of which only one item was asked is left out."""
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
-        pairs = pairs_of(scores)
+        pairs = pairs_of(scores, parts)
         return sum(all(s.facts["correct"] for s in pair) for pair in pairs), len(pairs)
 
     return Metric(name, counts, ratio)
 
 
-def pairs_of(scores: Sequence[Score]) -> list[tuple[Score, Score]]:
-    """The two items of each row, joined by the part of the id before its last slash; an id without a
-    slash is no part of a pair. Repeats of an item (epochs) pair up in order."""
+def pairs_of(scores: Sequence[Score], parts: tuple[str, str]) -> list[tuple[Score, Score]]:
+    """The two items of each row, joined by the part of the id before its last slash, where the part after
+    it is one of `parts`. Repeats of an item (epochs) pair up in order."""
     rows: dict[str, dict[str, list[Score]]] = {}
     for score in scores:
-        row, slash, which = score.id.rpartition("/")
-        if slash:
+        row, _, which = score.id.rpartition("/")
+        if which in parts:
             rows.setdefault(row, {}).setdefault(which, []).append(score)
     return [pair for parts in rows.values() if len(parts) == 2 for pair in zip(*parts.values(), strict=False)]

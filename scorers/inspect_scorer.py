@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from asyncio import AbstractEventLoop, get_running_loop
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import anyio
 from inspect_ai.model import Model, model_roles
@@ -34,25 +36,30 @@ RECORD = "halu_tasks"
 TARGET = "halu_target"
 """Where a replayed output says that it answers another order of A and B than the sample's."""
 
-_judges: dict[str, Judge] = {}
+_judges: WeakKeyDictionary[AbstractEventLoop, dict[str, Judge]] = WeakKeyDictionary()
 
 
 def _judge(prompt: str, options: Options) -> Judge | None:
-    """The judge of this run: the model role `grader`, else the option; never the model under test."""
+    """The judge of this run: the model role `grader`, else the option; never the model under test. A run
+    has an event loop of its own, and so a judge with its own connections and its own count of failures."""
     named = model_roles().get("grader")
     model: Model | None = named[0] if isinstance(named, list) else named
     if model is None and not options.judge:
         return None
-    key = f"{model or options}{id(model)}{prompt}"
-    if key not in _judges:
-        _judges[key] = Judge(model, prompt, options.judge_max_failures) if model else open_judge(options, prompt)
-    return _judges[key]
+    judges = _judges.setdefault(get_running_loop(), {})
+    key = f"{prompt} {model or options.judge} {options.judge_base_url} {options.judge_max_failures}"
+    if key not in judges:
+        judges[key] = Judge(model, prompt, options.judge_max_failures) if model else open_judge(options, prompt)
+    return judges[key]
 
 
 @solver
-def judge_ready(judge: str | None = None, judge_base_url: str | None = None) -> Solver:
-    """Before a judged task generates anything: check that its judge answers, or warn that there is none."""
-    options = Options(judge=judge, judge_base_url=judge_base_url)
+def judge_ready(
+    judge: str | None = None, judge_base_url: str | None = None, judge_max_failures: float = 0.05
+) -> Solver:
+    """Before a judged task generates anything: check that the judge in the role `grader` answers (one that
+    is named as an option was reached when the task was made), or warn that there is none."""
+    options = Options(judge=judge, judge_base_url=judge_base_url, judge_max_failures=judge_max_failures)
     lock = anyio.Lock()
     done: set[str] = set()
 
@@ -61,9 +68,9 @@ def judge_ready(judge: str | None = None, judge_base_url: str | None = None) -> 
         async with lock:
             if task.judged and task.name not in done:
                 found = _judge(task.judged, options)
-                if found:
+                if found and model_roles().get("grader"):
                     await found.reach()
-                else:
+                elif not found:
                     logger.warning(NO_JUDGE.format(task=task.name))
                 done.add(task.name)
         return state

@@ -50,6 +50,8 @@ class Metric:
         item: the figure of a single item where it has one; what a harness logs beside the item.
         where: a tag and its value: only such items bear on the metric.
         needs: an option without which the metric has nothing to say.
+        bears: sums of each cluster, shape (C, K) -> which clusters bear on the figure, shape (C,); by default
+            those with any count.
         range: smallest and largest possible value.
     """
 
@@ -60,6 +62,7 @@ class Metric:
     item: Callable[[Score], float] | None = None
     where: tuple[str, str] | None = None
     needs: str | None = None
+    bears: Callable[[Array], npt.NDArray[np.bool_]] = lambda table: np.abs(table).sum(axis=1) > 0
     range: tuple[float, float] = (0.0, 1.0)
 
     def only(self, tag: str, value: str, name: str) -> Metric:
@@ -89,7 +92,7 @@ def estimate(metric: Metric, clusters: Sequence[Sequence[Score]]) -> Estimate | 
     value = float(metric.value(total))
     if math.isnan(value):
         return None
-    table = table[table.any(axis=1)]
+    table = table[metric.bears(table)]
     clusters_bearing = len(table)
     if clusters_bearing < 2:
         return Estimate(value, None, None, None)

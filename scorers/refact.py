@@ -20,6 +20,7 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.verdict import pick, true_false
 
 FACTUAL, CONFABULATED = "True", "False"
+ORDERS = ("original_first", "confabulated_first")
 
 
 def score_independent(item: Item, reply: str) -> Score:
@@ -65,7 +66,7 @@ def _flip_rate() -> Metric:
         return not read or first.facts["correct"] != second.facts["correct"]
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
-        pairs = pairs_of(scores)
+        pairs = pairs_of(scores, ORDERS)
         return sum(flipped(*pair) for pair in pairs), len(pairs)
 
     return Metric("flip_rate", counts, ratio, higher_is_better=False)
@@ -77,7 +78,7 @@ def _independent(*, unparsed_is_wrong_label: bool) -> tuple[Metric, ...]:
         for name, label in (("confabulated", CONFABULATED), ("factual", FACTUAL))
         for figure in _FIGURES
     )
-    return (mean("acc", "correct"), *by_class, both_right("acc_pair"), share_unparsed())
+    return (mean("acc", "correct"), *by_class, both_right("acc_pair", ("original", "confabulated")), share_unparsed())
 
 
 _FIGURES: tuple[Literal["precision", "recall", "f1"], ...] = ("precision", "recall", "f1")
@@ -89,7 +90,7 @@ COMPARATIVE_METRICS = (
     *(macro_metric(figure, "AB", f"{figure}_macro", unparsed_is_label=True) for figure in _FIGURES),
     macro_metric("f1", "AB", "f1_macro_ab", unparsed_is_label=False),
     _position_bias(),
-    replace(both_right("acc_consistent"), needs="both_orders"),
+    replace(both_right("acc_consistent", ORDERS), needs="both_orders"),
     replace(_flip_rate(), needs="both_orders"),
     share_unparsed(),
 )

@@ -136,7 +136,7 @@ def _chosen(section: Section, kind: Kind, has_list: bool, expected: int) -> list
     if marked and (kind != "sentence" or lines[0].marked):
         level = min(line.indent for line in marked) + 1
         return [line for line in lines if line.indent <= level and (line.marked or _entry(line))]
-    as_many = expected > 1 and len(lines) == expected
+    as_many = len(lines) == expected and not any("<mask>" in line.text for line in lines)
     if kind == "replacement" and not as_many and any(_prose(line.text) for line in lines):
         return []
     if section.rank == 0 and kind == "entity" and has_list and all(_prose(line.text) for line in lines):

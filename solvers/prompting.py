@@ -67,9 +67,9 @@ def prompt_for(name: str, benchmark: str, file: str | None = None) -> Prompt:
     return {**own, **given.get(name, {})}
 
 
-def prompt_hash(prompt: Prompt, examples: Iterable[Example] = ()) -> str:
-    """Eight hex digits that change whenever a word of the prompt or its examples does."""
-    text = "\0".join([*(f"{key}\0{prompt[key]}" for key in sorted(prompt)), *(part for e in examples for part in e)])
+def prompt_hash(prompt: Prompt) -> str:
+    """Eight hex digits that change whenever a word of the prompt does."""
+    text = "\0".join(f"{key}\0{prompt[key]}" for key in sorted(prompt))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 

@@ -90,7 +90,7 @@ def comparative(rows: Iterable[Row], options: Options) -> Iterator[Case]:
         first = original_first(row["sample_id"], options.seed)
         orders = {"": first}
         if options.both_orders:
-            orders = {"/original_first": True, "/confabulated_first": False}
+            orders = {f"/{order}": order == refact.ORDERS[0] for order in refact.ORDERS}
         for suffix, original_is_a in orders.items():
             answers = [row["correct_answer"], row["confabulated_answer"]]
             answer_a, answer_b = answers if original_is_a else reversed(answers)

@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     _task_arguments(command)
     command.add_argument("--cot", action="store_true", help="ask for reasoning before the answer")
     command.add_argument("--prompts", metavar="FILE", help="a prompt file whose wording replaces the package's")
-    command.add_argument("--limit", type=_count, metavar="N", help="only the first N items")
+    command.add_argument("--limit", type=_number, metavar="N", help="only the first N items")
     command.add_argument("--json", action="store_true", help="JSON Lines instead of text")
 
     command = commands.add_parser("score", help="score replies made anywhere")
@@ -62,11 +62,14 @@ def _task_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--seed", type=int, default=0, help="seed of the order of A and B")
 
 
-def _count(text: str) -> int:
+def _number(text: str) -> int:
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{number} is not a positive number")
     return number
+
+
+_number.__name__ = "number"
 
 
 def main(argv: list[str] | None = None) -> int:

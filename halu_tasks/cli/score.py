@@ -17,7 +17,7 @@ from halu_tasks.cli.tables import table
 from halu_tasks.errors import DataError
 from halu_tasks.items import Item
 from halu_tasks.options import Options
-from halu_tasks.predictions import Prediction, aimed, read_predictions
+from halu_tasks.predictions import Prediction, aimed, check_targets, read_predictions, unknown_id
 from halu_tasks.scorers.metrics import Estimate, as_json, estimates
 from halu_tasks.scorers.score import Score
 from halu_tasks.scoring import prepare_judge, score_replies
@@ -46,7 +46,9 @@ def run(arguments: argparse.Namespace) -> None:
         check_details(details)
     path = Path(arguments.predictions)
     predictions = read_predictions(path)
-    check_targets(built, path, predictions)
+    if arguments.partial and not predictions:
+        raise DataError(f"{path}: holds no predictions, and with --partial nothing else is scored")
+    check_targets(path, predictions, built.task, built.options)
     prepare_judge(built)
     scores, missing = score_predictions(built, path, predictions, partial=arguments.partial)
     found = estimates(built.scoring.metrics, scores)
@@ -66,16 +68,6 @@ def run(arguments: argparse.Namespace) -> None:
         print(json.dumps(shown, ensure_ascii=False, indent=2))
     else:
         print(report(built, scores, len(missing), found, partial=arguments.partial))
-
-
-def check_targets(built: Built, path: Path, predictions: dict[str, Prediction]) -> None:
-    """Raise DataError at the first prediction whose target the task cannot have."""
-    labels = () if built.options.both_orders else built.task.labels
-    none = "none, since the id says the order" if built.task.labels else f"none, since {built.task.name} has no order"
-    for prediction in predictions.values():
-        if prediction.target is not None and prediction.target not in labels:
-            allowed = " or ".join(labels) or none
-            raise DataError(f"{path}:{prediction.line}: target is {prediction.target!r}, expected {allowed}")
 
 
 def score_predictions(
@@ -105,11 +97,7 @@ def score_predictions(
             scores += score_replies(built, batch)
             batch.clear()
     if predictions:
-        id, unknown = next(iter(predictions.items()))
-        raise DataError(
-            f"{path}:{unknown.line}: unknown id {id!r} ({len(predictions)} in all); "
-            f"the ids of this data: halu-tasks items {built.task.name}"
-        )
+        raise unknown_id(path, predictions, built.task)
     scores += score_replies(built, batch) if batch else []
     return scores, missing
 

@@ -291,7 +291,7 @@ def test_a_field_name_with_a_line_end_stays_in_one_line(cli: Cli, tmp_path: Path
 
 
 BAD_PREDICTIONS = {
-    "unknown id 'nobody' (1 in all)": '{"id": "nobody", "output": "A"}',
+    "unknown id 'nobody' (1 such ids in all)": '{"id": "nobody", "output": "A"}',
     "is given twice (first in line 1)": "FIRST",
     "not JSON (Expecting": "{'id': 1}",
     'expected {"id": text, "output": text}': '{"id": "x", "reply": "A"}',
@@ -493,8 +493,11 @@ def test_partial_scores_the_given_ids_alone(score: Callable[..., dict[str, Any]]
     found = score(INDEPENDENT, replies, "--partial", "--details", out)
     assert (found["n"], found["missing"], found["metrics"]["acc"]) == (5, 0, 1.0)
     assert [row["id"] for row in details(out)] == list(replies)
-    nothing = score(INDEPENDENT, {}, "--partial")
-    assert (nothing["n"], nothing["missing"], nothing["metrics"]) == (0, 0, {})
+
+
+def test_nothing_to_score_is_an_error(cli: Cli, tmp_path: Path) -> None:
+    path = predictions(tmp_path / "p.jsonl", {})
+    assert "holds no predictions" in one_line(cli("score", INDEPENDENT, path, "--data", "sample", "--partial"))
 
 
 def test_partial_says_so_in_the_table(run: Run, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inspect_ai.model import get_model
 
 from halu_tasks.cli import main
 from halu_tasks.errors import JudgeError
@@ -82,8 +83,6 @@ def test_the_same_judge_gives_the_same_rates_everywhere(
 
 
 def test_inspects_grader_role_is_the_judge(serve: Serve, run_inspect: Callable[..., Any]) -> None:
-    from inspect_ai.model import get_model
-
     server = serve(by_rule)
     grader = get_model("openai/gpt-4o", base_url=server.url, memoize=False)
     log = run_inspect("cfaith_gen", "halu/oracle", model_roles={"grader": grader})
@@ -111,7 +110,10 @@ def test_a_judge_that_cannot_be_reached_stops_the_run_before_generation(
     server = serve(answer)
     with pytest.raises(JudgeError, match=r"judge openai/gpt-4o cannot be reached: [^\n]+"):
         run_lm_eval(["cfaith_gen"], Unasked(), judged(server))
-    log = run_inspect("cfaith_gen", "halu/oracle", {"judge": "openai/gpt-4o", "judge_base_url": server.url})
+    with pytest.raises(JudgeError, match="cannot be reached"):
+        run_inspect("cfaith_gen", "halu/oracle", {"judge": "openai/gpt-4o", "judge_base_url": server.url})
+    grader = get_model("openai/gpt-4o", base_url=server.url, memoize=False)
+    log = run_inspect("cfaith_gen", "halu/oracle", model_roles={"grader": grader})
     assert log.status == "error" and "cannot be reached" in log.error.message
     assert not any(sample.output.completion for sample in log.samples or [])
 
@@ -148,9 +150,14 @@ def test_too_many_failures_are_an_error_and_no_reply_is_lost(
     working = False
     server = serve(lambda request: by_rule(request) if working or "=====" not in asked_text(request) else "perhaps")
     with pytest.raises(JudgeError, match=r"gave no verdict on \d+ of \d+ replies \(allowed: 5%") as caught:
-        run_lm_eval(["cfaith_gen"], OracleLM(), judged(server))
+        run_lm_eval(["cfaith_gen", "refact_correction"], OracleLM(), judged(server))
+    assert "kept beside it: refact_correction" in str(caught.value)
     _, _, command = str(caught.value).partition("score them with: halu-tasks ")
     working = True
+    command, _, _ = command.partition(";")
+    other = Path(shlex.split(command)[2]).with_name("refact_correction.jsonl")
+    assert main(["score", "refact_correction", str(other), "--data", "sample", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["metrics"]["em"] == 1.0
     assert main([*shlex.split(command), "--json"]) == 0
     scored = json.loads(capsys.readouterr().out)
     assert scored["metrics"]["hallucination_rate"] == 0.0 and scored["missing"] == 0

@@ -200,3 +200,78 @@ def test_a_strange_model_prompt_is_an_error_not_a_wrong_answer(run_lm_eval: Call
 
     with pytest.raises(UsageError, match="this prompt is none"):
         Embedded("oracle").reply("What is the capital of France?")
+
+
+def test_replay_holds_a_file_to_what_score_holds_it_to(
+    run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    path = tmp_path / "predictions.jsonl"
+    for row, fault in (
+        ({"id": "nobody", "output": "A"}, "unknown id 'nobody'"),
+        ({"id": next(_ids("refact_judgment_independent")), "output": "True", "target": "True"}, "has no order"),
+    ):
+        path.write_text(json.dumps(row) + "\n")
+        with pytest.raises(DataError, match=fault):
+            run_lm_eval(["refact_judgment_independent"], ReplayLM(str(path)))
+    path.write_text("")
+    with pytest.raises(UsageError, match="name a folder"):
+        run_lm_eval(["refact_correction", "refact_localization_entity"], ReplayLM(str(path)))
+
+
+def _ids(task: str) -> Any:
+    return (item.id for item in build(task, Options(data="sample")).items)
+
+
+def test_replay_refuses_a_cache_that_would_lose_its_targets(
+    run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    path = tmp_path / "predictions.jsonl"
+    path.write_text("")
+    with pytest.raises(UsageError, match="leave --use_cache out"):
+        run_lm_eval(["refact_correction"], ReplayLM(str(path)), use_cache=str(tmp_path / "cache"))
+
+
+def test_cached_requests_do_not_hide_other_options(
+    run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    class Watch(OracleLM):
+        def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+            seen.append(requests[0].args[0])
+            return super().generate_until(requests, disable_tqdm)
+
+    for metadata in ({}, {"halu_cot": True}):
+        run_lm_eval(["refact_judgment_comparative"], Watch(), metadata, cache_requests=True)
+    assert "step by step" not in seen[0] and "step by step" in seen[1]
+
+
+def test_a_second_run_in_one_process_answers_the_present_data(
+    run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    from halu_tasks.data import SAMPLE
+
+    path = tmp_path / "generative_qa.jsonl"
+    rows = [json.loads(line) for line in (SAMPLE / "cfaith" / path.name).read_text().splitlines()]
+    for letters in ("ABCD", "BCDA"):
+        choices = [
+            {
+                "question": row["question"],
+                "answers": [row["correct_answer"], "x", "y", "z"][:: 1 if letters[0] == "A" else -1],
+                "labels": ["correct", *[row["halu_type"]] * 3][:: 1 if letters[0] == "A" else -1],
+                "correct_option": "A" if letters[0] == "A" else "D",
+            }
+            for row in rows
+        ]
+        path.write_text("".join(json.dumps(row) + "\n" for row in choices))
+        choice = path.rename(tmp_path / "single_choice_qa.jsonl")
+        # the same prompts and ids with another gold: the oracle must not remember the first
+        found = run_lm_eval(["cfaith_choice"], OracleLM(), {"halu_data": str(choice)})
+        assert found["results"]["cfaith_choice"]["hallucination_rate,none"] == 0.0
+
+
+def test_a_forgotten_prefix_is_pointed_out(
+    run_lm_eval: Callable[..., dict[str, Any]], caplog: pytest.LogCaptureFixture
+) -> None:
+    run_lm_eval(["refact_correction"], OracleLM(), {"scoring": "paper"})
+    assert "did you mean halu_scoring?" in caplog.text

@@ -146,11 +146,11 @@ def test_pairs_join_by_id_and_an_item_alone_is_none() -> None:
         Score("r3/a", "c", "x", "x", {"correct": 1.0}),
         Score("alone", "c", "x", "x", {"correct": 1.0}),
     ]
-    assert sorted(tuple(sorted(s.id for s in pair)) for pair in pairs_of(scores)) == [
+    assert sorted(tuple(sorted(s.id for s in pair)) for pair in pairs_of(scores, ("a", "b"))) == [
         ("r1/a", "r1/b"),
         ("r2/a", "r2/b"),
     ]
-    assert found(both_right("acc_pair"), scores).value == 0.5
+    assert found(both_right("acc_pair", ("a", "b")), scores).value == 0.5
 
 
 def test_a_group_mean_is_undefined_while_a_member_is() -> None:
@@ -181,3 +181,19 @@ def test_unparsed_counts_answers_that_are_none() -> None:
 def test_estimates_leave_out_what_no_item_bears_on_and_keep_the_order() -> None:
     metrics = [mean("b", "missing"), mean("v", "v"), mean("v", "v").only("type", "t", "v_t"), share_unparsed()]
     assert list(estimates(metrics, right(1.0, 0.0))) == ["v", "unparsed"]
+
+
+def test_precision_rests_on_what_was_predicted_and_not_on_all_items() -> None:
+    """Three predictions among a thousand items, all right: near to nothing is known."""
+    scores = labelled(*[("T", "T")] * 3, *[("F", "F")] * 997)
+    e = found(label_metric("precision", "T", "p"), scores)
+    assert e.value == 1.0 and e.low is not None and e.low < 0.5
+    assert found(label_metric("precision", "never", "p"), scores) == Estimate(0.0, None, None, None)
+
+
+def test_one_unparsed_reply_does_not_blow_up_the_error_of_a_macro_average() -> None:
+    pairs: list[tuple[str, str | None]] = [("A", "A"), ("B", "B"), ("A", "B")] * 100
+    metric = macro_metric("f1", "AB", "f1", unparsed_is_label=True)
+    one = found(metric, labelled(*pairs, ("A", None))).stderr
+    two = found(metric, labelled(*pairs, ("A", None), ("B", None))).stderr
+    assert one is not None and two is not None and one == pytest.approx(two, rel=0.1)

@@ -196,16 +196,12 @@ def test_a_users_words_reach_the_model_and_mark_the_result(write: Write) -> None
     assert given.provenance["prompt_hash"] == given.prompt_hash
 
 
-def test_the_hash_changes_with_every_word_and_with_the_examples() -> None:
-    example = Example("q", "a")
+def test_the_hash_changes_with_every_word() -> None:
     hashes = [
         prompt_hash({"user": "a b"}),
         prompt_hash({"user": "a c"}),
         prompt_hash({"user": "a b", "system": ""}),
         prompt_hash({"system": "a b"}),
-        prompt_hash({"user": "a b"}, [example]),
-        prompt_hash({"user": "a b"}, [example, example]),
-        prompt_hash({"user": "a b"}, [Example("q", "b")]),
     ]
     assert len(set(hashes)) == len(hashes) and all(len(text) == 8 for text in hashes)
     assert prompt_hash({"user": "u", "system": "s"}) == prompt_hash({"system": "s", "user": "u"})
