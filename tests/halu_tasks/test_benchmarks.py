@@ -43,8 +43,7 @@ def test_all_of_refact_has_its_items_and_the_oracle_its_ceiling(task: str, subse
     if subset == "multi_error":
         assert len(built.items) == built.task.size
     for name, value in figures(built, "oracle").items():
-        # in the single-error data two lone masks stand for clauses that read like running text
-        assert value == pytest.approx(ceiling(name), abs=0.003 if subset == "single_error" else 0), name
+        assert value == ceiling(name), name
 
 
 def test_the_baseline_is_what_one_computes_by_hand(shared_data: Path) -> None:
