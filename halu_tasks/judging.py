@@ -257,8 +257,9 @@ def _in_own_loop(run: Callable[[], Coroutine[Any, Any, list[Verdict]]]) -> list[
             return found.result()
         except KeyboardInterrupt:
             # what is being asked is dropped, what was answered is kept
-            for task in asyncio.all_tasks(running[0]):
-                running[0].call_soon_threadsafe(task.cancel)
+            for own_loop in running:
+                for task in asyncio.all_tasks(own_loop):
+                    own_loop.call_soon_threadsafe(task.cancel)
             raise
 
 
