@@ -36,7 +36,7 @@ def figures(log: Any) -> dict[str, float]:
     return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
 
 
-@pytest.mark.parametrize("file", ["refact", "cfaith"])
+@pytest.mark.parametrize("file", ["refact", "cfaith", "factchd"])
 def test_the_literal_command_runs_every_task_of_the_file_once(file: str, tmp_path: Path) -> None:
     run = inspect(
         "eval", f"halu_tasks/{file}.py", "--model", "halu/oracle", "-T", "data=sample", "--log-dir", str(tmp_path),
