@@ -42,8 +42,8 @@ def parts_scores(given: Parts, gold: Parts) -> dict[str, float | None]:
     """The score of each part, 0 to 1, by its name; None where the gold has nothing to compare with."""
     return {
         "body": token_f1(given.body, gold.body) if gold.body.split() else None,
-        "head": rouge_l_recall(given.head, gold.head) if words(gold.head) else None,
-        "tail": rouge_l_recall(given.tail, gold.tail) if words(gold.tail) else None,
+        "head": rouge_l_recall(given.head, gold.head),
+        "tail": rouge_l_recall(given.tail, gold.tail),
     }
 
 
@@ -71,13 +71,11 @@ def token_f1(given: str, gold: str) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def rouge_l_recall(given: str, gold: str) -> float:
+def rouge_l_recall(given: str, gold: str) -> float | None:
     """The longest common subsequence of stemmed words over the number of words in `gold`: rouge-score's
-    `rougeL` recall with its stemmer, to the last bit."""
-    wanted, found = words(gold), words(given)
-    if not wanted or not found:
-        return 0.0
-    return LCSseq.similarity(wanted, found) / len(wanted)
+    `rougeL` recall with its stemmer, to the last bit. None where the gold has no word."""
+    wanted = words(gold)
+    return LCSseq.similarity(wanted, words(given)) / len(wanted) if wanted else None
 
 
 def words(text: str) -> list[str]:

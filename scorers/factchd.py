@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Literal
 
 from halu_tasks.items import Item
@@ -54,7 +55,8 @@ _EITHER = re.compile(
     rf"(?:a\s)?(?:{_NON})?factual(?![a-z])",
     re.IGNORECASE,
 )
-_ANYWHERE = re.compile(rf"(?<![a-z0-9])(?:{_NON})?factual(?![a-z0-9])", re.IGNORECASE)
+_ANYWHERE = re.compile(r"factual(?![a-z0-9])", re.IGNORECASE)
+_NON_BEFORE = re.compile(rf"(?<![a-z0-9]){_NON}\Z", re.IGNORECASE)
 _DECLARED = re.compile(
     r"\b(?:(?:final|overall|my)\s+(?:verdict|answer|label|judge?ment|decision|conclusion|assessment|classification)"
     r"|verdict)\b(?:\s+(?:is|would be|remains|should be)\b)?"
@@ -122,17 +124,22 @@ def _anywhere(text: str) -> tuple[str | None, str | None]:
     """The last label stated in a text, and the last that stands behind a final verdict."""
     stated: str | None = None
     declared: str | None = None
-    skipped = [match.span() for match in _EITHER.finditer(text)]
+    words = list(_ANYWHERE.finditer(text))
+    skipped = [match.span() for match in _EITHER.finditer(text)] if len(words) > 1 else []
     at = 0
-    for found in _ANYWHERE.finditer(text):
+    for found in words:
         while at < len(skipped) and skipped[at][1] <= found.start():
             at += 1
         if at < len(skipped) and skipped[at][0] <= found.start():
             continue
         before = text[max(found.start() - 120, 0) : found.start()]
         behind = text[found.end() : found.end() + 60]
-        negative = len(found[0]) > len("factual")
-        shouted = found[0][-len("factual") :].isupper()
+        non = _NON_BEFORE.search(before)
+        if not non and before[-1:].isalnum():
+            continue
+        before = before[: non.start()] if non else before
+        negative = non is not None
+        shouted = found[0].isupper()
         negated = bool(_NEGATED.search(before))
         if not shouted and _QUALIFIES.match(behind):
             continue
@@ -178,6 +185,8 @@ def _with_facts(item: Item, answer: Answer[str], facts: dict[str, float | None])
 # --- as published -----------------------------------------------------------------------------------
 
 _PUNCTUATION = re.compile(r"[!\"#$%&()*+,\-./:;<=>?@\[\]\\^`{|}~_']")
+# No reply to the paper's models was so long; it bounds the time that a model caught in a loop costs.
+_LONGEST = 1_000_000
 _ARTICLE = re.compile(r"\b(?:a|an|the)\b")
 
 
@@ -213,7 +222,7 @@ def published_parts(text: str) -> Parts:
 
 def score_published(item: Item, reply: str) -> Score:
     """Score of a reply as the authors' evaluator gives it, but for its stemmer and its rounding."""
-    cleaned = published_clean(reply)
+    cleaned = published_clean(reply[:_LONGEST])
     label = published_label(cleaned)
     gold = published_parts(published_clean(str(item.gold["reason"])))
     found = {part: value or 0.0 for part, value in parts_scores(published_parts(cleaned), gold).items()}
@@ -234,8 +243,10 @@ _CLASS: dict[str, Literal["precision", "recall", "f1"]] = {
 
 
 def _metrics(unparsed: Unparsed) -> tuple[Metric, ...]:
-    labels = tuple(label_metric(figure, NON_FACTUAL, name, unparsed=unparsed) for name, figure in _CLASS.items())
-    everywhere = (*labels, mean("acc", "correct"), share_unparsed(), mean("expmatch", "expmatch"))
+    factcls, *others = (label_metric(figure, NON_FACTUAL, name, unparsed=unparsed) for name, figure in _CLASS.items())
+    # an F1 has no figure of one item; what a harness shows beside it is whether its label is right
+    factcls = replace(factcls, item=lambda s: s.facts["correct"])
+    everywhere = (factcls, *others, mean("acc", "correct"), share_unparsed(), mean("expmatch", "expmatch"))
     parts = tuple(mean(f"expmatch_{part}", f"expmatch_{part}") for part in Parts._fields)
     per_pattern = tuple(
         metric.only("pattern", name, f"{metric.name}_{name}") for name in PATTERNS.values() for metric in everywhere

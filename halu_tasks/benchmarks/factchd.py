@@ -84,8 +84,8 @@ READER = Reader(FACTCHD, lambda options: "test_case_sample.jsonl", {"id": str}, 
 # --- rows to cases --------------------------------------------------------------------------------
 
 
-def cases(rows: Iterable[Row], options: Options, *, evidence: bool = False) -> Iterator[Case]:
-    """One case a row, with the row's evidence among its fields where `evidence` is asked for."""
+def cases(rows: Iterable[Row], options: Options, *, shown: tuple[str, ...] = ("query", "response")) -> Iterator[Case]:
+    """One case a row, with the fields `shown`: query, response, evidence."""
     for row in rows:
         if _is_marked(row):
             query, response = _question_and_answer(row["input"])
@@ -94,11 +94,12 @@ def cases(rows: Iterable[Row], options: Options, *, evidence: bool = False) -> I
         else:
             query, response, reason, label = (row[key] for key in ("query", "response", "reason", "label"))
         fields = {"query": query, "response": response}
-        if evidence:
+        if "evidence" in shown:
             lines = _evidence(row)
             if lines is None:
                 raise DataError(f"FactCHD: row {row['id']!r} has no field 'evidence', which factchd_evidence shows")
             fields["evidence"] = "\n".join(lines) or "none"
+        fields = {name: fields[name] for name in shown}
         pattern = PATTERNS.get(row.get("category", ""), "unstated")
         yield Case(row["id"], row["id"], fields, str(label), {"reason": reason}, {"pattern": pattern})
 
@@ -159,7 +160,11 @@ def _task(name: str, about: str, shown: _Cases = cases, shots: int = 0) -> Task:
 TASKS = (
     _task("factchd", "Is this answer factual, and why? (a label, then an explanation)"),
     _task("factchd_4shot", "The same after four worked examples, one a factuality pattern", shots=4),
-    _task("factchd_evidence", "The same with the gold evidence shown", partial(cases, evidence=True)),
-    _task("factchd_no_query", "The same without the question"),
+    _task(
+        "factchd_evidence",
+        "The same with the gold evidence shown",
+        partial(cases, shown=("query", "response", "evidence")),
+    ),
+    _task("factchd_no_query", "The same without the question", partial(cases, shown=("response",))),
 )
 GROUPS: tuple[Group, ...] = ()
