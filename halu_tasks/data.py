@@ -30,11 +30,11 @@ HOW_TO_NAME = (
 @dataclass(frozen=True)
 class Located:
     """A file that rows are read from. `kind` says what a result on it is worth: `pinned` data are the
-    published ones, byte for byte where a checksum is known; `sample` is the packaged sample; `local` is
-    whatever the user named."""
+    published ones, byte for byte where a checksum is known; `extract` are published ones too, but only a
+    part of the benchmark; `sample` is the packaged sample; `local` is whatever the user named."""
 
     path: Path
-    kind: Literal["pinned", "sample", "local"]
+    kind: Literal["pinned", "extract", "sample", "local"]
     sha256: str
 
 
@@ -71,16 +71,17 @@ def locate(source: Source, name: str, data: str | None = None) -> Located:
             raise DataError(f"{source.title}: the packaged sample has no {name}")
         return Located(path, "sample", sha256_of(path))
     published = source.file(name).sha256
+    pinned: Literal["pinned", "extract"] = "extract" if source.partial else "pinned"
     if named:
         path = _named_file(source, name, Path(named).expanduser())
         found = sha256_of(path)
-        return Located(path, "pinned" if found == published else "local", found)
+        return Located(path, pinned if found == published else "local", found)
     path = cached_path(source, name)
     if not path.is_file():
         from halu_tasks.download import fetch
 
         fetch(source, name)
-    return Located(path, "pinned", verify(source, name, path))
+    return Located(path, pinned, verify(source, name, path))
 
 
 def verify(source: Source, name: str, path: Path) -> str:
@@ -107,15 +108,28 @@ def _named_file(source: Source, name: str, named: Path) -> Path:
         reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
         raise DataError(f"{source.title}: data {str(named)!r} {reason}; {HOW_TO_NAME}") from None
     if named.is_file():
-        others = {file.name for file in source.files} - {name}
+        others = {known for file in source.files if file.name != name for known in (file.name, *file.also)}
         if named.name in others:
             raise DataError(f"{named}: this task reads {name}, not {named.name}; name the folder that holds both")
         return named
-    tried = [named / name, named / source.name / name]
-    for path in tried:
-        if path.is_file():
-            return path
-    raise DataError(f"{source.title}: {named} holds neither {name} nor {source.name}/{name}")
+    if found := in_folder(source, name, named):
+        return found
+    others_named = f" (or {', '.join(also)} for it)" if (also := source.file(name).also) else ""
+    raise DataError(f"{source.title}: {named} holds neither {name} nor {source.name}/{name}{others_named}")
+
+
+def in_folder(source: Source, name: str, folder: Path) -> Path | None:
+    """The file `name` of `source`, under that name or another it goes by, in a folder of the benchmark's files
+    or a root of such folders; None where there is none."""
+    names = (*source.file(name).also, name)
+    tried = (place / known for place in (folder, folder / source.name) for known in names)
+    return next((path for path in tried if path.is_file()), None)
+
+
+def in_users_folder(source: Source, name: str, data: str | None) -> Path | None:
+    """As `in_folder`, in the folder that the user named, if any: a file that a task can do without."""
+    named = data or os.environ.get("HALU_TASKS_DATA")
+    return in_folder(source, name, Path(named).expanduser()) if named and named != "sample" else None
 
 
 # --- rows ---------------------------------------------------------------------------------------
@@ -130,15 +144,8 @@ def read_rows(path: Path, fields: Mapping[str, type], check: Callable[[Row], Non
     """
     row = None
     for number, row in json_lines(path):
-        for field, type_ in fields.items():
-            if field not in row:
-                has = ", ".join(map(repr, row)) or "none"
-                raise DataError(f"{path}:{number}: field {field!r} is missing (has {has})")
-            if not isinstance(row[field], type_):
-                raise DataError(
-                    f"{path}:{number}: field {field!r} is {type(row[field]).__name__}, expected {type_.__name__}"
-                )
         try:
+            require_fields(row, fields)
             check(row)
         except ValueError as error:
             raise DataError(f"{path}:{number}: {error}") from None
@@ -185,6 +192,15 @@ def _object(where: str, text: str) -> Row:
     if not isinstance(row, dict):
         raise DataError(f"{where}: expected a JSON object, found {type(row).__name__}")
     return row
+
+
+def require_fields(row: Row, fields: Mapping[str, type]) -> None:
+    """Raise ValueError unless the row has each field, of its type."""
+    for field, type_ in fields.items():
+        if field not in row:
+            raise ValueError(f"field {field!r} is missing (has {', '.join(map(repr, row)) or 'none'})")
+        if not isinstance(row[field], type_):
+            raise ValueError(f"field {field!r} is {type(row[field]).__name__}, expected {type_.__name__}")
 
 
 def require_text(row: Row, *fields: str) -> None:

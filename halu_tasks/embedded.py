@@ -1,7 +1,7 @@
 """Embedded models: `oracle` answers from the gold, `baseline` without looking, `replay` from a file.
 
-They need no network and no weights. They find an item by its prompt; where two items have the same
-prompt, the id that the harness carries along decides.
+They need no network and no weights. They find an item by its prompt; where several items have the same
+prompt, the task and the id that the harness carries along decide.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def remember(built: Built) -> None:
     _new.append(built)
 
 
-def find(prompt: str, id: str | None = None) -> Known:
+def find(prompt: str, id: str | None = None, task: str | None = None) -> Known:
     """The item whose prompt is `prompt`, or ends it (after a system text or worked examples).
 
     Raises:
@@ -63,7 +63,8 @@ def find(prompt: str, id: str | None = None) -> Known:
         found = next((_by_prompt[tail] for tail in tails if tail in _by_prompt), None)
     if not found:
         raise UsageError(f"the embedded models answer halu-tasks items only; this prompt is none: {prompt[-80:]!r}")
-    return next((known for known in found if known.item.id == id), found[-1])
+    # the task loaded last where nothing else decides
+    return max(reversed(found), key=lambda known: (known.item.id == id, known.task.name == task))
 
 
 @dataclass
@@ -88,9 +89,9 @@ class Embedded:
             if path.is_file():
                 read_predictions(path)
 
-    def reply(self, prompt: str, id: str | None = None) -> Reply:
-        """The reply to `prompt`; empty where a replayed file has none."""
-        task, item = find(prompt, id)
+    def reply(self, prompt: str, id: str | None = None, asked: str | None = None) -> Reply:
+        """The reply to `prompt` in the task `asked`; empty where a replayed file has none."""
+        task, item = find(prompt, id, asked)
         if self.kind == "oracle":
             return Reply(task.oracle(item))
         if self.kind == "baseline":

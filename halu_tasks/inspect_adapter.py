@@ -30,8 +30,8 @@ from halu_tasks.tasks import Built, Decoding, build, registry
 
 tell_in_one_line("inspect", "inspect_ai/__main__.py")
 
-ID = "halu_id"
-"""The key under which a message tells the embedded models which item it asks."""
+ID, TASK = "halu_id", "halu_task"
+"""The keys under which a message tells the embedded models which item of which task it asks."""
 
 _ROLES: dict[str, Callable[..., ChatMessage]] = {
     "system": ChatMessageSystem,
@@ -123,7 +123,7 @@ def _config(decodings: Sequence[Decoding]) -> GenerateConfig:
 def _sample(item: Item, built: Built, group: str | None = None) -> Sample:
     turns = messages(item, built.examples)
     chat = [_ROLES[turn["role"]](content=turn["content"]) for turn in turns]
-    chat[-1].metadata = {ID: item.id}
+    chat[-1].metadata = {ID: item.id, TASK: built.task.name}
     metadata = {
         "task": built.task.name,
         "id": item.id,

@@ -16,7 +16,7 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 
 from halu_tasks.embedded import KINDS, Embedded
 from halu_tasks.errors import UsageError
-from halu_tasks.inspect_adapter import ID
+from halu_tasks.inspect_adapter import ID, TASK
 from halu_tasks.scorers.inspect_scorer import TARGET
 
 
@@ -42,7 +42,8 @@ class EmbeddedAPI(ModelAPI):
         self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
     ) -> ModelOutput:
         asked = input[-1]
-        reply = self._model.reply(asked.text, (asked.metadata or {}).get(ID))
+        told = asked.metadata or {}
+        reply = self._model.reply(asked.text, told.get(ID), told.get(TASK))
         output = ModelOutput.from_content(f"halu/{self.model_name}", reply.text)
         # with usage given, Inspect counts no tokens and so fetches no tokenizer
         output.usage = ModelUsage(input_tokens=0, output_tokens=0, total_tokens=0)

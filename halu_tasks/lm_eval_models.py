@@ -27,7 +27,7 @@ class EmbeddedLM(LM):
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
         outputs = []
         for request in tqdm(requests, disable=disable_tqdm, desc=f"halu-{self.kind}"):
-            reply = self._model.reply(request.args[0], request.doc.get("id"))
+            reply = self._model.reply(request.args[0], request.doc.get("id"), request.task_name)
             if reply.target is not None:
                 request.doc["target"] = reply.target
             self.cache_hook.add_partial("generate_until", request.args, reply.text)

@@ -26,7 +26,7 @@ class Options:
         prompts: a prompt file whose wording replaces the package's.
         fewshot: number of worked examples before the question.
         cot: ask for reasoning before the verdict (chain of thought).
-        seed: seed of every choice that depends on an item's id, such as the order of two answers.
+        seed: seed of every choice that depends on an id, such as the order of two answers.
         subset: ReFACT: `multi_error` or `single_error`.
         both_orders: ReFACT comparative: ask every row in both orders.
         judge: the judge's model, named as Inspect names it (`openai/gpt-4o`).

@@ -10,11 +10,13 @@ _HUB = "https://huggingface.co/datasets"
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One published file: its name, where it lies, and its sha256 (hex) where one is known."""
+    """One published file: its name, where it lies, and its sha256 (hex) where one is known. `also` are
+    names under which a user's folder may hold its like; they are looked for first."""
 
     name: str
     url: str
     sha256: str | None = None
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class Source:
 
     `gated` sources need their terms accepted on the hub and a token. `revision` is the commit that the
     addresses are pinned to; "main" means that the publisher's hub gives no pin and the file may change.
+    `partial` says that the pinned files are only an extract of the benchmark.
     """
 
     name: str
@@ -32,6 +35,7 @@ class Source:
     revision: str
     files: tuple[SourceFile, ...]
     gated: bool = False
+    partial: bool = False
 
     def file(self, name: str) -> SourceFile:
         return next(file for file in self.files if file.name == name)
@@ -92,6 +96,33 @@ CFAITH = Source(
     ),
 )
 
+_FACTCHD = f"{_GITHUB}/zjunlp/FactCHD/451b26658c3325293f7cac9b3727cf6574e6d6dd/example_data"
+
+# The whole benchmark lies on a hub that may ask for more than an address; what is pinned are the 50 rows
+# of each part in the authors' repository, and the other names are those that the whole goes by.
+FACTCHD = Source(
+    "factchd",
+    "FactCHD",
+    "https://github.com/zjunlp/FactCHD",
+    "MIT",
+    "451b26658c3325293f7cac9b3727cf6574e6d6dd",
+    (
+        SourceFile(
+            "test_case_sample.jsonl",
+            f"{_FACTCHD}/test_case_sample.jsonl",
+            "aafb76210f9de73a8088468ee2d682617f7d9a937cec099195c79e5509d2937b",
+            ("fact_test_noe.jsonl", "all_test.json", "test.jsonl", "test.json"),
+        ),
+        SourceFile(
+            "train_case_sample.jsonl",
+            f"{_FACTCHD}/train_case_sample.jsonl",
+            "753e4447f689fa6a32a15537b3ab26f6bd7575282c7e3a25a3cdebdc18891bf2",
+            ("fact_train_noe.jsonl", "train.jsonl", "train.json"),
+        ),
+    ),
+    partial=True,
+)
+
 HALLUVERSE25 = _hub_source(
     "halluverse25",
     "HalluVerse25",
@@ -123,4 +154,4 @@ FAVE = _source(
     {"paper_dataset.json": None},
 )
 
-SOURCES: dict[str, Source] = {source.name: source for source in (REFACT, CFAITH, HALLUVERSE25, HALUEVAL, FAVE)}
+SOURCES: dict[str, Source] = {source.name: source for source in (REFACT, CFAITH, FACTCHD, HALLUVERSE25, HALUEVAL, FAVE)}

@@ -11,6 +11,8 @@ import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
 from halu_tasks import data as data_
@@ -35,19 +37,29 @@ class Decoding:
 
 @dataclass(frozen=True)
 class Reader:
-    """How a benchmark's rows are read: which file for which options, and what a valid row is."""
+    """How a benchmark's rows are read: which file for which options, what a valid row is, and the file of the
+    benchmark's training part, where it has one."""
 
     source: Source
     file: Callable[[Options], str]
     fields: Mapping[str, type]
     check: Callable[[Row], None]
+    training: str | None = None
 
     def fewshot_rows(self) -> Iterator[Row]:
-        """The rows that worked examples are made of: the package's own, never a benchmark's; none where
-        the package has none."""
-        path = data_.SAMPLE / "fewshot" / self.source.name / self.file(Options())
-        if not path.is_file():
-            return iter(())
+        """The package's own rows for worked examples; none where the package has none."""
+        path = self.fewshot_path
+        return self.rows(path) if path.is_file() else iter(())
+
+    @property
+    def fewshot_path(self) -> Path:
+        return data_.SAMPLE / "fewshot" / self.source.name / (self.training or self.file(Options()))
+
+    def training_path(self, options: Options) -> Path | None:
+        """The training part in the folder that the user named; None where there is none."""
+        return data_.in_users_folder(self.source, self.training, options.data) if self.training else None
+
+    def rows(self, path: Path) -> Iterator[Row]:
         return data_.read_rows(path, self.fields, self.check)
 
 
@@ -80,6 +92,8 @@ class Task:
         decoding: the paper's.
         oracle: the reply that earns the full score.
         baseline: a reply made without knowing the answer; a floor.
+        shots: number of worked examples that the task has of its own, zero-shot being none.
+        examples: puts the cases that worked examples can be made of into the order in which they are shown.
         own_options: options beyond those of every task that change what it asks.
         labels: the targets that a prediction may name as its own, where the question has an order.
         judged: the question a judge is asked about each reply, as a prompt name; None when no judge is
@@ -97,6 +111,8 @@ class Task:
     decoding: Decoding
     oracle: Callable[[Item], str]
     baseline: Callable[[Item], str]
+    shots: int = 0
+    examples: Callable[[Iterable[Case], Options], list[Case]] = lambda cases, options: by_target(cases)
     own_options: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     judged: str | None = None
@@ -134,7 +150,7 @@ class Built:
             DataError: at a malformed row, at an id that occurs twice, or where no row serves this task.
         """
         path = self.located.path
-        rows = data_.read_rows(path, self.task.reader.fields, self.task.reader.check)
+        rows = self.task.reader.rows(path)
         seen: set[str] = set()
         for case in self.task.cases(rows, self.options):
             if case.id in seen:
@@ -235,27 +251,72 @@ def build(name: str, options: Options) -> Built:
     prompt = prompt_for(name, task.benchmark, options.prompts)
     if options.cot and "cot" not in prompt:
         raise UsageError(f"task {name} has no chain-of-thought prompt; leave the option cot out")
+    located = data_.locate(task.reader.source, task.reader.file(options), options.data)
     examples = worked_examples(task, options, prompt)[: options.fewshot] if options.fewshot else []
     if len(examples) < options.fewshot:
         raise UsageError(f"task {name} has {len(examples)} worked examples, fewshot={options.fewshot} asks for more")
-    located = data_.locate(task.reader.source, task.reader.file(options), options.data)
     return Built(task, options, prompt, examples, located)
 
 
 def worked_examples(task: Task, options: Options, prompt: Prompt) -> list[Example]:
-    """All worked examples of a task, alternating between its targets; with chain of thought each reply
-    reasons first."""
-    examples: dict[str, list[Example]] = {}
-    for case in task.cases(task.reader.fewshot_rows(), options):
-        item = render(case, prompt, cot=options.cot)
-        reply = task.oracle(item)
-        if options.cot:
-            cue = item.prompt.rsplit("\n", 1)[-1]
-            reply = f"{case.explanation}\n{cue} {reply}"
-        examples.setdefault(case.target, []).append(Example(item.prompt, reply))
-    columns = list(examples.values())
-    longest = max((len(column) for column in columns), default=0)
-    return [column[i] for i in range(longest) for column in columns if i < len(column)]
+    """The worked examples of a task in their order, at most `MOST_EXAMPLES`; with chain of thought each reply
+    reasons first. They are made of the training part where the user's folder has it, without what is also
+    under test, and else of the package's own rows."""
+    cases = task.cases(_example_rows(task, options), options)
+    return [_example(task, case, prompt, options) for case in task.examples(cases, options)[:MOST_EXAMPLES]]
 
 
-__all__ = ["Built", "Decoding", "Group", "Reader", "Scoring", "Task", "build", "registry", "task_named"]
+def _example_rows(task: Task, options: Options) -> Iterator[Row]:
+    path = task.reader.training_path(options)
+    if path is None:
+        yield from task.reader.fewshot_rows()
+        return
+    located = data_.locate(task.reader.source, task.reader.file(options), options.data)
+    shown = {_shown(case) for case in task.cases(task.reader.rows(located.path), options)}
+    for row in task.reader.rows(path):
+        if not any(_shown(case) in shown for case in task.cases([row], options)):
+            yield row
+
+
+def _shown(case: Case) -> tuple[str, ...]:
+    return tuple(case.fields.values())
+
+
+def _example(task: Task, case: Case, prompt: Prompt, options: Options) -> Example:
+    item = render(case, prompt, cot=options.cot)
+    reply = task.oracle(item)
+    if options.cot:
+        cue = item.prompt.rsplit("\n", 1)[-1]
+        reply = f"{case.explanation}\n{cue} {reply}"
+    return Example(item.prompt, reply)
+
+
+def by_target(cases: Iterable[Case]) -> list[Case]:
+    """The cases in turn of their targets."""
+    columns: dict[str, list[Case]] = {}
+    for case in cases:
+        columns.setdefault(case.target, []).append(case)
+    return in_turn(columns.values())
+
+
+def in_turn(columns: Iterable[Sequence[Case]]) -> list[Case]:
+    """The first case of each column, then the second of each, and so on."""
+    return [case for row in zip_longest(*columns) for case in row if case is not None]
+
+
+MOST_EXAMPLES = 64
+"""More worked examples than this are not made: a training part has thousands."""
+
+__all__ = [
+    "Built",
+    "Decoding",
+    "Group",
+    "Reader",
+    "Scoring",
+    "Task",
+    "build",
+    "by_target",
+    "in_turn",
+    "registry",
+    "task_named",
+]

@@ -16,6 +16,10 @@ UNPARSED = "unparsed"
 """The label that stands for no answer wherever a confusion matrix needs one."""
 
 
+Unparsed = Literal["miss", "wrong_label", "ignored"]
+"""What an unparsed answer is in the figures of a class."""
+
+
 def score_label(id: str, cluster: str, target: str, answer: Answer[str], tags: Mapping[str, str]) -> Score:
     """Score of one label: `correct` is 1 when it is the target; an unparsed answer is wrong."""
     correct = float(answer.value is not None and answer.value == target)
@@ -23,21 +27,21 @@ def score_label(id: str, cluster: str, target: str, answer: Answer[str], tags: M
 
 
 def label_metric(
-    figure: Literal["precision", "recall", "f1"], label: str, name: str, *, unparsed_is_wrong_label: bool = False
+    figure: Literal["precision", "recall", "f1"], label: str, name: str, *, unparsed: Unparsed = "miss"
 ) -> Metric:
     """Precision, recall or F1 of one class over all items.
 
-    An unparsed answer is a miss of its target's class and a false alarm of none; with
-    `unparsed_is_wrong_label`, for two classes, it counts as the other one. Where nothing was predicted as
-    (or is) the class, the figure is 0, as scikit-learn has it.
+    An unparsed answer is a miss of its target's class and a false alarm of none; as `wrong_label`, for two
+    classes, it counts as the other one; as `ignored` it is neither. Where nothing was predicted as (or is)
+    the class, the figure is 0, as scikit-learn has it.
     """
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
         hits = sum(s.answer == label and s.target == label for s in scores)
         predicted = sum(s.answer == label for s in scores)
-        if unparsed_is_wrong_label:
+        if unparsed == "wrong_label":
             predicted += sum(s.answer is None and s.target != label for s in scores)
-        actual = sum(s.target == label for s in scores)
+        actual = sum(s.target == label and (unparsed != "ignored" or s.answer is not None) for s in scores)
         return hits, predicted, actual, len(scores)
 
     def part_and_whole(sums: Array) -> tuple[Array, Array]:

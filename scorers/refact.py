@@ -8,6 +8,7 @@ from typing import Literal
 
 from halu_tasks.items import Item
 from halu_tasks.scorers.classification import (
+    Unparsed,
     both_right,
     label_metric,
     macro_metric,
@@ -72,9 +73,9 @@ def _flip_rate() -> Metric:
     return Metric("flip_rate", counts, ratio, higher_is_better=False)
 
 
-def _independent(*, unparsed_is_wrong_label: bool) -> tuple[Metric, ...]:
+def _independent(unparsed: Unparsed) -> tuple[Metric, ...]:
     by_class = (
-        label_metric(figure, label, f"{figure}_{name}", unparsed_is_wrong_label=unparsed_is_wrong_label)
+        label_metric(figure, label, f"{figure}_{name}", unparsed=unparsed)
         for name, label in (("confabulated", CONFABULATED), ("factual", FACTUAL))
         for figure in _FIGURES
     )
@@ -82,8 +83,8 @@ def _independent(*, unparsed_is_wrong_label: bool) -> tuple[Metric, ...]:
 
 
 _FIGURES: tuple[Literal["precision", "recall", "f1"], ...] = ("precision", "recall", "f1")
-INDEPENDENT_METRICS = _independent(unparsed_is_wrong_label=False)
-INDEPENDENT_PUBLISHED_METRICS = _independent(unparsed_is_wrong_label=True)
+INDEPENDENT_METRICS = _independent("miss")
+INDEPENDENT_PUBLISHED_METRICS = _independent("wrong_label")
 
 COMPARATIVE_METRICS = (
     mean("acc", "correct"),

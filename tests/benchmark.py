@@ -178,6 +178,34 @@ def score_cost(folder: Path, rows: int) -> str:
     return f"{seconds:.2f} s, {usage.ru_maxrss / 1024:.0f} MB"
 
 
+def expmatch_cost(pairs: int = 6_960) -> str:
+    """ExpMatch of that many pairs of explanations, scores of labels included, and its ratio to the two ROUGE-L
+    of each pair by rouge-score."""
+    from rouge_score.rouge_scorer import RougeScorer
+
+    from halu_tasks.options import Options
+    from halu_tasks.scorers import factchd
+    from halu_tasks.scorers.expmatch import split
+    from halu_tasks.tasks import build
+
+    built = build("factchd", Options(data="sample"))
+    items = [built.items[number % len(built.items)] for number in range(pairs)]
+    replies = [built.task.oracle(built.items[number * 7 % len(built.items)]) for number in range(pairs)]
+    start = time.perf_counter()
+    for item, reply in zip(items, replies, strict=True):
+        factchd.score(item, reply)
+    seconds = time.perf_counter() - start
+    scorer = RougeScorer(["rougeL"], use_stemmer=True)
+    parts = [(split(factchd.explanation_of(item.gold["reason"])), split(factchd.read(reply)[1]))
+             for item, reply in zip(items, replies, strict=True)]  # fmt: skip
+    start = time.perf_counter()
+    for gold, reply in parts:
+        scorer.score(gold.head, reply.head)
+        scorer.score(gold.tail, reply.tail)
+    theirs = time.perf_counter() - start
+    return f"{seconds:.2f} s, {seconds / theirs:.3f} of rouge-score's {theirs:.2f} s"
+
+
 def judge_server(folder: Path) -> None:
     """A judge that answers after 50 ms, on the port that it writes to a file."""
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -251,6 +279,7 @@ def main() -> None:
         print(f"hook at interpreter start:        {hook_cost()}")
         print(f"halu-tasks --help:                {min(timed('-m', 'halu_tasks', '--help') for _ in range(5)):.2f} s")
         print(f"judge, 1,000 verdicts:            {judge_cost(folder, 1_000)}")
+        print(f"ExpMatch, 6,960 pairs:            {expmatch_cost()}")
         print(f"halu-tasks score, {ITEMS} replies:    {score_cost(folder, ITEMS // 2)}")
         print(f"halu-tasks score, 200,000 replies:  {score_cost(folder, 100_000)}")
 

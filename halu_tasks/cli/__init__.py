@@ -38,6 +38,12 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--limit", type=_number, metavar="N", help="only the first N items")
     command.add_argument("--json", action="store_true", help="JSON Lines instead of text")
 
+    command = commands.add_parser("export", help="the training part of a benchmark as chats, one JSON line each")
+    command.add_argument("task", metavar="TASK", help="a task whose benchmark has a training part (factchd)")
+    command.add_argument("--data", metavar="PATH|sample", help="a file, a folder, or the packaged worked examples")
+    command.add_argument("--prompts", metavar="FILE", help="a prompt file whose wording replaces the package's")
+    command.add_argument("-o", "--output", metavar="FILE", help="where to write; standard output when not given")
+
     command = commands.add_parser("score", help="score replies made anywhere")
     _task_arguments(command)
     command.add_argument("predictions", metavar="PREDICTIONS.jsonl", help='rows of {"id": …, "output": …}')
@@ -59,7 +65,7 @@ def _task_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--data", metavar="PATH|sample", help="a file, a folder, or the packaged sample")
     command.add_argument("--subset", choices=("multi_error", "single_error"), default="multi_error", help="ReFACT only")
     command.add_argument("--both-orders", action="store_true", help="ReFACT comparative only")
-    command.add_argument("--seed", type=int, default=0, help="seed of the order of A and B")
+    command.add_argument("--seed", type=int, default=0, help="seed of what is left to chance (A and B, examples)")
 
 
 def _number(text: str) -> int:

@@ -7,12 +7,12 @@ import json
 import math
 import os
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
 from dataclasses import replace
 from errno import EISDIR
 from pathlib import Path
 from typing import Any
 
+from halu_tasks.cli.files import written
 from halu_tasks.cli.tables import table
 from halu_tasks.errors import DataError
 from halu_tasks.items import Item
@@ -104,7 +104,7 @@ def score_predictions(
 
 def check_details(path: Path) -> None:
     """Raise DataError unless `path` can be written: before replies are scored and a judge is asked."""
-    with _written(path) as partial:
+    with written(path, "details") as partial:
         partial.touch()
         if path.is_dir():
             raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
@@ -118,28 +118,11 @@ def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> 
             reason = "no prediction" if s.id in missing else s.reason
             yield {"id": s.id, "answer": s.answer, "target": s.target, "scores": dict(s.facts), "reason": reason}
 
-    with _written(path) as partial:
+    with written(path, "details") as partial:
         with partial.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(line) + "\n" for line in lines())
         if partial != path:
             partial.replace(path)
-
-
-@contextmanager
-def _written(path: Path) -> Iterator[Path]:
-    """Where to write what shall stand in `path`: a file beside it that is gone afterwards, or `path` itself
-    where it is no file (`/dev/stdout`). What goes wrong is a DataError."""
-    partial = path.with_name(path.name + ".part")
-    try:
-        if path.exists() and not path.is_file() and not path.is_dir():
-            partial = path
-        yield partial
-    except OSError as error:
-        raise DataError(f"details {path}: {error.strerror or error}") from None
-    finally:
-        if partial != path:
-            with suppress(OSError):
-                partial.unlink(missing_ok=True)
 
 
 def report(built: Built, scores: list[Score], missing: int, found: dict[str, Estimate], *, partial: bool) -> str:

@@ -13,6 +13,7 @@ from halu_tasks.data import SAMPLE
 from halu_tasks.options import Options
 from halu_tasks.predictions import read_predictions
 from halu_tasks.scorers.metrics import estimates
+from halu_tasks.solvers.prompting import prompt_for
 from halu_tasks.tasks import Built, build, registry
 
 TASKS, GROUPS = registry()
@@ -93,7 +94,7 @@ def test_the_sample_has_what_it_promises() -> None:
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("cot", [False, True])
 def test_worked_examples_are_no_rows_under_test(task: str, cot: bool, shared_data: Path) -> None:
-    if cot and task.startswith("cfaith"):
+    if cot and "cot" not in prompt_for(task, TASKS[task].benchmark):
         pytest.skip("no chain of thought there")
     built = build(task, Options(data="sample", fewshot=2, cot=cot))
     shown = {example.prompt for example in built.examples}

@@ -195,6 +195,8 @@ def test_data_verify_of_what_is_not_cached(cli: Cli) -> None:
 @pytest.mark.parametrize("task", TASKS)
 def test_items_are_what_both_harnesses_ask(task: str, run: Run) -> None:
     printed = [json.loads(line) for line in run("items", task, "--data", "sample", "--json").splitlines()]
+    # a task with worked examples of its own prints them too
+    assert all(len(row.pop("examples", [])) == TASKS[task].shots for row in printed)
     assert printed == [
         {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt} for item in items(task)
     ]

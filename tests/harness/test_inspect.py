@@ -36,7 +36,7 @@ def figures(log: Any) -> dict[str, float]:
     return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
 
 
-@pytest.mark.parametrize("file", ["refact", "cfaith"])
+@pytest.mark.parametrize("file", ["refact", "cfaith", "factchd"])
 def test_the_literal_command_runs_every_task_of_the_file_once(file: str, tmp_path: Path) -> None:
     run = inspect(
         "eval", f"halu_tasks/{file}.py", "--model", "halu/oracle", "-T", "data=sample", "--log-dir", str(tmp_path),
@@ -46,7 +46,8 @@ def test_the_literal_command_runs_every_task_of_the_file_once(file: str, tmp_pat
     logs = [read_eval_log(path.as_posix()) for path in tmp_path.glob("*.eval")]
     assert sorted(log.eval.task.split("/")[-1] for log in logs) == sorted(name for name in TASKS if file in name)
     for log in logs:
-        assert log.eval.task_version == "1-A-sample"
+        shots = TASKS[log.eval.task.split("/")[-1]].shots
+        assert log.eval.task_version == "1-A-sample" + (f"-{shots}shot" if shots else "")
         assert log.eval.metadata["halu_tasks"][0]["data"] == "sample"
 
 
@@ -56,7 +57,7 @@ def test_the_oracle_reaches_the_ceiling(task: str, run_inspect: Callable[..., An
     for name, value in figures(log).items():
         if name.endswith(("_stderr", "_low", "_high")):
             continue
-        lower_is_better = "rate" in name or name in ("unparsed", "unplaced", "position_bias")
+        lower_is_better = "rate" in name or name.startswith(("unparsed", "unplaced", "position_bias"))
         assert value == (0.0 if lower_is_better else 1.0), name
     headline = log.results.headline
     assert headline.metric == (TASKS[task].headline if task != "cfaith_gen" else "closer_to_correct")
@@ -82,7 +83,7 @@ def test_a_group_asks_every_item_of_every_member_and_reports_the_mean(
 
 
 def test_list_tasks_shows_the_tasks_and_not_the_groups() -> None:
-    listed = list_tasks(["halu_tasks/refact.py", "halu_tasks/cfaith.py"], root_dir=ROOT)
+    listed = list_tasks([f"halu_tasks/{name}.py" for name in ("refact", "cfaith", "factchd")], root_dir=ROOT)
     assert sorted(info.name for info in listed) == sorted(TASKS)
 
 

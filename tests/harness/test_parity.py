@@ -125,7 +125,9 @@ def test_without_a_chat_template_the_system_text_stands_above_the_prompt(
 def test_items_prints_what_the_harnesses_send(task: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["items", task, "--data", "sample", "--json"]) == 0
     printed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    built = build(task, Options(data="sample"))
+    built = build(task, Options(data="sample", fewshot=registry()[0][task].shots))
+    examples = {"examples": [example._asdict() for example in built.examples]} if built.examples else {}
     assert printed == [
-        {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt} for item in built.items
+        {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt, **examples}
+        for item in built.items
     ]

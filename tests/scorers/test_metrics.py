@@ -118,7 +118,7 @@ def test_precision_recall_and_f1_by_hand() -> None:
     values = {f: found(label_metric(f, "T", f), scores).value for f in ("precision", "recall", "f1")}  # type: ignore[arg-type]
     assert values == pytest.approx({"precision": 2 / 3, "recall": 2 / 4, "f1": 4 / 7})
     # unparsed as the wrong label: the unparsed F counts as T, the unparsed T as F
-    wrong = label_metric("precision", "T", "p", unparsed_is_wrong_label=True)
+    wrong = label_metric("precision", "T", "p", unparsed="wrong_label")
     assert found(wrong, scores).value == pytest.approx(2 / 4)
     assert found(label_metric("f1", "never", "f"), scores).value == 0.0
 

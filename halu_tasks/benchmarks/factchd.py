@@ -1,0 +1,170 @@
+"""FactCHD (Chen et al. 2024): is an answer factual, and why? A label, then an explanation.
+
+Rows come in two forms: as the samples are released (query, response, label, evidence, reason, category), and
+as the authors tune and test with (`input` with the marks #Question# and #Answer#, `output` with label and
+explanation; the row's own `instruction` is not shown, since wording is a matter of prompts).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from halu_tasks.data import Row, require_fields, require_text
+from halu_tasks.errors import DataError
+from halu_tasks.items import Case, Item
+from halu_tasks.options import Options
+from halu_tasks.scorers import factchd
+from halu_tasks.scorers.factchd import LABELS, PATTERNS
+from halu_tasks.sources import FACTCHD
+from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Task, in_turn
+
+# section 5.2
+DECODING = Decoding(max_tokens=1024, temperature=0.2)
+_RELEASED = dict.fromkeys(("query", "response", "label", "reason", "category"), str)
+_MARKED = dict.fromkeys(("input", "output"), str)
+_INPUT = re.compile(r"\s*#Question#:(.*?)#Answer#:(.*)", re.DOTALL)
+
+
+def check_row(row: Row) -> None:
+    require_text(row, "id")
+    if _is_marked(row):
+        require_fields(row, _MARKED)
+        require_text(row, "input", "output")
+        _question_and_answer(row["input"])
+        label = row.get("label", factchd.label_of(row["output"]))
+        if label is None:
+            raise ValueError(f"field 'output' begins with none of {' and '.join(LABELS)}")
+    else:
+        require_fields(row, _RELEASED)
+        require_text(row, *_RELEASED)
+        label = row["label"]
+    if label not in LABELS:
+        raise ValueError(f"label is {label!r}, expected {' or '.join(map(repr, LABELS))}")
+    if row.get("category", "Conventional") not in PATTERNS:
+        raise ValueError(f"category is {row['category']!r}, expected one of {', '.join(PATTERNS)}")
+    _evidence(row)
+
+
+def _is_marked(row: Row) -> bool:
+    return "input" in row and "query" not in row
+
+
+def _question_and_answer(text: str) -> tuple[str, str]:
+    found = _INPUT.fullmatch(text)
+    if not found or not found[1].strip() or not found[2].strip():
+        raise ValueError("field 'input' is not of the form #Question#: … #Answer#: …")
+    return found[1].strip(), found[2].strip()
+
+
+def _evidence(row: Row) -> list[str] | None:
+    """The row's pieces of evidence as lines; None where the row has no such field."""
+    if "evidence" not in row:
+        return None
+    pieces = row["evidence"]
+    if not isinstance(pieces, list):
+        raise ValueError(f"field 'evidence' is {type(pieces).__name__}, expected list")
+    return [_line(piece) for piece in pieces]
+
+
+def _line(piece: Any) -> str:
+    """A fact (subject, relation, object), a title and its sentence, or a text, on one line."""
+    parts = [piece] if isinstance(piece, str) else piece
+    if not isinstance(parts, list) or not parts or not all(isinstance(part, str) for part in parts):
+        raise ValueError(f"a piece of evidence is {piece!r}, expected a text or a list of texts")
+    return " | ".join(" ".join(part.split()) for part in parts)
+
+
+READER = Reader(FACTCHD, lambda options: "test_case_sample.jsonl", {"id": str}, check_row, "train_case_sample.jsonl")
+
+
+# --- rows to cases --------------------------------------------------------------------------------
+
+
+def cases(rows: Iterable[Row], options: Options, *, shown: tuple[str, ...] = ("query", "response")) -> Iterator[Case]:
+    """One case a row, with the fields `shown`: query, response, evidence."""
+    for row in rows:
+        if _is_marked(row):
+            query, response = _question_and_answer(row["input"])
+            reason = row["output"]
+            label = row.get("label") or factchd.label_of(reason)
+        else:
+            query, response, reason, label = (row[key] for key in ("query", "response", "reason", "label"))
+        fields = {"query": query, "response": response}
+        if "evidence" in shown:
+            lines = _evidence(row)
+            if lines is None:
+                raise DataError(f"FactCHD: row {row['id']!r} has no field 'evidence', which factchd_evidence shows")
+            fields["evidence"] = "\n".join(lines) or "none"
+        fields = {name: fields[name] for name in shown}
+        pattern = PATTERNS.get(row.get("category", ""), "unstated")
+        yield Case(row["id"], row["id"], fields, str(label), {"reason": reason}, {"pattern": pattern})
+
+
+def one_a_pattern(found: Iterable[Case], options: Options) -> list[Case]:
+    """Cases in turn of their patterns, both labels in turn too: four in a row are one a pattern and two a
+    label. Which they are, and in which order the patterns come, the seed decides."""
+    by_pattern: dict[str, list[Case]] = {name: [] for name in PATTERNS.values()}
+    for case in found:
+        by_pattern.setdefault(case.tags["pattern"], []).append(case)
+    drawn = sorted((name for name, own in by_pattern.items() if own), key=lambda name: _draw(name, options))
+    columns = []
+    for number, name in enumerate(sorted(drawn, key=lambda name: name not in PATTERNS.values())):
+        own = sorted(by_pattern[name], key=lambda case: _draw(case.id, options))
+        first = LABELS[number % 2]
+        labelled = [[case for case in own if (case.target == first) is wanted] for wanted in (True, False)]
+        columns.append(in_turn(labelled))
+    return in_turn(columns)
+
+
+def _draw(name: str, options: Options) -> str:
+    return hashlib.sha256(f"{options.seed}\0{name}".encode()).hexdigest()
+
+
+# --- tasks ----------------------------------------------------------------------------------------
+
+
+def oracle(item: Item) -> str:
+    return f"{item.target}.\n{factchd.explanation_of(str(item.gold['reason']))}".strip()
+
+
+_SCORING = {
+    "strict": Scoring(lambda item, reply, _: factchd.score(item, reply), factchd.METRICS),
+    "paper": Scoring(lambda item, reply, _: factchd.score_published(item, reply), factchd.PUBLISHED_METRICS),
+}
+_Cases = Callable[[Iterable[Row], Options], Iterator[Case]]
+
+
+def _task(name: str, about: str, shown: _Cases = cases, shots: int = 0) -> Task:
+    return Task(
+        name,
+        1,
+        about,
+        6960,
+        READER,
+        shown,
+        _SCORING,
+        "factcls",
+        DECODING,
+        oracle,
+        baseline=lambda item: f"{factchd.NON_FACTUAL}.",
+        shots=shots,
+        examples=one_a_pattern,
+        own_options=("seed",),
+    )
+
+
+TASKS = (
+    _task("factchd", "Is this answer factual, and why? (a label, then an explanation)"),
+    _task("factchd_4shot", "The same after four worked examples, one a factuality pattern", shots=4),
+    _task(
+        "factchd_evidence",
+        "The same with the gold evidence shown",
+        partial(cases, shown=("query", "response", "evidence")),
+    ),
+    _task("factchd_no_query", "The same without the question", partial(cases, shown=("response",))),
+)
+GROUPS: tuple[Group, ...] = ()

@@ -1,0 +1,67 @@
+"""`halu-tasks export`: the training part of a benchmark as chats, for anyone who tunes a model on it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from halu_tasks import data
+from halu_tasks.cli.files import written
+from halu_tasks.errors import UsageError
+from halu_tasks.options import Options
+from halu_tasks.solvers.prompting import messages, prompt_for, render
+from halu_tasks.tasks import Task, registry, task_named
+
+
+def run(arguments: argparse.Namespace) -> None:
+    task = task_named(arguments.task)
+    options = Options(data=arguments.data, prompts=arguments.prompts)
+    chats = training_chats(task, options)
+    with _opened(arguments.output) as file:
+        for chat in chats:
+            file.write(json.dumps(chat, ensure_ascii=False) + "\n")
+
+
+def training_chats(task: Task, options: Options) -> Iterator[dict[str, list[dict[str, str]]]]:
+    """Each row of the training part as the messages that ask it, and the reply that earns the full score.
+
+    Raises:
+        UsageError: the benchmark has no training part.
+        DataError: it is not where the user says, or has a bad row.
+    """
+    reader = task.reader
+    if reader.training is None:
+        able = sorted(known.name for known in registry()[0].values() if known.reader.training)
+        raise UsageError(f"{task.name} has no training part; export works for {', '.join(able)}")
+    if options.data == "sample":
+        path = reader.fewshot_path
+    else:
+        path = data.locate(reader.source, reader.training, options.data).path
+    prompt = prompt_for(task.name, task.benchmark, options.prompts)
+    return _chats(task, path, options, dict(prompt))
+
+
+def _chats(
+    task: Task, path: Path, options: Options, prompt: dict[str, str]
+) -> Iterator[dict[str, list[dict[str, str]]]]:
+    for case in task.cases(task.reader.rows(path), options):
+        item = render(case, prompt)
+        yield {"messages": [*messages(item), {"role": "assistant", "content": task.oracle(item)}]}
+
+
+@contextmanager
+def _opened(output: str | None) -> Iterator[TextIO]:
+    if output is None:
+        yield sys.stdout
+        return
+    path = Path(output)
+    with written(path, "export") as partial:
+        with partial.open("w", encoding="utf-8") as file:
+            yield file
+        if partial != path:
+            partial.replace(path)

@@ -1,0 +1,258 @@
+"""FactCHD: label and explanation of a reply, FactCls and ExpMatch (section 5.1).
+
+`strict` reads the label wherever a reply states it. `paper` reads and counts as the authors' evaluator
+(`evaluate/` in their repository) does:
+
+- a prefix `Output:`, then one `Response:`, then `FACTS:` is removed, the last being a label of its own;
+- the label is what the reply begins with once lower-cased and freed of punctuation and articles, so that
+  "Factually, …" is FACTUAL;
+- the explanation begins behind a label that is written in one case throughout, else with the first letter;
+- a reply without a label keeps the score of its explanation, and is no true or false positive or negative.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Literal
+
+from halu_tasks.items import Item
+from halu_tasks.scorers.answer import Answer, strip_reasoning
+from halu_tasks.scorers.classification import Unparsed, label_metric, score_label
+from halu_tasks.scorers.expmatch import Parts, expmatch, expmatch_published, parts_scores, split
+from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
+from halu_tasks.scorers.score import Score
+
+FACTUAL, NON_FACTUAL = "FACTUAL", "NON-FACTUAL"
+LABELS = (FACTUAL, NON_FACTUAL)
+PATTERNS = {
+    "Conventional": "vanilla",
+    "Reasoning": "multi_hop",
+    "Comparing": "comparison",
+    "Operation": "set_operation",
+}
+"""The released categories and the paper's names for them."""
+
+_BEHIND_LABEL = " .,;:'\"\n"
+
+# --- the strict reading -----------------------------------------------------------------------------
+
+# No real reply is longer; of a longer one (a model caught in a loop) the two ends are read.
+_HEAD, _TAIL = 50_000, 150_000
+
+_NON = r"(?:non|not|un)[\s\-_‐‑‒–—−]{0,2}"
+_LABEL = rf"(?P<non>{_NON})?(?P<word>factual|facts)(?![a-z0-9]|[\-‐‑]\w)"
+_MARKS = r"[\s*_`#>\"'“”‘’«»\[\](){}|~:.=\-–—]"
+_PREFIX = re.compile(
+    rf"{_MARKS}{{0,20}}(?:(?:output|response|answer|label|verdict|judge?ment|classification|result|assessment|"
+    rf"conclusion)(?=\W)(?:\s+is\b)?{_MARKS}{{1,20}})?(?:facts\s*:{_MARKS}{{0,20}})?",
+    re.IGNORECASE,
+)
+_AT_START = re.compile(rf"(?:the\s|this\s|it\s(?:is|'s)\s)?{_LABEL}", re.IGNORECASE)
+# "FACTUAL or NON-FACTUAL", "neither factual nor non-factual": both, so none
+_EITHER = re.compile(
+    rf"(?:{_NON})?factual[\s\"'*`”’)\]]{{0,4}}(?:,?\s?\b(?:or|nor|and|vs\.?|versus)\b|[/|])[\s\"'*`“‘(\[]{{0,4}}"
+    rf"(?:a\s)?(?:{_NON})?factual(?![a-z])",
+    re.IGNORECASE,
+)
+_ANYWHERE = re.compile(r"factual(?![a-z0-9])", re.IGNORECASE)
+_NON_BEFORE = re.compile(rf"(?<![a-z0-9]){_NON}\Z", re.IGNORECASE)
+_DECLARED = re.compile(
+    r"\b(?:(?:final|overall|my)\s+(?:verdict|answer|label|judge?ment|decision|conclusion|assessment|classification)"
+    r"|verdict)\b(?:\s+(?:is|would be|remains|should be)\b)?"
+    rf"{_MARKS}{{0,20}}(?:that\s)?(?:(?:the|this)\s(?:answer|response|statement|claim)\sis\s)?{_MARKS}{{0,6}}$",
+    re.IGNORECASE,
+)
+_STATED = re.compile(
+    r"(?:\b(?:is|are|was|be|being|as|it|remains|answer|response|label(?:led|ed)?|verdict|judge?ment|deemed|considered"
+    r"|classification|conclude[sd]?|rated?|output|therefore|thus|hence|so)|[:=→])"
+    r"(?:\s+(?:is|as|to be|be|a|an|the|not|indeed|thus|therefore|completely|entirely|fully|clearly|actually|largely"
+    rf"|mostly|partially|also|in fact|considered|deemed|classified|labell?ed)\b){{0,4}}{_MARKS}{{0,6}}$",
+    re.IGNORECASE,
+)
+_NEGATED = re.compile(
+    r"(?:\b(?:not|cannot|never|no longer)|n['’]t)(?:\s+(?:be|been|a|an|the|as|to|indeed|completely|entirely|fully"
+    rf"|wholly|strictly|actually|considered|deemed|classified|labell?ed|called|judged|really)\b){{0,5}}{_MARKS}{{0,6}}$",
+    re.IGNORECASE,
+)
+_QUALIFIES = re.compile(
+    rf"{_MARKS}{{0,4}}\s(?!and\b|but\b|because\b|as\b|since\b|in\b|based\b|given\b|due\b|for\b|according\b|or\b|so\b"
+    r"|answer\b|response\b|statement\b|claim\b)[a-z]",
+)
+
+
+def read(reply: str) -> tuple[Answer[str], str]:
+    """The label of a reply and its explanation, which is the reply without reasoning blocks and label.
+
+    A label behind "final verdict" or "verdict" counts first, the last of them; then the label that the reply
+    begins with, also behind "Output:", "Response:", "FACTS:" and marks; then the last label that is stated
+    anywhere, in capitals or by a word such as "is". "Not factual" is NON-FACTUAL, and "FACTUAL or NON-FACTUAL"
+    no label.
+    """
+    text = strip_reasoning(reply)
+    if text is None:
+        return Answer(None, "unclosed reasoning"), ""
+    text = text.strip("\ufeff \t\r\n")
+    if len(text) > _HEAD + _TAIL:
+        text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+    if not text:
+        return Answer(None, "empty"), ""
+    opening, explanation = _at_start(text)
+    stated, declared = _anywhere(text)
+    label = declared or opening or stated
+    return Answer(label, "" if label else "no label"), explanation
+
+
+def _at_start(text: str) -> tuple[str | None, str]:
+    """The label that a text begins with, and what follows it; None and the whole text where it does not."""
+    prefix = _PREFIX.match(text)
+    start = prefix.end() if prefix else 0
+    found = _AT_START.match(text, start)
+    if not found or _EITHER.match(text, found.start("non") if found["non"] else found.start("word")):
+        return None, text
+    behind = text[found.end() : found.end() + 60]
+    shouted = found["word"].isupper()
+    if found["word"].lower() == "facts" and not (shouted and "facts" in text[:start].lower()):
+        return None, text
+    if not shouted and behind[:1].isspace() and _QUALIFIES.match(behind):
+        return None, text
+    rest = text[found.end() :].lstrip(_BEHIND_LABEL + "*_`)]}>-–—#\t\r")
+    return NON_FACTUAL if found["non"] else FACTUAL, rest
+
+
+def _anywhere(text: str) -> tuple[str | None, str | None]:
+    """The last label stated in a text, and the last that stands behind a final verdict."""
+    stated: str | None = None
+    declared: str | None = None
+    words = list(_ANYWHERE.finditer(text))
+    skipped = [match.span() for match in _EITHER.finditer(text)] if len(words) > 1 else []
+    at = 0
+    for found in words:
+        while at < len(skipped) and skipped[at][1] <= found.start():
+            at += 1
+        if at < len(skipped) and skipped[at][0] <= found.start():
+            continue
+        before = text[max(found.start() - 120, 0) : found.start()]
+        behind = text[found.end() : found.end() + 60]
+        non = _NON_BEFORE.search(before)
+        if not non and before[-1:].isalnum():
+            continue
+        before = before[: non.start()] if non else before
+        negative = non is not None
+        shouted = found[0].isupper()
+        negated = bool(_NEGATED.search(before))
+        if not shouted and _QUALIFIES.match(behind):
+            continue
+        if not (shouted or negative or negated or _STATED.search(before) or _alone(before, behind)):
+            continue
+        stated = FACTUAL if negative == negated else NON_FACTUAL
+        if _DECLARED.search(before):
+            declared = stated
+    return stated, declared
+
+
+def _alone(before: str, behind: str) -> bool:
+    """Is the word between these a line of its own?"""
+    line_before, line_behind = before.rpartition("\n")[2], behind.partition("\n")[0]
+    return not re.search(r"\w", line_before + line_behind)
+
+
+def explanation_of(reason: str) -> str:
+    """A gold explanation without the label that it begins with."""
+    return _at_start(reason.strip())[1].strip()
+
+
+def label_of(reason: str) -> str | None:
+    """The label that a gold explanation begins with."""
+    return _at_start(reason.strip())[0]
+
+
+def score(item: Item, reply: str) -> Score:
+    """Score of a reply in `strict`: an unparsed one is worth nothing, its explanation included."""
+    answer, explanation = read(reply)
+    found = parts_scores(split(explanation), split(explanation_of(str(item.gold["reason"]))))
+    if answer.value is None:
+        found = {part: None if value is None else 0.0 for part, value in found.items()}
+    return _with_facts(item, answer, {"expmatch": expmatch(found), **{f"expmatch_{k}": v for k, v in found.items()}})
+
+
+def _with_facts(item: Item, answer: Answer[str], facts: dict[str, float | None]) -> Score:
+    base = score_label(item.id, item.cluster, item.target, answer, item.tags)
+    stated = {name: value for name, value in facts.items() if value is not None}
+    return Score(base.id, base.cluster, base.answer, base.target, {**base.facts, **stated}, base.tags, base.reason)
+
+
+# --- as published -----------------------------------------------------------------------------------
+
+_PUNCTUATION = re.compile(r"[!\"#$%&()*+,\-./:;<=>?@\[\]\\^`{|}~_']")
+# No reply to the paper's models was so long; it bounds the time that a model caught in a loop costs.
+_LONGEST = 1_000_000
+_ARTICLE = re.compile(r"\b(?:a|an|the)\b")
+
+
+def published_label(text: str) -> str | None:
+    """The label that a cleaned text begins with, by the authors' normalisation."""
+    plain = " ".join(_ARTICLE.sub(" ", _PUNCTUATION.sub(" ", text.lower())).split())
+    if plain.startswith("non factual"):
+        return NON_FACTUAL
+    return FACTUAL if plain.startswith("factual") else None
+
+
+def published_clean(text: str) -> str:
+    """A text without the prefixes that the authors' evaluator removes."""
+    text = text.strip().removeprefix("Output:").removeprefix("Response:")
+    if text.startswith("FACTS:"):
+        label = NON_FACTUAL if "NON-FACTS" in text else FACTUAL
+        text = f"{label}.{text.removeprefix('FACTS:')}"
+    return text
+
+
+def published_parts(text: str) -> Parts:
+    """The parts of a cleaned text, its label cut off where it is written in one case throughout."""
+    text = text.strip()
+    for label in ("non-factual", NON_FACTUAL, "factual", FACTUAL):
+        if text.startswith(label):
+            text = text.removeprefix(label)
+            break
+    else:
+        first = next((at for at, char in enumerate(text) if char.isalpha()), None)
+        text = text if first is None else text[first:]
+    return split(text.lstrip(_BEHIND_LABEL))
+
+
+def score_published(item: Item, reply: str) -> Score:
+    """Score of a reply as the authors' evaluator gives it, but for its stemmer and its rounding."""
+    cleaned = published_clean(reply[:_LONGEST])
+    label = published_label(cleaned)
+    gold = published_parts(published_clean(str(item.gold["reason"])))
+    found = {part: value or 0.0 for part, value in parts_scores(published_parts(cleaned), gold).items()}
+    facts: dict[str, float | None] = {
+        "expmatch": expmatch_published(found),
+        **{f"expmatch_{k}": v for k, v in found.items()},
+    }
+    return _with_facts(item, Answer(label, "" if label else "does not begin with a label"), facts)
+
+
+# --- metrics ----------------------------------------------------------------------------------------
+
+_CLASS: dict[str, Literal["precision", "recall", "f1"]] = {
+    "factcls": "f1",
+    "precision": "precision",
+    "recall": "recall",
+}
+
+
+def _metrics(unparsed: Unparsed) -> tuple[Metric, ...]:
+    factcls, *others = (label_metric(figure, NON_FACTUAL, name, unparsed=unparsed) for name, figure in _CLASS.items())
+    # an F1 has no figure of one item; what a harness shows beside it is whether its label is right
+    factcls = replace(factcls, item=lambda s: s.facts["correct"])
+    everywhere = (factcls, *others, mean("acc", "correct"), share_unparsed(), mean("expmatch", "expmatch"))
+    parts = tuple(mean(f"expmatch_{part}", f"expmatch_{part}") for part in Parts._fields)
+    per_pattern = tuple(
+        metric.only("pattern", name, f"{metric.name}_{name}") for name in PATTERNS.values() for metric in everywhere
+    )
+    return (*everywhere, *parts, *per_pattern)
+
+
+METRICS = _metrics("miss")
+PUBLISHED_METRICS = _metrics("ignored")

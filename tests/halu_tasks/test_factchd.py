@@ -1,0 +1,196 @@
+"""FactCHD: rows in both forms, worked examples from a training part, what a result says of its data, export."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halu_tasks.cli import main
+from halu_tasks.data import SAMPLE
+from halu_tasks.errors import DataError
+from halu_tasks.options import Options
+from halu_tasks.scorers.factchd import PATTERNS
+from halu_tasks.scorers.metrics import estimates
+from halu_tasks.tasks import Built, build, registry
+
+TASKS = [name for name in registry()[0] if name.startswith("factchd")]
+TEST = SAMPLE / "factchd" / "test_case_sample.jsonl"
+TRAIN = SAMPLE / "fewshot" / "factchd" / "train_case_sample.jsonl"
+ROW = {
+    "id": "a", "label": "FACTUAL", "query": "Q?", "response": "R.", "evidence": [["s", "r", "o"], "text"],
+    "reason": "FACTUAL.\nOne. Two. Three.", "category": "Comparing", "domain": "d", "type": "kg",
+}  # fmt: skip
+MARKED = {"id": "b", "instruction": "I", "input": "#Question#: Q?\n#Answer#: R.", "output": "NON-FACTUAL.One. Two."}
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def write(path: Path, *given: dict[str, Any]) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in given))
+    return str(path)
+
+
+def figures(built: Built, reply: Callable[..., str]) -> dict[str, float]:
+    scores = [built.scoring.score(item, reply(item), None) for item in built.items]
+    return {name: e.value for name, e in estimates(built.metrics, scores).items()}
+
+
+def test_the_sample_has_every_pattern_and_label_in_both_forms() -> None:
+    own = rows(TEST)
+    assert len(own) >= 24 and sum("input" in row for row in own) == 8
+    items = build("factchd", Options(data="sample")).items
+    assert len({(item.tags["pattern"], item.target) for item in items}) == 8
+    assert Counter(item.target for item in items) == {"FACTUAL": 14, "NON-FACTUAL": 14}
+
+
+@pytest.mark.parametrize("data", ["sample", "shared"])
+@pytest.mark.parametrize("task", TASKS)
+def test_the_oracle_reaches_the_ceiling(task: str, data: str, request: pytest.FixtureRequest) -> None:
+    named = "sample" if data == "sample" else str(request.getfixturevalue("shared_data"))
+    built = build(task, Options(data=named))
+    for name, value in figures(built, built.task.oracle).items():
+        assert value == pytest.approx(0.0 if name.startswith("unparsed") else 1.0), name
+    assert built.marks == (("sample",) if data == "sample" else ("extract",))
+
+
+def test_the_baseline_is_what_one_computes_by_hand() -> None:
+    built = build("factchd", Options(data="sample"))
+    found = figures(built, built.task.baseline)
+    # NON-FACTUAL, always: half of the items, and all of the class
+    assert (found["acc"], found["precision"], found["recall"], found["expmatch"]) == (0.5, 0.5, 1.0, 0.0)
+    assert found["factcls"] == pytest.approx(2 / 3)
+
+
+def test_both_forms_of_a_row_ask_the_same(tmp_path: Path) -> None:
+    data = write(tmp_path / "rows.jsonl", ROW, MARKED)
+    released, marked = build("factchd", Options(data=data)).items
+    assert released.prompt == marked.prompt == "#Question#: Q?\n#Answer#: R.\nOutput:"
+    assert (released.target, marked.target) == ("FACTUAL", "NON-FACTUAL")
+    assert (released.tags["pattern"], marked.tags["pattern"]) == ("comparison", "unstated")
+    unasked = build("factchd_no_query", Options(data=data)).items[0]
+    assert unasked.prompt == "#Answer#: R.\nOutput:" and "#Question#" not in unasked.system
+    with pytest.raises(DataError, match="'b' has no field 'evidence'"):
+        _ = build("factchd_evidence", Options(data=data)).items
+    shown = build(
+        "factchd_evidence", Options(data=write(tmp_path / "r.jsonl", ROW, {**ROW, "id": "c", "evidence": []}))
+    )
+    assert shown.items[0].prompt.startswith("#Evidence#:\ns | r | o\ntext\n#Question#: Q?")
+    assert shown.items[1].prompt.startswith("#Evidence#:\nnone\n")
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({**ROW, "label": "Factual"}, "label is 'Factual', expected 'FACTUAL' or 'NON-FACTUAL'"),
+        ({**ROW, "category": "Multi-hop"}, "category is 'Multi-hop', expected one of Conventional"),
+        ({key: value for key, value in ROW.items() if key != "response"}, "field 'response' is missing (has 'id'"),
+        ({**ROW, "query": 1}, "field 'query' is int, expected str"),
+        ({**ROW, "reason": " "}, "field 'reason' is empty"),
+        ({**ROW, "evidence": "text"}, "field 'evidence' is str, expected list"),
+        ({**ROW, "evidence": [1]}, "a piece of evidence is 1"),
+        ({**MARKED, "input": "Q? R."}, "not of the form #Question#: … #Answer#: …"),
+        ({**MARKED, "input": "#Question#:\n#Answer#: R."}, "not of the form"),
+        ({**MARKED, "output": "It is wrong."}, "field 'output' begins with none of FACTUAL and NON-FACTUAL"),
+        ({**MARKED, "label": "false"}, "label is 'false'"),
+    ],
+)
+def test_a_bad_row_is_named_with_file_line_and_reason(row: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    data = write(tmp_path / "rows.jsonl", {**ROW, "id": "first"}, row)
+    with pytest.raises(DataError) as raised:
+        _ = build("factchd", Options(data=data)).items
+    assert "rows.jsonl:2: " in str(raised.value) and reason in str(raised.value)
+
+
+def test_windows_line_ends_and_a_byte_order_mark_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(ROW).encode() + b"\r\n" + json.dumps(MARKED).encode() + b"\r\n")
+    assert len(build("factchd", Options(data=str(path))).items) == 2
+
+
+# --- files and worked examples ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["test.jsonl", "test.json", "fact_test_noe.jsonl", "factchd/test.jsonl"])
+def test_the_whole_test_file_is_found_before_the_extract(name: str, tmp_path: Path) -> None:
+    write(tmp_path / name, ROW)
+    write(tmp_path / name.replace("test", "train"), MARKED)
+    (tmp_path / "factchd").mkdir(exist_ok=True)
+    shutil.copy(TEST, tmp_path / "factchd" / "test_case_sample.jsonl")
+    built = build("factchd", Options(data=str(tmp_path)))
+    assert built.located.path == tmp_path / name and built.marks == ("local",)
+
+
+def test_the_training_file_is_not_taken_for_the_test_file(tmp_path: Path) -> None:
+    data = write(tmp_path / "train.jsonl", ROW)
+    with pytest.raises(DataError, match=r"this task reads test_case_sample\.jsonl, not train\.jsonl"):
+        build("factchd", Options(data=data))
+
+
+def shown(seed: int = 0, data: str = "sample", fewshot: int = 4) -> list[str]:
+    return [
+        example.prompt for example in build("factchd_4shot", Options(data=data, fewshot=fewshot, seed=seed)).examples
+    ]
+
+
+def patterns(prompts: list[str], path: Path) -> list[str]:
+    known = {f"#Question#: {row['query']}\n#Answer#: {row['response']}\nOutput:": row for row in rows(path)}
+    return [known[prompt]["category"] for prompt in prompts]
+
+
+def test_four_examples_are_one_a_pattern_and_the_seed_decides_which() -> None:
+    for seed in range(8):
+        built = build("factchd_4shot", Options(data="sample", fewshot=4, seed=seed))
+        assert sorted(patterns(shown(seed), TRAIN)) == sorted(PATTERNS)
+        labels = Counter(example.reply.split(".")[0] for example in built.examples)
+        assert labels == {"FACTUAL": 2, "NON-FACTUAL": 2}
+        assert ("seed" + str(seed) in built.marks) == (seed != 0)
+    assert len({tuple(shown(seed)) for seed in range(8)}) > 1 and shown(3) == shown(3)
+    # the second four are the other label of each pattern
+    assert len(set(shown(fewshot=8))) == 8
+
+
+def test_examples_come_from_the_training_part_in_the_users_folder(tmp_path: Path, shared_data: Path) -> None:
+    real = shared_data / "factchd" / "train_case_sample.jsonl"
+    assert sorted(patterns(shown(data=str(shared_data)), real)) == sorted(PATTERNS)
+    # without one, from the package's own
+    write(tmp_path / "test.jsonl", ROW)
+    assert sorted(patterns(shown(data=str(tmp_path)), TRAIN)) == sorted(PATTERNS)
+
+
+def test_no_row_under_test_is_an_example_even_where_the_training_part_holds_it(tmp_path: Path) -> None:
+    shutil.copy(TEST, tmp_path / "test.jsonl")
+    both = [{**row, "id": f"again-{row['id']}"} for row in rows(TEST)] + rows(TRAIN)
+    write(tmp_path / "train.jsonl", *both)
+    for seed in range(5):
+        assert sorted(patterns(shown(seed, str(tmp_path)), TRAIN)) == sorted(PATTERNS)
+
+
+# --- export -----------------------------------------------------------------------------------------
+
+
+def test_export_writes_the_training_part_as_chats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "chats.jsonl"
+    assert main(["export", "factchd", "--data", "sample", "-o", str(out)]) == 0
+    chats = rows(out)
+    assert len(chats) == 8
+    for chat, row in zip(chats, rows(TRAIN), strict=True):
+        assert [turn["role"] for turn in chat["messages"]] == ["system", "user", "assistant"]
+        assert row["query"] in chat["messages"][1]["content"]
+        assert chat["messages"][2]["content"].startswith(row["label"] + ".\n")
+    assert main(["export", "factchd", "--data", "sample"]) == 0
+    assert capsys.readouterr().out == out.read_text()
+    assert main(["export", "cfaith_tf", "--data", "sample"]) == 2
+    assert "cfaith_tf has no training part" in capsys.readouterr().err
+    assert main(["export", "factchd", "--data", str(TEST)]) == 2
+    assert "reads train_case_sample.jsonl, not test_case_sample.jsonl" in capsys.readouterr().err
+    assert main(["export", "factchd", "--data", "sample", "-o", str(tmp_path / "no" / "x.jsonl")]) == 2
+    assert "export" in capsys.readouterr().err

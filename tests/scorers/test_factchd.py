@@ -1,0 +1,252 @@
+"""FactCHD: labels and explanations of replies, ExpMatch by hand, and the published evaluator's ways."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rouge_score.rouge_scorer import RougeScorer
+
+from halu_tasks.items import Item
+from halu_tasks.scorers import factchd
+from halu_tasks.scorers.expmatch import Parts, expmatch, parts_scores, rouge_l_recall, split, token_f1, words
+from halu_tasks.scorers.metrics import estimates
+
+GOLD = "NON-FACTUAL.\nThe answer is wrong. Rome is in Italy. Therefore the answer is false."
+SHORT = "FACTUAL.\nRome is in Italy. Therefore all is well."
+
+
+def item(target: str = "NON-FACTUAL", reason: str = GOLD, id: str = "i", pattern: str = "vanilla") -> Item:
+    return Item(id, id, target, "", "", {"reason": reason}, {"pattern": pattern})
+
+
+LABELLED = {
+    "NON-FACTUAL": [
+        "NON-FACTUAL",
+        "NON-FACTUAL.The answer is wrong.",
+        "non-factual\nThe answer is wrong.",
+        "Non-Factual: it is wrong",
+        "NON FACTUAL - wrong",
+        "NONFACTUAL. Wrong.",
+        "NON‑FACTUAL. Wrong.",
+        "NON–FACTUAL. Wrong.",
+        "NON_FACTUAL. Wrong.",
+        "Not factual. The date is wrong.",
+        "**NON-FACTUAL**\n\nThe answer is wrong.",
+        "Output: NON-FACTUAL. The answer is wrong.",
+        "Output:\n**NON-FACTUAL**. The answer is wrong.",
+        "Response: non-factual, since the date is wrong",
+        "FACTS: NON-FACTS. The date is wrong.",
+        "### Label: NON-FACTUAL",
+        "Answer: NON-FACTUAL",
+        '"NON-FACTUAL" is my verdict.',
+        "<think>FACTUAL?</think>NON-FACTUAL. Wrong.",
+        "The answer is NON-FACTUAL because the date is wrong.",
+        "The date is wrong, so this is non-factual.",
+        "This answer is not factual.",
+        "The claim isn't factual.",
+        "The answer cannot be considered factual.",
+        "It is factual that Rome is old. The answer as a whole, however, is NON-FACTUAL.",
+        "FACTUAL or NON-FACTUAL? NON-FACTUAL.",
+        "FACTUAL. On reflection the date is wrong.\nFinal verdict: NON-FACTUAL",
+        "FACTUAL at first sight. Final answer: **non-factual**",
+        "Factual errors abound here: NON-FACTUAL.",
+        "The wrong year is given.\n\nnon-factual",
+    ],
+    "FACTUAL": [
+        "FACTUAL",
+        "FACTUAL.\nThe answer is right.",
+        "Factual. The answer is right.",
+        "factual",
+        "FACTUAL The answer is right.",
+        "FACTUAL because the date is right",
+        "> *FACTUAL* — right",
+        "Output: FACTUAL.",
+        "FACTS: FACTUAL. Right.",
+        "Response: FACTUAL. No claim in it is non-factual in any way that matters.",
+        "The answer is FACTUAL.",
+        "The statement is factual and well supported.",
+        "I conclude that the response is factual.",
+        "After checking, I label it as factual.",
+        "This is not NON-FACTUAL.",
+        "Final verdict: FACTUAL",
+        "NON-FACTUAL. Wait, the evidence agrees after all. Final Verdict: FACTUAL",
+        "Label = FACTUAL",
+    ],
+    None: [
+        "",
+        "   ",
+        "I cannot tell.",
+        "The answer is right.",
+        "<think>NON-FACTUAL",
+        "It is impossible to say whether this is FACTUAL or NON-FACTUAL.",
+        "The answer is neither factual nor non-factual.",
+        "FACTUAL/NON-FACTUAL",
+        "Factually, Rome is in Italy.",
+        "There is factual information about Rome.",
+        "Factual evidence is missing.",
+    ],
+}
+
+
+@pytest.mark.parametrize(("label", "reply"), [(label, reply) for label, own in LABELLED.items() for reply in own])
+def test_labels_are_read(label: str | None, reply: str) -> None:
+    assert factchd.read(reply)[0].value == label
+
+
+@pytest.mark.parametrize(
+    ("reply", "explanation"),
+    [
+        ("NON-FACTUAL.\nThe date is wrong.", "The date is wrong."),
+        ("NON-FACTUAL.The date is wrong.", "The date is wrong."),
+        ("Output: **FACTUAL**\n\nAll is right.", "All is right."),
+        ("<think>Hm. NON-FACTUAL.</think>FACTUAL, all is right.", "all is right."),
+        ("The answer is FACTUAL. All is right.", "The answer is FACTUAL. All is right."),
+        ("FACTUAL", ""),
+    ],
+)
+def test_the_explanation_is_the_reply_without_its_label(reply: str, explanation: str) -> None:
+    assert factchd.read(reply)[1] == explanation
+
+
+@pytest.mark.parametrize("reply", ["FACTUAL. " * 1_200_000, "non-" * 2_500_000, "a. " * 3_000_000, "not " * 2_500_000])
+def test_ten_megabytes_take_no_time(reply: str) -> None:
+    start = time.perf_counter()
+    for score in (factchd.score, factchd.score_published):
+        score(item(), reply)
+    # a tenth of it on an idle machine
+    assert time.perf_counter() - start < 5
+
+
+# --- ExpMatch ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("explanation", "parts"),
+    [
+        ("", Parts("", "", "")),
+        ("One", Parts("One. ", "", "")),
+        ("One. Two.", Parts("One. Two. ", "", "")),
+        ("One. Therefore two.", Parts("One. ", "", "Therefore two. ")),
+        ("One. therefore two.", Parts("One. ", "", "therefore two. ")),
+        ("One. Two. Three.", Parts("Two. ", "One. ", "Three. ")),
+        ("One. It is 1.5 m. Four.", Parts("It is 1. 5 m. ", "One. ", "Four. ")),
+    ],
+)
+def test_explanations_fall_into_parts(explanation: str, parts: Parts) -> None:
+    assert split(explanation) == parts
+
+
+def test_expmatch_by_hand() -> None:
+    # head: 2 of 4 words (the, answer); body: 3 of 4 tokens shared on both sides; tail: 4 of 5 in order
+    reply = "NON-FACTUAL.\nThe answer errs. Rome is in France. Therefore the answer is bad."
+    facts = factchd.score(item(), reply).facts
+    assert facts["expmatch_head"] == 2 / 4
+    assert facts["expmatch_body"] == 3 / 4
+    assert facts["expmatch_tail"] == 4 / 5
+    assert facts["expmatch"] == pytest.approx(0.7 * 3 / 4 + 0.15 * 2 / 4 + 0.15 * 4 / 5)
+    assert factchd.score_published(item(), reply).facts == pytest.approx(facts)
+
+
+def test_token_f1_counts_tokens_as_often_as_they_occur() -> None:
+    assert token_f1("a a b", "a b b") == pytest.approx(2 / 3)
+    assert token_f1("a", "b") == token_f1("", "a") == token_f1("", "") == 0.0
+
+
+def test_a_part_that_the_gold_lacks_is_left_out_in_strict_and_worth_nothing_in_paper() -> None:
+    gold = item("FACTUAL", SHORT)
+    strict = factchd.score(gold, SHORT).facts
+    assert strict["expmatch"] == 1.0 and "expmatch_head" not in strict
+    paper = factchd.score_published(gold, SHORT).facts
+    assert paper["expmatch"] == pytest.approx(0.85) and paper["expmatch_head"] == 0.0
+    # what the reply lacks is worth nothing in both
+    for score in (factchd.score, factchd.score_published):
+        assert score(item(), "NON-FACTUAL. Rome is in Italy").facts["expmatch_tail"] == 0.0
+    assert expmatch(parts_scores(Parts("a", "", ""), Parts("", "", ""))) is None
+
+
+def test_an_unparsed_reply_is_worth_nothing_in_strict_and_its_explanation_in_paper() -> None:
+    reply = GOLD.removeprefix("NON-FACTUAL.\n").replace("wrong", "bad")
+    strict, paper = factchd.score(item(), reply), factchd.score_published(item(), reply)
+    assert strict.answer is paper.answer is None
+    assert strict.facts["expmatch"] == 0.0 and paper.facts["expmatch"] > 0.8
+
+
+def test_figures_by_hand() -> None:
+    golds = [item("NON-FACTUAL", id="1"), item("NON-FACTUAL", id="2"), item("FACTUAL", SHORT, "3", "comparison")]
+    replies = ["NON-FACTUAL.", "No idea.", "NON-FACTUAL."]
+    pairs = list(zip(golds, replies, strict=True))
+    strict = estimates(factchd.METRICS, [factchd.score(*pair) for pair in pairs])
+    paper = estimates(factchd.PUBLISHED_METRICS, [factchd.score_published(*pair) for pair in pairs])
+    # tp 1, fp 1, and the unparsed one is a miss (fn 1) or nothing
+    assert (strict["precision"].value, strict["recall"].value, strict["factcls"].value) == (0.5, 0.5, 0.5)
+    assert (paper["precision"].value, paper["recall"].value) == (0.5, 1.0)
+    assert paper["factcls"].value == pytest.approx(2 / 3)
+    for found in (strict, paper):
+        assert found["acc"].value == found["unparsed"].value == pytest.approx(1 / 3)
+        assert (found["acc_vanilla"].value, found["acc_comparison"].value) == (0.5, 0.0)
+        assert found["unparsed_vanilla"].value == 0.5 and "acc_multi_hop" not in found
+
+
+# --- as published -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reply", "label"),
+    [
+        ("NON-FACTUAL.The", "NON-FACTUAL"),
+        ("Non-Factual", "NON-FACTUAL"),
+        ("**NON-FACTUAL**", "NON-FACTUAL"),
+        ("The NON-FACTUAL", "NON-FACTUAL"),
+        ("NONFACTUAL", None),
+        ("NON‑FACTUAL", None),
+        ("Factually wrong", "FACTUAL"),
+        ("FACTUAL or NON-FACTUAL", "FACTUAL"),
+        ("The answer is FACTUAL", None),
+        ("Output: NON-FACTUAL", "NON-FACTUAL"),
+        ("Output:Response: FACTUAL", "FACTUAL"),
+        ("Output: Response: FACTUAL", None),
+        ("FACTS: it is so", "FACTUAL"),
+        ("FACTS: it is so. NON-FACTS: it is not", "NON-FACTUAL"),
+        ("<think>x</think>FACTUAL", None),
+        ("", None),
+    ],
+)
+def test_the_published_reading_of_labels(reply: str, label: str | None) -> None:
+    assert factchd.published_label(factchd.published_clean(reply)) == label
+
+
+def test_the_published_split_keeps_a_label_in_mixed_case() -> None:
+    assert factchd.published_parts("Factual. One. Two.") == Parts("One. ", "Factual. ", "Two. ")
+    assert factchd.published_parts("FACTUAL. One. Two.") == Parts("One. Two. ", "", "")
+    assert factchd.published_parts("**FACTUAL. One.") == Parts("FACTUAL. One. ", "", "")
+    assert factchd.published_parts("123") == Parts("123. ", "", "")
+
+
+# --- ROUGE-L ----------------------------------------------------------------------------------------
+
+SCORER = RougeScorer(["rougeL"], use_stemmer=True)
+VOCABULARY = ("the", "running", "runners", "answered", "answers", "is", "1927", "Écoles", "it's", "skies", "dying")
+TEXTS = st.lists(st.sampled_from(VOCABULARY), max_size=30).map(" ".join) | st.text(max_size=80)
+
+
+@given(TEXTS, TEXTS)
+def test_rouge_l_is_rouge_scores_to_the_last_bit(reply: str, gold: str) -> None:
+    assert (rouge_l_recall(reply, gold) or 0.0) == SCORER.score(gold, reply)["rougeL"].recall
+    assert words(gold) == SCORER._tokenizer.tokenize(gold)
+
+
+def test_rouge_l_of_real_explanations_is_rouge_scores(shared_data: Path) -> None:
+    rows = [
+        json.loads(line)["reason"]
+        for name in ("test", "train")
+        for line in (shared_data / "factchd" / f"{name}_case_sample.jsonl").read_text().splitlines()
+    ]
+    others = random.Random(0).sample(rows, len(rows))
+    for gold, reply in zip(rows, others, strict=True):
+        assert rouge_l_recall(reply, gold) == SCORER.score(gold, reply)["rougeL"].recall
