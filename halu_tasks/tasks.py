@@ -11,10 +11,11 @@ import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
 from halu_tasks import data as data_
-from halu_tasks.data import Located, Row
+from halu_tasks.data import Lines, Located, Row
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.items import Case, Example, Item
 from halu_tasks.options import Options
@@ -35,12 +36,18 @@ class Decoding:
 
 @dataclass(frozen=True)
 class Reader:
-    """How a benchmark's rows are read: which file for which options, and what a valid row is."""
+    """How a benchmark's rows are read: which file for which options, what a valid row is, and how the
+    file's format is read."""
 
     source: Source
     file: Callable[[Options], str]
     fields: Mapping[str, type]
     check: Callable[[Row], None]
+    lines: Lines = data_.json_lines
+
+    def read(self, path: Path) -> Iterator[Row]:
+        """The rows of a file. Raises DataError as `read_rows` does."""
+        return data_.read_rows(path, self.fields, self.check, self.lines)
 
     def fewshot_rows(self) -> Iterator[Row]:
         """The rows that worked examples are made of: the package's own, never a benchmark's; none where
@@ -48,7 +55,7 @@ class Reader:
         path = data_.SAMPLE / "fewshot" / self.source.name / self.file(Options())
         if not path.is_file():
             return iter(())
-        return data_.read_rows(path, self.fields, self.check)
+        return self.read(path)
 
 
 @dataclass(frozen=True)
@@ -84,6 +91,8 @@ class Task:
         labels: the targets that a prediction may name as its own, where the question has an order.
         judged: the question a judge is asked about each reply, as a prompt name; None when no judge is
             needed.
+        asked_by: the name of the prompt under given options, where an option changes what is asked; None
+            where it is always the task's own name.
     """
 
     name: str
@@ -100,6 +109,12 @@ class Task:
     own_options: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     judged: str | None = None
+    asked_by: Callable[[Options], str] | None = None
+
+    def own_prompt(self, options: Options, file: str | None = None) -> Prompt:
+        """The prompt that asks the task under `options`: the package's, with what the user's `file` gives."""
+        name = self.asked_by(options) if self.asked_by else self.name
+        return prompt_for(name, self.benchmark, file)
 
     @property
     def benchmark(self) -> str:
@@ -134,7 +149,7 @@ class Built:
             DataError: at a malformed row, at an id that occurs twice, or where no row serves this task.
         """
         path = self.located.path
-        rows = data_.read_rows(path, self.task.reader.fields, self.task.reader.check)
+        rows = self.task.reader.read(path)
         seen: set[str] = set()
         for case in self.task.cases(rows, self.options):
             if case.id in seen:
@@ -177,9 +192,10 @@ class Built:
             "paper": options.scoring == "paper",
             options.subset: "subset" in own and options.subset != "multi_error",
             "both_orders": "both_orders" in own and options.both_orders,
+            "with_zero": "with_zero" in own and options.with_zero,
             "cot": options.cot,
             f"seed{options.seed}": "seed" in own and options.seed != 0,
-            f"prompts_{self.prompt_hash}": self.prompt != prompt_for(self.task.name, self.task.benchmark),
+            f"prompts_{self.prompt_hash}": self.prompt != self.task.own_prompt(options),
         }
         return tuple(mark for mark, apart in chosen.items() if apart)
 
@@ -232,7 +248,7 @@ def build(name: str, options: Options) -> Built:
         DataError: the data are missing or damaged.
     """
     task = task_named(name)
-    prompt = prompt_for(name, task.benchmark, options.prompts)
+    prompt = task.own_prompt(options, options.prompts)
     if options.cot and "cot" not in prompt:
         raise UsageError(f"task {name} has no chain-of-thought prompt; leave the option cot out")
     examples = worked_examples(task, options, prompt)[: options.fewshot] if options.fewshot else []
