@@ -59,10 +59,13 @@ _NAMES = {
     RELATION: rf"relation(?:s|al|ships?)?|{fold('ilişki')}\w{{0,8}}|{fold('bağıntı')}\w{{0,4}}"
     rf"|{_JOINED}{_spelled('علاقة علاقات علائقي علائقية علاقي علاقية')}",
     SENTENCE: rf"sentences?|{_spelled('cümle cümlesel tümce tümcesel')}|{_JOINED}{_spelled('جملة جمل جملي')}",
-    NONE: rf"none|no (?:\w+ )?(?:errors?|hallucinations?)|error-free|zero|{_spelled('sıfır hiçbiri hatasız')}"
+    NONE: r"none|no (?:such |factual |real |actual )?(?:errors?|hallucinations?)|error-free|zero"
+    rf"|{_spelled('sıfır hiçbiri hatasız')}"
     rf"|{fold('hata yok')}\w*|(?<![\w.,])[0٠۰](?![\w]|[.,]\d)"
     rf"|(?:{_spelled('لا بلا بدون')} (?:{_spelled('يوجد توجد')} )?(?:{_spelled('أي')} )?"
-    rf"{_spelled('خطأ أخطاء هلوسة شيء')})",
+    rf"{_spelled('خطأ أخطاء هلوسة شيء')})"
+    # "no error of the entity" speaks of one type
+    rf"(?!\s(?:في )?{_JOINED}{_spelled('كيان علاقة')})",
 }
 _NAME = "|".join(f"(?P<{kind}>{words})" for kind, words in _NAMES.items())
 _CALLED_BEFORE = (
@@ -73,7 +76,7 @@ _CALLED_BEFORE = (
 _CALLED_AFTER = (
     r"(?:[\s-]?(?:level|based|related|type))?[\s-]?"
     r"(?:(?:errors?|hallucinations?|mistakes?|level|type|class|category|label|option)\b"
-    rf"|{_spelled('hata halüsinasyon yanlış düzey tür sınıf kategori seçeneğ')}\w*)"
+    rf"|{_spelled('hata halüsinasyon yanlışı yanlışlığ düzey tür sınıf kategori seçeneğ')}\w*)"
 )
 _TYPE = re.compile(rf"(?P<before>{_CALLED_BEFORE})?(?<![\w])(?:{_NAME})(?!\w)(?P<after>{_CALLED_AFTER})?")
 
@@ -87,10 +90,8 @@ _DETERMINED = re.compile(
     + _spelled("bu düzenlenmiş düzenlenen orijinal özgün asıl ilk ikinci verilen değiştirilmiş her tüm bütün iki bir")
     + r" \Z"
 )
-_DESCRIBED = re.compile(
-    rf"['’]\w|,? {_spelled('المعدلة المحررة الأصلية المعدّلة الثانية الأولى الجديدة كلها بأكملها بالكامل التي')}"
-    r"| (?!because|since|as|for)\w"
-)
+_WHICH = re.compile(f" {_spelled('المعدلة المحررة الأصلية الثانية الأولى الجديدة التي')}")
+_DESCRIBED = re.compile(rf"['’]\w| (?!(?:because|since|as|for|{_spelled('لأن لأنه لأنها حيث إذ çünkü')})\b)\w")
 _NEGATED = re.compile(
     r"(?:\b(?:not|no|never|nor|neither|without|rather than|instead of)|n't) (?:(?:a|an|the|any|in|of|just|only|really)"
     rf" )*\Z|\b{_spelled('ليس ليست وليس وليست لا ولا لم غير')} (?:{_spelled('هناك يوجد هو هي من في مجرد')} )*\Z"
@@ -160,7 +161,9 @@ def _read(sentences: list[str]) -> Answer[str]:
         if _CONCLUDES.match(sentence) and (kinds := {kind for kind, _ in _named(sentence)}):
             return _answer(kinds)
     named = [pair for sentence in sentences for pair in _named(sentence)]
-    return _answer({kind for kind, called in named if called} or {kind for kind, _ in named})
+    errors = {kind for kind, called in named if called}
+    # "there is no error" may be said of a part
+    return _answer(errors - {NONE} or errors or {kind for kind, _ in named})
 
 
 def _answer(kinds: set[str]) -> Answer[str]:
@@ -220,9 +223,9 @@ def _stands(found: re.Match[str], *, introduced: bool = False) -> bool:
         return False
     if not found[SENTENCE] or found["after"]:
         return True
-    if _DESCRIBED.match(text, found.end()):
-        return False
-    return bool(introduced or found["before"] or not _DETERMINED.search(before))
+    if found["before"]:
+        return not _WHICH.match(text, found.end())
+    return not _DESCRIBED.match(text, found.end()) and bool(introduced or not _DETERMINED.search(before))
 
 
 def _named(sentence: str) -> Iterator[tuple[str, bool]]:
@@ -231,6 +234,6 @@ def _named(sentence: str) -> Iterator[tuple[str, bool]]:
     for found in reversed([*matches(_TYPE, sentence)]):
         # in "an entity or relation error" both are called so
         listed = _AND.fullmatch(sentence, found.end(), begin) is not None
-        called, begin = bool(found["before"] or found["after"]) or (called and listed), found.start()
+        called, begin = bool(found["before"] or found["after"] or found[NONE]) or (called and listed), found.start()
         if _stands(found):
             yield _kind(found), called
