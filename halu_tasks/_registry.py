@@ -7,6 +7,7 @@ from halu_tasks import benchmarks, inspect_models
 from halu_tasks.scorers import inspect_scorer
 
 for _module in pkgutil.iter_modules(benchmarks.__path__):
-    importlib.import_module(f"halu_tasks.{_module.name}")
+    _benchmark = importlib.import_module(f"{benchmarks.__name__}.{_module.name}")
+    importlib.import_module(f"halu_tasks.{getattr(_benchmark, 'INSPECT_MODULE', _module.name)}")
 
 __all__ = ["inspect_models", "inspect_scorer"]

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import csv
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +22,8 @@ from halu_tasks.errors import DataError
 from halu_tasks.sources import SOURCES, Source
 
 Row = dict[str, Any]
+Lines = Callable[[Path], Iterator[tuple[int, Row]]]
+"""Reads a file as rows, each with the number of the line that it begins in."""
 SAMPLE = Path(__file__).parent / "sample"
 HOW_TO_NAME = (
     "name a local copy with halu_data=PATH (lm-eval --metadata), -T data=PATH (Inspect), --data PATH "
@@ -135,15 +139,15 @@ def in_users_folder(source: Source, name: str, data: str | None) -> Path | None:
 # --- rows ---------------------------------------------------------------------------------------
 
 
-def read_rows(path: Path, fields: Mapping[str, type], check: Callable[[Row], None]) -> Iterator[Row]:
-    """The rows of a JSON Lines file, each with the fields and types of `fields` and passing `check`, which
+def read_rows(path: Path, fields: Mapping[str, type], check: Callable[[Row], None], lines: Lines) -> Iterator[Row]:
+    """The rows that `lines` reads, each with the fields and types of `fields` and passing `check`, which
     raises ValueError with the reason when a row is bad.
 
     Raises:
         DataError: naming file, line and reason, at the first bad row; no row is ever skipped.
     """
     row = None
-    for number, row in json_lines(path):
+    for number, row in lines(path):
         try:
             require_fields(row, fields)
             check(row)
@@ -161,13 +165,58 @@ def json_lines(path: Path) -> Iterator[tuple[int, Row]]:
     Raises:
         DataError: naming file and line: not UTF-8, not JSON, not an object, or text that is not Unicode.
     """
+    for number, text in _text_lines(path):
+        if text.strip():
+            yield number, _object(f"{path}:{number}", text)
+
+
+def csv_lines(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, Row]]:
+    """(number of the line it begins in, cells by column) of each row of a CSV file whose first line names the
+    columns; others than `columns` may be among them. Cells may hold line ends when quoted; blank lines are
+    no rows.
+
+    Raises:
+        DataError: naming file and line: not UTF-8, not CSV, a column that is missing or named twice, or a
+            row with more or fewer cells than there are columns.
+    """
+    rows = _cells(path)
+    number, head = next(rows, (1, []))
+    names = [cell.strip() for cell in head]
+    for column in columns if head else ():
+        if names.count(column) != 1:
+            fault = "occurs more than once" if column in names else "is missing"
+            raise DataError(f"{path}:{number}: column {column!r} {fault} (has {', '.join(map(repr, names))})")
+    for number, cells in rows:
+        if len(cells) != len(names):
+            raise DataError(f"{path}:{number}: row has {len(cells)} cells for {len(names)} columns")
+        yield number, dict(zip(names, cells, strict=True))
+
+
+_WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+"""How the files of spreadsheet programs begin, new and old."""
+
+
+def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
+    begin = 1
+    rows = csv.reader((text for _, text in _text_lines(path)), strict=True)
+    try:
+        for cells in rows:
+            if any(cell.strip() for cell in cells) or len(cells) > 1:
+                yield begin, cells
+            begin = rows.line_num + 1
+    except csv.Error as error:
+        raise DataError(f"{path}:{begin}: not CSV ({str(error).partition(' - ')[0]})") from None
+
+
+def _text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """(number from 1, text) of each line of a file, its end included, without a byte-order mark."""
     try:
         with path.open("rb") as file:
             # decoded line by line, since a decoder that reads ahead cannot say where a bad byte stands
             for number, line in enumerate(file, 1):
-                text = _decoded(f"{path}:{number}", line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
-                if text.strip():
-                    yield number, _object(f"{path}:{number}", text)
+                if number == 1 and line.startswith(_WORKBOOKS):
+                    raise DataError(f"{path}:1: an Excel workbook, not text; export the sheet in the expected format")
+                yield number, _decoded(f"{path}:{number}", line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or error}") from None
 
@@ -213,6 +262,21 @@ def require_text(row: Row, *fields: str) -> None:
             value.encode()
             continue
         raise ValueError(f"field {field!r} holds a lone surrogate, which is not text")
+
+
+def text_id(*texts: str) -> str:
+    """An id made from texts, for rows that have none."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+
+
+def with_ids(rows: Iterable[Row], *fields: str) -> Iterator[tuple[str, Row]]:
+    """Each row with an id made from its text, where the published rows have none: the same whatever
+    the order of the rows; a row that occurs again gets a number."""
+    seen: Counter[str] = Counter()
+    for row in rows:
+        id = text_id(*(str(row[field]) for field in fields))
+        seen[id] += 1
+        yield (id if seen[id] == 1 else f"{id}-{seen[id]}"), row
 
 
 def source_named(name: str) -> Source:

@@ -61,10 +61,14 @@ def inspect_group(name: str, **options: Any) -> Task:
     return _task(name, members, samples, groups[name].version, groups[name].means[0], options)
 
 
-def group(function: Callable[..., Task]) -> Callable[..., Task]:
-    """`@task` for a group. Named otherwise, so that Inspect, which reads a file for `@task`, runs the
-    members of `halu_tasks/refact.py` once each, and the group only when it is named."""
+def named(function: Callable[..., Task]) -> Callable[..., Task]:
+    """`@task` for what runs only when it is named. Inspect reads a file for `@task` and runs what it finds;
+    under another name nothing is found."""
     return task(function)
+
+
+group = named
+"""For a group: `halu_tasks/refact.py` then runs its members once each."""
 
 
 def _build(name: str, options: dict[str, Any]) -> Built:

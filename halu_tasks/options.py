@@ -29,6 +29,7 @@ class Options:
         seed: seed of every choice that depends on an id, such as the order of two answers.
         subset: ReFACT: `multi_error` or `single_error`.
         both_orders: ReFACT comparative: ask every row in both orders.
+        with_zero: HalluVerse25: also ask the rows labelled 0, which have no error of the three types.
         judge: the judge's model, named as Inspect names it (`openai/gpt-4o`).
         judge_base_url: base URL for a judge behind an OpenAI-compatible server.
         judge_max_failures: the share of items that the judge may fail on before the run is an error.
@@ -42,6 +43,7 @@ class Options:
     seed: int = 0
     subset: str = "multi_error"
     both_orders: bool = False
+    with_zero: bool = False
     judge: str | None = None
     judge_base_url: str | None = None
     judge_max_failures: float = 0.05

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks import data as data_
-from halu_tasks.data import Located, Row
+from halu_tasks.data import Lines, Located, Row
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.items import Case, Example, Item
 from halu_tasks.options import Options
@@ -37,14 +37,19 @@ class Decoding:
 
 @dataclass(frozen=True)
 class Reader:
-    """How a benchmark's rows are read: which file for which options, what a valid row is, and the file of the
-    benchmark's training part, where it has one."""
+    """How a benchmark's rows are read: which file for which options, what a valid row is, how the file's
+    format is read, and the file of the benchmark's training part, where it has one."""
 
     source: Source
     file: Callable[[Options], str]
     fields: Mapping[str, type]
     check: Callable[[Row], None]
+    lines: Lines = data_.json_lines
     training: str | None = None
+
+    def rows(self, path: Path) -> Iterator[Row]:
+        """The rows of a file. Raises DataError as `read_rows` does."""
+        return data_.read_rows(path, self.fields, self.check, self.lines)
 
     def fewshot_rows(self) -> Iterator[Row]:
         """The package's own rows for worked examples; none where the package has none."""
@@ -58,9 +63,6 @@ class Reader:
     def training_path(self, options: Options) -> Path | None:
         """The training part in the folder that the user named; None where there is none."""
         return data_.in_users_folder(self.source, self.training, options.data) if self.training else None
-
-    def rows(self, path: Path) -> Iterator[Row]:
-        return data_.read_rows(path, self.fields, self.check)
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,8 @@ class Task:
         labels: the targets that a prediction may name as its own, where the question has an order.
         judged: the question a judge is asked about each reply, as a prompt name; None when no judge is
             needed.
+        asked_by: the name of the prompt under given options, where an option changes what is asked; None
+            where it is always the task's own name.
     """
 
     name: str
@@ -116,6 +120,12 @@ class Task:
     own_options: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     judged: str | None = None
+    asked_by: Callable[[Options], str] | None = None
+
+    def own_prompt(self, options: Options, file: str | None = None) -> Prompt:
+        """The prompt that asks the task under `options`: the package's, with what the user's `file` gives."""
+        name = self.asked_by(options) if self.asked_by else self.name
+        return prompt_for(name, self.benchmark, file)
 
     @property
     def benchmark(self) -> str:
@@ -193,9 +203,10 @@ class Built:
             "paper": options.scoring == "paper",
             options.subset: "subset" in own and options.subset != "multi_error",
             "both_orders": "both_orders" in own and options.both_orders,
+            "with_zero": "with_zero" in own and options.with_zero,
             "cot": options.cot,
             f"seed{options.seed}": "seed" in own and options.seed != 0,
-            f"prompts_{self.prompt_hash}": self.prompt != prompt_for(self.task.name, self.task.benchmark),
+            f"prompts_{self.prompt_hash}": self.prompt != self.task.own_prompt(options),
         }
         return tuple(mark for mark, apart in chosen.items() if apart)
 
@@ -248,7 +259,7 @@ def build(name: str, options: Options) -> Built:
         DataError: the data are missing or damaged.
     """
     task = task_named(name)
-    prompt = prompt_for(name, task.benchmark, options.prompts)
+    prompt = task.own_prompt(options, options.prompts)
     if options.cot and "cot" not in prompt:
         raise UsageError(f"task {name} has no chain-of-thought prompt; leave the option cot out")
     located = data_.locate(task.reader.source, task.reader.file(options), options.data)

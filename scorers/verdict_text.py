@@ -46,18 +46,23 @@ _LIST_MARK = re.compile(r"(?m)^[ \t]*(?:[-+•·–—]|\d{1,3}[.)])[ \t]+")
 _SENTENCE_END = re.compile(r"(?m)\n+|(?<=[.!?;])(?<!^[A-Z]\.)\s+|(?<=。)|(?<=[!?;])(?=[\u3400-\u9fff])")
 
 
-def read_reply(reply: str, read: Callable[[list[str]], Answer[str]]) -> Answer[str]:
-    """What `read` finds in the plain sentences of the reply; unparsed if it has none."""
+def read_reply(
+    reply: str, read: Callable[[list[str]], Answer[str]], rewrite: Callable[[str], str] = str
+) -> Answer[str]:
+    """What `read` finds in the plain sentences of the reply; unparsed if it has none. `rewrite` prepares
+    the part of the reply that is read, before it is split."""
     text = strip_reasoning(reply)
     if text is None:
         return Answer(None, "unclosed reasoning")
-    sentences = _sentences(text.strip())
+    sentences = _sentences(rewrite(_ends(text.strip())))
     return read(sentences) if sentences else Answer(None, "empty")
 
 
+def _ends(text: str) -> str:
+    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+
+
 def _sentences(text: str) -> list[str]:
-    if len(text) > _HEAD + _TAIL:
-        text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
     text = _LATEX.sub(" ", _BOX.sub("\nverdict: ", text)).translate(_PLAIN)
     parts = _SENTENCE_END.split(_LIST_MARK.sub("", text))
     pieces = (part[start : start + _LONGEST] for part in parts for start in range(0, len(part), _LONGEST))

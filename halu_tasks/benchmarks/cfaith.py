@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
-from halu_tasks.data import Row, require_text
+from halu_tasks.data import Row, require_text, with_ids
 from halu_tasks.items import Case, Item
 from halu_tasks.options import Options
 from halu_tasks.scorers import cfaith
@@ -59,16 +58,6 @@ CHOICE = Reader(
 
 
 # --- rows to cases --------------------------------------------------------------------------------
-
-
-def with_ids(rows: Iterable[Row], *fields: str) -> Iterator[tuple[str, Row]]:
-    """Each row with an id made from its text, since the published rows have none: the same whatever
-    the order of the rows; a row that occurs again gets a number."""
-    seen: Counter[str] = Counter()
-    for row in rows:
-        id = hashlib.sha256("\0".join(str(row[field]) for field in fields).encode()).hexdigest()[:16]
-        seen[id] += 1
-        yield (id if seen[id] == 1 else f"{id}-{seen[id]}"), row
 
 
 def open_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:

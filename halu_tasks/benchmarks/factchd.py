@@ -78,7 +78,13 @@ def _line(piece: Any) -> str:
     return " | ".join(" ".join(part.split()) for part in parts)
 
 
-READER = Reader(FACTCHD, lambda options: "test_case_sample.jsonl", {"id": str}, check_row, "train_case_sample.jsonl")
+READER = Reader(
+    FACTCHD,
+    lambda options: "test_case_sample.jsonl",
+    {"id": str},
+    check_row,
+    training="train_case_sample.jsonl",
+)
 
 
 # --- rows to cases --------------------------------------------------------------------------------

@@ -65,6 +65,7 @@ def _task_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--data", metavar="PATH|sample", help="a file, a folder, or the packaged sample")
     command.add_argument("--subset", choices=("multi_error", "single_error"), default="multi_error", help="ReFACT only")
     command.add_argument("--both-orders", action="store_true", help="ReFACT comparative only")
+    command.add_argument("--with-zero", action="store_true", help="HalluVerse25: also rows labelled 0")
     command.add_argument("--seed", type=int, default=0, help="seed of what is left to chance (A and B, examples)")
 
 

@@ -18,6 +18,7 @@ def run(arguments: argparse.Namespace) -> None:
             data=arguments.data,
             subset=arguments.subset,
             both_orders=arguments.both_orders,
+            with_zero=arguments.with_zero,
             seed=arguments.seed,
             cot=arguments.cot,
             prompts=arguments.prompts,

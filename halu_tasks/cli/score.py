@@ -35,6 +35,7 @@ def run(arguments: argparse.Namespace) -> None:
             scoring=arguments.scoring,
             subset=arguments.subset,
             both_orders=arguments.both_orders,
+            with_zero=arguments.with_zero,
             seed=arguments.seed,
             judge=arguments.judge,
             judge_base_url=arguments.judge_base_url,

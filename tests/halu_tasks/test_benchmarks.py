@@ -75,8 +75,9 @@ def test_the_baseline_is_what_one_computes_by_hand(shared_data: Path) -> None:
 def test_the_order_of_rows_changes_no_id_and_no_target(task: str, tmp_path: Path) -> None:
     built = build(task, Options(data="sample"))
     name = built.located.path.name
-    turned = built.located.path.read_text().splitlines()[::-1]
-    (tmp_path / name).write_text("\n".join(turned) + "\n")
+    lines = built.located.path.read_text().splitlines()
+    head, rows = (lines[:1], lines[1:]) if name.endswith(".csv") else ([], lines)
+    (tmp_path / name).write_text("\n".join(head + rows[::-1]) + "\n")
     again = build(task, Options(data=str(tmp_path)))
     assert again.located.kind == "local"
     assert {i.id: (i.target, i.prompt) for i in built.items} == {i.id: (i.target, i.prompt) for i in again.items}

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.benchmarks import cfaith, refact
-from halu_tasks.data import SAMPLE, cache_folder, cached_path, json_lines, locate, read_rows, sha256_of, source_named
+from halu_tasks.data import SAMPLE, cache_folder, cached_path, json_lines, locate, sha256_of, source_named
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.options import Options
 from halu_tasks.sources import CFAITH, REFACT, Source, SourceFile
@@ -354,7 +354,7 @@ def failing_at_line_three(reader: Any, good: dict[str, Any], change: Change, pat
     row = dict(bad)
     change(row)
     put(path, "".join(json.dumps(r) + "\n" for r in (good, good, row, good)).encode())
-    rows = read_rows(path, reader.fields, reader.check)
+    rows = reader.rows(path)
     assert [next(rows), next(rows)] == [good, good]
     with pytest.raises(DataError) as raised:
         next(rows)

@@ -77,14 +77,29 @@ def test_a_group_asks_every_item_of_every_member_and_reports_the_mean(
             assert metric not in found and "cfaith_gen" in GROUPS[group].members
         else:
             assert found[metric] == pytest.approx(sum(members) / len(members))
-            assert found[f"{metric}_low"] <= found[metric] < found[f"{metric}_high"]
+            low, high = found[f"{metric}_low"], found[f"{metric}_high"]
+            assert low <= found[metric] <= high and low < high
     asked = {sample.metadata["task"] for sample in log.samples}
     assert asked == set(GROUPS[group].members)
 
 
 def test_list_tasks_shows_the_tasks_and_not_the_groups() -> None:
     listed = list_tasks([f"halu_tasks/{name}.py" for name in ("refact", "cfaith", "factchd")], root_dir=ROOT)
-    assert sorted(info.name for info in listed) == sorted(TASKS)
+    assert sorted(info.name for info in listed) == sorted(name for name in TASKS if "halluverse" not in name)
+
+
+@pytest.mark.parametrize(("language", "name"), [((), "halluverse25"), (("-T", "lang=tr"), "halluverse25_tr")])
+def test_the_literal_command_runs_halluverse_in_all_languages_or_the_one_named(
+    language: tuple[str, ...], name: str, tmp_path: Path
+) -> None:
+    run = inspect(
+        "eval", "halu_tasks/halluverse.py", *language, "--model", "halu/oracle", "-T", "data=sample",
+        "--log-dir", str(tmp_path), cwd=ROOT,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
+    (log,) = (read_eval_log(path.as_posix()) for path in tmp_path.glob("*.eval"))
+    assert (log.eval.task.split("/")[-1], log.eval.task_version) == (name, "1-A-sample")
+    assert figures(log)["acc"] == 1.0 and len(log.samples) == (23 if language else 69)
 
 
 def test_epochs_keep_every_reply_and_do_not_shrink_the_interval(run_inspect: Callable[..., Any]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from halu_tasks.cli import main
-from halu_tasks.lm_eval_models import ReplayLM
+from halu_tasks.lm_eval_models import BaselineLM, ReplayLM
 from halu_tasks.options import Options
 from halu_tasks.tasks import build, registry
 
@@ -73,6 +73,20 @@ def test_the_same_replies_give_the_same_numbers_everywhere(
         if name in scored["intervals"]:
             assert [in_inspect[f"{name}_low"], in_inspect[f"{name}_high"]] == scored["intervals"][name]
             assert in_lm_eval[f"{name}_stderr"] == in_inspect[f"{name}_stderr"]
+
+
+def test_rows_labelled_0_give_the_same_figures_in_both_harnesses(
+    run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any]
+) -> None:
+    task = "halluverse25_tr"
+    results = run_lm_eval([task], BaselineLM(), {"halu_with_zero": True})["results"][task]
+    log = run_inspect(task, "halu/baseline", {"with_zero": True})
+    in_inspect = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+    in_lm_eval = {key.removesuffix(",none"): value for key, value in results.items() if key.endswith(",none")}
+    assert in_inspect["acc_none"] == 0.0 and in_inspect["rate_none_as_entity"] == 1.0
+    for name, value in in_inspect.items():
+        if not name.endswith(("_low", "_high")):
+            assert in_lm_eval[name] == value, name
 
 
 class Keeper(ReplayLM):

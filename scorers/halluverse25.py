@@ -1,0 +1,58 @@
+"""HalluVerse25: how a named type of error scores, and the metrics (section 5 of the paper).
+
+`paper` follows the prompt of the paper's appendix C, which asks for the class and nothing else: the reply,
+stripped and in any case, must be one of the English classes. The authors released no evaluator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from halu_tasks.items import Item
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.classification import macro_metric, score_label
+from halu_tasks.scorers.error_type import NONE, TYPES, error_type
+from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
+from halu_tasks.scorers.score import Score
+
+
+def score_type(item: Item, reply: str) -> Score:
+    answer = error_type(reply)
+    if answer.value == NONE and NONE not in item.gold["types"]:
+        answer = Answer(None, "names no type")
+    return _score(item, answer)
+
+
+def score_type_published(item: Item, reply: str) -> Score:
+    word = reply.strip().casefold()
+    return _score(item, Answer(word) if word in item.gold["types"] else Answer(None, "not one class alone"))
+
+
+def _score(item: Item, answer: Answer[str]) -> Score:
+    """Beside `correct`, a fact for each type asked for: whether it is the answer."""
+    score = score_label(item.id, item.cluster, item.target, answer, item.tags)
+    cells = {f"as_{kind}": float(answer.value == kind) for kind in item.gold["types"]}
+    return replace(score, facts={**score.facts, **cells})
+
+
+def _confusion(target: str, answer: str) -> Metric:
+    """One cell of the confusion matrix, as a share of its row."""
+    rate = mean(f"rate_{target}_as_{answer}", f"as_{answer}", higher_is_better=False).only(
+        "type", target, f"rate_{target}_as_{answer}"
+    )
+    return replace(rate, needs="with_zero") if NONE in (target, answer) else rate
+
+
+def _metrics(types: Sequence[str]) -> tuple[Metric, ...]:
+    accuracy = mean("acc", "correct")
+    return (
+        accuracy,
+        *(accuracy.only("type", kind, f"acc_{kind}") for kind in types),
+        macro_metric("f1", types, "f1_macro", unparsed_is_label=False),
+        *(_confusion(target, answer) for target in types for answer in types if target != answer),
+        share_unparsed(),
+    )
+
+
+METRICS = _metrics(TYPES)

@@ -1,0 +1,311 @@
+"""HalluVerse25: its CSV files, its items, the paper's Table 3 from Table 4, rows labelled 0, its Inspect module."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halu_tasks.cli import main
+from halu_tasks.data import SAMPLE, csv_lines
+from halu_tasks.errors import DataError, UsageError
+from halu_tasks.options import Options
+from halu_tasks.scorers.halluverse25 import score_type_published
+from halu_tasks.scorers.metrics import estimates
+from halu_tasks.scoring import score_replies
+from halu_tasks.tasks import Built, build, registry
+
+LANGUAGES = ("en", "ar", "tr")
+COLUMNS = ("orig_sentence", "edited_sentence", "final_label")
+HEAD = ",".join(COLUMNS)
+TYPES = ("entity", "relation", "sentence")
+
+
+def written(folder: Path, text: str | bytes, language: str = "en") -> Path:
+    path = folder / f"{language}_final_data.csv"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def items(path: Path, **options: Any) -> list[Any]:
+    return build(f"halluverse25_{path.name[:2]}", Options(data=str(path), **options)).items
+
+
+def values(built: Built, replies: dict[str, str]) -> dict[str, float]:
+    scores = score_replies(built, [(item, replies[item.id]) for item in built.items])
+    return {name: e.value for name, e in estimates(built.metrics, scores).items()}
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def test_a_mark_windows_line_ends_blank_lines_and_quoted_ends_are_read(tmp_path: Path) -> None:
+    text = f'\ufeff{HEAD}\r\n"He said ""no"", twice.\r\nThen left.",b,entity\r\n\r\nc,d,relation\r\n"e","f\ng",sentence'
+    path = written(tmp_path, text)
+    rows = list(csv_lines(path, COLUMNS))
+    assert [number for number, _ in rows] == [2, 5, 6]
+    assert rows[0][1]["orig_sentence"] == 'He said "no", twice.\r\nThen left.'
+    assert rows[2][1] == {"orig_sentence": "e", "edited_sentence": "f\ng", "final_label": "sentence"}
+    assert len(items(path)) == 3
+
+
+def test_columns_may_stand_in_any_order_and_among_others(tmp_path: Path) -> None:
+    path = written(tmp_path, ", final_label ,edited_sentence,note,orig_sentence\n0,entity,b,x,a\n")
+    (item,) = items(path)
+    assert item.target == "entity" and item.prompt.endswith("\nOriginal: a\nEdited: b")
+
+
+@pytest.mark.parametrize("label", ["ENTITY", " Entity ", "entity"])
+def test_a_label_may_have_any_case(label: str, tmp_path: Path) -> None:
+    assert [item.target for item in items(written(tmp_path, f"{HEAD}\na,b,{label}\n"))] == ["entity"]
+
+
+BAD = {
+    "column missing": (b"orig,edited_sentence,final_label\na,b,entity\n", ":1: column 'orig_sentence' is missing (has"),
+    "column twice": (f"{HEAD},final_label\na,b,c,d\n".encode(), ":1: column 'final_label' occurs more than once"),
+    "semicolons": (HEAD.replace(",", ";").encode(), ":1: column 'orig_sentence' is missing (has 'orig_sentence;edited"),
+    "no header": (b"a,b,entity\n", ":1: column 'orig_sentence' is missing (has 'a', 'b', 'entity')"),
+    "JSON Lines": (b'{"orig_sentence": "a"}\n', ":1: column 'orig_sentence' is missing"),
+    "workbook": (b"PK\x03\x04\x14\x00\x06\x00\xff\xfe", ":1: an Excel workbook, not text"),
+    "old workbook": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\n", ":1: an Excel workbook, not text"),
+    "UTF-16": (HEAD.encode("utf-16"), ":1: not UTF-8"),
+    "Turkish of Windows": (f"{HEAD}\na,b,entity\n".encode() + "ışık,b,entity".encode("cp1254"), ":3: not UTF-8"),
+    "cells too few": (f"{HEAD}\na,b,entity\na,b\n".encode(), ":3: row has 2 cells for 3 columns"),
+    "cells too many": (f"{HEAD}\na,b,c,entity\n".encode(), ":2: row has 4 cells for 3 columns"),
+    "line after a quoted end": (f'{HEAD}\n"a\nb",c,entity\nd\n'.encode(), ":4: row has 1 cells for 3 columns"),
+    "quote never closed": (f'{HEAD}\na,b,entity\n"a,b,entity\nc,d,entity\n'.encode(), ":3: not CSV (unexpected end"),
+    "text after a quote": (f'{HEAD}\n"a"b,c,entity\n'.encode(), ":2: not CSV ("),
+    "a huge cell": (f"{HEAD}\n{'a' * 200_000},b,entity\n".encode(), ":2: not CSV (field larger than field limit"),
+    "label": (f"{HEAD}\na,b,entity\na,b,predicate\n".encode(), ":3: final_label is 'predicate', expected 'entity', "),
+    "no label": (f"{HEAD}\na,b,\n".encode(), ":2: field 'final_label' is empty"),
+    "empty cells": (f"{HEAD}\n,,\n".encode(), ":2: field 'orig_sentence' is empty"),
+    "nothing": (b"", ": holds no rows"),
+    "a header alone": (HEAD.encode(), ": holds no rows"),
+    "rows labelled 0 alone": (f"{HEAD}\na,b,0\n".encode(), ": holds no row for task halluverse25_en"),
+}
+
+
+@pytest.mark.parametrize("fault", BAD)
+def test_a_bad_file_is_an_error_of_one_line_that_names_the_line(fault: str, tmp_path: Path) -> None:
+    content, reason = BAD[fault]
+    path = written(tmp_path, content)
+    with pytest.raises(DataError) as raised:
+        items(path)
+    message = str(raised.value)
+    assert message.startswith(f"{path}{reason}") and len(message.splitlines()) == 1
+
+
+def test_the_file_of_another_language_is_refused() -> None:
+    path = SAMPLE / "halluverse25" / "ar_final_data.csv"
+    with pytest.raises(DataError, match=r"this task reads en_final_data\.csv, not ar_final_data\.csv"):
+        build("halluverse25_en", Options(data=str(path)))
+
+
+def test_the_rows_printed_in_the_paper_are_read(shared_data: Path) -> None:
+    for language in LANGUAGES:
+        found = build(f"halluverse25_{language}", Options(data=str(shared_data))).items
+        assert [item.target for item in found] == list(TYPES)
+        assert {item.tags["language"] for item in found} == {language}
+
+
+def test_a_row_given_twice_is_two_items_of_one_cluster(tmp_path: Path) -> None:
+    found = items(written(tmp_path, f"{HEAD}\na,b,entity\na,b,entity\na,c,relation\n"))
+    assert len({item.id for item in found}) == 3 and len({item.cluster for item in found}) == 1
+
+
+# --- the sample -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_sample_and_the_examples_have_what_they_promise(language: str) -> None:
+    def labels(folder: str) -> Counter[str]:
+        text = (SAMPLE / folder / f"{language}_final_data.csv").read_text(encoding="utf-8")
+        return Counter(row["final_label"] for row in csv.DictReader(io.StringIO(text)))
+
+    assert labels("halluverse25") == {"entity": 9, "relation": 7, "sentence": 7, "0": 3}
+    assert labels("fewshot/halluverse25") == {"entity": 3, "relation": 3, "sentence": 3, "0": 3}
+    nine = build(f"halluverse25_{language}", Options(data="sample", fewshot=9))
+    assert [example.reply for example in nine.examples] == [*TYPES] * 3
+    with pytest.raises(UsageError, match="has 9 worked examples, fewshot=10"):
+        build(f"halluverse25_{language}", Options(data="sample", fewshot=10))
+    twelve = build(f"halluverse25_{language}", Options(data="sample", fewshot=12, with_zero=True))
+    assert [example.reply for example in twelve.examples] == [*TYPES, "none"] * 3
+
+
+# --- the paper's tables ---------------------------------------------------------------------------
+
+SIZES = {"en": (545, 259, 506), "ar": (423, 108, 297), "tr": (435, 125, 418)}
+FAILED = {"en": (4, 14, 245), "ar": (18, 10, 122), "tr": (11, 11, 219)}
+TABLE_3 = {
+    "en": (99.27, 94.59, 51.58, 79.92),
+    "ar": (95.74, 90.74, 58.92, 81.88),
+    "tr": (97.47, 91.20, 47.61, 75.36),
+}
+WORDS = {
+    "en": ("entity", "**Relation error**", "Answer: sentence"),
+    "ar": ("خَطَأ في الكيان", "عـلاقة", "الإجابة: الجملة"),
+    "tr": ("VARLIK HATASI", "İlişki", "Hata türü: cümle"),
+}
+
+
+def as_published(folder: Path, language: str) -> tuple[Path, dict[str, str]]:
+    """Rows of the published class sizes, and by edited sentence gpt-4o's replies: its failures of Table 4 as
+    another type, an entity where it was not one (Figure 4)."""
+    rows, replies = [], {}
+    for target, (size, failed) in enumerate(zip(SIZES[language], FAILED[language], strict=True)):
+        for number in range(size):
+            edited = f"{TYPES[target]} {number}"
+            rows.append(f"original {edited},{edited},{TYPES[target]}\n")
+            wrong = 2 if target == 0 else 0
+            replies[edited] = WORDS[language][wrong if number < failed else target]
+    return written(folder, f"{HEAD}\n{''.join(rows)}", language), replies
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_failures_of_table_4_give_table_3(
+    language: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, replies = as_published(tmp_path, language)
+    task = f"halluverse25_{language}"
+    built = build(task, Options(data=str(path)))
+    assert len(built.items) == built.task.size == sum(SIZES[language])
+    rows = [{"id": item.id, "output": replies[item.prompt.rsplit("Edited: ", 1)[1]]} for item in built.items]
+    predictions = tmp_path / "predictions.jsonl"
+    predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["score", task, str(predictions), "--data", str(path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["metrics"]
+    names = ("acc_entity", "acc_relation", "acc_sentence", "acc")
+    assert tuple(round(100 * found[name], 2) for name in names) == TABLE_3[language]
+    assert found["unparsed"] == 0.0
+    assert found["rate_sentence_as_entity"] == pytest.approx(1 - found["acc_sentence"])
+
+
+# --- scores ---------------------------------------------------------------------------------------
+
+
+def test_the_confusion_matrix_and_f1_by_hand() -> None:
+    built = build("halluverse25_en", Options(data="sample"))
+    by_type: dict[str, list[str]] = {kind: [] for kind in TYPES}
+    for item in built.items:
+        by_type[item.target].append(item.id)
+    replies = dict.fromkeys(by_type["entity"], "entity") | dict.fromkeys(by_type["relation"], "relation")
+    replies |= dict.fromkeys(by_type["sentence"], "entity error")
+    replies[by_type["relation"][0]] = "sentence"
+    replies[by_type["relation"][1]] = "I cannot tell."
+    found = values(built, replies)
+    assert found["acc"] == pytest.approx(14 / 23) and found["unparsed"] == pytest.approx(1 / 23)
+    assert (found["acc_entity"], found["acc_sentence"]) == (1.0, 0.0)
+    assert found["acc_relation"] == pytest.approx(5 / 7)
+    assert found["rate_sentence_as_entity"] == 1.0 and found["rate_entity_as_relation"] == 0.0
+    assert found["rate_relation_as_sentence"] == pytest.approx(1 / 7)
+    assert found["f1_macro"] == pytest.approx((2 * 9 / (16 + 9) + 2 * 5 / (5 + 7) + 0) / 3)
+    assert not any("none" in name for name in found)
+
+
+def test_that_there_is_no_error_is_no_answer_where_it_was_not_asked() -> None:
+    built = build("halluverse25_en", Options(data="sample"))
+    (score, *_) = score_replies(built, [(built.items[0], "No error.")])
+    assert (score.answer, score.reason) == (None, "names no type")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_rows_labelled_0_are_asked_on_demand_with_a_fourth_answer(language: str) -> None:
+    plain, built = (build(f"halluverse25_{language}", Options(data="sample", with_zero=zero)) for zero in (False, True))
+    assert (len(plain.items), len(built.items)) == (23, 26) and "none]" in built.items[0].prompt
+    assert {item.id for item in plain.items} < {item.id for item in built.items}
+    assert built.marks == ("sample", "with_zero") and plain.marks == ("sample",)
+    found = values(built, {item.id: "0" if item.target == "none" else item.target for item in built.items})
+    assert found["acc"] == found["acc_none"] == found["f1_macro"] == 1.0
+    found = values(built, {item.id: "entity" for item in built.items})
+    assert (found["rate_none_as_entity"], found["acc_none"]) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("entity", "entity"),
+        (" Relation\n", "relation"),
+        ("entity.", None),
+        ("varlık", None),
+        ("none", None),
+        ("", None),
+    ],
+)
+def test_the_paper_takes_the_class_alone(reply: str, answer: str | None) -> None:
+    item = build("halluverse25_tr", Options(data="sample")).items[0]
+    assert score_type_published(item, reply).answer == answer
+
+
+# --- harnesses ------------------------------------------------------------------------------------
+
+
+def test_the_inspect_module_runs_all_languages_or_the_one_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from inspect_ai import eval as inspect_eval
+
+    monkeypatch.chdir(Path(__file__).resolve().parents[2])
+    file = "halu_tasks/halluverse.py"
+
+    def figures(**arguments: str) -> tuple[str, dict[str, float]]:
+        (log,) = inspect_eval(
+            file, model="halu/baseline", task_args={"data": "sample"} | arguments, log_dir=str(tmp_path), display="none"
+        )
+        assert log.status == "success" and log.results
+        return log.eval.task, {name: float(m.value) for name, m in log.results.scores[0].metrics.items()}
+
+    name, found = figures()
+    assert name.endswith("halluverse25")
+    assert {f"halluverse25_{language}.acc" for language in LANGUAGES} < set(found)
+    assert found["acc"] == pytest.approx(9 / 23) and found["acc_entity"] == 1.0
+    name, found = figures(lang="tr")
+    assert name.endswith("halluverse25_tr") and found["acc"] == pytest.approx(9 / 23)
+    assert not any("." in metric for metric in found)
+
+
+def test_an_unknown_language_is_named() -> None:
+    from halu_tasks.halluverse import halluverse25
+
+    with pytest.raises(UsageError, match="option lang='fr' is unknown; choose en or ar or tr"):
+        halluverse25(lang="fr", data="sample")
+
+
+def test_in_lm_eval_a_mean_weighs_languages_and_not_items(
+    tmp_path: Path, run_group: Callable[[str, str], dict[str, Any]]
+) -> None:
+    """An Arabic file of one row, which the baseline gets right, counts as much as the others."""
+    for language in LANGUAGES:
+        text = (SAMPLE / "halluverse25" / f"{language}_final_data.csv").read_text(encoding="utf-8")
+        written(tmp_path, text if language != "ar" else f"{HEAD}\nأ,ب,entity\nج,د,entity\n", language)
+    assert run_group("halluverse25", str(tmp_path))["acc,none"] == pytest.approx((9 / 23 + 1 + 9 / 23) / 3)
+
+
+@pytest.fixture
+def run_group() -> Callable[[str, str], dict[str, Any]]:
+    def run(group: str, data: str) -> dict[str, Any]:
+        import lm_eval
+        from lm_eval.tasks import TaskManager
+
+        from halu_tasks import task_configs
+        from halu_tasks.lm_eval_models import BaselineLM
+
+        manager = TaskManager(
+            include_path=next(iter(task_configs.__path__)), include_defaults=False, metadata={"halu_data": data}
+        )
+        results = lm_eval.simple_evaluate(model=BaselineLM(), tasks=[group], task_manager=manager)
+        assert results is not None
+        return dict(results["results"][group])
+
+    return run
+
+
+def test_registry() -> None:
+    tasks, groups = registry()
+    assert groups["halluverse25"].members == tuple(f"halluverse25_{language}" for language in LANGUAGES)
+    assert [tasks[name].size for name in groups["halluverse25"].members] == [1310, 828, 978]
