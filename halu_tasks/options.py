@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
 from halu_tasks.errors import UsageError
@@ -13,6 +13,12 @@ logger = logging.getLogger(__name__)
 
 PREFIX = "halu_"
 """What an option's name begins with in lm-eval, where all packages share one namespace of metadata."""
+
+
+def asks(default: Any, about: str, choices: tuple[str, ...] = ()) -> Any:
+    """An option that changes which items a task has or how they are asked. Tasks that have a use for it
+    name it in `own_options`; `about` is its help on the command line."""
+    return field(default=default, metadata={"about": about, "choices": choices})
 
 
 @dataclass(frozen=True)
@@ -26,41 +32,53 @@ class Options:
         prompts: a prompt file whose wording replaces the package's.
         fewshot: number of worked examples before the question.
         cot: ask for reasoning before the verdict (chain of thought).
-        seed: seed of every choice that depends on an id, such as the order of two answers.
-        subset: ReFACT: `multi_error` or `single_error`.
-        both_orders: ReFACT comparative: ask every row in both orders.
-        with_zero: HalluVerse25: also ask the rows labelled 0, which have no error of the three types.
         judge: the judge's model, named as Inspect names it (`openai/gpt-4o`).
         judge_base_url: base URL for a judge behind an OpenAI-compatible server.
         judge_max_failures: the share of items that the judge may fail on before the run is an error.
+
+    The others are options of some tasks only (`Task.own_options`); where they are declared, they are told.
     """
 
     data: str | None = None
-    scoring: str = "strict"
+    scoring: str = field(default="strict", metadata={"choices": ("strict", "paper")})
     prompts: str | None = None
     fewshot: int = 0
     cot: bool = False
-    seed: int = 0
-    subset: str = "multi_error"
-    both_orders: bool = False
-    with_zero: bool = False
     judge: str | None = None
     judge_base_url: str | None = None
     judge_max_failures: float = 0.05
+    seed: int = asks(0, "seed of what is left to chance (order of A and B, examples, splits)")
+    subset: str = asks("multi_error", "ReFACT: which of its two files", ("multi_error", "single_error"))
+    both_orders: bool = asks(False, "ReFACT comparative: ask every row in both orders")
+    with_zero: bool = asks(False, "HalluVerse: also the rows labelled 0, which have no error of the three types")
 
     def __post_init__(self) -> None:
-        for name, allowed in _CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise UsageError(f"option {name}={getattr(self, name)!r} is unknown; choose {' or '.join(allowed)}")
-        for field in fields(self):
-            value = getattr(self, field.name)
-            kinds = _KINDS[str(field.type)]
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if (allowed := option.metadata.get("choices")) and value not in allowed:
+                raise UsageError(f"option {option.name}={value!r} is unknown; choose {' or '.join(allowed)}")
+            kinds = _KINDS[str(option.type)]
             if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-                raise UsageError(f"option {field.name}={value!r} is not {str(field.type).replace(' | ', ' or ')}")
+                raise UsageError(f"option {option.name}={value!r} is not {str(option.type).replace(' | ', ' or ')}")
         if self.fewshot < 0:
             raise UsageError(f"option fewshot={self.fewshot} is negative")
         if not 0 <= self.judge_max_failures <= 1:
             raise UsageError(f"option judge_max_failures={self.judge_max_failures} is not a share between 0 and 1")
+
+    @classmethod
+    def of_some_tasks(cls) -> dict[str, Field[Any]]:
+        """The options that only some tasks have a use for, by name."""
+        return {option.name: option for option in fields(cls) if "about" in option.metadata}
+
+    def marks(self, names: Iterable[str]) -> list[str]:
+        """How a version tells those of the options `names` that are not at their default: a switch by its
+        name, a number by name and value, a choice by its value."""
+        chosen = [(name, getattr(self, name), option.default) for name, option in self.of_some_tasks().items()]
+        return [
+            name if value is True else f"{name}{value}" if isinstance(value, int) else str(value)
+            for name, value, default in chosen
+            if name in names and value != default
+        ]
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any]) -> Options:
@@ -69,7 +87,7 @@ class Options:
         Raises:
             UsageError: a `halu_` key that is no option, or a value of the wrong kind.
         """
-        known = {field.name for field in fields(cls)} - {"fewshot"}
+        known = {option.name for option in fields(cls)} - {"fewshot"}
         given = {key.removeprefix(PREFIX): value for key, value in metadata.items() if key.startswith(PREFIX)}
         if unknown := sorted(set(given) - known):
             names = ", ".join(PREFIX + name for name in sorted(known))
@@ -80,7 +98,6 @@ class Options:
         return cls(**given)
 
 
-_CHOICES = {"scoring": ("strict", "paper"), "subset": ("multi_error", "single_error")}
 _KINDS: dict[str, tuple[type, ...]] = {
     "str": (str,),
     "str | None": (str, type(None)),

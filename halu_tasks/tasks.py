@@ -197,18 +197,14 @@ class Built:
     def marks(self) -> tuple[str, ...]:
         """What sets this run apart from the benchmark as published and asked zero-shot; part of the
         version that harnesses print, so that no such result passes for the benchmark's."""
-        options, kind, own = self.options, self.located.kind, self.task.own_options
-        chosen = {
-            kind: kind != "pinned",
-            "paper": options.scoring == "paper",
-            options.subset: "subset" in own and options.subset != "multi_error",
-            "both_orders": "both_orders" in own and options.both_orders,
-            "with_zero": "with_zero" in own and options.with_zero,
-            "cot": options.cot,
-            f"seed{options.seed}": "seed" in own and options.seed != 0,
-            f"prompts_{self.prompt_hash}": self.prompt != self.task.own_prompt(options),
-        }
-        return tuple(mark for mark, apart in chosen.items() if apart)
+        options = self.options
+        marks = [kind for kind in (self.located.kind,) if kind != "pinned"]
+        marks += ["paper"] if options.scoring == "paper" else []
+        marks += options.marks(self.task.own_options)
+        marks += ["cot"] if options.cot else []
+        if self.prompt != self.task.own_prompt(options):
+            marks.append(f"prompts_{self.prompt_hash}")
+        return tuple(marks)
 
     @property
     def provenance(self) -> dict[str, Any]:

@@ -7,10 +7,13 @@ import argparse
 import io
 import os
 import sys
+from dataclasses import fields
 from importlib import import_module
+from typing import Any
 
 from halu_tasks import __version__
-from halu_tasks.errors import HaluTasksError
+from halu_tasks.errors import HaluTasksError, UsageError
+from halu_tasks.options import Options
 
 
 def parser() -> argparse.ArgumentParser:
@@ -63,10 +66,26 @@ def parser() -> argparse.ArgumentParser:
 def _task_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("task", metavar="TASK", help="a task name from `halu-tasks list`")
     command.add_argument("--data", metavar="PATH|sample", help="a file, a folder, or the packaged sample")
-    command.add_argument("--subset", choices=("multi_error", "single_error"), default="multi_error", help="ReFACT only")
-    command.add_argument("--both-orders", action="store_true", help="ReFACT comparative only")
-    command.add_argument("--with-zero", action="store_true", help="HalluVerse25: also rows labelled 0")
-    command.add_argument("--seed", type=int, default=0, help="seed of what is left to chance (A and B, examples)")
+    for name, option in Options.of_some_tasks().items():
+        flag, about, choices = "--" + name.replace("_", "-"), option.metadata["about"], option.metadata["choices"]
+        if option.type == "bool":
+            command.add_argument(flag, action="store_true", help=about)
+        elif choices:
+            command.add_argument(flag, choices=choices, default=option.default, help=about)
+        else:
+            command.add_argument(flag, type=int, default=option.default, metavar="N", help=about)
+
+
+def options_of(arguments: argparse.Namespace, **others: Any) -> Options:
+    """The options that a command was given. Raises UsageError for one that the task has no use for."""
+    from halu_tasks.tasks import task_named
+
+    own = task_named(arguments.task).own_options
+    for name, option in Options.of_some_tasks().items():
+        if name not in own and getattr(arguments, name) != option.default:
+            raise UsageError(f"task {arguments.task} has no use for --{name.replace('_', '-')}; leave it out")
+    given = {option.name: getattr(arguments, option.name) for option in fields(Options) if option.name in arguments}
+    return Options(**given | others)
 
 
 def _number(text: str) -> int:

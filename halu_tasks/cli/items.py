@@ -7,24 +7,13 @@ import json
 from itertools import islice
 from typing import Any
 
-from halu_tasks.options import Options
+from halu_tasks.cli import options_of
 from halu_tasks.tasks import build, task_named
 
 
 def run(arguments: argparse.Namespace) -> None:
-    built = build(
-        arguments.task,
-        Options(
-            data=arguments.data,
-            subset=arguments.subset,
-            both_orders=arguments.both_orders,
-            with_zero=arguments.with_zero,
-            seed=arguments.seed,
-            cot=arguments.cot,
-            prompts=arguments.prompts,
-            fewshot=task_named(arguments.task).shots,
-        ),
-    )
+    shots = task_named(arguments.task).shots
+    built = build(arguments.task, options_of(arguments, fewshot=shots))
     # what a harness sends as turns before the prompt
     examples = {"examples": [example._asdict() for example in built.examples]} if built.examples else {}
     for item in islice(built.stream(), arguments.limit):

@@ -12,11 +12,11 @@ from errno import EISDIR
 from pathlib import Path
 from typing import Any
 
+from halu_tasks.cli import options_of
 from halu_tasks.cli.files import written
 from halu_tasks.cli.tables import table
 from halu_tasks.errors import DataError
 from halu_tasks.items import Item
-from halu_tasks.options import Options
 from halu_tasks.predictions import Prediction, aimed, check_targets, read_predictions, unknown_id
 from halu_tasks.scorers.metrics import Estimate, as_json, estimates
 from halu_tasks.scorers.score import Score
@@ -28,20 +28,7 @@ _BATCH = 1_000
 
 
 def run(arguments: argparse.Namespace) -> None:
-    built = build(
-        arguments.task,
-        Options(
-            data=arguments.data,
-            scoring=arguments.scoring,
-            subset=arguments.subset,
-            both_orders=arguments.both_orders,
-            with_zero=arguments.with_zero,
-            seed=arguments.seed,
-            judge=arguments.judge,
-            judge_base_url=arguments.judge_base_url,
-            judge_max_failures=arguments.judge_max_failures,
-        ),
-    )
+    built = build(arguments.task, options_of(arguments))
     details = Path(arguments.details) if arguments.details else None
     if details:
         check_details(details)
