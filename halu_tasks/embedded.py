@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from halu_tasks.errors import UsageError
-from halu_tasks.items import Item
+from halu_tasks.items import Item, Reply
 from halu_tasks.predictions import Prediction, check_targets, read_predictions, unknown_id
 from halu_tasks.tasks import Built, Task
 
@@ -22,13 +22,6 @@ KINDS: tuple[Kind, ...] = ("oracle", "baseline", "replay")
 class Known(NamedTuple):
     task: Task
     item: Item
-
-
-class Reply(NamedTuple):
-    """`target` is given where a replayed answer was made for another order than the item's."""
-
-    text: str
-    target: str | None = None
 
 
 _loaded: dict[str, Built] = {}
@@ -93,11 +86,20 @@ class Embedded:
         """The reply to `prompt` in the task `asked`; empty where a replayed file has none."""
         task, item = find(prompt, id, asked)
         if self.kind == "oracle":
-            return Reply(task.oracle(item))
+            probability = float(item.target == task.choices[0]) if task.choices else None
+            return Reply(task.oracle(item), probability=probability)
         if self.kind == "baseline":
             return Reply(task.baseline(item))
         found = self._predictions(task).get(item.id)
-        return Reply(found.output, found.target) if found else Reply("")
+        return found.reply if found else Reply("")
+
+    def probability(self, prompt: str, id: str | None, asked: str | None, choice: str) -> float:
+        """The probability of one of the two choices of the task `asked`, as the answer to `prompt`."""
+        choices = find(prompt, id, asked).task.choices
+        found = self.reply(prompt, id, asked).probability
+        if choices is None or choice not in choices or found is None:
+            raise UsageError(f"halu-{self.kind} has no probability of {choice!r} for item {id!r} of {asked}")
+        return found if choice == choices[0] else 1 - found
 
     def _predictions(self, task: Task) -> dict[str, Prediction]:
         """The predictions for a task, held to what `halu-tasks score` holds them to."""

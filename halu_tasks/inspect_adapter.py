@@ -26,12 +26,15 @@ from halu_tasks.options import Options
 from halu_tasks.scorers.inspect_scorer import figures, halu_score, judge_ready
 from halu_tasks.scoring import prepare_judge
 from halu_tasks.solvers.prompting import messages
-from halu_tasks.tasks import Built, Decoding, build, registry
+from halu_tasks.tasks import Built, build, registry
 
 tell_in_one_line("inspect", "inspect_ai/__main__.py")
 
 ID, TASK = "halu_id", "halu_task"
 """The keys under which a message tells the embedded models which item of which task it asks."""
+
+MOST_ALTERNATIVES = 20
+"""Alternatives to each token whose log-probabilities are asked for: the most that usual providers give."""
 
 _ROLES: dict[str, Callable[..., ChatMessage]] = {
     "system": ChatMessageSystem,
@@ -106,7 +109,7 @@ def _task(
             judge_base_url=options.get("judge_base_url"),
             judge_max_failures=first.options.judge_max_failures,
         ),
-        config=_config([built.task.decoding for built in members]),
+        config=_config(members),
         metrics=[figures(headline=headline)],
         name=name,
         version="-".join([f"{version}-A", *marks]),
@@ -116,8 +119,12 @@ def _task(
     )
 
 
-def _config(decodings: Sequence[Decoding]) -> GenerateConfig:
+def _config(members: Sequence[Built]) -> GenerateConfig:
+    decodings = [built.task.decoding for built in members]
+    weighed = any(built.asks_for_probability for built in members)
     return GenerateConfig(
+        logprobs=True if weighed else None,
+        top_logprobs=MOST_ALTERNATIVES if weighed else None,
         max_tokens=max(decoding.max_tokens for decoding in decodings),
         temperature=decodings[0].temperature,
         top_p=decodings[0].top_p,

@@ -17,7 +17,7 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 from halu_tasks.embedded import KINDS, Embedded
 from halu_tasks.errors import UsageError
 from halu_tasks.inspect_adapter import ID, TASK
-from halu_tasks.scorers.inspect_scorer import TARGET
+from halu_tasks.scorers.inspect_scorer import PROBABILITY, TARGET
 
 
 @modelapi(name="halu")
@@ -47,8 +47,8 @@ class EmbeddedAPI(ModelAPI):
         output = ModelOutput.from_content(f"halu/{self.model_name}", reply.text)
         # with usage given, Inspect counts no tokens and so fetches no tokenizer
         output.usage = ModelUsage(input_tokens=0, output_tokens=0, total_tokens=0)
-        if reply.target is not None:
-            output.metadata = {TARGET: reply.target}
+        told = {TARGET: reply.target, PROBABILITY: reply.probability}
+        output.metadata = {key: value for key, value in told.items() if value is not None} or None
         return output
 
     def max_connections(self) -> int:

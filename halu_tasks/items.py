@@ -46,6 +46,20 @@ class Item:
     tags: Mapping[str, str]
 
 
+class Reply(NamedTuple):
+    """What a model answered to an item.
+
+    Attributes:
+        text: the reply itself.
+        target: the gold label where the question was asked in another order than the item's.
+        probability: of the first of the task's `choices`, 0 to 1, where one is to be had.
+    """
+
+    text: str
+    target: str | None = None
+    probability: float | None = None
+
+
 class Example(NamedTuple):
     """A worked example of a few-shot prompt: what is asked, and the reply that is shown for it."""
 

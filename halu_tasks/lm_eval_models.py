@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from lm_eval.api.instance import Instance
@@ -15,7 +16,7 @@ tell_in_one_line("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
 
 
 class EmbeddedLM(LM):
-    """Answers generation requests of halu-tasks items; has no likelihoods."""
+    """Answers requests of halu-tasks items; likelihoods only where an item has a probability."""
 
     kind: Kind
     tokenizer_name = "halu-tasks"
@@ -41,7 +42,12 @@ class EmbeddedLM(LM):
         return ""
 
     def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
-        raise NotImplementedError(f"halu-{self.kind} generates text and has no likelihoods")
+        found = []
+        for request in requests:
+            prompt, choice = request.args
+            probability = self._model.probability(prompt, request.doc.get("id"), request.task_name, choice.strip())
+            found.append((math.log(probability) if probability > 0 else -math.inf, probability > 0.5))
+        return found
 
     def loglikelihood_rolling(self, requests: list[Instance]) -> list[float]:
         raise NotImplementedError(f"halu-{self.kind} generates text and has no likelihoods")

@@ -15,7 +15,7 @@ from lm_eval.api.task import ConfigurableTask
 
 from halu_tasks import embedded
 from halu_tasks.errors import JudgeError, UsageError, tell_in_one_line
-from halu_tasks.items import Item
+from halu_tasks.items import Item, Reply
 from halu_tasks.options import Options
 from halu_tasks.predictions import aimed
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
@@ -43,7 +43,8 @@ class HaluTask(ConfigurableTask):
             # all tasks of a run are made before any is asked: those were another run's
             _loaded.clear()
         _loaded[built.task.name] = self
-        self._filters = [FilterEnsemble("none", [partial(ScoreReplies, built, self._items)])]
+        scored = TakeFirst if built.asks_for_probability else partial(ScoreReplies, built, self._items)
+        self._filters = [FilterEnsemble("none", [scored])]
         self._aggregation_list = {
             name: aggregation
             for metric in built.metrics
@@ -82,7 +83,7 @@ class HaluTask(ConfigurableTask):
     def process_results(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         if not self._scored:
             return dict(super().process_results(doc, results))
-        score = Score(**results[0])
+        score = self._by_probability(doc, results) if self._built.asks_for_probability else Score(**results[0])
         # the error's key must follow its metric's: lm-eval then shows it in the table's Stderr column
         return {
             name: logged(metric, score)
@@ -90,10 +91,19 @@ class HaluTask(ConfigurableTask):
             for name in (metric.name, f"{metric.name}_stderr")
         }
 
+    def _by_probability(self, doc: dict[str, Any], results: list[tuple[float, bool]]) -> Score:
+        """The score of an item that was asked for the log-likelihoods of the task's two choices."""
+        first, second = (loglikelihood for loglikelihood, _ in results)
+        probability = 1 / (1 + math.exp(min(second - first, 700.0))) if second > -math.inf else 1.0
+        choices = self._built.task.choices
+        assert choices
+        reply = Reply(choices[probability <= 0.5], probability=probability)
+        return score_replies(self._built, [(self._items[doc["id"]], reply)])[0]
+
     def keep_replies(self) -> str | None:
         """Keep what was generated for this task, if anything was, and return the task's name."""
-        replies = [(self._items[inst.doc["id"]], inst.resps[0]) for inst in self.instances or [] if inst.resps]
-        if not replies:
+        replies = [(self._items[inst.doc["id"]], Reply(inst.resps[0])) for inst in self.instances or [] if inst.resps]
+        if not replies or self._built.asks_for_probability:
             return None
         keep_replies(self._built, replies)
         return self._built.task.name
@@ -118,7 +128,8 @@ class ScoreReplies(Filter):
 
     def apply(self, resps: Iterable[Any], docs: list[dict[str, Any]]) -> list[dict[str, Any]]:
         replies = [
-            (aimed(self._items[doc["id"]], doc["target"]), replies[0]) for replies, doc in zip(resps, docs, strict=True)
+            (aimed(self._items[doc["id"]], doc["target"]), Reply(replies[0]))
+            for replies, doc in zip(resps, docs, strict=True)
         ]
         try:
             return [Read(score.as_json()) for score in score_replies(self._built, replies)]
@@ -204,12 +215,17 @@ def _lm_eval_config(built: Built) -> dict[str, Any]:
         {"prompt": example.prompt, "target": example.reply, "system": ""}
         for example in worked_examples(built.task, built.options, built.prompt)
     ]
-    return {
+    asked: dict[str, Any] = {
         "output_type": "generate_until",
+        "generation_kwargs": {"until": [], "max_gen_toks": decoding.max_tokens, **sampling},
+    }
+    if built.asks_for_probability:
+        asked = {"output_type": "multiple_choice", "doc_to_choice": list(built.task.choices or ())}
+    return {
+        **asked,
         "test_split": "test",
         "description": "system",
         "doc_to_text": "prompt",
         "doc_to_target": "target",
         "fewshot_config": {"sampler": "first_n", "samples": examples},
-        "generation_kwargs": {"until": [], "max_gen_toks": decoding.max_tokens, **sampling},
     }

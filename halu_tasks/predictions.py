@@ -9,17 +9,15 @@ from typing import Any, NamedTuple
 
 from halu_tasks.data import json_lines
 from halu_tasks.errors import DataError
-from halu_tasks.items import Item
+from halu_tasks.items import Item, Reply
 from halu_tasks.options import Options
 from halu_tasks.tasks import Task
 
 
 class Prediction(NamedTuple):
-    """A reply; `target` is the gold label where the question was asked in another order than the
-    item's, and `line` where the file has it."""
+    """A reply, and the line of the file that has it."""
 
-    output: str
-    target: str | None
+    reply: Reply
     line: int
 
 
@@ -36,10 +34,19 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
             raise DataError(f'{path}:{number}: expected {{"id": text, "output": text}}, found {_fields(row)}')
         if target is not None and not isinstance(target, str):
             raise DataError(f"{path}:{number}: target is {type(target).__name__}, expected a text")
+        if (fault := _no_probability(row.get("probability"))) is not None:
+            raise DataError(f"{path}:{number}: probability is {fault}, expected a number from 0 to 1")
         if id in found:
             raise DataError(f"{path}:{number}: id {id!r} is given twice (first in line {found[id].line})")
-        found[id] = Prediction(output, target, number)
+        found[id] = Prediction(Reply(output, target, row.get("probability")), number)
     return found
+
+
+def _no_probability(value: object) -> str | None:
+    """What a value is that is neither a probability nor absent; else None."""
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1):
+        return None
+    return repr(value)
 
 
 def _fields(row: Mapping[str, Any]) -> str:
@@ -47,13 +54,16 @@ def _fields(row: Mapping[str, Any]) -> str:
 
 
 def check_targets(path: Path, found: dict[str, Prediction], task: Task, options: Options) -> None:
-    """Raise DataError at the first prediction whose target the task cannot have."""
+    """Raise DataError at the first prediction whose target, or probability, the task cannot have."""
     labels = () if options.both_orders else task.labels
     none = "none, since the id says the order" if task.labels else f"none, since {task.name} has no order"
     for prediction in found.values():
-        if prediction.target is not None and prediction.target not in labels:
+        reply = prediction.reply
+        if reply.target is not None and reply.target not in labels:
             allowed = " or ".join(labels) or none
-            raise DataError(f"{path}:{prediction.line}: target is {prediction.target!r}, expected {allowed}")
+            raise DataError(f"{path}:{prediction.line}: target is {reply.target!r}, expected {allowed}")
+        if reply.probability is not None and not task.choices:
+            raise DataError(f"{path}:{prediction.line}: {task.name} has no use for a probability; leave it out")
 
 
 def unknown_id(path: Path, unknown: dict[str, Prediction], task: Task) -> DataError:

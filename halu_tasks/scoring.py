@@ -14,7 +14,8 @@ from tqdm import tqdm
 
 from halu_tasks.data import cache_folder
 from halu_tasks.errors import JudgeError
-from halu_tasks.items import Item
+from halu_tasks.items import Item, Reply
+from halu_tasks.scorers.probability import with_probability
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built
 
@@ -40,7 +41,7 @@ def prepare_judge(built: Built) -> None:
     reach_now(built.options, built.task.judged)
 
 
-def score_replies(built: Built, replies: Sequence[tuple[Item, str]]) -> list[Score]:
+def score_replies(built: Built, replies: Sequence[tuple[Item, Reply]]) -> list[Score]:
     """Scores of (item, reply) pairs, in their order.
 
     Raises:
@@ -53,7 +54,8 @@ def score_replies(built: Built, replies: Sequence[tuple[Item, str]]) -> list[Sco
 
         with tqdm(total=len(replies), desc=f"judging {built.task.name}") as bar:
             try:
-                found = judge_now(built.options, built.task.judged, replies, bar.update)
+                texts = [(item, reply.text) for item, reply in replies]
+                found = judge_now(built.options, built.task.judged, texts, bar.update)
             except JudgeError as error:
                 kept = keep_replies(built, replies)
                 told = f"{error}; the replies are kept, score them with: {score_command(built, kept)}"
@@ -63,7 +65,10 @@ def score_replies(built: Built, replies: Sequence[tuple[Item, str]]) -> list[Sco
                 raise
         labels = [verdict.label for verdict in found]
     score = built.scoring.score
-    return [score(item, reply, label) for (item, reply), label in zip(replies, labels, strict=True)]
+    return [
+        with_probability(score(item, reply.text, label), reply.probability)
+        for (item, reply), label in zip(replies, labels, strict=True)
+    ]
 
 
 def score_command(built: Built, predictions: Path) -> str:
@@ -80,12 +85,13 @@ def score_command(built: Built, predictions: Path) -> str:
     return shlex.join(["halu-tasks", "score", built.task.name, str(predictions), "--partial", *words])
 
 
-def keep_replies(built: Built, replies: Sequence[tuple[Item, str]]) -> Path:
+def keep_replies(built: Built, replies: Sequence[tuple[Item, Reply]]) -> Path:
     """Write the replies as `<task>.jsonl` into this process's folder of kept replies, and return its path;
     the folder can be replayed."""
     path = cache_folder() / "kept" / f"{time.strftime('%Y%m%d')}-{os.getpid()}" / f"{built.task.name}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8") as file:
         for item, reply in replies:
-            file.write(json.dumps({"id": item.id, "output": reply}) + "\n")
+            own = {} if reply.probability is None else {"probability": reply.probability}
+            file.write(json.dumps({"id": item.id, "output": reply.text, **own}) + "\n")
     return path

@@ -100,6 +100,8 @@ class Task:
         labels: the targets that a prediction may name as its own, where the question has an order.
         judged: the question a judge is asked about each reply, as a prompt name; None when no judge is
             needed.
+        choices: the two answers, the one that is looked for first, of a task that may be answered by a
+            probability; its options then include `probability`.
         asked_by: the name of the prompt under given options, where an option changes what is asked; None
             where it is always the task's own name.
     """
@@ -120,6 +122,7 @@ class Task:
     own_options: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     judged: str | None = None
+    choices: tuple[str, str] | None = None
     asked_by: Callable[[Options], str] | None = None
 
     def own_prompt(self, options: Options, file: str | None = None) -> Prompt:
@@ -179,6 +182,11 @@ class Built:
         return prompt_hash(self.prompt)
 
     @property
+    def asks_for_probability(self) -> bool:
+        """Whether the two choices are to be weighed; a task without choices has no such option."""
+        return self.options.probability and self.task.choices is not None
+
+    @property
     def scoring(self) -> Scoring:
         return self.task.scoring[self.options.scoring]
 
@@ -198,7 +206,7 @@ class Built:
         """What sets this run apart from the benchmark as published and asked zero-shot; part of the
         version that harnesses print, so that no such result passes for the benchmark's."""
         options = self.options
-        marks = [kind for kind in (self.located.kind,) if kind != "pinned"]
+        marks: list[str] = [kind for kind in (self.located.kind,) if kind != "pinned"]
         marks += ["paper"] if options.scoring == "paper" else []
         marks += options.marks(self.task.own_options)
         marks += ["cot"] if options.cot else []

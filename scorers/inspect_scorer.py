@@ -8,7 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import anyio
-from inspect_ai.model import Model, model_roles
+from inspect_ai.model import Model, ModelOutput, model_roles
 from inspect_ai.scorer import (
     CORRECT,
     INCORRECT,
@@ -28,6 +28,7 @@ from halu_tasks.judging import Judge, open_judge
 from halu_tasks.options import Options
 from halu_tasks.predictions import aimed
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, estimates, mean_of
+from halu_tasks.scorers.probability import Token, probability_of, with_probability
 from halu_tasks.scorers.score import Score
 from halu_tasks.scoring import NO_JUDGE, logger
 from halu_tasks.tasks import registry, task_named
@@ -35,6 +36,9 @@ from halu_tasks.tasks import registry, task_named
 RECORD = "halu_tasks"
 TARGET = "halu_target"
 """Where a replayed output says that it answers another order of A and B than the sample's."""
+
+PROBABILITY = "halu_probability"
+"""Where a replayed output tells the probability of the first of the task's choices."""
 
 _judges: WeakKeyDictionary[AbstractEventLoop, dict[str, Judge]] = WeakKeyDictionary()
 
@@ -158,6 +162,8 @@ def halu_score(
             verdict = await asked.verdict(item, reply)
         modes = task.scoring[scoring]
         found = modes.score(item, reply, verdict.label if verdict else None)
+        if task.choices:
+            found = with_probability(found, told.get(PROBABILITY, _probability(state.output, task.choices)))
         headline = next(m for m in modes.metrics if m.name == task.headline)
         record: dict[str, Any] = {"task": task.name, "scoring": scoring, "score": found.as_json()}
         if group := state.metadata.get("group"):
@@ -172,6 +178,18 @@ def halu_score(
         )
 
     return score
+
+
+def _probability(output: ModelOutput, choices: tuple[str, str]) -> float | None:
+    """From the log-probabilities of a reply, where the provider gave any."""
+    given = output.choices[0].logprobs if output.choices else None
+    if given is None:
+        return None
+    tokens = []
+    for found in given.content:
+        others = {other.token: other.logprob for other in found.top_logprobs or []}
+        tokens.append(Token(found.token, {found.token: found.logprob, **others}))
+    return probability_of(tokens, choices)
 
 
 def _value(own: float) -> str | float:

@@ -53,6 +53,9 @@ class Metric:
         bears: sums of each cluster, shape (C, K) -> which clusters bear on the figure, shape (C,); by default
             those with any count.
         range: smallest and largest possible value.
+        pooled: for a figure that compares items across clusters: the clusters -> sums over all, shape (K,),
+            and what goes with each cluster when it is left out, shape (C, K). `counts` then only says how
+            many items there are.
     """
 
     name: str
@@ -64,6 +67,14 @@ class Metric:
     needs: str | None = None
     bears: Callable[[Array], npt.NDArray[np.bool_]] = lambda table: np.abs(table).sum(axis=1) > 0
     range: tuple[float, float] = (0.0, 1.0)
+    pooled: Callable[[Sequence[Sequence[Score]]], tuple[Array, Array]] | None = None
+
+    def sums(self, clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
+        """The sums over all clusters, shape (K,), and what would go with each cluster, shape (C, K)."""
+        if self.pooled:
+            return self.pooled(clusters)
+        table = np.array([self.counts(scores) for scores in clusters], dtype=np.float64)
+        return table.sum(axis=0), table
 
     def only(self, tag: str, value: str, name: str) -> Metric:
         """This metric over the items whose `tag` is `value`, under another name."""
@@ -72,7 +83,11 @@ class Metric:
         def counts(scores: Sequence[Score]) -> Sequence[float]:
             return inner([s for s in scores if s.tags.get(tag) == value])
 
-        return replace(self, name=name, counts=counts, where=(tag, value))
+        def pooled(clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
+            assert self.pooled
+            return self.pooled([[s for s in scores if s.tags.get(tag) == value] for scores in clusters])
+
+        return replace(self, name=name, counts=counts, where=(tag, value), pooled=pooled if self.pooled else None)
 
 
 def by_cluster(scores: Iterable[Score]) -> list[list[Score]]:
@@ -87,8 +102,7 @@ def estimate(metric: Metric, clusters: Sequence[Sequence[Score]]) -> Estimate | 
     """The metric over `clusters` (from `by_cluster`), or None where no item bears on it."""
     if not clusters:
         return None
-    table = np.array([metric.counts(scores) for scores in clusters], dtype=np.float64)
-    total = table.sum(axis=0)
+    total, table = metric.sums(clusters)
     value = float(metric.value(total))
     if math.isnan(value):
         return None

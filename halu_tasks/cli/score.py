@@ -16,7 +16,7 @@ from halu_tasks.cli import options_of
 from halu_tasks.cli.files import written
 from halu_tasks.cli.tables import table
 from halu_tasks.errors import DataError
-from halu_tasks.items import Item
+from halu_tasks.items import Item, Reply
 from halu_tasks.predictions import Prediction, aimed, check_targets, read_predictions, unknown_id
 from halu_tasks.scorers.metrics import Estimate, as_json, estimates
 from halu_tasks.scorers.score import Score
@@ -69,7 +69,7 @@ def score_predictions(
     """
     scores: list[Score] = []
     missing: set[str] = set()
-    batch: list[tuple[Item, str]] = []
+    batch: list[tuple[Item, Reply]] = []
     # a judge is asked once for all, side by side, and only when every id is known
     size = math.inf if built.task.judged and built.options.judge else _BATCH
     for item in built.stream():
@@ -78,9 +78,10 @@ def score_predictions(
             if partial:
                 continue
             missing.add(item.id)
-            prediction = Prediction("", None, 0)
+            prediction = Prediction(Reply(""), 0)
         # the prompt has done its work, and many thousand of them are not needed at once
-        batch.append((replace(aimed(item, prediction.target), system="", prompt=""), prediction.output))
+        reply = prediction.reply
+        batch.append((replace(aimed(item, reply.target), system="", prompt=""), reply))
         if len(batch) >= size:
             scores += score_replies(built, batch)
             batch.clear()

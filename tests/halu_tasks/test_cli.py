@@ -17,7 +17,7 @@ import pytest
 from halu_tasks import __version__
 from halu_tasks.cli import main
 from halu_tasks.data import SAMPLE, cached_path
-from halu_tasks.items import Item
+from halu_tasks.items import Item, Reply
 from halu_tasks.options import Options
 from halu_tasks.scorers.score import Score
 from halu_tasks.sources import REFACT, SOURCES
@@ -591,9 +591,9 @@ def test_a_judge_is_asked_once_for_all_and_only_when_every_id_is_known(
 ) -> None:
     asked: list[int] = []
 
-    def score_replies(built: Built, replies: list[tuple[Item, str]]) -> list[Score]:
+    def score_replies(built: Built, replies: list[tuple[Item, Reply]]) -> list[Score]:
         asked.append(len(replies))
-        return [built.scoring.score(item, reply, "consistent") for item, reply in replies]
+        return [built.scoring.score(item, reply.text, "consistent") for item, reply in replies]
 
     monkeypatch.setattr("halu_tasks.cli.score._BATCH", 3)
     monkeypatch.setattr("halu_tasks.cli.score.prepare_judge", lambda built: None)

@@ -15,6 +15,7 @@ import pytest
 from halu_tasks.cli import main
 from halu_tasks.data import SAMPLE, csv_lines
 from halu_tasks.errors import DataError, UsageError
+from halu_tasks.items import Reply
 from halu_tasks.options import Options
 from halu_tasks.scorers.halluverse25 import score_type_published
 from halu_tasks.scorers.metrics import estimates
@@ -38,7 +39,7 @@ def items(path: Path, **options: Any) -> list[Any]:
 
 
 def values(built: Built, replies: dict[str, str]) -> dict[str, float]:
-    scores = score_replies(built, [(item, replies[item.id]) for item in built.items])
+    scores = score_replies(built, [(item, Reply(replies[item.id])) for item in built.items])
     return {name: e.value for name, e in estimates(built.metrics, scores).items()}
 
 
@@ -210,7 +211,7 @@ def test_the_confusion_matrix_and_f1_by_hand() -> None:
 
 def test_that_there_is_no_error_is_no_answer_where_it_was_not_asked() -> None:
     built = build("halluverse25_en", Options(data="sample"))
-    (score, *_) = score_replies(built, [(built.items[0], "No error.")])
+    (score, *_) = score_replies(built, [(built.items[0], Reply("No error."))])
     assert (score.answer, score.reason) == (None, "names no type")
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.errors import DataError
-from halu_tasks.items import Item
+from halu_tasks.items import Item, Reply
 from halu_tasks.predictions import aimed, read_predictions
 
 
@@ -27,15 +27,19 @@ def test_outputs_and_targets_by_id_with_their_lines(tmp_path: Path) -> None:
         '{"id": "a", "output": "A"}',
         "",
         '{"id": "b", "output": "", "target": "B", "model": "x"}',
-        '{"id": "c", "output": "z", "target": null}',
+        '{"id": "c", "output": "z", "target": null, "probability": 0.25}',
     )
-    assert read_predictions(path) == {"a": ("A", None, 1), "b": ("", "B", 3), "c": ("z", None, 4)}
+    assert read_predictions(path) == {
+        "a": (Reply("A"), 1),
+        "b": (Reply("", target="B"), 3),
+        "c": (Reply("z", probability=0.25), 4),
+    }
 
 
 def test_an_output_is_kept_to_the_last_character(tmp_path: Path) -> None:
     output = " \t\u2028line\r\n\x00\u202e\ud800 end \n"
     path = written(tmp_path, json.dumps({"id": "a", "output": output}))
-    assert read_predictions(path)["a"].output == output
+    assert read_predictions(path)["a"].reply.text == output
 
 
 def test_an_empty_file_holds_no_predictions(tmp_path: Path) -> None:
@@ -52,6 +56,10 @@ def test_an_empty_file_holds_no_predictions(tmp_path: Path) -> None:
         ('{"id": "b", "output": null}', "found 'id': "),
         ('{"id": "b", "output": ["A"]}', "found 'id': "),
         ('{"id": "b", "output": "A", "target": 1}', "target is int"),
+        ('{"id": "b", "output": "A", "probability": 1.01}', "probability is 1.01, expected a number from 0 to 1"),
+        ('{"id": "b", "output": "A", "probability": NaN}', "probability is nan"),
+        ('{"id": "b", "output": "A", "probability": true}', "probability is True"),
+        ('{"id": "b", "output": "A", "probability": "0.5"}', "probability is '0.5'"),
         ('["b", "A"]', "expected a JSON object, found list"),
         ("b,A", "not JSON"),
         ('{"id": "b", "output": "A"', "not JSON"),
@@ -99,8 +107,9 @@ def test_any_bytes_give_predictions_or_one_data_error(lines: list[bytes]) -> Non
         filled = [line for line in path.read_bytes().split(b"\n") if line.decode("utf-8-sig").strip()]
         assert len(found) == len(filled)
         for prediction in found.values():
-            assert isinstance(prediction.output, str)
-            assert prediction.target is None or isinstance(prediction.target, str)
+            assert isinstance(prediction.reply.text, str)
+            assert prediction.reply.target is None or isinstance(prediction.reply.target, str)
+            assert 0 <= (prediction.reply.probability or 0) <= 1
 
 
 def test_a_reply_to_another_order_is_scored_against_its_own_target() -> None:

@@ -1,0 +1,124 @@
+"""Probabilities: read from tokens, and the area under their ROC curve."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halu_tasks.scorers.metrics import by_cluster, estimate
+from halu_tasks.scorers.probability import Token, probability_of, roc_auc, with_probability
+from halu_tasks.scorers.score import Score
+
+YES_NO = ("Yes", "No")
+AUC, MISSING = roc_auc("Yes")
+
+
+def token(text: str, **logprobs: float) -> Token:
+    return Token(text, logprobs or {text: -0.1})
+
+
+def scores(rows: list[tuple[bool, float | None]], *, sources: int | None = None) -> list[Score]:
+    return [
+        with_probability(
+            Score(str(i), str(i % sources if sources else i), "Yes", "Yes" if positive else "No"), probability
+        )
+        for i, (positive, probability) in enumerate(rows)
+    ]
+
+
+def by_pairs(rows: list[tuple[bool, float | None]]) -> float:
+    """The definition, a pair at a time."""
+    won = [
+        0.5 if None in (p, q) or p == q else float(p > q)
+        for positive, p in rows
+        for other, q in rows
+        if positive and not other
+    ]
+    return sum(won) / len(won)
+
+
+def test_the_last_choice_that_the_reply_says_is_weighed_against_the_other() -> None:
+    tokens = [token("No"), token("."), token("ĠYes", ĠYes=math.log(0.6), No=math.log(0.2), Maybe=-2.0)]
+    assert probability_of(tokens, YES_NO) == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize("text", ["Yes", " yes", "▁YES", '"Yes', "**Yes**", "Yes."])
+def test_case_space_and_marks_around_a_choice_do_not_matter(text: str) -> None:
+    tokens = [token(text, **{text: math.log(0.5), "Yes!": math.log(0.25), " no": math.log(0.25)})]
+    assert probability_of(tokens, YES_NO) == pytest.approx(0.75)
+
+
+def test_a_reply_that_says_neither_has_no_probability() -> None:
+    assert probability_of([token("Maybe"), token("Yesterday")], YES_NO) is None
+    assert probability_of([], YES_NO) is None
+
+
+def test_an_impossible_choice_has_no_probability() -> None:
+    assert probability_of([token("Yes", Yes=-math.inf)], YES_NO) is None
+
+
+ROWS = st.lists(
+    st.tuples(st.booleans(), st.none() | st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])), min_size=2, max_size=25
+).filter(lambda rows: len({positive for positive, _ in rows}) == 2 and any(p is not None for _, p in rows))
+
+
+@given(ROWS, st.integers(2, 6))
+def test_the_area_and_its_error_are_those_of_their_definitions(
+    rows: list[tuple[bool, float | None]], sources: int
+) -> None:
+    own = by_cluster(scores(rows, sources=sources))
+    found = estimate(AUC, own)
+    assert found and found.value == pytest.approx(by_pairs(rows))
+    without = []
+    for left_out in range(len(own)):
+        rest = [rows[int(s.id)] for number, cluster in enumerate(own) if number != left_out for s in cluster]
+        without.append(by_pairs(rest) if len({positive for positive, _ in rest}) == 2 else found.value)
+    if len(own) > 1:
+        spread = (len(own) - 1) / len(own) * np.sum((np.array(without) - np.mean(without)) ** 2)
+        assert found.stderr == pytest.approx(math.sqrt(spread), abs=1e-9)
+        assert found.low is not None and found.high is not None and found.low <= found.value <= found.high
+
+
+def test_items_without_a_probability_are_counted_and_tie() -> None:
+    own = by_cluster(scores([(True, 0.9), (False, 0.2), (True, None), (False, None)]))
+    area, missing = estimate(AUC, own), estimate(MISSING, own)
+    assert area and area.value == pytest.approx((1 + 0.5 * 3) / 4)
+    assert missing and missing.value == 0.5
+
+
+def test_without_any_probability_there_is_no_area() -> None:
+    own = by_cluster(scores([(True, None), (False, None)]))
+    assert estimate(AUC, own) is None and estimate(MISSING, own) is None
+
+
+def test_one_class_alone_has_no_area() -> None:
+    assert estimate(AUC, by_cluster(scores([(True, 0.9), (True, 0.2)]))) is None
+
+
+def test_the_area_of_a_part_is_the_area_of_its_items() -> None:
+    rows = [(True, 0.9), (False, 0.2), (True, 0.1), (False, 0.8)]
+    tagged = [
+        Score(s.id, s.cluster, s.answer, s.target, s.facts, {"language": "en" if i < 2 else "tr"})
+        for i, s in enumerate(scores(rows))
+    ]
+    parts = {
+        language: estimate(AUC.only("language", language, "roc_auc"), by_cluster(tagged)) for language in ("en", "tr")
+    }
+    assert [e and e.value for e in found] == [1.0, 0.0]
+
+
+def test_the_interval_of_an_area_covers_it() -> None:
+    rng = np.random.default_rng(5)
+    covered = 0
+    for _ in range(400):
+        positive = rng.normal(1.0, 1.0, 60)
+        negative = rng.normal(0.0, 1.0, 60)
+        rows = [(True, float(x)) for x in positive] + [(False, float(x)) for x in negative]
+        found = estimate(AUC, by_cluster(scores(rows)))
+        assert found and found.low is not None and found.high is not None
+        covered += found.low <= 0.7602 <= found.high  # the area of two unit normals a unit apart
+    assert covered / 400 == pytest.approx(0.95, abs=0.03)
