@@ -1,4 +1,4 @@
-"""Reading the type of an error: phrasings in three languages, properties, time."""
+"""Reading the type of an error: phrasings in four languages, properties, time."""
 
 from __future__ import annotations
 
@@ -214,13 +214,87 @@ TURKISH = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "expected"), [*ENGLISH, *ARABIC, *TURKISH])
+HINDI = [
+    ("इकाई", E),
+    ("सत्ता", E),
+    ("एंटिटी", E),
+    ("एन्टिटी", E),
+    ("संबंध", R),
+    ("सम्बन्ध", R),
+    ("संबन्ध।", R),
+    ("रिश्ता", R),
+    ("वाक्य", S),
+    ("वाक्य।", S),
+    ("**इकाई**", E),
+    ("“संबंध”", R),
+    ("- वाक्य", S),
+    ("इकाई त्रुटि", E),
+    ("इकाई की त्रुटि", E),
+    ("संबंध त्रुटि।", R),
+    ("संबंध में त्रुटि", R),
+    ("वाक्य त्रुटि", S),
+    ("वाक्य-स्तरीय त्रुटि", S),
+    ("वाक्य स्तर की त्रुटि", S),
+    ("इकाई संबंधी त्रुटि", E),
+    ("इकाई मतिभ्रम", E),
+    ("संबंध हैलुसिनेशन", R),
+    ("वाक्य मतिभ्रम", S),
+    ("उत्तर: इकाई", E),
+    ("उत्तर : संबंध", R),
+    ("जवाब: वाक्य।", S),
+    ("अंतिम उत्तर: **संबंध**", R),
+    ("त्रुटि का प्रकार: इकाई", E),
+    ("त्रुटि का प्रकार संबंध है।", R),
+    ("त्रुटि का प्रकार: वाक्य त्रुटि", S),
+    ("श्रेणी: संबंध", R),
+    ("वर्ग: इकाई", E),
+    ("यह एक इकाई त्रुटि है।", E),
+    ("यह संबंध त्रुटि है क्योंकि क्रिया बदल दी गई है।", R),
+    ("यह वाक्य त्रुटि है, क्योंकि पूरा वाक्य मूल के विपरीत है।", S),
+    ("संपादित वाक्य में इकाई त्रुटि है।", E),
+    ("संपादित वाक्य में संबंध की त्रुटि है।", R),
+    ("यह इकाई त्रुटि नहीं है, यह संबंध त्रुटि है।", R),
+    ("यह इकाई त्रुटि नहीं बल्कि वाक्य त्रुटि है।", S),
+    ("शहर का नाम बदल दिया गया है। इसलिए यह इकाई त्रुटि है।", E),
+    ("अतः उत्तर संबंध है।", R),
+    ("निष्कर्ष: वाक्य", S),
+    ("इसे इकाई त्रुटि के रूप में वर्गीकृत किया जाता है।", E),
+    ("उत्तर: इकाई। सुधार: उत्तर: संबंध", R),
+    ("entity", E),
+    ("उत्तर: relation", R),
+    ("त्रुटि का प्रकार: sentence", S),
+    ("इकाई (entity)", E),
+    ("<think>इकाई?</think>वाक्य", S),
+    ("इकाई: शहर बदल दिया गया है", E),
+    ("संबंध, क्योंकि क्रिया उलट दी गई है", R),
+    ("इस वाक्य में वाक्य त्रुटि है।", S),
+    ("गलती का प्रकार: संबंध", R),
+    ("इकाई की ग़लती", E),
+    ("संबंध की गलती", R),
+    ("\u0930\u093f\u0936\u094d\u0924\u0947 की त्रुटि", R),
+    ("इकाई, संबंध, वाक्य", None),
+    ("इकाई या संबंध", None),
+    ("यह इकाई या वाक्य त्रुटि हो सकती है।", None),
+    ("संपादित वाक्य गलत है।", None),
+    ("मूल वाक्य में 1990 लिखा है।", None),
+    ("मुझे नहीं पता।", None),
+    ("कोई नहीं", N),
+    ("कोई त्रुटि नहीं", N),
+    ("कोई त्रुटि नहीं है।", N),
+    ("संपादित वाक्य में कोई त्रुटि नहीं है।", N),
+    ("०", N),
+    ("उत्तर: कोई नहीं", N),
+    ("शून्य", N),
+]
+
+
+@pytest.mark.parametrize(("reply", "expected"), [*ENGLISH, *ARABIC, *TURKISH, *HINDI])
 def test_phrasings(reply: str, expected: str | None) -> None:
     assert error_type(reply).value == expected
 
 
 def test_at_least_forty_phrasings_a_language() -> None:
-    for phrasings in (ENGLISH, ARABIC, TURKISH):
+    for phrasings in (ENGLISH, ARABIC, TURKISH, HINDI):
         assert len({reply for reply, expected in phrasings if expected in (E, R, S)}) >= 40
 
 
@@ -237,7 +311,7 @@ def test_an_unparsed_reply_says_why(reply: str, reason: str) -> None:
     assert error_type(reply) == (None, reason)
 
 
-WORDS = st.sampled_from([(reply, kind) for reply, kind in (*ENGLISH, *ARABIC, *TURKISH) if kind and " " not in reply])
+WORDS = st.sampled_from([(reply, kind) for reply, kind in (*ENGLISH, *ARABIC, *TURKISH, *HINDI) if kind and " " not in reply])
 
 
 @given(

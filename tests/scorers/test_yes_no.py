@@ -1,0 +1,215 @@
+"""Reading yes or no: phrasings in four languages, properties, time."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halu_tasks.scorers.yes_no import yes_no
+
+YES, NO = "Yes", "No"
+
+ENGLISH = [
+    ("Yes", YES),
+    ("yes.", YES),
+    ("NO", NO),
+    ("no\n", NO),
+    ("**Yes**", YES),
+    ("`No`", NO),
+    ('"Yes"', YES),
+    ("[no]", NO),
+    ("Ｙｅｓ", YES),
+    ("\\boxed{No}", NO),
+    ("<answer>yes</answer>", YES),
+    ('{"answer": "No"}', NO),
+    ("Answer: Yes", YES),
+    ("Final answer: **No**", NO),
+    ("**Final Verdict: Yes**", YES),
+    ("The answer is no.", NO),
+    ("My answer is Yes.", YES),
+    ("Yes, the sentence contains a hallucination.", YES),
+    ("Yes, it hallucinates: the city was changed.", YES),
+    ("No, it is faithful.", NO),
+    ("No, the sentence does not contain a hallucination.", NO),
+    ("No - both say the same.", NO),
+    ("The sentence contains a hallucination.", YES),
+    ("The sentence does not contain a hallucination.", NO),
+    ("The sentence doesn't contain any hallucinations.", NO),
+    ("The sentence is hallucinated.", YES),
+    ("The sentence is not hallucinated.", NO),
+    ("There is no hallucination.", NO),
+    ("There is a hallucination in the sentence.", YES),
+    ("The sentence hallucinates.", YES),
+    ("This sentence is faithful to the original.", NO),
+    ("The sentence is not faithful to the original.", YES),
+    ("The sentence contradicts the original.", YES),
+    ("No hallucination.", NO),
+    ("Hallucination: Yes", YES),
+    ("Hallucination: no", NO),
+    ("At first I would say no. But the year differs. Answer: Yes", YES),
+    ("Yes... wait. The two agree. Final answer: No", NO),
+    ("<think>Yes or no? Yes.</think>No", NO),
+    ("The year was changed from 1990 to 1995. Therefore, the answer is yes.", YES),
+    ("The two sentences agree. Therefore, the sentence contains no hallucination.", NO),
+    ("Yes\n\nThe original names another city.", YES),
+    ("The city is another one.\n\nYes", YES),
+    ("No\n\nNo fact was changed.", NO),
+    ("It is free of hallucinations.", NO),
+    ("The sentence is consistent with the original, so no.", NO),
+    ("Yes or No", None),
+    ("I cannot tell.", None),
+    ("Maybe", None),
+    ("<think>Yes", None),
+    ("", None),
+    ("No idea.", None),
+]
+
+ARABIC = [
+    ("نعم", YES),
+    ("لا", NO),
+    ("نعم.", YES),
+    ("لا،", NO),
+    ("**نعم**", YES),
+    ("«لا»", NO),
+    ("نَعَم", YES),
+    ("نـعـم", YES),
+    ("الإجابة: نعم", YES),
+    ("الاجابة : لا", NO),
+    ("الجواب هو: نعم", YES),
+    ("الإجابة النهائية: لا.", NO),
+    ("نعم، الجملة تحتوي على هلوسة.", YES),
+    ("لا، الجملة لا تحتوي على هلوسة.", NO),
+    ("لا، الجملة مطابقة للأصل.", NO),
+    ("الجملة تحتوي على هلوسة.", YES),
+    ("لا تحتوي الجملة على هلوسة.", NO),
+    ("لا توجد هلوسة.", NO),
+    ("توجد هلوسة في الجملة.", YES),
+    ("تغيرت المدينة. لذلك الإجابة هي نعم.", YES),
+    ("الجملتان متطابقتان. لذلك الجواب: لا", NO),
+    ("<think>نعم؟</think>لا", NO),
+    ("الإجابة: لا. تصحيح: الإجابة: نعم", YES),
+    ("\u200fنعم\u200f", YES),
+    ("Yes", YES),
+    ("الإجابة: No", NO),
+    ("نعم (yes)", YES),
+    ("لا أعرف", None),
+    ("نعم أو لا", None),
+]
+
+TURKISH = [
+    ("Evet", YES),
+    ("hayır", NO),
+    ("EVET.", YES),
+    ("HAYIR", NO),
+    ("Hayir", NO),
+    ("hayi\u0307r", NO),
+    ("**Evet**", YES),
+    ("'hayır'", NO),
+    ("Cevap: Evet", YES),
+    ("CEVAP: HAYIR", NO),
+    ("Yanıt: hayır.", NO),
+    ("Cevabım evet.", YES),
+    ("Evet, cümle halüsinasyon içeriyor.", YES),
+    ("Hayır, cümle halüsinasyon içermiyor.", NO),
+    ("Hayır, cümle aslına sadık.", NO),
+    ("Cümle halüsinasyon içeriyor.", YES),
+    ("Cümle halüsinasyon içermiyor.", NO),
+    ("Cümlede halüsinasyon var.", YES),
+    ("Cümlede halüsinasyon yok.", NO),
+    ("Halüsinasyon yok.", NO),
+    ("Şehir adı değişmiş. Bu nedenle cevap evet.", YES),
+    ("İki cümle aynı. Sonuç olarak cevap hayırdır.", NO),
+    ("Cevap: hayır. Düzeltme: Cevap: evet", YES),
+    ("<think>evet</think>hayır", NO),
+    ("Evet\n\nYıl değiştirilmiş.", YES),
+    ("Yes", YES),
+    ("Cevap: No", NO),
+    ("Bilmiyorum", None),
+    ("Evet veya hayır", None),
+]
+
+HINDI = [
+    ("हाँ", YES),
+    ("हां", YES),
+    ("हा", YES),
+    ("नहीं", NO),
+    ("नही", NO),
+    ("हाँ।", YES),
+    ("नहीं।", NO),
+    ("**हाँ**", YES),
+    ("“नहीं”", NO),
+    ("जी हाँ", YES),
+    ("जी नहीं।", NO),
+    ("उत्तर: हाँ", YES),
+    ("उत्तर : नहीं", NO),
+    ("जवाब: नहीं।", NO),
+    ("अंतिम उत्तर: हाँ", YES),
+    ("उत्तर हाँ है।", YES),
+    ("हाँ, वाक्य में मतिभ्रम है।", YES),
+    ("नहीं, वाक्य में कोई मतिभ्रम नहीं है।", NO),
+    ("नहीं, वाक्य मूल के अनुरूप है।", NO),
+    ("वाक्य में मतिभ्रम है।", YES),
+    ("वाक्य में मतिभ्रम नहीं है।", NO),
+    ("वाक्य में कोई मतिभ्रम नहीं है।", NO),
+    ("वाक्य में हैलुसिनेशन है।", YES),
+    ("शहर बदल दिया गया है। इसलिए उत्तर हाँ है।", YES),
+    ("दोनों वाक्य समान हैं। अतः उत्तर: नहीं", NO),
+    ("उत्तर: नहीं। सुधार: उत्तर: हाँ", YES),
+    ("<think>हाँ</think>नहीं", NO),
+    ("हाँ\n\nवर्ष बदल दिया गया है।", YES),
+    ("Yes", YES),
+    ("उत्तर: No", NO),
+    ("मुझे नहीं पता।", None),
+    ("हाँ या नहीं", None),
+]
+
+
+@pytest.mark.parametrize(("reply", "expected"), [*ENGLISH, *ARABIC, *TURKISH, *HINDI])
+def test_phrasings(reply: str, expected: str | None) -> None:
+    assert yes_no(reply).value == expected
+
+
+def test_enough_phrasings_a_language() -> None:
+    for phrasings, least in ((ENGLISH, 30), (ARABIC, 15), (TURKISH, 15), (HINDI, 15)):
+        assert len({reply for reply, expected in phrasings if expected}) >= least
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [("", "empty"), ("<think>yes", "unclosed reasoning"), ("Yes or no", "no verdict"), ("Paris", "no verdict")],
+)
+def test_an_unparsed_reply_says_why(reply: str, reason: str) -> None:
+    assert yes_no(reply) == (None, reason)
+
+
+WORDS = st.sampled_from(
+    [(reply, found) for reply, found in (*ENGLISH, *ARABIC, *TURKISH, *HINDI) if found and " " not in reply]
+)
+
+
+@given(
+    WORDS,
+    st.sampled_from(["", ".", "!", "؟", "،", "।", "。", " \n", "**", "»"]),
+    st.sampled_from(["", "\n", "«", "- ", "> "]),
+)
+def test_marks_around_a_word_change_nothing(word: tuple[str, str], after: str, before: str) -> None:
+    assert yes_no(before + word[0] + after).value == word[1]
+
+
+@given(st.text())
+def test_any_text_is_read_or_unparsed(text: str) -> None:
+    found = yes_no(text)
+    assert found.value in (YES, NO) or (found.value is None and found.reason)
+
+
+@pytest.mark.parametrize(
+    "unit", ["yes ", "no no ", "لا توجد هلوسة ", "hayır değil ", "नहीं ", "answer: ", "hallucination ", "not ", "("]
+)
+def test_ten_million_characters_take_well_under_a_second(unit: str) -> None:
+    reply = unit * (10_000_000 // len(unit)) + "\n\nAnswer: yes"
+    start = time.perf_counter()
+    assert yes_no(reply).value == YES
+    assert time.perf_counter() - start < 2
