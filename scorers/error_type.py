@@ -1,27 +1,27 @@
-"""Which type of error a reply names: entity, relation, sentence, or none; in English, Arabic or Turkish.
+"""Which type of error a reply names: entity, relation, sentence, or none; in English, Arabic, Turkish or
+Hindi.
 
-HalluVerse25's classification. A reply is folded first, so that case, full-width letters, accents, dotted
-and dotless i, Arabic diacritics, tatweel, spellings of alef and Arabic punctuation make no difference, and
-then read in steps; a later step is tried only when the earlier ones found nothing.
+HalluVerse25's classification. A reply is folded first (`folding`), and then read in steps; a later step is
+tried only when the earlier ones found nothing.
 
-1. A declared verdict, the last one: what stands behind "Answer:", "the error is", "نوع الخطأ:", "Hata türü:"
-   and the like, and a first or last line that is nothing but the type or explains it.
-2. The type that the last concluding sentence names ("Therefore …", "لذلك …", "Bu nedenle …").
+1. A declared verdict, the last one: what stands behind "Answer:", "the error is", "نوع الخطأ:", "Hata türü:",
+   "त्रुटि का प्रकार:" and the like, and a first or last line that is nothing but the type or explains it.
+2. The type that the last concluding sentence names ("Therefore …", "لذلك …", "Bu nedenle …", "इसलिए …").
 3. The one type that is called an error, a hallucination or a class ("relation error", "خطأ في العلاقة",
-   "varlık hatası").
+   "varlık hatası", "संबंध त्रुटि").
 4. The one type that is named at all.
 
-A negated type ("not an entity error", "ليس خطأ كيان", "varlık hatası değil") is not named. Several types in
-one step are no verdict. "The edited sentence" is no type.
+A negated type ("not an entity error", "ليس خطأ كيان", "varlık hatası değil", "इकाई त्रुटि नहीं") is not
+named. Several types in one step are no verdict. "The edited sentence" is no type.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 
 from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.folding import fold, spelled
 from halu_tasks.scorers.verdict_text import (
     CONCLUDES,
     DECLARED,
@@ -35,48 +35,45 @@ from halu_tasks.scorers.verdict_text import (
 ENTITY, RELATION, SENTENCE, NONE = TYPES = ("entity", "relation", "sentence", "none")
 _SEVERAL = "several"
 
-_FOLDED = str.maketrans({"ı": "i", "ة": "ه", "ى": "ي", "ی": "ي", "ک": "ك", "،": ",", "؛": ";", "؟": "?", "۔": "."})
 _TAG = re.compile(r"</?((?:entity|relation|sentence))[\w ]{0,20}>|\b(entity|relation|sentence)_")
-
-
-def fold(text: str) -> str:
-    """The text with what does not tell words apart taken off; its length changes."""
-    plain = unicodedata.normalize("NFKD", text.replace("\u0640", "")).casefold()
-    return "".join(char for char in plain if not unicodedata.combining(char)).translate(_FOLDED)
-
-
-def _spelled(words: str) -> str:
-    return any_of(fold(words))
 
 
 # --- the words ----------------------------------------------------------------------------------------
 
+_ERROR_HI = spelled(
+    "त्रुटि त्रुटियाँ त्रुटियों गलती गलतियाँ भूल मतिभ्रम मतिविभ्रम विभ्रम हैलुसिनेशन हैल्यूसिनेशन हैलूसिनेशन हेलुसिनेशन हैलुसिनेशंस एरर"
+)
 # Arabic joins its article and its short words to the next one.
 _JOINED = "(?:[وفبكل]{0,2}(?:ال|لل?)?)"
 _NAMES = {
     ENTITY: rf"entit(?:y|ies)|antite|entite|{fold('varlık')}\w{{0,6}}|{fold('varlığ')}\w{{1,5}}"
-    rf"|{_JOINED}{_spelled('كيان كيانات كياني كيانية كينونة')}",
+    rf"|{_JOINED}{spelled('كيان كيانات كياني كيانية كينونة')}"
+    rf"|{spelled('इकाई इकाइयाँ इकाइयों सत्ता सत्ताएँ सत्ताओं एंटिटी एंटीटी')}",
     RELATION: rf"relation(?:s|al|ships?)?|{fold('ilişki')}\w{{0,8}}|{fold('bağıntı')}\w{{0,4}}"
-    rf"|{_JOINED}{_spelled('علاقة علاقات علائقي علائقية علاقي علاقية')}",
-    SENTENCE: rf"sentences?|{_spelled('cümle cümlesel tümce tümcesel')}|{_JOINED}{_spelled('جملة جمل جملي')}",
+    rf"|{_JOINED}{spelled('علاقة علاقات علائقي علائقية علاقي علاقية')}"
+    rf"|{spelled('संबंध संबंधों संबंधात्मक रिश्ता रिश्ते रिश्तों रिलेशन')}",
+    SENTENCE: rf"sentences?|{spelled('cümle cümlesel tümce tümcesel')}|{_JOINED}{spelled('جملة جمل جملي')}"
+    rf"|{spelled('वाक्य वाक्यों वाक्यगत')}",
     NONE: r"none|no (?:such |factual |real |actual )?(?:errors?|hallucinations?)|error-free|zero"
-    rf"|{_spelled('sıfır hiçbiri hatasız')}"
-    rf"|{fold('hata yok')}\w*|(?<![\w.,])[0٠۰](?![\w]|[.,]\d)"
-    rf"|(?:{_spelled('لا بلا بدون')} (?:{_spelled('يوجد توجد')} )?(?:{_spelled('أي')} )?"
-    rf"{_spelled('خطأ أخطاء هلوسة شيء')})"
+    rf"|{spelled('sıfır hiçbiri hatasız')}"
+    rf"|{fold('hata yok')}\w*|(?<![\w.,])[0٠۰०](?![\w]|[.,]\d)"
+    rf"|(?:{spelled('لا بلا بدون')} (?:{spelled('يوجد توجد')} )?(?:{spelled('أي')} )?"
+    rf"{spelled('خطأ أخطاء هلوسة شيء')})"
     # "no error of the entity" speaks of one type
-    rf"(?!\s(?:في )?{_JOINED}{_spelled('كيان علاقة')})",
+    rf"(?!\s(?:في )?{_JOINED}{spelled('كيان علاقة')})"
+    rf"|{fold('कोई')} (?:{fold('भी')} )?(?:{_ERROR_HI} )?{spelled('नहीं नही')}|{spelled('शून्य त्रुटिहीन')}",
 }
 _NAME = "|".join(f"(?P<{kind}>{words})" for kind, words in _NAMES.items())
 _CALLED_BEFORE = (
-    rf"(?:{_JOINED}{_spelled('خطأ أخطاء هلوسة هلوسات غلط نوع فئة مستوى')}\s"
-    rf"(?:(?:{_spelled('في على من نوع مستوى فئة')}|:)\s?){{0,4}}"
+    rf"(?:{_JOINED}{spelled('خطأ أخطاء هلوسة هلوسات غلط نوع فئة مستوى')}\s"
+    rf"(?:(?:{spelled('في على من نوع مستوى فئة')}|:)\s?){{0,4}}"
     r"|\b(?:error|hallucination|mistake)s? (?:of|at) (?:the )?(?:type |class |category )?)"
 )
 _CALLED_AFTER = (
     r"(?:[\s-]?(?:level|based|related|type))?[\s-]?"
     r"(?:(?:errors?|hallucinations?|mistakes?|level|type|class|category|label|option)\b"
-    rf"|{_spelled('hata halüsinasyon yanlışı yanlışlığ düzey tür sınıf kategori seçeneğ')}\w*)"
+    rf"|{spelled('hata halüsinasyon yanlışı yanlışlığ düzey tür sınıf kategori seçeneğ')}\w*)"
+    rf"|[\s-](?:{spelled('स्तर स्तरीय संबंधी आधारित')} )?(?:{spelled('की का के में')} )?{_ERROR_HI}"
 )
 _TYPE = re.compile(rf"(?P<before>{_CALLED_BEFORE})?(?<![\w])(?:{_NAME})(?!\w)(?P<after>{_CALLED_AFTER})?")
 
@@ -87,18 +84,22 @@ _DETERMINED = re.compile(
         " changed rewritten in of a every one same"
     )
     + r" \Z|"
-    + _spelled("bu düzenlenmiş düzenlenen orijinal özgün asıl ilk ikinci verilen değiştirilmiş her tüm bütün iki bir")
+    + spelled("bu düzenlenmiş düzenlenen orijinal özgün asıl ilk ikinci verilen değiştirilmiş her tüm bütün iki bir")
+    + r" \Z|"
+    + spelled("यह इस उस इन ये वह संपादित मूल दिया दिए गए गया हुआ हुए बदला बदले पहला पहले दूसरा दूसरे पूरा पूरे नया नए हर दोनों एक")
     + r" \Z"
 )
-_WHICH = re.compile(f" {_spelled('المعدلة المحررة الأصلية الثانية الأولى الجديدة التي')}")
-_DESCRIBED = re.compile(rf"['’]\w| (?!(?:because|since|as|for|{_spelled('لأن لأنه لأنها حيث إذ çünkü')})\b)\w")
+_WHICH = re.compile(f" {spelled('المعدلة المحررة الأصلية الثانية الأولى الجديدة التي')}")
+_DESCRIBED = re.compile(
+    rf"['’]\w| (?!(?:because|since|as|for|{spelled('لأن لأنه لأنها حيث إذ çünkü क्योंकि चूँकि है')})\b)\w"
+)
 _NEGATED = re.compile(
     r"(?:\b(?:not|no|never|nor|neither|without|rather than|instead of)|n't) (?:(?:a|an|the|any|in|of|just|only|really)"
-    rf" )*\Z|\b{_spelled('ليس ليست وليس وليست لا ولا لم غير')} (?:{_spelled('هناك يوجد هو هي من في مجرد')} )*\Z"
+    rf" )*\Z|\b{spelled('ليس ليست وليس وليست لا ولا لم غير')} (?:{spelled('هناك يوجد هو هي من في مجرد')} )*\Z"
     rf"|\b{fold('بدلا من')} \Z"
 )
-_NEGATED_AFTER = re.compile(rf"\W{{0,2}}{_spelled('değil olmayan olmadığ yerine yok bulunm')}\w*")
-_AND = re.compile(rf"(?:[^\w]|\b{_spelled('or and nor a an the veya ya da ve ile ne أو و أم')}\b)*")
+_NEGATED_AFTER = re.compile(rf"\W{{0,2}}{spelled('değil olmayan olmadığ yerine yok bulunm नहीं नही')}\w*")
+_AND = re.compile(rf"(?:[^\w]|\b{spelled('or and nor a an the veya ya da ve ile ne أو و أم या अथवा और तथा एवं व')}\b)*")
 
 _FILLER = re.compile(
     r"(?:[^\w]|\b(?:"
@@ -109,9 +110,11 @@ _FILLER = re.compile(
         " here edited"
     )
     + "|"
-    + _spelled("هو هي من نوع أنه انها في على مستوى إلى فئة هنا أن تكون يكون تحت ضمن النهائي النهائية الصحيح الصحيحة")
+    + spelled("هو هي من نوع أنه انها في على مستوى إلى فئة هنا أن تكون يكون تحت ضمن النهائي النهائية الصحيح الصحيحة")
     + "|"
-    + _spelled("bir bu olarak şu şudur en uygun de da ise olan göre")
+    + spelled("bir bu olarak şu şudur en uygun de da ise olan göre")
+    + "|"
+    + spelled("यह एक है हैं का की के में से अंतिम सही सबसे उपयुक्त स्पष्ट रूप होगा होगी केवल")
     + r")\b)*"
 )
 
@@ -127,20 +130,22 @@ _DECLARES = re.compile(
     r"|\b(?:classif|categori[sz]|describ|label|class)\w*(?: it| this| the \w+| best)? as\b"
     r"|\b(?:choose|pick|select|go with|choice is|fits|opt for)\b"
     r"|^(?:or )?(?:rather|no|wait|actually|sorry|correction)\b[,:]"
-    rf"|\b{_spelled('الإجابة الجواب إجابتي جوابي التصنيف النتيجة الحكم الخلاصة النوع الفئة الصنف نوعه نوعها')}\b"
-    rf"|\b(?:{_spelled('نوع تصنيف فئة')} {_spelled('الخطأ الهلوسة خطأ التعديل')}|{fold('الخطأ هو')}"
+    rf"|\b{spelled('الإجابة الجواب إجابتي جوابي التصنيف النتيجة الحكم الخلاصة النوع الفئة الصنف نوعه نوعها')}\b"
+    rf"|\b(?:{spelled('نوع تصنيف فئة')} {spelled('الخطأ الهلوسة خطأ التعديل')}|{fold('الخطأ هو')}"
     rf"|{fold('الخطأ هنا')})"
-    rf"|\b{_spelled('هذا هذه أختار اخترت اختياري يصنف تصنف يعد يعتبر ينتمي')}\b"
-    rf"|\b(?:{_spelled('cevap cevabım cevabı yanıt yanıtım sonuç sınıflandırma etiket karar kararım seçimim bu')}"
-    rf"|(?:{_spelled('hata hatanın halüsinasyon halüsinasyonun doğru')} )?{_spelled('türü tipi sınıfı kategorisi tür')}"
-    rf"|^(?:{_spelled('sınıf kategori tür hata')})\s?[:=])(?!\w)",
+    rf"|\b{spelled('هذا هذه أختار اخترت اختياري يصنف تصنف يعد يعتبر ينتمي')}\b"
+    rf"|\b(?:{spelled('cevap cevabım cevabı yanıt yanıtım sonuç sınıflandırma etiket karar kararım seçimim bu')}"
+    rf"|(?:{spelled('hata hatanın halüsinasyon halüsinasyonun doğru')} )?{spelled('türü tipi sınıfı kategorisi tür')}"
+    rf"|^(?:{spelled('sınıf kategori tür hata')})\s?[:=])(?!\w)"
+    rf"|\b(?:{spelled('उत्तर जवाब निष्कर्ष निर्णय परिणाम वर्गीकरण श्रेणी वर्ग लेबल यह')}|(?<!{fold('इस ')}){fold('प्रकार')})\b",
 )
 _CONCLUDES = re.compile(
-    rf"{CONCLUDES.pattern}|\W*(?:{_spelled('لذلك ولذلك لذا ولذا وبالتالي بالتالي إذن إذا وعليه ختاما باختصار')}"
+    rf"{CONCLUDES.pattern}|\W*(?:{spelled('لذلك ولذلك لذا ولذا وبالتالي بالتالي إذن إذا وعليه ختاما باختصار')}"
     rf"|{fold('بناء على')}|{fold('في الختام')}|{fold('bu nedenle')}|{fold('bu yüzden')}|{fold('sonuç olarak')}"
-    rf"|{fold('bu durumda')}|{_spelled('dolayısıyla özetle yani kısacası')})\b"
+    rf"|{fold('bu durumda')}|{spelled('dolayısıyla özetle yani kısacası')}"
+    rf"|{spelled('इसलिए अतः अत निष्कर्षतः लिहाज़ा')}|{fold('इस प्रकार')}|{fold('संक्षेप में')})\b"
 )
-_EXPLAINED = re.compile(r"\W*\Z|\s?[:,(–—-].*|,? (?:because|since|as|for)\b.*")
+_EXPLAINED = re.compile(r"\W*\Z|\s?[:,(–—-].*|,? (?:because|since|as|for|" + spelled("क्योंकि चूँकि") + r")\b.*")
 
 
 def error_type(reply: str) -> Answer[str]:

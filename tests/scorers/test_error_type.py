@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.error_type import error_type, fold
+from halu_tasks.scorers.error_type import error_type
+from halu_tasks.scorers.folding import fold
 
 E, R, S, N = "entity", "relation", "sentence", "none"
 
@@ -311,7 +312,9 @@ def test_an_unparsed_reply_says_why(reply: str, reason: str) -> None:
     assert error_type(reply) == (None, reason)
 
 
-WORDS = st.sampled_from([(reply, kind) for reply, kind in (*ENGLISH, *ARABIC, *TURKISH, *HINDI) if kind and " " not in reply])
+WORDS = st.sampled_from(
+    [(reply, kind) for reply, kind in (*ENGLISH, *ARABIC, *TURKISH, *HINDI) if kind and " " not in reply]
+)
 
 
 @given(
