@@ -96,7 +96,7 @@ _DESCRIBED = re.compile(
 _NEGATED = re.compile(
     r"(?:\b(?:not|no|never|nor|neither|without|rather than|instead of)|n't) (?:(?:a|an|the|any|in|of|just|only|really)"
     rf" )*\Z|\b{spelled('ليس ليست وليس وليست لا ولا لم غير')} (?:{spelled('هناك يوجد هو هي من في مجرد')} )*\Z"
-    rf"|\b{fold('بدلا من')} \Z"
+    rf"|\b{fold('بدلا من')} \Z|\b{fold('न')} {spelled('तो ही कि')} (?:{spelled('यह एक')} )*\Z"
 )
 _NEGATED_AFTER = re.compile(rf"\W{{0,2}}{spelled('değil olmayan olmadığ yerine yok bulunm नहीं नही')}\w*")
 _AND = re.compile(rf"(?:[^\w]|\b{spelled('or and nor a an the veya ya da ve ile ne أو و أم या अथवा और तथा एवं व')}\b)*")

@@ -1,0 +1,138 @@
+"""Whether a reply says yes or no to "does the text hallucinate?"; in English, Arabic, Turkish or Hindi.
+
+A reply is folded first (`folding`), and then read in steps; a later step is tried only when the earlier ones
+found nothing.
+
+1. A declared verdict, the last one: the yes or no behind "Answer:", "the answer is", "الإجابة:", "Cevap:",
+   "उत्तर:" and the like, and a first or last line that is it or begins with it ("No, it is faithful").
+2. What the last concluding sentence says of the text ("Therefore, the sentence contains a hallucination").
+3. What the last sentence at all says of it.
+
+In steps 2 and 3 a hallucination, contradiction or the like is a yes, faithfulness a no, and a negation turns
+either round; of several clauses the last one that says so counts. Questions and conditions say nothing.
+"Yes or no" is no verdict.
+"""
+
+from __future__ import annotations
+
+import re
+
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.folding import fold, spelled
+from halu_tasks.scorers.verdict_text import CONCLUDES, DECLARED, any_of, joined, last_declared, read_reply
+
+YES, NO = "Yes", "No"
+
+_SAYS_YES = rf"(?:yes|{spelled('نعم أجل')}|evet(?:tir)?|{spelled('हाँ हा')})"
+_SAYS_NO = rf"(?:no|{spelled('لا كلا')}|{fold('hayır')}(?:{fold('dır')})?|{spelled('नहीं नही ना')})"
+_OR = rf"(?:or|and|veya|ya da|{spelled('أو أم و या अथवा')})"
+_FILLER = re.compile(
+    r"(?:\W|\b(?:"
+    + any_of(
+        "is are was be would should must will clearly definitely simply therefore thus so a the final answer verdict"
+    )
+    + "|"
+    + spelled("هي هو إذن النهائية النهائي kesinlikle bu açıkça olarak जी तो है स्पष्ट")
+    + r")\b)*"
+)
+_VERDICT = re.compile(
+    rf"(?:(?P<yes>{_SAYS_YES})|(?P<no>{_SAYS_NO}))(?!\w)(?!\W*{_OR}\W+(?:not|{_SAYS_YES}|{_SAYS_NO})(?!\w))"
+)
+# "no" with a word behind it is often no answer: "no idea", "لا أعرف"
+_ENDS = re.compile(
+    r"\W*\Z|\s?[.,:;!(–—-]|\s(?:it|the|this|that|there|because|since|as)\b|\s" + spelled("है हैं क्योंकि لأن")
+)
+
+_DECLARES = re.compile(
+    rf"{DECLARED.pattern}|\b(?:the|my|correct) (?:final )?answer\b"
+    rf"|\banswer\W{{0,3}}[:=]|\bhallucinat(?:ion|es|ed)\s?[:=]"
+    rf"|\b{spelled('الإجابة الجواب إجابتي جوابي النتيجة الحكم الخلاصة')}\b"
+    rf"|\b{spelled('cevap cevabım cevabı yanıt yanıtım sonuç karar kararım')}\b"
+    rf"|\b{spelled('उत्तर जवाब निष्कर्ष निर्णय परिणाम')}\b"
+)
+_CONCLUDES = re.compile(
+    rf"{CONCLUDES.pattern}|\W*(?:{spelled('لذلك ولذلك لذا ولذا وبالتالي بالتالي إذن وعليه ختاما باختصار')}"
+    rf"|{fold('بناء على')}|{fold('في الختام')}|{fold('bu nedenle')}|{fold('bu yüzden')}|{fold('sonuç olarak')}"
+    rf"|{fold('bu durumda')}|{spelled('dolayısıyla özetle yani kısacası इसलिए अतः')}|{fold('इस प्रकार')})\b"
+)
+
+# --- what a sentence says of the text -----------------------------------------------------------------
+
+_AL = "(?:[وفبكل]{0,2}(?:ال|لل?)?)"
+_CONTRADICTS_TR = fold("çeliş")
+_FAULT = (
+    rf"hallucinat\w*|contradict\w*|fabricat\w*|inconsisten\w*|unfaithful\w*|unsupported"
+    rf"|{_AL}{spelled('هلوسة هلوسات مهلوس مهلوسة تناقض تناقضات متناقضة')}|{spelled('تناقض يناقض تهلوس يهلوس')}"
+    rf"|{fold('halüsinasyon')}\w*|{_CONTRADICTS_TR}(?!m(?:i|eme|ez))\w*|{fold('tutarsız')}\w*|uydurma\w*"
+    rf"|{spelled('मतिभ्रम मतिविभ्रम विभ्रम हैलुसिनेशन हैल्यूसिनेशन हैलूसिनेशन हेलुसिनेशन विरोधाभास')}"
+)
+_FAITHFUL = (
+    rf"faithful\w*|consistent|accurate|supported|same|identical|match(?:es)?|agrees?"
+    rf"|{_AL}{spelled('مطابق مطابقة متطابقان متطابقتان متسق متسقة أمينة')}"
+    rf"|{_CONTRADICTS_TR}m(?:i|eme|ez)\w*"
+    rf"|{spelled('sadık sadıktır tutarlı tutarlıdır uyumlu uyumludur aynı aynıdır')}"
+    rf"|{spelled('अनुरूप समान वफ़ादार सटीक संगत')}"
+)
+_NEGATION = (
+    r"not|no|never|without|free (?:of|from)|neither|none|nothing|cannot|\w+n't"
+    rf"|{spelled('لا ليس ليست بدون دون غير لم خالية خال تخلو يخلو')}"
+    rf"|yok\w*|{fold('değil')}\w*|\w+mi(?:yor\w*|z|mis\w*)|\w+m[ae]di\w*|\w+m[ae]z|\w+m[ae]m\w+"
+    rf"|{spelled('नहीं नही बिना रहित मुक्त')}"
+)
+_SAID = re.compile(rf"(?<!\w)(?:(?P<fault>{_FAULT})|(?P<faithful>{_FAITHFUL})|(?P<not>{_NEGATION}))(?!\w)")
+_CLAUSE_END = re.compile(
+    rf"[,;:()]|(?<!\w)(?:and|but|however|although|though|while|{spelled('لكن ama ancak ve लेकिन परंतु और')})(?!\w)"
+)
+_SAYS_NOTHING = re.compile(rf"(?<!\w)(?:if|whether|{spelled('إذا هل eğer ise अगर यदि क्या')})(?!\w)|\?\W*\Z")
+
+
+# what the question asked for, repeated
+_ASKED = re.compile(rf"(?<!\w){_SAYS_YES}\s?/\s?{_SAYS_NO}(?!\w)")
+
+
+def yes_no(reply: str) -> Answer[str]:
+    """Whether the reply says "Yes" or "No", or unparsed."""
+    return read_reply(reply, _read, _rewritten)
+
+
+def _rewritten(text: str) -> str:
+    return _ASKED.sub("/", fold(text))
+
+
+def _read(sentences: list[str]) -> Answer[str]:
+    if declared := last_declared(sentences, {_DECLARES: _introduced}, _alone):
+        return Answer(declared[1])
+    sentences = joined(sentences)
+    for among in (filter(_CONCLUDES.match, reversed(sentences)), reversed(sentences)):
+        if value := next(filter(None, map(_said, among)), None):
+            return Answer(value)
+    return Answer(None, "no verdict")
+
+
+def _introduced(text: str) -> str | None:
+    """The verdict that the text begins with, or None."""
+    filler = _FILLER.match(text)
+    found = _VERDICT.match(text, filler.end() if filler else 0)
+    return None if found is None else YES if found["yes"] else NO
+
+
+def _alone(text: str) -> str | None:
+    """The verdict that a line is, or begins with."""
+    filler = _FILLER.match(text)
+    found = _VERDICT.match(text, filler.end() if filler else 0)
+    if found is None or not (found["yes"] or _ENDS.match(text, found.end())):
+        return None
+    return YES if found["yes"] else NO
+
+
+def _said(sentence: str) -> str | None:
+    """What the last clause that says so makes of the text."""
+    if _SAYS_NOTHING.search(sentence):
+        return None
+    value = None
+    for clause in _CLAUSE_END.split(sentence):
+        said = [found.lastgroup for found in _SAID.finditer(clause)]
+        found = next((kind for kind in said if kind != "not"), None)
+        if found:
+            value = YES if (found == "fault") != (said.count("not") % 2 == 1) else NO
+    return value
