@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from halu_tasks import workbooks
 from halu_tasks.errors import DataError
 from halu_tasks.sources import SOURCES, Source
 
@@ -81,7 +82,7 @@ def locate(source: Source, name: str, data: str | None = None) -> Located:
         found = sha256_of(path)
         return Located(path, pinned if found == published else "local", found)
     path = cached_path(source, name)
-    if not path.is_file():
+    if not path.is_file() or source.file(name).url is None:
         from halu_tasks.download import fetch
 
         fetch(source, name)
@@ -112,22 +113,36 @@ def _named_file(source: Source, name: str, named: Path) -> Path:
         reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
         raise DataError(f"{source.title}: data {str(named)!r} {reason}; {HOW_TO_NAME}") from None
     if named.is_file():
-        others = {known for file in source.files if file.name != name for known in (file.name, *file.also)}
-        if named.name in others:
+        others = [known for file in source.files if file.name != name for known in file.names]
+        if any(named.match(known) for known in others):
             raise DataError(f"{named}: this task reads {name}, not {named.name}; name the folder that holds both")
         return named
     if found := in_folder(source, name, named):
         return found
-    others_named = f" (or {', '.join(also)} for it)" if (also := source.file(name).also) else ""
+    also = [known for known in source.file(name).names if known != name]
+    others_named = f" (or {', '.join(also)} for it)" if also else ""
     raise DataError(f"{source.title}: {named} holds neither {name} nor {source.name}/{name}{others_named}")
 
 
 def in_folder(source: Source, name: str, folder: Path) -> Path | None:
     """The file `name` of `source`, under that name or another it goes by, in a folder of the benchmark's files
-    or a root of such folders; None where there is none."""
-    names = (*source.file(name).also, name)
-    tried = (place / known for place in (folder, folder / source.name) for known in names)
-    return next((path for path in tried if path.is_file()), None)
+    or a root of such folders; None where there is none.
+
+    Raises:
+        DataError: several files may be it.
+    """
+    for place in (folder, folder / source.name):
+        for known in source.file(name).names:
+            # the lock files that spreadsheet programs leave begin with ~
+            found = [path for path in place.glob(known) if path.is_file() and path.name[0] not in "~."]
+            if len(found) > 1:
+                listed = ", ".join(sorted(path.name for path in found))
+                raise DataError(
+                    f"{source.title}: {found[0].parent} holds several files for {name} ({listed}); name one"
+                )
+            if found:
+                return found[0]
+    return None
 
 
 def in_users_folder(source: Source, name: str, data: str | None) -> Path | None:
@@ -170,33 +185,57 @@ def json_lines(path: Path) -> Iterator[tuple[int, Row]]:
             yield number, _object(f"{path}:{number}", text)
 
 
-def csv_lines(path: Path, columns: Sequence[str]) -> Iterator[tuple[int, Row]]:
-    """(number of the line it begins in, cells by column) of each row of a CSV file whose first line names the
-    columns; others than `columns` may be among them. Cells may hold line ends when quoted; blank lines are
-    no rows.
+def table_lines(path: Path, columns: Mapping[str, Sequence[str]]) -> Iterator[tuple[int, Row]]:
+    """(number of the line it begins in, cells by column) of each row of a table whose first row names the
+    columns: a CSV file, or the first sheet of a workbook where the file's name ends in `.xlsx`.
+
+    `columns` are those that must be there, each with the other names that it may have; case, spaces and
+    underscores make no difference. Further columns may be among them. Cells of a CSV file may hold line ends
+    when quoted; blank lines are no rows.
 
     Raises:
-        DataError: naming file and line: not UTF-8, not CSV, a column that is missing or named twice, or a
-            row with more or fewer cells than there are columns.
+        DataError: naming file and line: not UTF-8, not CSV, no workbook, a column that is missing or there
+            twice, or a row with more or fewer cells than there are columns.
     """
-    rows = _cells(path)
+    workbook = path.suffix.lower() == workbooks.SUFFIX
+    rows = workbooks.workbook_cells(path) if workbook else _csv_cells(path)
     number, head = next(rows, (1, []))
-    names = [cell.strip() for cell in head]
-    for column in columns if head else ():
-        if names.count(column) != 1:
-            fault = "occurs more than once" if column in names else "is missing"
-            raise DataError(f"{path}:{number}: column {column!r} {fault} (has {', '.join(map(repr, names))})")
+    try:
+        names = _named_columns([cell.strip() for cell in head], columns) if head else []
+    except ValueError as error:
+        raise DataError(f"{path}:{number}: {error}") from None
     for number, cells in rows:
+        # a workbook does not keep the empty cells at a row's end
+        cells += [""] * (len(names) - len(cells)) if workbook else []
         if len(cells) != len(names):
             raise DataError(f"{path}:{number}: row has {len(cells)} cells for {len(names)} columns")
         yield number, dict(zip(names, cells, strict=True))
+
+
+def _named_columns(head: list[str], columns: Mapping[str, Sequence[str]]) -> list[str]:
+    """The names of the columns, those of `columns` under the name that they have there."""
+    keys = [_column_key(name) for name in head]
+    names = list(head)
+    for column, others in columns.items():
+        accepted = [_column_key(name) for name in (column, *others)]
+        found = [place for place, key in enumerate(keys) if key in accepted]
+        if len(found) != 1:
+            fault = "occurs more than once" if found else "is missing"
+            also = f"; it may also be named {', '.join(others)}" if others else ""
+            raise ValueError(f"column {column!r} {fault}{also} (has {', '.join(map(repr, head))})")
+        names[found[0]] = column
+    return names
+
+
+def _column_key(name: str) -> str:
+    return "".join(name.replace("_", " ").split()).casefold()
 
 
 _WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 """How the files of spreadsheet programs begin, new and old."""
 
 
-def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     begin = 1
     rows = csv.reader((text for _, text in _text_lines(path)), strict=True)
     try:

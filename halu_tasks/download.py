@@ -24,12 +24,18 @@ def fetch(source: Source, name: str) -> Path:
     """Download `name` of `source` into the cache, unless it lies there already, and return its path.
 
     Raises:
-        DataError: no network, access not granted, another checksum than the published one, or a cache
-            that cannot be written.
+        DataError: no address to fetch from, no network, access not granted, another checksum than the
+            published one, or a cache that cannot be written.
     """
+    url = source.file(name).url
+    if url is None:
+        raise DataError(
+            f"{source.title}: {name} cannot be fetched, for no pinned address of it is known; download the data from "
+            f"{source.homepage} and {HOW_TO_NAME}"
+        )
     path = cached_path(source, name)
     try:
-        return _fetch(source, name, path)
+        return _fetch(source, name, url, path)
     except OSError as error:
         raise DataError(
             f"{source.title}: cannot write {error.filename or path} ({error.strerror or error}); "
@@ -37,7 +43,7 @@ def fetch(source: Source, name: str) -> Path:
         ) from None
 
 
-def _fetch(source: Source, name: str, path: Path) -> Path:
+def _fetch(source: Source, name: str, url: str, path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{path}.lock"):
         if path.is_file():
@@ -46,7 +52,7 @@ def _fetch(source: Source, name: str, path: Path) -> Path:
         handle, partial = tempfile.mkstemp(dir=path.parent, prefix=f"{name}.", suffix=".part")
         os.close(handle)
         try:
-            _download(source, name, Path(partial))
+            _download(source, name, url, Path(partial))
             verify(source, name, Path(partial))
             Path(partial).replace(path)
         finally:
@@ -54,8 +60,7 @@ def _fetch(source: Source, name: str, path: Path) -> Path:
     return path
 
 
-def _download(source: Source, name: str, target: Path) -> None:
-    url = source.file(name).url
+def _download(source: Source, name: str, url: str, target: Path) -> None:
     headers = {}
     if url.startswith(_HUB):
         url = os.environ.get("HF_ENDPOINT", _HUB).rstrip("/") + "/" + url.removeprefix(_HUB)

@@ -52,6 +52,8 @@ class Options:
     both_orders: bool = asks(False, "ReFACT comparative: ask every row in both orders")
     probability: bool = asks(False, "weigh the two answers by their probabilities")
     with_zero: bool = asks(False, "HalluVerse: also the rows labelled 0, which have no error of the three types")
+    without_original: bool = asks(False, "HalluVerse25 binary: show the sentence without the original")
+    part: str = asks("qa", "HalluVerse-M3: which of its two parts", ("qa", "summarization"))
 
     def __post_init__(self) -> None:
         for option in fields(self):

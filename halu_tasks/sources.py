@@ -10,13 +10,21 @@ _HUB = "https://huggingface.co/datasets"
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One published file: its name, where it lies, and its sha256 (hex) where one is known. `also` are
-    names under which a user's folder may hold its like; they are looked for first."""
+    """One published file: its name, where it lies (None where no address is known that could be fetched),
+    and its sha256 (hex) where one is known. `also` are names under which a user's folder may hold its like,
+    paths and patterns (`*`) among them."""
 
     name: str
-    url: str
+    url: str | None
     sha256: str | None = None
     also: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names in the order in which they are looked for: `also`, the name itself, and at last the
+        workbooks that a CSV file may have been exported from."""
+        own = (*self.also, self.name)
+        return (*own, *(f"{name.removesuffix('.csv')}.xlsx" for name in own if name.endswith(".csv")))
 
 
 @dataclass(frozen=True)
@@ -132,6 +140,26 @@ HALLUVERSE25 = _hub_source(
     gated=True,
 )
 
+_M3_LANGUAGES = ("en", "ar", "hi", "tr")
+
+# Its files lie in folders whose names could not be learned in full, so that there is no address to fetch from.
+HALLUVERSE_M3 = Source(
+    "halluverse_m3",
+    "HalluVerse-M3",
+    f"{_HUB}/sabdalja/HalluVerse-M3",
+    "not stated",
+    "main",
+    tuple(
+        SourceFile(
+            f"{part}_{language}.csv",
+            None,
+            also=(f"{part}/{pattern}_{language}.csv", f"FINAL_DATASET/{part}/{pattern}_{language}.csv"),
+        )
+        for part, pattern in (("QA", "QA"), ("summarization", "*"))
+        for language in _M3_LANGUAGES
+    ),
+)
+
 HALUEVAL = _source(
     "halueval",
     "HaluEval",
@@ -154,4 +182,6 @@ FAVE = _source(
     {"paper_dataset.json": None},
 )
 
-SOURCES: dict[str, Source] = {source.name: source for source in (REFACT, CFAITH, FACTCHD, HALLUVERSE25, HALUEVAL, FAVE)}
+SOURCES: dict[str, Source] = {
+    source.name: source for source in (REFACT, CFAITH, FACTCHD, HALLUVERSE25, HALLUVERSE_M3, HALUEVAL, FAVE)
+}

@@ -51,14 +51,17 @@ class Reader:
         """The rows of a file. Raises DataError as `read_rows` does."""
         return data_.read_rows(path, self.fields, self.check, self.lines)
 
-    def fewshot_rows(self) -> Iterator[Row]:
+    def fewshot_rows(self, options: Options) -> Iterator[Row]:
         """The package's own rows for worked examples; none where the package has none."""
-        path = self.fewshot_path
+        path = self.fewshot_path(options)
         return self.rows(path) if path.is_file() else iter(())
 
-    @property
-    def fewshot_path(self) -> Path:
-        return data_.SAMPLE / "fewshot" / self.source.name / (self.training or self.file(Options()))
+    def fewshot_path(self, options: Options) -> Path:
+        """Where they lie: under the name of the file that the options choose, where the package has one, else
+        of the default one."""
+        folder = data_.SAMPLE / "fewshot" / self.source.name
+        chosen = folder / (self.training or self.file(options))
+        return chosen if chosen.is_file() else folder / (self.training or self.file(Options()))
 
     def training_path(self, options: Options) -> Path | None:
         """The training part in the folder that the user named; None where there is none."""
@@ -86,7 +89,7 @@ class Task:
         name: the same in lm-eval, Inspect and on the command line.
         version: changes when results stop being comparable.
         about: one line for listings.
-        size: number of items in the published data, asked as published.
+        size: number of items in the published data, asked as published; None where it is not known.
         reader: where rows come from.
         cases: rows and options -> cases.
         scoring: by mode; every task has `strict` and `paper`.
@@ -109,7 +112,7 @@ class Task:
     name: str
     version: int
     about: str
-    size: int
+    size: int | None
     reader: Reader
     cases: Callable[[Iterable[Row], Options], Iterable[Case]]
     scoring: Mapping[str, Scoring]
@@ -284,7 +287,7 @@ def worked_examples(task: Task, options: Options, prompt: Prompt) -> list[Exampl
 def _example_rows(task: Task, options: Options) -> Iterator[Row]:
     path = task.reader.training_path(options)
     if path is None:
-        yield from task.reader.fewshot_rows()
+        yield from task.reader.fewshot_rows(options)
         return
     located = data_.locate(task.reader.source, task.reader.file(options), options.data)
     shown = {_shown(case) for case in task.cases(task.reader.rows(located.path), options)}

@@ -27,7 +27,8 @@ def show(sources: Sequence[Source]) -> None:
             path = cached_path(source, file.name)
             cached = path.is_file()
             size = f"{path.stat().st_size:,}" if cached else ""
-            state = "cached" if cached else "gated" if source.gated else "missing"
+            missing = "by hand" if file.url is None else "gated" if source.gated else "missing"
+            state = "cached" if cached else missing
             tasks = str(counts[source.name] or "none yet")
             rows.append([source.name, file.name, source.licence, size, state, tasks, source.homepage])
     print(table(["source", "file", "licence", "bytes", "state", "tasks", "from"], rows, right=(3,)))

@@ -39,7 +39,7 @@ def training_chats(task: Task, options: Options) -> Iterator[dict[str, list[dict
         able = sorted(known.name for known in registry()[0].values() if known.reader.training)
         raise UsageError(f"{task.name} has no training part; export works for {', '.join(able)}")
     if options.data == "sample":
-        path = reader.fewshot_path
+        path = reader.fewshot_path(options)
     else:
         path = data.locate(reader.source, reader.training, options.data).path
     prompt = prompt_for(task.name, task.benchmark, options.prompts)

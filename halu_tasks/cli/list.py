@@ -33,7 +33,8 @@ def run(arguments: argparse.Namespace) -> None:
         print(json.dumps(listed, ensure_ascii=False, indent=2))
         return
     rows = [
-        [task.name, f"{task.size:,}", task.headline, task.reader.source.title, task.about] for task in tasks.values()
+        [task.name, f"{task.size:,}" if task.size else "unknown", task.headline, task.reader.source.title, task.about]
+        for task in tasks.values()
     ]
     print(table(["task", "items", "headline", "source", "asks"], rows, right=(1,)))
     print()

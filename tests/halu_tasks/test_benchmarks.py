@@ -113,7 +113,7 @@ def test_worked_examples_are_no_rows_under_test(task: str, cot: bool, shared_dat
 def _example_items(built: Built) -> list:  # type: ignore[type-arg]
     from halu_tasks.solvers.prompting import render
 
-    cases = built.task.cases(built.task.reader.fewshot_rows(), built.options)
+    cases = built.task.cases(built.task.reader.fewshot_rows(built.options), built.options)
     return [render(case, built.prompt, cot=built.options.cot) for case in cases]
 
 
