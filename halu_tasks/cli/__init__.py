@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--judge-max-failures", type=float, default=0.05, metavar="SHARE")
     command.add_argument("--json", action="store_true", help="one JSON object instead of a table")
 
-    command = commands.add_parser("agreement", help="how far several sets of replies agree: kappa and shares")
+    command = commands.add_parser("agree", help="how far several sets of replies agree: kappa and shares")
     _task_arguments(command)
     command.add_argument("predictions", metavar="PREDICTIONS.jsonl", nargs="+", help="one file a rater, as for score")
     command.add_argument("--gold", action="store_true", help="the gold labels as a rater too")

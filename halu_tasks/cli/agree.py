@@ -1,4 +1,4 @@
-"""`halu-tasks agreement`: how far several sets of replies to the same items agree."""
+"""`halu-tasks agree`: how far several sets of replies to the same items agree."""
 
 from __future__ import annotations
 

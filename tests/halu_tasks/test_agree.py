@@ -1,4 +1,4 @@
-"""`halu-tasks agreement`: raters, their labels in one order, what is missing."""
+"""`halu-tasks agree`: raters, their labels in one order, what is missing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def oracle(task: str) -> dict[str, dict[str, str]]:
 @pytest.fixture
 def agree(capsys: pytest.CaptureFixture[str]) -> Agree:
     def call(task: str, *arguments: str | Path) -> dict[str, Any]:
-        assert main(["agreement", task, *map(str, arguments), "--data", "sample", "--json"]) == 0
+        assert main(["agree", task, *map(str, arguments), "--data", "sample", "--json"]) == 0
         return dict(json.loads(capsys.readouterr().out))
 
     return call
@@ -89,7 +89,7 @@ def test_what_cannot_be_compared_is_an_error_of_one_line(
     written(tmp_path / "d.jsonl", oracle("refact_correction"))
     written(tmp_path / "unknown.jsonl", {"nobody": {"output": "True"}})
     paths = [str(tmp_path / f"{name}.jsonl") for name in files]
-    assert main(["agreement", task, *paths, "--data", "sample"]) == 2
+    assert main(["agree", task, *paths, "--data", "sample"]) == 2
     error = capsys.readouterr().err
     assert reason in error and len(error.splitlines()) == 1
 
