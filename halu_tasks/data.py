@@ -25,6 +25,7 @@ from halu_tasks.sources import SOURCES, Source
 Row = dict[str, Any]
 Lines = Callable[[Path], Iterator[tuple[int, Row]]]
 """Reads a file as rows, each with the number of the line that it begins in."""
+Kind = Literal["pinned", "extract", "sample", "local"]
 SAMPLE = Path(__file__).parent / "sample"
 HOW_TO_NAME = (
     "name a local copy with halu_data=PATH (lm-eval --metadata), -T data=PATH (Inspect), --data PATH "
@@ -35,11 +36,11 @@ HOW_TO_NAME = (
 @dataclass(frozen=True)
 class Located:
     """A file that rows are read from. `kind` says what a result on it is worth: `pinned` data are the
-    published ones, byte for byte where a checksum is known; `extract` are published ones too, but only a
-    part of the benchmark; `sample` is the packaged sample; `local` is whatever the user named."""
+    published ones, byte for byte where a checksum is known; `extract` are published rows too, but only some
+    of the benchmark's; `sample` is the packaged sample; `local` is whatever the user named."""
 
     path: Path
-    kind: Literal["pinned", "extract", "sample", "local"]
+    kind: Kind
     sha256: str
 
 
@@ -75,18 +76,18 @@ def locate(source: Source, name: str, data: str | None = None) -> Located:
         if not path.is_file():
             raise DataError(f"{source.title}: the packaged sample has no {name}")
         return Located(path, "sample", sha256_of(path))
-    published = source.file(name).sha256
-    pinned: Literal["pinned", "extract"] = "extract" if source.partial else "pinned"
     if named:
+        file = source.file(name)
         path = _named_file(source, name, Path(named).expanduser())
         found = sha256_of(path)
-        return Located(path, pinned if found == published else "local", found)
+        kind: Kind = "pinned" if found == file.sha256 else "extract" if found in file.extracts else "local"
+        return Located(path, kind, found)
     path = cached_path(source, name)
     if not path.is_file() or source.file(name).url is None:
         from halu_tasks.download import fetch
 
         fetch(source, name)
-    return Located(path, pinned, verify(source, name, path))
+    return Located(path, "pinned", verify(source, name, path))
 
 
 def verify(source: Source, name: str, path: Path) -> str:
@@ -145,10 +146,18 @@ def in_folder(source: Source, name: str, folder: Path) -> Path | None:
     return None
 
 
-def in_users_folder(source: Source, name: str, data: str | None) -> Path | None:
-    """As `in_folder`, in the folder that the user named, if any: a file that a task can do without."""
+def is_sample(data: str | None) -> bool:
+    """Whether what the user named is the packaged sample."""
+    return (data or os.environ.get("HALU_TASKS_DATA")) == "sample"
+
+
+def find_beside(source: Source, name: str, data: str | None) -> Path | None:
+    """As `locate`, for a file that a task can do without: None where what the user named has it not, and for
+    the packaged sample."""
     named = data or os.environ.get("HALU_TASKS_DATA")
-    return in_folder(source, name, Path(named).expanduser()) if named and named != "sample" else None
+    if named is None:
+        return locate(source, name).path
+    return None if is_sample(data) else in_folder(source, name, Path(named).expanduser())
 
 
 # --- rows ---------------------------------------------------------------------------------------

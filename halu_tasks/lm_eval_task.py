@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -69,7 +69,7 @@ class HaluTask(ConfigurableTask):
         self.dataset = {"test": Dataset.from_list([_doc(item) for item in self._built.items])}
 
     def fewshot_context(self, doc: dict[str, Any], num_fewshot: int, *args: Any, **kwargs: Any) -> Any:
-        if not 0 <= num_fewshot <= (available := len(self.config.fewshot_config.samples)):
+        if num_fewshot and not 0 <= num_fewshot <= (available := len(self.config.fewshot_config.samples())):
             raise UsageError(f"task {self.config.task} has {available} worked examples, num_fewshot={num_fewshot}")
         # lm-eval joins the system text and what follows with nothing in between, unless they are messages
         if doc["system"] and not kwargs.get("apply_chat_template"):
@@ -194,6 +194,25 @@ class Aggregation:
         return f"halu_tasks:{self._metric.name}:{self._part}"
 
 
+class WorkedExamples:
+    """The worked examples of a task as lm-eval reads them; not made unless they are asked for, since a
+    training part may have to be fetched."""
+
+    def __init__(self, built: Built) -> None:
+        self._built = built
+
+    def __call__(self) -> list[dict[str, str]]:
+        return self._made
+
+    @cached_property
+    def _made(self) -> list[dict[str, str]]:
+        made = worked_examples(self._built.task, self._built.options, self._built.prompt)
+        return [{"prompt": example.prompt, "target": example.reply, "system": ""} for example in made]
+
+    def __repr__(self) -> str:
+        return f"halu_tasks:worked_examples:{self._built.task.name}"
+
+
 def _doc(item: Item) -> dict[str, Any]:
     return {
         **item.tags,
@@ -211,10 +230,6 @@ def _lm_eval_config(built: Built) -> dict[str, Any]:
     sampling: dict[str, Any] = {"do_sample": decoding.temperature > 0, "temperature": decoding.temperature}
     if decoding.top_p is not None:
         sampling["top_p"] = decoding.top_p
-    examples = [
-        {"prompt": example.prompt, "target": example.reply, "system": ""}
-        for example in worked_examples(built.task, built.options, built.prompt)
-    ]
     asked: dict[str, Any] = {
         "output_type": "generate_until",
         "generation_kwargs": {"until": [], "max_gen_toks": decoding.max_tokens, **sampling},
@@ -227,5 +242,5 @@ def _lm_eval_config(built: Built) -> dict[str, Any]:
         "description": "system",
         "doc_to_text": "prompt",
         "doc_to_target": "target",
-        "fewshot_config": {"sampler": "first_n", "samples": examples},
+        "fewshot_config": {"sampler": "first_n", "samples": WorkedExamples(built)},
     }

@@ -10,20 +10,21 @@ _HUB = "https://huggingface.co/datasets"
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One published file: its name, where it lies (None where no address is known that could be fetched),
-    and its sha256 (hex) where one is known. `also` are names under which a user's folder may hold its like,
-    paths and patterns (`*`) among them."""
+    """One published file: its name, where it lies (None where no address is known to fetch it from), and its
+    sha256 (hex) where one is known. `also` are other names under which a user's folder may hold its like, paths
+    and patterns (`*`) among them, and `extracts` the sums of published files that are a part of it."""
 
     name: str
     url: str | None
     sha256: str | None = None
     also: tuple[str, ...] = ()
+    extracts: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names in the order in which they are looked for: `also`, the name itself, and at last the
+        """All names in the order in which they are looked for: the published one, `also`, and at last the
         workbooks that a CSV file may have been exported from."""
-        own = (*self.also, self.name)
+        own = (self.name, *self.also)
         return (*own, *(f"{name.removesuffix('.csv')}.xlsx" for name in own if name.endswith(".csv")))
 
 
@@ -33,7 +34,6 @@ class Source:
 
     `gated` sources need their terms accepted on the hub and a token. `revision` is the commit that the
     addresses are pinned to; "main" means that the publisher's hub gives no pin and the file may change.
-    `partial` says that the pinned files are only an extract of the benchmark.
     """
 
     name: str
@@ -43,7 +43,6 @@ class Source:
     revision: str
     files: tuple[SourceFile, ...]
     gated: bool = False
-    partial: bool = False
 
     def file(self, name: str) -> SourceFile:
         return next(file for file in self.files if file.name == name)
@@ -104,31 +103,28 @@ CFAITH = Source(
     ),
 )
 
-_FACTCHD = f"{_GITHUB}/zjunlp/FactCHD/451b26658c3325293f7cac9b3727cf6574e6d6dd/example_data"
+_FACTCHD = f"{_HUB}/zjunlp/FactCHD/resolve/12d00b048630728fc2f8626b678e91658f258bbe"
 
-# The whole benchmark lies on a hub that may ask for more than an address; what is pinned are the 50 rows
-# of each part in the authors' repository, and the other names are those that the whole goes by.
 FACTCHD = Source(
     "factchd",
     "FactCHD",
-    "https://github.com/zjunlp/FactCHD",
+    f"{_HUB}/zjunlp/FactCHD",
     "MIT",
-    "451b26658c3325293f7cac9b3727cf6574e6d6dd",
+    "12d00b048630728fc2f8626b678e91658f258bbe",
     (
         SourceFile(
-            "test_case_sample.jsonl",
-            f"{_FACTCHD}/test_case_sample.jsonl",
-            "aafb76210f9de73a8088468ee2d682617f7d9a937cec099195c79e5509d2937b",
-            ("fact_test_noe.jsonl", "all_test.json", "test.jsonl", "test.json"),
+            "fact_test_noe.jsonl",
+            f"{_FACTCHD}/fact_test_noe.jsonl",
+            also=("test.jsonl", "test_case_sample.jsonl"),
+            extracts=("aafb76210f9de73a8088468ee2d682617f7d9a937cec099195c79e5509d2937b",),
         ),
         SourceFile(
-            "train_case_sample.jsonl",
-            f"{_FACTCHD}/train_case_sample.jsonl",
-            "753e4447f689fa6a32a15537b3ab26f6bd7575282c7e3a25a3cdebdc18891bf2",
-            ("fact_train_noe.jsonl", "train.jsonl", "train.json"),
+            "fact_train_noe.jsonl",
+            f"{_FACTCHD}/fact_train_noe.jsonl",
+            also=("train.jsonl", "train_case_sample.jsonl"),
+            extracts=("753e4447f689fa6a32a15537b3ab26f6bd7575282c7e3a25a3cdebdc18891bf2",),
         ),
     ),
-    partial=True,
 )
 
 HALLUVERSE25 = _hub_source(

@@ -7,6 +7,7 @@ to be told about it.
 from __future__ import annotations
 
 import importlib
+import logging
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.score import Score
 from halu_tasks.solvers.prompting import Prompt, prompt_for, prompt_hash, render
 from halu_tasks.sources import Source
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,8 @@ class Reader:
         return chosen if chosen.is_file() else folder / (self.training or self.file(Options()))
 
     def training_path(self, options: Options) -> Path | None:
-        """The training part in the folder that the user named; None where there is none."""
-        return data_.in_users_folder(self.source, self.training, options.data) if self.training else None
+        """The training part, pinned or in the folder that the user named; None where there is none."""
+        return data_.find_beside(self.source, self.training, options.data) if self.training else None
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,11 @@ class Task:
         """The prompt that asks the task under `options`: the package's, with what the user's `file` gives."""
         name = self.asked_by(options) if self.asked_by else self.name
         return prompt_for(name, self.benchmark, file)
+
+    def lacks_training(self, options: Options) -> bool:
+        """Whether the benchmark has a training part and the data that the user named have it not."""
+        reader = self.reader
+        return reader.training is not None and not data_.is_sample(options.data) and not reader.training_path(options)
 
     @property
     def benchmark(self) -> str:
@@ -213,6 +221,8 @@ class Built:
         marks += ["paper"] if options.scoring == "paper" else []
         marks += options.marks(self.task.own_options)
         marks += ["cot"] if options.cot else []
+        if (options.fewshot or self.task.shots) and self.task.lacks_training(options):
+            marks.append("own_examples")
         if self.prompt != self.task.own_prompt(options):
             marks.append(f"prompts_{self.prompt_hash}")
         return tuple(marks)
@@ -278,8 +288,9 @@ def build(name: str, options: Options) -> Built:
 
 def worked_examples(task: Task, options: Options, prompt: Prompt) -> list[Example]:
     """The worked examples of a task in their order, at most `MOST_EXAMPLES`; with chain of thought each reply
-    reasons first. They are made of the training part where the user's folder has it, without what is also
-    under test, and else of the package's own rows."""
+    reasons first. They are made of the training part, without what is also under test, where the benchmark
+    has one, and else of the package's own rows; so too where the data that the user named lack it, which a
+    warning says."""
     cases = task.cases(_example_rows(task, options), options)
     return [_example(task, case, prompt, options) for case in task.examples(cases, options)[:MOST_EXAMPLES]]
 
@@ -287,6 +298,8 @@ def worked_examples(task: Task, options: Options, prompt: Prompt) -> list[Exampl
 def _example_rows(task: Task, options: Options) -> Iterator[Row]:
     path = task.reader.training_path(options)
     if path is None:
+        if task.lacks_training(options):
+            logger.warning(OWN_EXAMPLES, task.name, task.reader.training)
         yield from task.reader.fewshot_rows(options)
         return
     located = data_.locate(task.reader.source, task.reader.file(options), options.data)
@@ -321,6 +334,8 @@ def in_turn(columns: Iterable[Sequence[Case]]) -> list[Case]:
     """The first case of each column, then the second of each, and so on."""
     return [case for row in zip_longest(*columns) for case in row if case is not None]
 
+
+OWN_EXAMPLES = "%s: the worked examples are the package's own, since the data named have no %s beside them"
 
 MOST_EXAMPLES = 64
 """More worked examples than this are not made: a training part has thousands."""

@@ -103,19 +103,24 @@ def estimate(metric: Metric, clusters: Sequence[Sequence[Score]]) -> Estimate | 
     if not clusters:
         return None
     total, table = metric.sums(clusters)
-    value = float(metric.value(total))
-    if math.isnan(value):
+    return jackknife(metric.value, total, table[metric.bears(table)], metric.range)
+
+
+def jackknife(value: Value, total: Array, table: Array, bounds: tuple[float, float] = (0.0, 1.0)) -> Estimate | None:
+    """The value of `total`, shape (K,), with its error from leaving out one row of `table`, shape (C, K), at a
+    time; None where the value is not defined."""
+    found = float(value(total))
+    if math.isnan(found):
         return None
-    table = table[metric.bears(table)]
-    clusters_bearing = len(table)
-    if clusters_bearing < 2:
-        return Estimate(value, None, None, None)
-    without_one = metric.value(total - table)
-    without_one = np.where(np.isnan(without_one), value, without_one)
+    clusters = len(table)
+    if clusters < 2:
+        return Estimate(found, None, None, None)
+    without_one = value(total - table)
+    without_one = np.where(np.isnan(without_one), found, without_one)
     spread = np.sum((without_one - without_one.mean()) ** 2)
-    stderr = math.sqrt((clusters_bearing - 1) / clusters_bearing * spread)
-    low, high = wilson(value, stderr, clusters_bearing, metric.range)
-    return Estimate(value, stderr, low, high)
+    stderr = math.sqrt((clusters - 1) / clusters * spread)
+    low, high = wilson(found, stderr, clusters, bounds)
+    return Estimate(found, stderr, low, high)
 
 
 def estimates(metrics: Iterable[Metric], scores: Iterable[Score]) -> dict[str, Estimate]:

@@ -24,13 +24,14 @@ from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Task, in_turn
 
 # section 5.2
 DECODING = Decoding(max_tokens=1024, temperature=0.2)
-_RELEASED = dict.fromkeys(("query", "response", "label", "reason", "category"), str)
+_RELEASED = dict.fromkeys(("query", "response", "label", "reason"), str)
 _MARKED = dict.fromkeys(("input", "output"), str)
 _INPUT = re.compile(r"\s*#Question#:(.*?)#Answer#:(.*)", re.DOTALL)
 
 
 def check_row(row: Row) -> None:
-    require_text(row, "id")
+    if not isinstance(row["id"], int):
+        require_text(row, "id")
     if _is_marked(row):
         require_fields(row, _MARKED)
         require_text(row, "input", "output")
@@ -80,10 +81,10 @@ def _line(piece: Any) -> str:
 
 READER = Reader(
     FACTCHD,
-    lambda options: "test_case_sample.jsonl",
-    {"id": str},
+    lambda options: "fact_test_noe.jsonl",
+    {"id": object},
     check_row,
-    training="train_case_sample.jsonl",
+    training="fact_train_noe.jsonl",
 )
 
 
@@ -107,18 +108,20 @@ def cases(rows: Iterable[Row], options: Options, *, shown: tuple[str, ...] = ("q
             fields["evidence"] = "\n".join(lines) or "none"
         fields = {name: fields[name] for name in shown}
         pattern = PATTERNS.get(row.get("category", ""), "unstated")
-        yield Case(row["id"], row["id"], fields, str(label), {"reason": reason}, {"pattern": pattern})
+        id = str(row["id"])
+        yield Case(id, id, fields, str(label), {"reason": reason}, {"pattern": pattern})
 
 
 def one_a_pattern(found: Iterable[Case], options: Options) -> list[Case]:
     """Cases in turn of their patterns, both labels in turn too: four in a row are one a pattern and two a
     label. Which they are, and in which order the patterns come, the seed decides."""
-    by_pattern: dict[str, list[Case]] = {name: [] for name in PATTERNS.values()}
+    by_pattern: dict[str, list[Case]] = {}
     for case in found:
         by_pattern.setdefault(case.tags["pattern"], []).append(case)
-    drawn = sorted((name for name, own in by_pattern.items() if own), key=lambda name: _draw(name, options))
+    if missing := set(PATTERNS.values()) - set(by_pattern):
+        raise DataError(f"FactCHD: worked examples are one a pattern; the rows for them have none of {min(missing)}")
     columns = []
-    for number, name in enumerate(sorted(drawn, key=lambda name: name not in PATTERNS.values())):
+    for number, name in enumerate(sorted(PATTERNS.values(), key=lambda name: _draw(name, options))):
         own = sorted(by_pattern[name], key=lambda case: _draw(case.id, options))
         first = LABELS[number % 2]
         labelled = [[case for case in own if (case.target == first) is wanted] for wanted in (True, False)]

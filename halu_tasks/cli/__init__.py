@@ -58,6 +58,14 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--judge-max-failures", type=float, default=0.05, metavar="SHARE")
     command.add_argument("--json", action="store_true", help="one JSON object instead of a table")
 
+    command = commands.add_parser("agree", help="how far several sets of replies agree: kappa and shares")
+    _task_arguments(command)
+    command.add_argument("predictions", metavar="PREDICTIONS.jsonl", nargs="+", help="one file a rater, as for score")
+    command.add_argument("--gold", action="store_true", help="the gold labels as a rater too")
+    command.add_argument("--scoring", choices=("strict", "paper"), default="strict", help="how replies are read")
+    command.add_argument("--partial", action="store_true", help="only the ids that are in every file")
+    command.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+
     command = commands.add_parser("demo", help="both harnesses on the packaged sample, offline")
     command.add_argument("--tasks", default="", metavar="A,B", help="task names; all when not given")
     return main

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections import Counter
 from pathlib import Path
@@ -75,9 +76,14 @@ def test_the_baseline_is_what_one_computes_by_hand(shared_data: Path) -> None:
 def test_the_order_of_rows_changes_no_id_and_no_target(task: str, tmp_path: Path) -> None:
     built = build(task, Options(data="sample"))
     name = built.located.path.name
-    lines = built.located.path.read_text().splitlines()
-    head, rows = (lines[:1], lines[1:]) if name.endswith(".csv") else ([], lines)
-    (tmp_path / name).write_text("\n".join(head + rows[::-1]) + "\n")
+    if name.endswith(".csv"):
+        with built.located.path.open(encoding="utf-8", newline="") as file:
+            head, *cells = csv.reader(file)
+        with (tmp_path / name).open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([head, *reversed(cells)])
+    else:
+        lines = built.located.path.read_text(encoding="utf-8").splitlines()
+        (tmp_path / name).write_text("\n".join(lines[::-1]) + "\n", encoding="utf-8")
     again = build(task, Options(data=str(tmp_path)))
     assert again.located.kind == "local"
     assert {i.id: (i.target, i.prompt) for i in built.items} == {i.id: (i.target, i.prompt) for i in again.items}
@@ -100,8 +106,9 @@ def test_worked_examples_are_no_rows_under_test(task: str, cot: bool, shared_dat
     built = build(task, Options(data="sample", fewshot=2, cot=cot))
     shown = {example.prompt for example in built.examples}
     assert len(shown) == 2 and not shown & {item.prompt for item in built.items}
-    real = build(task, Options(data=str(shared_data), cot=cot))
-    assert not shown & {item.prompt for item in real.items}
+    if (shared_data / TASKS[task].benchmark).is_dir():
+        real = build(task, Options(data=str(shared_data), cot=cot))
+        assert not shown & {item.prompt for item in real.items}
     # the examples are right, and read as such
     examples = {item.prompt: item for item in _example_items(built)}
     for example in built.examples:

@@ -121,7 +121,7 @@ for package in ("halu_tasks.scorers", "halu_tasks.solvers"):
 def test_help_names_every_command(cli: Cli) -> None:
     shown = cli("--help")
     assert shown.returncode == 0 and shown.stderr == ""
-    for command in ("list", "path", "data", "items", "score", "demo"):
+    for command in ("list", "path", "data", "items", "export", "score", "agree", "demo"):
         assert re.search(rf"^ +{command} +\w", shown.stdout, re.M)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import socket
 import subprocess
 import sys
@@ -19,7 +20,9 @@ from halu_tasks import data
 from halu_tasks.data import cached_path, locate
 from halu_tasks.download import fetch
 from halu_tasks.errors import DataError
+from halu_tasks.options import Options
 from halu_tasks.sources import Source, SourceFile
+from halu_tasks.tasks import build
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 Act = Callable[[BaseHTTPRequestHandler], None]
@@ -284,3 +287,27 @@ def test_one_file_that_fails_does_not_keep_the_others_from_coming(server: Server
     assert len(run.stdout.splitlines()) == 2
     assert run.stderr.splitlines()[-1] == "halu-tasks: 1 of 3 files failed (above)"
     assert left_in(halu_cache) == set(GATED_FILES[1:])
+
+
+def test_the_training_part_is_fetched_when_examples_are_asked_and_not_before(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {"query": "Q?", "response": "R.", "label": "FACTUAL", "reason": "FACTUAL.One."}
+    test = [{**row, "id": number, "query": f"Q{number}?"} for number in range(3)]
+    patterns = ("Conventional", "Reasoning", "Comparing", "Operation")
+    train = [{**row, "id": f"t{i}", "query": f"T{i}?", "category": patterns[i % 4]} for i in range(8)]
+    parts = {"fact_test_noe.jsonl": test, "fact_train_noe.jsonl": train}
+
+    def serve(handler: BaseHTTPRequestHandler) -> None:
+        rows = parts[handler.path.rpartition("/")[2]]
+        body("".join(json.dumps(row) + "\n" for row in rows).encode())(handler)
+
+    server.acts = [serve]
+    monkeypatch.setenv("HF_ENDPOINT", server.url)
+    zero_shot = build("factchd", Options())
+    assert [item.id for item in zero_shot.items] == ["0", "1", "2"] and zero_shot.marks == ()
+    pinned = "/datasets/zjunlp/FactCHD/resolve/12d00b048630728fc2f8626b678e91658f258bbe/"
+    assert server.paths == [f"{pinned}fact_test_noe.jsonl"]
+    four_shot = build("factchd_4shot", Options(fewshot=4))
+    assert server.paths == [f"{pinned}fact_test_noe.jsonl", f"{pinned}fact_train_noe.jsonl"]
+    assert all("#Question#: T" in example.prompt for example in four_shot.examples) and four_shot.marks == ()

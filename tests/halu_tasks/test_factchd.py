@@ -20,8 +20,8 @@ from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Built, build, registry
 
 TASKS = [name for name in registry()[0] if name.startswith("factchd")]
-TEST = SAMPLE / "factchd" / "test_case_sample.jsonl"
-TRAIN = SAMPLE / "fewshot" / "factchd" / "train_case_sample.jsonl"
+TEST = SAMPLE / "factchd" / "fact_test_noe.jsonl"
+TRAIN = SAMPLE / "fewshot" / "factchd" / "fact_train_noe.jsonl"
 ROW = {
     "id": "a", "label": "FACTUAL", "query": "Q?", "response": "R.", "evidence": [["s", "r", "o"], "text"],
     "reason": "FACTUAL.\nOne. Two. Three.", "category": "Comparing", "domain": "d", "type": "kg",
@@ -94,6 +94,8 @@ def test_both_forms_of_a_row_ask_the_same(tmp_path: Path) -> None:
         ({**ROW, "category": "Multi-hop"}, "category is 'Multi-hop', expected one of Conventional"),
         ({key: value for key, value in ROW.items() if key != "response"}, "field 'response' is missing (has 'id'"),
         ({**ROW, "query": 1}, "field 'query' is int, expected str"),
+        ({**ROW, "id": ""}, "field 'id' is empty"),
+        ({key: value for key, value in ROW.items() if key != "id"}, "field 'id' is missing"),
         ({**ROW, "reason": " "}, "field 'reason' is empty"),
         ({**ROW, "evidence": "text"}, "field 'evidence' is str, expected list"),
         ({**ROW, "evidence": [1]}, "a piece of evidence is 1"),
@@ -119,7 +121,7 @@ def test_windows_line_ends_and_a_byte_order_mark_are_read(tmp_path: Path) -> Non
 # --- files and worked examples ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["test.jsonl", "test.json", "fact_test_noe.jsonl", "factchd/test.jsonl"])
+@pytest.mark.parametrize("name", ["test.jsonl", "fact_test_noe.jsonl", "factchd/test.jsonl"])
 def test_the_whole_test_file_is_found_before_the_extract(name: str, tmp_path: Path) -> None:
     write(tmp_path / name, ROW)
     write(tmp_path / name.replace("test", "train"), MARKED)
@@ -131,7 +133,7 @@ def test_the_whole_test_file_is_found_before_the_extract(name: str, tmp_path: Pa
 
 def test_the_training_file_is_not_taken_for_the_test_file(tmp_path: Path) -> None:
     data = write(tmp_path / "train.jsonl", ROW)
-    with pytest.raises(DataError, match=r"this task reads test_case_sample\.jsonl, not train\.jsonl"):
+    with pytest.raises(DataError, match=r"this task reads fact_test_noe\.jsonl, not train\.jsonl"):
         build("factchd", Options(data=data))
 
 
@@ -161,9 +163,24 @@ def test_four_examples_are_one_a_pattern_and_the_seed_decides_which() -> None:
 def test_examples_come_from_the_training_part_in_the_users_folder(tmp_path: Path, shared_data: Path) -> None:
     real = shared_data / "factchd" / "train_case_sample.jsonl"
     assert sorted(patterns(shown(data=str(shared_data)), real)) == sorted(PATTERNS)
-    # without one, from the package's own
+
+
+def test_without_a_training_part_the_examples_are_the_packages_own_and_the_run_says_so(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     write(tmp_path / "test.jsonl", ROW)
     assert sorted(patterns(shown(data=str(tmp_path)), TRAIN)) == sorted(PATTERNS)
+    assert "the worked examples are the package's own" in caplog.text
+    built = build("factchd_4shot", Options(data=str(tmp_path), fewshot=4))
+    assert built.marks == ("local", "own_examples")
+    assert build("factchd", Options(data=str(tmp_path))).marks == ("local",)
+
+
+def test_a_training_part_that_lacks_a_pattern_gives_no_examples(tmp_path: Path) -> None:
+    write(tmp_path / "test.jsonl", ROW)
+    write(tmp_path / "train.jsonl", *({**row, "category": "Comparing"} for row in rows(TRAIN)))
+    with pytest.raises(DataError, match="one a pattern; the rows for them have none of multi_hop"):
+        shown(data=str(tmp_path))
 
 
 def test_no_row_under_test_is_an_example_even_where_the_training_part_holds_it(tmp_path: Path) -> None:
@@ -191,6 +208,6 @@ def test_export_writes_the_training_part_as_chats(tmp_path: Path, capsys: pytest
     assert main(["export", "cfaith_tf", "--data", "sample"]) == 2
     assert "cfaith_tf has no training part" in capsys.readouterr().err
     assert main(["export", "factchd", "--data", str(TEST)]) == 2
-    assert "reads train_case_sample.jsonl, not test_case_sample.jsonl" in capsys.readouterr().err
+    assert "reads fact_train_noe.jsonl, not fact_test_noe.jsonl" in capsys.readouterr().err
     assert main(["export", "factchd", "--data", "sample", "-o", str(tmp_path / "no" / "x.jsonl")]) == 2
     assert "export" in capsys.readouterr().err

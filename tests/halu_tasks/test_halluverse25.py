@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from halu_tasks.cli import main
-from halu_tasks.data import SAMPLE, csv_lines
+from halu_tasks.data import SAMPLE, table_lines
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.items import Reply
 from halu_tasks.options import Options
@@ -49,7 +49,7 @@ def values(built: Built, replies: dict[str, str]) -> dict[str, float]:
 def test_a_mark_windows_line_ends_blank_lines_and_quoted_ends_are_read(tmp_path: Path) -> None:
     text = f'\ufeff{HEAD}\r\n"He said ""no"", twice.\r\nThen left.",b,entity\r\n\r\nc,d,relation\r\n"e","f\ng",sentence'
     path = written(tmp_path, text)
-    rows = list(csv_lines(path, COLUMNS))
+    rows = list(table_lines(path, dict.fromkeys(COLUMNS, ())))
     assert [number for number, _ in rows] == [2, 5, 6]
     assert rows[0][1]["orig_sentence"] == 'He said "no", twice.\r\nThen left.'
     assert rows[2][1] == {"orig_sentence": "e", "edited_sentence": "f\ng", "final_label": "sentence"}

@@ -1,0 +1,93 @@
+"""`halu-tasks agree`: how far several sets of replies to the same items agree."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+
+from halu_tasks.cli import options_of
+from halu_tasks.cli.tables import table
+from halu_tasks.errors import DataError, UsageError
+from halu_tasks.items import Item, Reply
+from halu_tasks.predictions import aimed, check_targets, read_predictions, unknown_id
+from halu_tasks.scorers.agreement import agreement
+from halu_tasks.scorers.metrics import as_json
+from halu_tasks.tasks import Built, build
+
+GOLD = "gold"
+
+
+def run(arguments: argparse.Namespace) -> None:
+    built = build(arguments.task, options_of(arguments))
+    if built.task.judged:
+        raise UsageError(f"agreement is of labels, and {built.task.name} asks for text")
+    paths = [Path(path) for path in arguments.predictions]
+    if len(paths) + arguments.gold < 2:
+        raise UsageError("agreement is of two raters or more; name two files, or one and --gold")
+    files = [_replies(path, built) for path in paths]
+    items = [item for item in built.items if not arguments.partial or all(item.id in file for file in files)]
+    if not items:
+        raise DataError(f"no id of {built.task.name} is in every file")
+    raters = {
+        name: [_label(built, item, file.get(item.id)) for item in items]
+        for name, file in zip(_names(paths), files, strict=True)
+    }
+    if arguments.gold:
+        raters[GOLD] = [item.target for item in items]
+    unread = {name: sum(label is None for label in labels) for name, labels in raters.items()}
+    found = agreement(raters, [item.cluster for item in items])
+    if arguments.json:
+        figures = as_json(found)
+        shown = {
+            "task": built.task.name,
+            "scoring": built.options.scoring,
+            "data": built.located.kind,
+            "n": len(items),
+            "unparsed": unread,
+            "metrics": figures["metrics"],
+            "intervals": figures["intervals"],
+        }
+        print(json.dumps(shown, ensure_ascii=False, indent=2))
+        return
+    part = " (partial: only the ids in every file)" if arguments.partial else ""
+    told = ", ".join(f"{name} {number}" for name, number in unread.items())
+    print(f"{built.task.name}  scoring: {built.options.scoring}  data: {built.located.kind}  {len(items)} items{part}")
+    print(f"without a label, which counts as a label of its own: {told}\n")
+    rows = [
+        [name, f"{e.value:.4f}", "" if e.low is None or e.high is None else f"[{e.low:.4f}, {e.high:.4f}]"]
+        for name, e in found.items()
+    ]
+    print(table(["figure", "value", "95% interval"], rows, right=(1,)))
+
+
+def _names(paths: list[Path]) -> list[str]:
+    """The raters' names: those of their files, else of their folders, else the paths, the first that tell all
+    apart."""
+    for names in ([path.stem for path in paths], [path.parent.name for path in paths], [str(path) for path in paths]):
+        if all(count == 1 and name not in ("", GOLD) for name, count in Counter(names).items()):
+            return names
+    raise UsageError(f"predictions {max(paths, key=paths.count)} are named twice")
+
+
+def _replies(path: Path, built: Built) -> dict[str, Reply]:
+    found = read_predictions(path)
+    check_targets(path, found, built.task, built.options)
+    known = {item.id for item in built.items}
+    if unknown := {id: prediction for id, prediction in found.items() if id not in known}:
+        raise unknown_id(path, unknown, built.task)
+    return {id: prediction.reply for id, prediction in found.items()}
+
+
+def _label(built: Built, item: Item, reply: Reply | None) -> str | None:
+    """The label that a reply gives the item, in the item's own order of answers; None where it gives none."""
+    if reply is None:
+        return None
+    score = built.scoring.score(aimed(item, reply.target), reply.text, None)
+    if isinstance(score.target, list):
+        raise UsageError(f"agreement is of labels, and {built.task.name} asks for text")
+    answer = score.answer
+    if not isinstance(answer, str) or reply.target in (None, item.target):
+        return answer if isinstance(answer, str) else None
+    return next(label for label in built.task.labels if label != answer)

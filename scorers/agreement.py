@@ -1,0 +1,130 @@
+"""Agreement of raters, whether people, judges or models, on the labels of the same items.
+
+Each figure comes with the clustered jackknife error and 95% interval of `metrics.py`. A missing label is
+a label of its own: leaving such items out would flatter raters that often say nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from halu_tasks.scorers.classification import UNPARSED
+from halu_tasks.scorers.metrics import Array, Estimate, Value, jackknife
+
+Labels = Sequence[str | None]
+"""One rater's labels, an item each; None where there is none."""
+
+
+def pairwise_agreement(raters: Sequence[Labels], clusters: Sequence[str] | None = None) -> Estimate:
+    """The share of pairs of raters that give an item the same label, averaged over items.
+
+    Args:
+        raters: R >= 2 sequences of N labels, in the same order of items.
+        clusters: N names of what items share; each item its own when not given.
+
+    Raises:
+        ValueError: fewer than two raters, no items, or sequences of different lengths.
+    """
+    table = _counts(_coded(raters))
+    found = _estimate(partial(_agreed, raters=len(raters)), table, clusters, (0.0, 1.0))
+    assert found  # whatever the labels, a share of pairs is defined
+    return found
+
+
+def cohen_kappa(one: Labels, other: Labels, clusters: Sequence[str] | None = None) -> Estimate | None:
+    """Cohen's kappa (1960), (p_o - p_e) / (1 - p_e): agreement beyond what the two raters' own shares of labels
+    make likely. None where both give every item one and the same label.
+
+    Arguments and errors are those of `pairwise_agreement`, for two raters.
+    """
+    coded = _coded([one, other])
+    labels = int(coded.max()) + 1
+    cells = np.zeros((len(coded), labels, labels))
+    cells[np.arange(len(coded)), coded[:, 0], coded[:, 1]] = 1
+
+    def kappa(sums: Array) -> Array:
+        table = sums.reshape(*sums.shape[:-1], labels, labels)
+        n = table.sum(axis=(-2, -1))
+        by_chance = (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1)
+        return _beyond_chance(_over(np.trace(table, axis1=-2, axis2=-1), n), _over(by_chance, n**2))
+
+    return _estimate(kappa, cells.reshape(len(coded), -1), clusters, (-1.0, 1.0))
+
+
+def fleiss_kappa(raters: Sequence[Labels], clusters: Sequence[str] | None = None) -> Estimate | None:
+    """Fleiss' kappa (1971) of any number of raters: as Cohen's, with chance from the pooled shares of labels.
+    None where all give every item one and the same label.
+
+    Arguments and errors are those of `pairwise_agreement`.
+    """
+
+    def kappa(sums: Array) -> Array:
+        labels = sums[..., 2:]
+        shares = _over(labels, labels.sum(axis=-1, keepdims=True))
+        return _beyond_chance(_agreed(sums, len(raters)), (shares**2).sum(axis=-1))
+
+    return _estimate(kappa, _counts(_coded(raters)), clusters, (-1.0, 1.0))
+
+
+def agreement(raters: Mapping[str, Labels], clusters: Sequence[str] | None = None) -> dict[str, Estimate]:
+    """How raters agree, by name: `pairwise_agreement` and `fleiss_kappa` of all, and for each two of them
+    `agreement (a, b)` and `cohen_kappa (a, b)`. A kappa that is not defined is left out."""
+    everyone = list(raters.values())
+    found: dict[str, Estimate | None] = {
+        "pairwise_agreement": pairwise_agreement(everyone, clusters),
+        "fleiss_kappa": fleiss_kappa(everyone, clusters),
+    }
+    for one, other in combinations(raters, 2):
+        found[f"agreement ({one}, {other})"] = pairwise_agreement([raters[one], raters[other]], clusters)
+        found[f"cohen_kappa ({one}, {other})"] = cohen_kappa(raters[one], raters[other], clusters)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _coded(raters: Sequence[Labels]) -> npt.NDArray[np.int64]:
+    """The labels as whole numbers from 0, shape (N, R)."""
+    if len(raters) < 2:
+        raise ValueError(f"agreement is of two raters or more, found {len(raters)}")
+    sizes = {len(labels) for labels in raters}
+    if len(sizes) > 1 or not max(sizes):
+        raise ValueError(f"every rater must label the same items, found {' and '.join(map(str, sorted(sizes)))} labels")
+    codes: dict[str, int] = {}
+    named = [[UNPARSED if label is None else label for label in labels] for labels in raters]
+    rows = [[codes.setdefault(label, len(codes)) for label in row] for row in zip(*named, strict=True)]
+    return np.array(rows)
+
+
+def _counts(coded: npt.NDArray[np.int64]) -> Array:
+    """For each item 1, the sum of the squared counts of its labels, and these counts."""
+    counts = np.stack([(coded == code).sum(axis=1) for code in range(int(coded.max()) + 1)], axis=1)
+    return np.column_stack([np.ones(len(counts)), (counts**2).sum(axis=1), counts]).astype(np.float64)
+
+
+def _agreed(sums: Array, raters: int) -> Array:
+    return _over(sums[..., 1] - sums[..., 0] * raters, sums[..., 0] * raters * (raters - 1))
+
+
+def _beyond_chance(agreed: Array, by_chance: Array) -> Array:
+    return _over(agreed - by_chance, np.where(by_chance < 1 - 1e-12, 1 - by_chance, 0.0))
+
+
+def _over(part: Array, whole: Array) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(whole > 0, part / whole, np.nan))
+
+
+def _estimate(
+    value: Value, items: Array, clusters: Sequence[str] | None, bounds: tuple[float, float]
+) -> Estimate | None:
+    """The value of the sums of `items`, shape (N, K), with the error of leaving out a cluster at a time."""
+    names = clusters if clusters is not None else range(len(items))
+    if len(names) != len(items):
+        raise ValueError(f"{len(names)} names of clusters for {len(items)} items")
+    _, number = np.unique(np.asarray(names), return_inverse=True)
+    table = np.zeros((int(number.max()) + 1, items.shape[1]))
+    np.add.at(table, number, items)
+    return jackknife(value, items.sum(axis=0), table, bounds)

@@ -1,0 +1,99 @@
+"""`halu-tasks agree`: raters, their labels in one order, what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halu_tasks.cli import main
+from halu_tasks.options import Options
+from halu_tasks.tasks import build
+
+COMPARATIVE, TRUTH = "refact_judgment_comparative", "refact_judgment_independent"
+Agree = Callable[..., dict[str, Any]]
+
+
+def written(path: Path, replies: dict[str, dict[str, str]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps({"id": id, **row}) + "\n" for id, row in replies.items()))
+    return path
+
+
+def oracle(task: str) -> dict[str, dict[str, str]]:
+    built = build(task, Options(data="sample"))
+    return {item.id: {"output": built.task.oracle(item)} for item in built.items}
+
+
+@pytest.fixture
+def agree(capsys: pytest.CaptureFixture[str]) -> Agree:
+    def call(task: str, *arguments: str | Path) -> dict[str, Any]:
+        assert main(["agree", task, *map(str, arguments), "--data", "sample", "--json"]) == 0
+        return dict(json.loads(capsys.readouterr().out))
+
+    return call
+
+
+def test_agreement_with_gold_is_accuracy(agree: Agree, tmp_path: Path) -> None:
+    half = {id: {"output": "True"} for id in oracle(TRUTH)}
+    found = agree(TRUTH, written(tmp_path / "always.jsonl", half), "--gold")
+    assert found["n"] == 64 and found["unparsed"] == {"always": 0, "gold": 0}
+    assert found["metrics"]["agreement (always, gold)"] == 0.5
+    assert found["metrics"]["cohen_kappa (always, gold)"] == 0
+    low, high = found["intervals"]["cohen_kappa (always, gold)"]
+    assert low <= 0 <= high
+
+
+def test_labels_of_another_order_are_read_in_the_items_own(agree: Agree, tmp_path: Path) -> None:
+    right = oracle(COMPARATIVE)
+    other_letter = {"A": "B", "B": "A"}
+    swapped = {
+        id: {"output": (letter := other_letter[row["output"][0]]), "target": letter} for id, row in right.items()
+    }
+    one, other = written(tmp_path / "a" / "x.jsonl", right), written(tmp_path / "b" / "x.jsonl", swapped)
+    found = agree(COMPARATIVE, one, other, "--gold")
+    assert found["metrics"]["cohen_kappa (a, b)"] == found["metrics"]["fleiss_kappa"] == 1
+
+
+def test_missing_replies_are_a_label_of_their_own_unless_only_common_ids_are_asked(
+    agree: Agree, tmp_path: Path
+) -> None:
+    whole = written(tmp_path / "whole.jsonl", oracle(TRUTH))
+    few = written(tmp_path / "few.jsonl", dict(list(oracle(TRUTH).items())[:16]))
+    found = agree(TRUTH, whole, few)
+    assert (found["n"], found["unparsed"]["few"]) == (64, 48)
+    assert found["metrics"]["pairwise_agreement"] == 0.25
+    found = agree(TRUTH, whole, few, "--partial")
+    assert (found["n"], found["unparsed"]["few"], found["metrics"]["pairwise_agreement"]) == (16, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("task", "files", "reason"),
+    [
+        (TRUTH, ["a"], "agreement is of two raters or more; name two files, or one and --gold"),
+        (TRUTH, ["a", "a"], "are named twice"),
+        (TRUTH, ["a", "unknown"], "unknown id 'nobody'"),
+        (TRUTH, ["a", "absent"], "absent.jsonl"),
+        ("refact_correction", ["c", "d"], "agreement is of labels, and refact_correction asks for text"),
+        ("cfaith_gen", ["a", "b"], "agreement is of labels, and cfaith_gen asks for text"),
+    ],
+)
+def test_what_cannot_be_compared_is_an_error_of_one_line(
+    task: str, files: list[str], reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written(tmp_path / "a.jsonl", oracle(TRUTH))
+    written(tmp_path / "c.jsonl", oracle("refact_correction"))
+    written(tmp_path / "d.jsonl", oracle("refact_correction"))
+    written(tmp_path / "unknown.jsonl", {"nobody": {"output": "True"}})
+    paths = [str(tmp_path / f"{name}.jsonl") for name in files]
+    assert main(["agree", task, *paths, "--data", "sample"]) == 2
+    error = capsys.readouterr().err
+    assert reason in error and len(error.splitlines()) == 1
+
+
+def test_an_option_that_the_task_has_no_use_for_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["items", "cfaith_tf", "--data", "sample", "--both-orders"]) == 2
+    assert "task cfaith_tf has no use for --both-orders; leave it out" in capsys.readouterr().err

@@ -1,0 +1,99 @@
+"""Agreement of raters: against worked examples of the literature, and against the definitions."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from halu_tasks.scorers.agreement import agreement, cohen_kappa, fleiss_kappa, pairwise_agreement
+
+
+def test_cohens_kappa_of_a_table_worked_by_hand() -> None:
+    # 20 both yes, 5 and 10 apart, 15 both no: p_o 0.7, p_e 0.5 * 0.6 + 0.5 * 0.4 = 0.5
+    one = ["yes"] * 25 + ["no"] * 25
+    other = ["yes"] * 20 + ["no"] * 5 + ["yes"] * 10 + ["no"] * 15
+    found = cohen_kappa(one, other)
+    assert found and found.value == pytest.approx(0.4)
+    assert found.low is not None and found.high is not None and found.low < 0.4 < found.high
+
+
+def test_fleiss_kappa_of_the_table_of_fleiss_1971_as_reprinted() -> None:
+    # 14 raters, 10 subjects, 5 categories: the table that textbooks work through, kappa 0.210
+    table = [
+        [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
+        [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
+    ]  # fmt: skip
+    rows = [[str(label) for label, count in enumerate(row) for _ in range(count)] for row in table]
+    raters = list(zip(*rows, strict=True))
+    found = fleiss_kappa(raters)
+    assert found and found.value == pytest.approx(0.210, abs=0.0005)
+    assert pairwise_agreement(raters).value == pytest.approx(0.378, abs=0.0005)
+
+
+def test_a_missing_label_is_a_label_of_its_own() -> None:
+    assert pairwise_agreement([["a", None], ["a", "b"]]).value == 0.5
+    assert pairwise_agreement([["a", None], ["a", None]]).value == 1.0
+
+
+def test_where_all_say_the_same_of_everything_kappa_is_not_defined() -> None:
+    same = ["yes"] * 4
+    assert cohen_kappa(same, same) is None and fleiss_kappa([same, same]) is None
+    assert list(agreement({"a": same, "b": same})) == ["pairwise_agreement", "agreement (a, b)"]
+
+
+@pytest.mark.parametrize(
+    ("raters", "reason"),
+    [
+        ([["a"]], "of two raters or more, found 1"),
+        ([["a"], ["a", "b"]], "every rater must label the same items, found 1 and 2 labels"),
+        ([[], []], "every rater must label the same items, found 0 labels"),
+    ],
+)
+def test_what_cannot_be_compared_is_an_error(raters: list[list[str]], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        pairwise_agreement(raters)
+    with pytest.raises(ValueError, match="1 names of clusters for 2 items"):
+        pairwise_agreement([["a", "b"], ["a", "b"]], ["one"])
+
+
+LABELS = st.sampled_from(["yes", "no", "maybe", None])
+
+
+@given(st.lists(st.tuples(LABELS, LABELS, LABELS), min_size=1, max_size=30))
+def test_the_figures_are_those_of_their_definitions(rows: list[tuple[str | None, ...]]) -> None:
+    raters = list(zip(*rows, strict=True))
+    pairs = [a == b for row in rows for a, b in combinations(row, 2)]
+    assert pairwise_agreement(raters).value == pytest.approx(np.mean(pairs))
+    one, other = raters[0], raters[1]
+    observed = np.mean([a == b for a, b in zip(one, other, strict=True)])
+    by_chance = sum(one.count(label) * other.count(label) for label in set(one) | set(other)) / len(rows) ** 2
+    found = cohen_kappa(one, other)
+    assert (found is None) == (by_chance == 1)
+    if found:
+        assert found.value == pytest.approx((observed - by_chance) / (1 - by_chance))
+
+
+@given(st.lists(st.tuples(LABELS, LABELS), min_size=2, max_size=20))
+def test_repeating_the_items_of_a_source_is_no_more_evidence(rows: list[tuple[str | None, ...]]) -> None:
+    one, other = zip(*rows, strict=True)
+    once = cohen_kappa(one, other)
+    thrice = cohen_kappa(one * 3, other * 3, [str(i) for i in range(len(rows))] * 3)
+    assume(once is not None)
+    assert once and thrice and thrice.value == pytest.approx(once.value)
+    assert thrice.stderr == pytest.approx(once.stderr, abs=1e-9)
+
+
+def test_the_interval_of_kappa_covers_it() -> None:
+    rng = np.random.default_rng(3)
+    covered = 0
+    for _ in range(400):
+        truth = rng.random(150) < 0.5
+        one, other = (np.where(rng.random(150) < 0.8, truth, ~truth) for _ in range(2))
+        found = cohen_kappa(["ny"[int(x)] for x in one], ["ny"[int(x)] for x in other])
+        assert found and found.low is not None and found.high is not None
+        covered += found.low <= 0.36 <= found.high  # 0.8² + 0.2² = 0.68 agree, 0.5 by chance
+    assert covered / 400 == pytest.approx(0.95, abs=0.03)
