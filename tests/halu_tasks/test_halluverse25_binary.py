@@ -1,0 +1,147 @@
+"""HalluVerse25's binary task: its items, its figures by hand, its options."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halu_tasks.errors import UsageError
+from halu_tasks.items import Reply
+from halu_tasks.options import Options
+from halu_tasks.scorers.hallucinates import score_word
+from halu_tasks.scorers.metrics import estimates
+from halu_tasks.scoring import score_replies
+from halu_tasks.tasks import Built, build, registry
+
+LANGUAGES = ("en", "ar", "tr")
+ROWS = "orig_sentence,edited_sentence,final_label\nA1,E1,entity\nA1,E2,relation\nA2,E3,sentence\nA3,E4,0\n"
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> str:
+    path = tmp_path / "en_final_data.csv"
+    path.write_text(ROWS)
+    return str(path)
+
+
+def asked(data: str, **options: Any) -> Built:
+    return build("halluverse25_binary_en", Options(data=data, **options))
+
+
+def shown(built: Built) -> list[tuple[str, str, str]]:
+    """Sentence to judge, target and which of the pair each item is."""
+    return [(i.prompt.split("Sentence: ")[1].split("\n")[0], i.target, i.id.split("/")[1]) for i in built.items]
+
+
+PLAIN = [
+    ("E1", "Yes", "edited"),
+    ("A1", "No", "original"),
+    ("E2", "Yes", "edited"),
+    ("A1", "No", "original"),
+    ("E3", "Yes", "edited"),
+    ("A2", "No", "original"),
+]
+
+
+def test_a_row_gives_its_edited_sentence_and_its_original(rows: str) -> None:
+    built = asked(rows)
+    assert shown(built) == PLAIN
+    assert all(f"\nOriginal: A{n}\n" in i.prompt for i, n in zip(built.items, (1, 1, 1, 1, 2, 2), strict=True))
+    # edits of one sentence share its cluster
+    assert len({item.cluster for item in built.items}) == 2
+
+
+def test_with_zero_the_edited_sentence_of_a_row_labelled_0_hallucinates_not(rows: str) -> None:
+    built = asked(rows, with_zero=True)
+    assert shown(built) == [*PLAIN, ("E4", "No", "edited")]
+    assert built.marks == ("local", "with_zero")
+
+
+def test_without_the_original_only_the_sentence_is_shown(rows: str) -> None:
+    built = asked(rows, without_original=True)
+    assert shown(built) == PLAIN and built.marks == ("local", "without_original")
+    assert all("riginal" not in item.prompt for item in built.items)
+    assert [item.id for item in built.items] == [item.id for item in asked(rows).items]
+
+
+def figures(built: Built, replies: list[str | Reply]) -> dict[str, float]:
+    paired = [
+        (item, reply if isinstance(reply, Reply) else Reply(reply))
+        for item, reply in zip(built.items, replies, strict=True)
+    ]
+    return {name: e.value for name, e in estimates(built.metrics, score_replies(built, paired)).items()}
+
+
+def test_the_figures_by_hand(rows: str) -> None:
+    # edited: right, unparsed, wrong; originals: right, wrong, right; the row labelled 0: wrong
+    replies: list[str | Reply] = ["Yes", "No", "I cannot say", "Yes, it is made up.", "No", "no", "yes"]
+    found = figures(asked(rows, with_zero=True), replies)
+    assert found == {
+        "acc": pytest.approx(3 / 7),
+        "precision": pytest.approx(1 / 3),
+        "recall": pytest.approx(1 / 3),
+        "f1": pytest.approx(2 / (3 + 3)),
+        "acc_edited": pytest.approx(1 / 3),
+        "acc_original": pytest.approx(2 / 3),
+        "acc_none": 0.0,
+        "acc_pair": pytest.approx(1 / 3),
+        "unparsed": pytest.approx(1 / 7),
+    }
+
+
+def test_roc_auc_by_hand(rows: str) -> None:
+    # hallucinating 0.9, 0.4, 0.6 against 0.1, 0.4, 0.5: of nine pairs seven are won and one is a tie
+    told = (0.9, 0.1, 0.4, 0.4, 0.6, 0.5)
+    found = figures(asked(rows, probability=True), [Reply("Yes", probability=p) for p in told])
+    assert found["roc_auc"] == pytest.approx(7.5 / 9) and found["no_probability"] == 0.0
+    # an item without one ties with all: 0.9 wins three, "none" ties three, 0.6 wins three
+    without = [Reply("Yes", probability=None if n == 2 else p) for n, p in enumerate(told)]
+    found = figures(asked(rows, probability=True), without)
+    assert found["roc_auc"] == pytest.approx(7.5 / 9) and found["no_probability"] == pytest.approx(1 / 6)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_sample_its_ceiling_and_its_floor(language: str) -> None:
+    built = build(f"halluverse25_binary_{language}", Options(data="sample"))
+    assert Counter(item.target for item in built.items) == {"Yes": 23, "No": 23}
+    right = figures(built, [built.task.oracle(item) for item in built.items])
+    assert right == {name: float(name != "unparsed") for name in right}
+    always = figures(built, [built.task.baseline(item) for item in built.items])
+    assert (always["acc"], always["precision"], always["recall"], always["acc_pair"]) == (0.5, 0.5, 1.0, 0.0)
+    assert always["f1"] == pytest.approx(2 / 3) and always["acc_edited"] == 1.0 and always["acc_original"] == 0.0
+    examples = build(f"halluverse25_binary_{language}", Options(data="sample", fewshot=4)).examples
+    assert [example.reply for example in examples] == ["Yes", "No", "Yes", "No"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("yes", "Yes"),
+        (" NO.\n", "No"),
+        ("Yes.", "Yes"),
+        ("Yes..", None),
+        ("**Yes**", None),
+        ("نعم", None),
+        ("", None),
+        (".", None),
+    ],
+)
+def test_the_paper_takes_the_word_alone(reply: str, answer: str | None) -> None:
+    item = build("halluverse25_binary_en", Options(data="sample")).items[0]
+    assert score_word(item, reply).answer == answer
+
+
+def test_registry() -> None:
+    tasks, groups = registry()
+    assert groups["halluverse25_binary"].members == tuple(f"halluverse25_binary_{language}" for language in LANGUAGES)
+    assert [tasks[name].size for name in groups["halluverse25_binary"].members] == [2620, 1656, 1956]
+
+
+def test_an_unknown_language_is_named() -> None:
+    from halu_tasks.halluverse import halluverse25_binary
+
+    with pytest.raises(UsageError, match="option lang='hi' is unknown; choose en or ar or tr"):
+        halluverse25_binary(lang="hi", data="sample")

@@ -1,0 +1,353 @@
+"""HalluVerse-M3: its columns, parts and folders; workbooks; text of any script from the file to the details."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+from openpyxl import Workbook
+
+from halu_tasks.cli import main
+from halu_tasks.data import SAMPLE, cached_path, table_lines
+from halu_tasks.errors import DataError, UsageError
+from halu_tasks.items import Item, Reply
+from halu_tasks.options import Options
+from halu_tasks.scorers.metrics import estimates
+from halu_tasks.scoring import score_replies
+from halu_tasks.sources import HALLUVERSE_M3
+from halu_tasks.tasks import Built, build, registry
+
+LANGUAGES = ("en", "ar", "hi", "tr")
+PARTS = {"qa": "QA", "summarization": "summarization"}
+TYPES = ("entity", "relation", "sentence")
+QA = ["Question", "QuestionId", "Answer", "edited_answer", "label"]
+TEXTS = {
+    "en": ("Who?", "Ann did.", "Bob did."),
+    "ar": ("مَن؟", "\u200fسلمى، نَعَم.", "ليلى «هي»."),
+    "hi": ("कौन?", "श्रीमती क्ष्मा ने, हाँ।", "रिश्ता ज़ोर से।"),
+    "tr": ("Kim?", "Işıl’ın İzmir’i.", "Şükrü’nün ğüşöç."),
+}
+
+
+def sheet(path: Path, rows: list[list[Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    book = Workbook()
+    assert book.active is not None
+    for row in rows:
+        book.active.append(row)
+    book.create_sheet("notes").append(["not", "read"])
+    book.save(path)
+    return path
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_bytes(text.encode())
+    return path
+
+
+def items(path: Path, language: str = "en", **options: Any) -> list[Item]:
+    return build(f"halluverse_m3_{language}", Options(data=str(path), **options)).items
+
+
+def fault(path: Path, **options: Any) -> str:
+    with pytest.raises(DataError) as raised:
+        items(path, **options)
+    (line,) = str(raised.value).splitlines()
+    return line
+
+
+# --- columns and labels ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "Question,Answer,edited_answer,label",
+        "question, ANSWER ,Edited Answer,Label",
+        "Dialogue,Summary,edited_summary,final_label",
+        "dialog,original summary,EditedSummary,Final_Label",
+        "conversation,Original_Answer,edited,LABEL",
+        "context,original,edited,label",
+    ],
+)
+def test_the_columns_of_both_parts_may_go_by_several_names(head: str, tmp_path: Path) -> None:
+    (item,) = items(written(tmp_path / "x.csv", f"{head}\nC,O,E,relation\n"))
+    assert item.target == "relation" and item.prompt.endswith("\nQuestion: C\nOriginal answer: O\nEdited answer: E")
+
+
+@pytest.mark.parametrize("label", ["ENTITY", " Entity ", "entity"])
+def test_a_label_may_have_any_case(label: str, tmp_path: Path) -> None:
+    (item,) = items(written(tmp_path / "x.csv", f"Question,Answer,edited_answer,label\nC,O,E,{label}\n"))
+    assert item.target == "entity"
+
+
+def test_a_mark_windows_line_ends_and_quoted_dialogues_are_read(tmp_path: Path) -> None:
+    text = '\ufeffDialogue,Summary,edited_summary,label\r\n"A: ""हाँ""\r\nB: नहीं",S,E,sentence\r\n\r\nD,S,E,0\r\n'
+    found = items(written(tmp_path / "x.csv", text), part="summarization", with_zero=True)
+    assert [item.target for item in found] == ["sentence", "none"]
+    assert '\nDialogue: A: "हाँ"\r\nB: नहीं\nOriginal summary: S\n' in found[0].prompt
+
+
+BAD = {
+    "no context": (
+        "Topic,Answer,edited_answer,label\n",
+        ":1: column 'context' is missing; it may also be named question, dialogue, dialog, conversation, document "
+        "(has 'Topic', 'Answer', 'edited_answer', 'label')",
+    ),
+    "no label": (
+        "Question,Answer,edited_answer,type\n",
+        ":1: column 'label' is missing; it may also be named final_label (has 'Question', 'Answer', 'edited_answer', "
+        "'type')",
+    ),
+    "two labels": (
+        "Question,Answer,edited_answer,label,final_label\n",
+        ":1: column 'label' occurs more than once; it may also be named final_label (has 'Question', 'Answer', "
+        "'edited_answer', 'label', 'final_label')",
+    ),
+    "unknown label": (
+        "Question,Answer,edited_answer,label\nC,O,E,entity\nC,O,E,predicate\n",
+        ":3: label is 'predicate', expected 'entity', 'relation', 'sentence', '0'",
+    ),
+    "empty answer": ("Question,Answer,edited_answer,label\nC,,E,entity\n", ":2: field 'original' is empty"),
+    "workbook": ("PK\x03\x04\n", ":1: an Excel workbook, not text; export the sheet in the expected format"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_file_is_an_error_of_one_line(name: str, tmp_path: Path) -> None:
+    text, reason = BAD[name]
+    path = written(tmp_path / "x.csv", text)
+    assert fault(path) == f"{path}{reason}"
+
+
+# --- workbooks ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_workbook_is_read_like_the_csv_file(language: str, tmp_path: Path) -> None:
+    texts = TEXTS[language]
+    rows = [QA, [texts[0], 1, texts[1], texts[2], "Entity"], [texts[0], 1, texts[1], "x", 0], [None] * 5]
+    book = sheet(tmp_path / f"QA_{language}.xlsx", [*rows, [f"{texts[0]} 2", 2.0, 1934, 1935.5, "SENTENCE"]])
+    found = items(book, language, with_zero=True)
+    assert [item.target for item in found] == ["entity", "none", "sentence"]
+    shown = f"\nQuestion: {texts[0]}\nOriginal answer: {texts[1]}\nEdited answer: {texts[2]}"
+    assert found[0].prompt.endswith(shown)
+    assert found[2].prompt.endswith("\nOriginal answer: 1934\nEdited answer: 1935.5")
+    with (tmp_path / "same.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(cells for _, cells in _cells(book))
+    assert items(tmp_path / "same.csv", language, with_zero=True) == found
+
+
+def _cells(path: Path) -> list[tuple[int, list[str]]]:
+    from halu_tasks.workbooks import workbook_cells
+
+    return list(workbook_cells(path))
+
+
+def test_cells_of_every_kind_become_text(tmp_path: Path) -> None:
+    moment, day = datetime.datetime(2026, 1, 31, 8, 30), datetime.datetime(2026, 1, 31)
+    path = sheet(tmp_path / "x.xlsx", [[0, 1.0, 1.5, True, None, "a\r\nb ", day, moment, "", None], [None, " "], ["z"]])
+    assert _cells(path) == [
+        (1, ["0", "1", "1.5", "TRUE", "", "a\r\nb ", "2026-01-31", "2026-01-31 08:30:00"]),
+        (3, ["z"]),
+    ]
+
+
+def test_rows_of_a_workbook_keep_their_numbers(tmp_path: Path) -> None:
+    columns: dict[str, tuple[str, ...]] = {"a": (), "b": ()}
+    path = sheet(tmp_path / "x.xlsx", [["a", "b"], ["1", None], [], ["1", "2"], ["1", "2", "3"]])
+    rows = table_lines(path, columns)
+    assert [next(rows), next(rows)] == [(2, {"a": "1", "b": ""}), (4, {"a": "1", "b": "2"})]
+    with pytest.raises(DataError, match=r"x\.xlsx:5: row has 3 cells for 2 columns"):
+        next(rows)
+
+
+@pytest.mark.parametrize("content", [b"", b"Question,Answer\n", b"PK\x03\x04broken"])
+def test_what_is_no_workbook_is_an_error_of_one_line(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x.xlsx"
+    path.write_bytes(content)
+    assert fault(path).startswith(f"{path}: not an Excel workbook (")
+
+
+def test_an_empty_sheet_holds_no_rows(tmp_path: Path) -> None:
+    assert fault(sheet(tmp_path / "x.xlsx", [])) == f"{tmp_path / 'x.xlsx'}: holds no rows"
+    assert fault(sheet(tmp_path / "y.xlsx", [QA])) == f"{tmp_path / 'y.xlsx'}: holds no rows"
+
+
+def test_without_openpyxl_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = sheet(tmp_path / "x.xlsx", [QA])
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    assert fault(path) == (
+        f"{path}: an Excel workbook needs openpyxl; install halu-tasks[xlsx], or export the sheet as CSV"
+    )
+
+
+def test_a_workbook_named_csv_says_what_to_do(tmp_path: Path) -> None:
+    path = sheet(tmp_path / "x.xlsx", [QA]).rename(tmp_path / "QA_en.csv")
+    assert fault(path) == f"{path}:1: an Excel workbook, not text; export the sheet in the expected format"
+
+
+def test_halluverse25_reads_the_workbooks_of_its_repository(tmp_path: Path) -> None:
+    head = ["orig_sentence", "edited_sentence", "final_label"]
+    sheet(tmp_path / "tr_final_data.xlsx", [head, ["Işık.", "Gölge.", "entity"], ["a", "b", 0]])
+    for task, targets in (("halluverse25_tr", ["entity"]), ("halluverse25_binary_tr", ["Yes", "No"])):
+        assert [item.target for item in build(task, Options(data=str(tmp_path))).items] == targets
+
+
+# --- folders --------------------------------------------------------------------------------------
+
+
+def test_the_folders_of_the_publisher_are_found(tmp_path: Path) -> None:
+    final = tmp_path / "halluverse_m3" / "FINAL_DATASET"
+    sheet(final / "QA" / "QA_hi.xlsx", [QA, ["Q", 1, "A", "B", "entity"]])
+    dialogue = [["Dialogue", "Summary", "edited_summary", "label"], ["D", "S", "T", "relation"]]
+    sheet(final / "summarization" / "DialogSum_hi.xlsx", dialogue)
+    (final / "summarization" / "~$DialogSum_hi.xlsx").touch()
+    for folder in (tmp_path, tmp_path / "halluverse_m3", final):
+        assert [item.target for item in items(folder, "hi")] == ["entity"]
+        assert [item.target for item in items(folder, "hi", part="summarization")] == ["relation"]
+    # a CSV file is read before the workbook that it was exported from
+    written(final / "QA" / "QA_hi.csv", "Question,Answer,edited_answer,label\nQ,A,B,sentence\n")
+    assert [item.target for item in items(final, "hi")] == ["sentence"]
+
+
+def test_two_files_that_may_be_meant_are_named(tmp_path: Path) -> None:
+    folder = tmp_path / "summarization"
+    for name in ("new_en.xlsx", "old_en.xlsx"):
+        sheet(folder / name, [QA])
+    assert fault(tmp_path, part="summarization") == (
+        f"HalluVerse-M3: {folder} holds several files for summarization_en.csv (new_en.xlsx, old_en.xlsx); name one"
+    )
+
+
+def test_a_file_of_another_part_or_language_is_refused(tmp_path: Path) -> None:
+    path = sheet(tmp_path / "QA" / "QA_tr.xlsx", [QA])
+    assert fault(path) == f"{path}: this task reads QA_en.csv, not QA_tr.xlsx; name the folder that holds both"
+    path = sheet(tmp_path / "summarization" / "any_en.xlsx", [QA])
+    assert fault(path) == f"{path}: this task reads QA_en.csv, not any_en.xlsx; name the folder that holds both"
+
+
+def test_an_empty_folder_says_what_it_was_searched_for(tmp_path: Path) -> None:
+    assert fault(tmp_path) == (
+        f"HalluVerse-M3: {tmp_path} holds neither QA_en.csv nor halluverse_m3/QA_en.csv (or QA/QA_en.csv, "
+        "FINAL_DATASET/QA/QA_en.csv, QA_en.xlsx, QA/QA_en.xlsx, FINAL_DATASET/QA/QA_en.xlsx for it)"
+    )
+
+
+def test_nothing_is_fetched_and_the_error_says_where_the_data_are() -> None:
+    for _ in range(2):
+        with pytest.raises(DataError) as raised:
+            build("halluverse_m3_en", Options())
+        assert str(raised.value).startswith(
+            "HalluVerse-M3: QA_en.csv cannot be fetched, for no pinned address of it is known; download the data from "
+            "https://huggingface.co/datasets/sabdalja/HalluVerse-M3 and name a local copy with halu_data=PATH"
+        )
+        # what somebody put into the cache is not what was published
+        path = cached_path(HALLUVERSE_M3, "QA_en.csv")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("Question,Answer,edited_answer,label\nQ,A,B,entity\n")
+
+
+def test_the_sources_say_that_it_is_fetched_by_hand(cli: Callable[..., CompletedProcess[str]]) -> None:
+    assert cli("data", "list", "halluverse_m3").stdout.count("by hand") == 8
+    run = cli("data", "fetch", "halluverse_m3")
+    assert run.returncode == 2 and run.stderr.count("no pinned address") == 8
+
+
+# --- the sample -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_sample_and_the_examples_have_what_they_promise(language: str, part: str) -> None:
+    def labels(folder: str) -> Counter[str]:
+        text = (SAMPLE / folder / f"{PARTS[part]}_{language}.csv").read_text(encoding="utf-8")
+        return Counter(row["label"] for row in csv.DictReader(io.StringIO(text)))
+
+    assert labels("halluverse_m3") == {"entity": 4, "relation": 3, "sentence": 3, "0": 2}
+    assert labels("fewshot/halluverse_m3") == {"entity": 3, "relation": 3, "sentence": 3, "0": 3}
+    task, shown = f"halluverse_m3_{language}", "\nQuestion: " if part == "qa" else "\nDialogue: "
+    nine = build(task, Options(data="sample", part=part, fewshot=9))
+    assert [example.reply for example in nine.examples] == [*TYPES] * 3
+    assert all(shown in text for text in [*(e.prompt for e in nine.examples), *(i.prompt for i in nine.items)])
+    with pytest.raises(UsageError, match="has 9 worked examples, fewshot=10"):
+        build(task, Options(data="sample", part=part, fewshot=10))
+    twelve = build(task, Options(data="sample", part=part, fewshot=12, with_zero=True))
+    assert [example.reply for example in twelve.examples] == [*TYPES, "none"] * 3
+    assert "none]" in twelve.items[0].prompt and len(twelve.items) == 12
+    mark = ("summarization",) if part == "summarization" else ()
+    assert nine.marks == ("sample", *mark) and twelve.marks == ("sample", "with_zero", *mark)
+
+
+def values(built: Built, replies: list[str]) -> dict[str, float]:
+    scores = score_replies(built, [(item, Reply(reply)) for item, reply in zip(built.items, replies, strict=True)])
+    return {name: e.value for name, e in estimates(built.metrics, scores).items()}
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_ceiling_and_floor(language: str, part: str) -> None:
+    built = build(f"halluverse_m3_{language}", Options(data="sample", part=part))
+    oracle = values(built, [built.task.oracle(item) for item in built.items])
+    assert oracle["acc"] == oracle["f1_macro"] == 1.0 and oracle["unparsed"] == 0.0
+    floor = values(built, [built.task.baseline(item) for item in built.items])
+    # entity, always: four of ten
+    assert floor["acc"] == 0.4 and floor["f1_macro"] == pytest.approx((2 * 4 / (10 + 4)) / 3)
+
+
+def test_figures_by_hand_of_replies_in_hindi() -> None:
+    built = build("halluverse_m3_hi", Options(data="sample"))
+    words = {"entity": "इकाई त्रुटि", "relation": "उत्तर: संबंध", "sentence": "यह इकाई त्रुटि है।"}
+    replies = [words[item.target] for item in built.items]
+    replies[[item.target for item in built.items].index("relation")] = "मुझे नहीं पता।"
+    found = values(built, replies)
+    assert (found["acc"], found["acc_entity"], found["acc_sentence"]) == (0.6, 1.0, 0.0)
+    assert found["acc_relation"] == pytest.approx(2 / 3) and found["unparsed"] == pytest.approx(1 / 10)
+    assert found["rate_sentence_as_entity"] == 1.0
+    assert found["f1_macro"] == pytest.approx((2 * 4 / (7 + 4) + 2 * 2 / (2 + 3) + 0) / 3)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_text_of_any_script_survives_table_items_and_details(
+    language: str, tmp_path: Path, cli: Callable[..., CompletedProcess[str]]
+) -> None:
+    question, answer, edited = TEXTS[language]
+    book = sheet(tmp_path / "some.xlsx", [QA, [question, 1, answer, edited, "entity"]])
+    task = f"halluverse_m3_{language}"
+    (line,) = cli("items", task, "--data", book, "--json").stdout.splitlines()
+    item = json.loads(line)
+    shown = f"Question: {question}\nOriginal answer: {answer}\nEdited answer: {edited}"
+    assert item["prompt"].endswith(shown)
+    assert cli("items", task, "--data", book).stdout.endswith(f"{shown}\n\n")
+    predictions, details = tmp_path / "predictions.jsonl", tmp_path / "details.jsonl"
+    predictions.write_text(json.dumps({"id": item["id"], "output": edited}) + "\n")
+    run = cli("score", task, predictions, "--data", book, "--details", details)
+    assert run.returncode == 0 and "unparsed" in run.stdout
+    (detail,) = map(json.loads, details.read_text().splitlines())
+    assert detail["id"] == item["id"] and detail["target"] == "entity"
+
+
+def test_registry() -> None:
+    tasks, groups = registry()
+    assert groups["halluverse_m3"].members == tuple(f"halluverse_m3_{language}" for language in LANGUAGES)
+    assert all(tasks[name].size is None for name in groups["halluverse_m3"].members)
+
+
+def test_an_unknown_part_or_language_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    from halu_tasks.halluverse_m3 import halluverse_m3
+
+    with pytest.raises(UsageError, match="option part='dialogue' is unknown; choose qa or summarization"):
+        build("halluverse_m3_en", Options(data="sample", part="dialogue"))
+    with pytest.raises(UsageError, match="option lang='fr' is unknown; choose en or ar or hi or tr"):
+        halluverse_m3(lang="fr", data="sample")
+    assert main(["items", "halluverse25_en", "--data", "sample", "--part", "summarization"]) == 2
+    assert "halluverse25_en has no use for --part" in capsys.readouterr().err
