@@ -143,7 +143,7 @@ HALLUVERSE_M3 = Source(
     "halluverse_m3",
     "HalluVerse-M3",
     f"{_HUB}/sabdalja/HalluVerse-M3",
-    "not stated",
+    "not known",
     "main",
     tuple(
         SourceFile(
