@@ -137,7 +137,8 @@ def test_list_shows_every_task_and_group(cli: Cli) -> None:
     assert {*TASKS, *GROUPS} <= set(first)
     for task in TASKS.values():
         row = next(line for line in shown.stdout.splitlines() if line.startswith(f"{task.name} "))
-        assert f" {task.size:,} " in row and task.headline in row and task.reader.source.title in row
+        size = f"{task.size:,}" if task.size else "unknown"
+        assert f" {size} " in row and task.headline in row and task.reader.source.title in row
 
 
 def test_list_as_json_names_the_metrics_of_both_modes(run: Run) -> None:
@@ -164,7 +165,8 @@ def test_data_lists_every_file_with_its_state(run: Run) -> None:
     for source in SOURCES.values():
         for file in source.files:
             row = next(line for line in lines if file.name in line.split())
-            state = "cached" if file.name == cached.name else "gated" if source.gated else "missing"
+            missing = "by hand" if file.url is None else "gated" if source.gated else "missing"
+            state = "cached" if file.name == cached.name else missing
             assert row.startswith(source.name) and f" {state} " in row and source.licence in row
     assert " 1,234 " in next(line for line in lines if cached.name in line)
     assert any(os.environ["HALU_TASKS_CACHE"] in line for line in lines)

@@ -273,7 +273,7 @@ def test_the_sample_and_the_examples_have_what_they_promise(language: str, part:
         text = (SAMPLE / folder / f"{PARTS[part]}_{language}.csv").read_text(encoding="utf-8")
         return Counter(row["label"] for row in csv.DictReader(io.StringIO(text)))
 
-    assert labels("halluverse_m3") == {"entity": 4, "relation": 3, "sentence": 3, "0": 2}
+    assert labels("halluverse_m3") == {"entity": 5, "relation": 4, "sentence": 3, "0": 2}
     assert labels("fewshot/halluverse_m3") == {"entity": 3, "relation": 3, "sentence": 3, "0": 3}
     task, shown = f"halluverse_m3_{language}", "\nQuestion: " if part == "qa" else "\nDialogue: "
     nine = build(task, Options(data="sample", part=part, fewshot=9))
@@ -283,7 +283,7 @@ def test_the_sample_and_the_examples_have_what_they_promise(language: str, part:
         build(task, Options(data="sample", part=part, fewshot=10))
     twelve = build(task, Options(data="sample", part=part, fewshot=12, with_zero=True))
     assert [example.reply for example in twelve.examples] == [*TYPES, "none"] * 3
-    assert "none]" in twelve.items[0].prompt and len(twelve.items) == 12
+    assert "none]" in twelve.items[0].prompt and len(twelve.items) == 14
     mark = ("summarization",) if part == "summarization" else ()
     assert nine.marks == ("sample", *mark) and twelve.marks == ("sample", "with_zero", *mark)
 
@@ -300,8 +300,8 @@ def test_ceiling_and_floor(language: str, part: str) -> None:
     oracle = values(built, [built.task.oracle(item) for item in built.items])
     assert oracle["acc"] == oracle["f1_macro"] == 1.0 and oracle["unparsed"] == 0.0
     floor = values(built, [built.task.baseline(item) for item in built.items])
-    # entity, always: four of ten
-    assert floor["acc"] == 0.4 and floor["f1_macro"] == pytest.approx((2 * 4 / (10 + 4)) / 3)
+    # entity, always: five of twelve
+    assert floor["acc"] == pytest.approx(5 / 12) and floor["f1_macro"] == pytest.approx((2 * 5 / (12 + 5)) / 3)
 
 
 def test_figures_by_hand_of_replies_in_hindi() -> None:
@@ -310,10 +310,10 @@ def test_figures_by_hand_of_replies_in_hindi() -> None:
     replies = [words[item.target] for item in built.items]
     replies[[item.target for item in built.items].index("relation")] = "मुझे नहीं पता।"
     found = values(built, replies)
-    assert (found["acc"], found["acc_entity"], found["acc_sentence"]) == (0.6, 1.0, 0.0)
-    assert found["acc_relation"] == pytest.approx(2 / 3) and found["unparsed"] == pytest.approx(1 / 10)
+    assert (found["acc"], found["acc_entity"], found["acc_sentence"]) == (pytest.approx(8 / 12), 1.0, 0.0)
+    assert found["acc_relation"] == pytest.approx(3 / 4) and found["unparsed"] == pytest.approx(1 / 12)
     assert found["rate_sentence_as_entity"] == 1.0
-    assert found["f1_macro"] == pytest.approx((2 * 4 / (7 + 4) + 2 * 2 / (2 + 3) + 0) / 3)
+    assert found["f1_macro"] == pytest.approx((2 * 5 / (8 + 5) + 2 * 3 / (3 + 4) + 0) / 3)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -77,7 +77,7 @@ def test_the_parts_and_rows_labelled_0_give_the_same_figures_in_both_harnesses(
     log = run_inspect("halluverse_m3", "halu/baseline", {"lang": "hi", **options})
     assert log.eval.task_version == f"1-A-sample-{mark}"
     found = in_inspect(log)
-    assert found["acc"] == pytest.approx(4 / 10 if "part" in options else 4 / 12)
+    assert found["acc"] == pytest.approx(5 / 12 if "part" in options else 5 / 14)
     assert in_lm_eval(results["results"]["halluverse_m3_hi"]).items() <= found.items()
     asked = {sample.input[-1].text for sample in log.samples}
     assert asked == {item.prompt for item in build("halluverse_m3_hi", Options(data="sample", **options)).items}

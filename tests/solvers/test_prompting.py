@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -145,7 +146,8 @@ def test_every_packaged_file_is_a_prompt_file_of_tasks() -> None:
         for name in names:
             prompt = prompt_for(name, path.stem)
             assert set(prompt) <= {"system", "user", "cot"} and all(text == text.strip() for text in prompt.values())
-            assert path.stem == "judge" or TASKS[name.removesuffix("_with_zero")].benchmark == path.stem
+            options = r"(_summarization)?(_with_zero|_without_original)?$"
+            assert path.stem == "judge" or TASKS[re.sub(options, "", name)].benchmark == path.stem
 
 
 def test_the_judges_question_shows_the_reply_between_its_fences(sample: dict[str, Built]) -> None:
