@@ -18,56 +18,32 @@ The judged task, and the group that holds it, also take:
     judge_max_failures: the share of replies that the judge may fail on before the run is an error.
 """
 
+from typing import Any
+
 from inspect_ai import Task, task
 
 from halu_tasks.inspect_adapter import group, inspect_group, inspect_task
 
 
 @task
-def cfaith_gen(
-    data: str | None = None,
-    scoring: str = "strict",
-    fewshot: int = 0,
-    prompts: str | None = None,
-    judge: str | None = None,
-    judge_base_url: str | None = None,
-    judge_max_failures: float = 0.05,
-) -> Task:
+def cfaith_gen(**options: Any) -> Task:
     """An open answer; a judge decides whether it conflicts with the correct one."""
-    return inspect_task("cfaith_gen", **locals())
+    return inspect_task("cfaith_gen", **options)
 
 
 @task
-def cfaith_choice(
-    data: str | None = None,
-    scoring: str = "strict",
-    fewshot: int = 0,
-    prompts: str | None = None,
-) -> Task:
+def cfaith_choice(**options: Any) -> Task:
     """The letter of the correct one of four answers."""
-    return inspect_task("cfaith_choice", **locals())
+    return inspect_task("cfaith_choice", **options)
 
 
 @task
-def cfaith_tf(
-    data: str | None = None,
-    scoring: str = "strict",
-    fewshot: int = 0,
-    prompts: str | None = None,
-) -> Task:
+def cfaith_tf(**options: Any) -> Task:
     """Is an answer correct? Asked of the correct and of the hallucinated answer of each row."""
-    return inspect_task("cfaith_tf", **locals())
+    return inspect_task("cfaith_tf", **options)
 
 
 @group
-def cfaith(
-    data: str | None = None,
-    scoring: str = "strict",
-    fewshot: int = 0,
-    prompts: str | None = None,
-    judge: str | None = None,
-    judge_base_url: str | None = None,
-    judge_max_failures: float = 0.05,
-) -> Task:
+def cfaith(**options: Any) -> Task:
     """All three formats in one run; `hallucination_rate` is their mean, absent without a judge."""
-    return inspect_group("cfaith", **locals())
+    return inspect_group("cfaith", **options)

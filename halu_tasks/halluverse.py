@@ -28,122 +28,52 @@ from typing import Any
 
 from inspect_ai import Task, task
 
-from halu_tasks.benchmarks.halluverse25 import LANGUAGES
-from halu_tasks.errors import UsageError
-from halu_tasks.inspect_adapter import inspect_group, inspect_task, named
+from halu_tasks.inspect_adapter import inspect_languages, inspect_task, named
 
 
 @task
-def halluverse25(
-    lang: str | None = None,
-    data: str | None = None,
-    scoring: str = "strict",
-    with_zero: bool = False,
-    fewshot: int = 0,
-    prompts: str | None = None,
-) -> Task:
-    """All three languages in one run, with the means over them, or the one named."""
-    options = {"data": data, "scoring": scoring, "with_zero": with_zero, "fewshot": fewshot, "prompts": prompts}
-    return _in_languages("halluverse25", lang, options)
+def halluverse25(lang: str | None = None, **options: Any) -> Task:
+    """Which type of error has an edited sentence? All three languages in one run, or the one named."""
+    return inspect_languages("halluverse25", lang, **options)
 
 
 @named
-def halluverse25_en(
-    data: str | None = None,
-    scoring: str = "strict",
-    with_zero: bool = False,
-    fewshot: int = 0,
-    prompts: str | None = None,
-) -> Task:
-    """Which type of error has an edited English sentence?"""
-    return inspect_task("halluverse25_en", **locals())
-
-
-@named
-def halluverse25_ar(
-    data: str | None = None,
-    scoring: str = "strict",
-    with_zero: bool = False,
-    fewshot: int = 0,
-    prompts: str | None = None,
-) -> Task:
-    """Which type of error has an edited Arabic sentence?"""
-    return inspect_task("halluverse25_ar", **locals())
-
-
-@named
-def halluverse25_tr(
-    data: str | None = None,
-    scoring: str = "strict",
-    with_zero: bool = False,
-    fewshot: int = 0,
-    prompts: str | None = None,
-) -> Task:
-    """Which type of error has an edited Turkish sentence?"""
-    return inspect_task("halluverse25_tr", **locals())
-
-
-@named
-def halluverse25_binary(
-    lang: str | None = None,
-    data: str | None = None,
-    scoring: str = "strict",
-    with_zero: bool = False,
-    without_original: bool = False,
-    probability: bool = False,
-    fewshot: int = 0,
-    prompts: str | None = None,
-) -> Task:
+def halluverse25_binary(lang: str | None = None, **options: Any) -> Task:
     """Does a sentence hallucinate? All three languages in one run, or the one named."""
-    options = {name: value for name, value in locals().items() if name != "lang"}
-    return _in_languages("halluverse25_binary", lang, options)
+    return inspect_languages("halluverse25_binary", lang, **options)
 
 
 @named
-def halluverse25_binary_en(
-    data: str | None = None,
-    scoring: str = "strict",
-    with_zero: bool = False,
-    without_original: bool = False,
-    probability: bool = False,
-    fewshot: int = 0,
-    prompts: str | None = None,
-) -> Task:
+def halluverse25_en(**options: Any) -> Task:
+    """Which type of error has an edited English sentence?"""
+    return inspect_task("halluverse25_en", **options)
+
+
+@named
+def halluverse25_ar(**options: Any) -> Task:
+    """Which type of error has an edited Arabic sentence?"""
+    return inspect_task("halluverse25_ar", **options)
+
+
+@named
+def halluverse25_tr(**options: Any) -> Task:
+    """Which type of error has an edited Turkish sentence?"""
+    return inspect_task("halluverse25_tr", **options)
+
+
+@named
+def halluverse25_binary_en(**options: Any) -> Task:
     """Does an English sentence hallucinate?"""
-    return inspect_task("halluverse25_binary_en", **locals())
+    return inspect_task("halluverse25_binary_en", **options)
 
 
 @named
-def halluverse25_binary_ar(
-    data: str | None = None,
-    scoring: str = "strict",
-    with_zero: bool = False,
-    without_original: bool = False,
-    probability: bool = False,
-    fewshot: int = 0,
-    prompts: str | None = None,
-) -> Task:
+def halluverse25_binary_ar(**options: Any) -> Task:
     """Does an Arabic sentence hallucinate?"""
-    return inspect_task("halluverse25_binary_ar", **locals())
+    return inspect_task("halluverse25_binary_ar", **options)
 
 
 @named
-def halluverse25_binary_tr(
-    data: str | None = None,
-    scoring: str = "strict",
-    with_zero: bool = False,
-    without_original: bool = False,
-    probability: bool = False,
-    fewshot: int = 0,
-    prompts: str | None = None,
-) -> Task:
+def halluverse25_binary_tr(**options: Any) -> Task:
     """Does a Turkish sentence hallucinate?"""
-    return inspect_task("halluverse25_binary_tr", **locals())
-
-
-def _in_languages(group: str, lang: str | None, options: dict[str, Any]) -> Task:
-    if lang is None:
-        return inspect_group(group, **options)
-    if lang not in LANGUAGES:
-        raise UsageError(f"option lang={lang!r} is unknown; choose {' or '.join(LANGUAGES)}")
-    return inspect_task(f"{group}_{lang}", **options)
+    return inspect_task("halluverse25_binary_tr", **options)

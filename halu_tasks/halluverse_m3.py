@@ -19,79 +19,38 @@ Arguments of every task:
     lang: `en`, `ar`, `hi` or `tr` for one language; all four when not given.
 """
 
+from typing import Any
+
 from inspect_ai import Task, task
 
-from halu_tasks.benchmarks.halluverse_m3 import LANGUAGES
-from halu_tasks.errors import UsageError
-from halu_tasks.inspect_adapter import inspect_group, inspect_task, named
+from halu_tasks.inspect_adapter import inspect_languages, inspect_task, named
 
 
 @task
-def halluverse_m3(
-    lang: str | None = None,
-    data: str | None = None,
-    scoring: str = "strict",
-    part: str = "qa",
-    with_zero: bool = False,
-    fewshot: int = 0,
-    prompts: str | None = None,
-) -> Task:
-    """All four languages in one run, with the means over them, or the one named."""
-    options = {name: value for name, value in locals().items() if name != "lang"}
-    if lang is None:
-        return inspect_group("halluverse_m3", **options)
-    if lang not in LANGUAGES:
-        raise UsageError(f"option lang={lang!r} is unknown; choose {' or '.join(LANGUAGES)}")
-    return inspect_task(f"halluverse_m3_{lang}", **options)
+def halluverse_m3(lang: str | None = None, **options: Any) -> Task:
+    """Which type of error has an edited text? All four languages in one run, or the one named."""
+    return inspect_languages("halluverse_m3", lang, **options)
 
 
 @named
-def halluverse_m3_en(
-    data: str | None = None,
-    scoring: str = "strict",
-    part: str = "qa",
-    with_zero: bool = False,
-    fewshot: int = 0,
-    prompts: str | None = None,
-) -> Task:
+def halluverse_m3_en(**options: Any) -> Task:
     """Which type of error has an edited English answer or summary?"""
-    return inspect_task("halluverse_m3_en", **locals())
+    return inspect_task("halluverse_m3_en", **options)
 
 
 @named
-def halluverse_m3_ar(
-    data: str | None = None,
-    scoring: str = "strict",
-    part: str = "qa",
-    with_zero: bool = False,
-    fewshot: int = 0,
-    prompts: str | None = None,
-) -> Task:
+def halluverse_m3_ar(**options: Any) -> Task:
     """Which type of error has an edited Arabic answer or summary?"""
-    return inspect_task("halluverse_m3_ar", **locals())
+    return inspect_task("halluverse_m3_ar", **options)
 
 
 @named
-def halluverse_m3_hi(
-    data: str | None = None,
-    scoring: str = "strict",
-    part: str = "qa",
-    with_zero: bool = False,
-    fewshot: int = 0,
-    prompts: str | None = None,
-) -> Task:
+def halluverse_m3_hi(**options: Any) -> Task:
     """Which type of error has an edited Hindi answer or summary?"""
-    return inspect_task("halluverse_m3_hi", **locals())
+    return inspect_task("halluverse_m3_hi", **options)
 
 
 @named
-def halluverse_m3_tr(
-    data: str | None = None,
-    scoring: str = "strict",
-    part: str = "qa",
-    with_zero: bool = False,
-    fewshot: int = 0,
-    prompts: str | None = None,
-) -> Task:
+def halluverse_m3_tr(**options: Any) -> Task:
     """Which type of error has an edited Turkish answer or summary?"""
-    return inspect_task("halluverse_m3_tr", **locals())
+    return inspect_task("halluverse_m3_tr", **options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from itertools import zip_longest
 from typing import Any
 
@@ -20,13 +21,13 @@ from inspect_ai.model import (
 from inspect_ai.solver import generate
 
 from halu_tasks import embedded
-from halu_tasks.errors import tell_in_one_line
+from halu_tasks.errors import UsageError, tell_in_one_line
 from halu_tasks.items import Item
 from halu_tasks.options import Options
 from halu_tasks.scorers.inspect_scorer import figures, halu_score, judge_ready
 from halu_tasks.scoring import prepare_judge
 from halu_tasks.solvers.prompting import messages
-from halu_tasks.tasks import Built, build, registry
+from halu_tasks.tasks import Built, build, registry, task_named
 
 tell_in_one_line("inspect", "inspect_ai/__main__.py")
 
@@ -46,7 +47,8 @@ _ROLES: dict[str, Callable[..., ChatMessage]] = {
 def inspect_task(name: str, **options: Any) -> Task:
     """The Inspect task of a benchmark task. `options` are those of `Options`; None is the default.
 
-    Raises UsageError and DataError as `build` does.
+    Raises UsageError and DataError as `build` does, and UsageError for an option that no task of the
+    benchmark has: one that only others of its tasks have is left to them, so that a file can be run whole.
     """
     built = _build(name, options)
     samples = [_sample(item, built) for item in built.items]
@@ -64,6 +66,19 @@ def inspect_group(name: str, **options: Any) -> Task:
     return _task(name, members, samples, groups[name].version, groups[name].means[0], options)
 
 
+def inspect_languages(name: str, lang: str | None, **options: Any) -> Task:
+    """A group with a member `<name>_<language>` for each language: the one named, or all of them.
+
+    Raises UsageError for a language that the group has not.
+    """
+    members = {member.removeprefix(f"{name}_"): member for member in registry()[1][name].members}
+    if lang is None:
+        return inspect_group(name, **options)
+    if lang not in members:
+        raise UsageError(f"option lang={lang!r} is unknown; choose {' or '.join(members)}")
+    return inspect_task(members[lang], **options)
+
+
 def named(function: Callable[..., Task]) -> Callable[..., Task]:
     """`@task` for what runs only when it is named. Inspect reads a file for `@task` and runs what it finds;
     under another name nothing is found."""
@@ -75,8 +90,16 @@ group = named
 
 
 def _build(name: str, options: dict[str, Any]) -> Built:
-    given = {key: value for key, value in options.items() if value is not None}
-    built = build(name, Options(**given))
+    tasks, _ = registry()
+    task = task_named(name)
+    of_some = Options.of_some_tasks()
+    elsewhere = {own for other in tasks.values() if other.benchmark == task.benchmark for own in other.own_options}
+    known = [option.name for option in fields(Options) if option.name not in of_some or option.name in elsewhere]
+    if unknown := sorted(options.keys() - set(known)):
+        raise UsageError(f"task {name} has no option {unknown[0]!r}; options: {', '.join(known)}")
+    served = [key for key in known if key not in of_some or key in task.own_options]
+    given = {key: value for key, value in options.items() if value is not None and key in served}
+    built = build(name, Options(**{"fewshot": task.shots, **given}))
     embedded.remember(built)
     return built
 

@@ -20,112 +20,56 @@ The comparative task also takes:
     seed: seed of the order of the two answers.
 """
 
+from typing import Any
+
 from inspect_ai import Task, task
 
 from halu_tasks.inspect_adapter import group, inspect_group, inspect_task
 
 
 @task
-def refact_judgment_independent(
-    data: str | None = None,
-    scoring: str = "strict",
-    subset: str = "multi_error",
-    fewshot: int = 0,
-    cot: bool = False,
-    prompts: str | None = None,
-) -> Task:
+def refact_judgment_independent(**options: Any) -> Task:
     """Is an answer factual? Asked of the original and of the confabulated answer of each row."""
-    return inspect_task("refact_judgment_independent", **locals())
+    return inspect_task("refact_judgment_independent", **options)
 
 
 @task
-def refact_judgment_comparative(
-    data: str | None = None,
-    scoring: str = "strict",
-    subset: str = "multi_error",
-    fewshot: int = 0,
-    cot: bool = False,
-    prompts: str | None = None,
-    both_orders: bool = False,
-    seed: int = 0,
-) -> Task:
+def refact_judgment_comparative(**options: Any) -> Task:
     """Which of two answers is factual?"""
-    return inspect_task("refact_judgment_comparative", **locals())
+    return inspect_task("refact_judgment_comparative", **options)
 
 
 @task
-def refact_localization_negation(
-    data: str | None = None,
-    scoring: str = "strict",
-    subset: str = "multi_error",
-    fewshot: int = 0,
-    cot: bool = False,
-    prompts: str | None = None,
-) -> Task:
+def refact_localization_negation(**options: Any) -> Task:
     """Which sentence of the answer was negated?"""
-    return inspect_task("refact_localization_negation", **locals())
+    return inspect_task("refact_localization_negation", **options)
 
 
 @task
-def refact_localization_entity(
-    data: str | None = None,
-    scoring: str = "strict",
-    subset: str = "multi_error",
-    fewshot: int = 0,
-    cot: bool = False,
-    prompts: str | None = None,
-) -> Task:
+def refact_localization_entity(**options: Any) -> Task:
     """Which entities of the answer were replaced?"""
-    return inspect_task("refact_localization_entity", **locals())
+    return inspect_task("refact_localization_entity", **options)
 
 
 @task
-def refact_correction(
-    data: str | None = None,
-    scoring: str = "strict",
-    subset: str = "multi_error",
-    fewshot: int = 0,
-    cot: bool = False,
-    prompts: str | None = None,
-) -> Task:
+def refact_correction(**options: Any) -> Task:
     """What stood where the answer has masks?"""
-    return inspect_task("refact_correction", **locals())
+    return inspect_task("refact_correction", **options)
 
 
 @group
-def refact_judgment(
-    data: str | None = None,
-    scoring: str = "strict",
-    subset: str = "multi_error",
-    fewshot: int = 0,
-    cot: bool = False,
-    prompts: str | None = None,
-) -> Task:
+def refact_judgment(**options: Any) -> Task:
     """Both judgment tasks in one run, with their mean accuracy."""
-    return inspect_group("refact_judgment", **locals())
+    return inspect_group("refact_judgment", **options)
 
 
 @group
-def refact_localization(
-    data: str | None = None,
-    scoring: str = "strict",
-    subset: str = "multi_error",
-    fewshot: int = 0,
-    cot: bool = False,
-    prompts: str | None = None,
-) -> Task:
+def refact_localization(**options: Any) -> Task:
     """Both localization tasks in one run, with their mean accuracy and IoU."""
-    return inspect_group("refact_localization", **locals())
+    return inspect_group("refact_localization", **options)
 
 
 @group
-def refact(
-    data: str | None = None,
-    scoring: str = "strict",
-    subset: str = "multi_error",
-    fewshot: int = 0,
-    cot: bool = False,
-    prompts: str | None = None,
-) -> Task:
+def refact(**options: Any) -> Task:
     """All five tasks in one run; `acc` is the average accuracy of the paper's Table 2."""
-    return inspect_group("refact", **locals())
+    return inspect_group("refact", **options)

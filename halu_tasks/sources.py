@@ -178,6 +178,4 @@ FAVE = _source(
     {"paper_dataset.json": None},
 )
 
-SOURCES: dict[str, Source] = {
-    source.name: source for source in (REFACT, CFAITH, FACTCHD, HALLUVERSE25, HALLUVERSE_M3, HALUEVAL, FAVE)
-}
+SOURCES: dict[str, Source] = {source.name: source for source in list(globals().values()) if isinstance(source, Source)}

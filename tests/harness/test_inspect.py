@@ -17,6 +17,7 @@ from inspect_ai import score as inspect_score
 from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
+from halu_tasks.errors import UsageError
 from halu_tasks.scorers.inspect_scorer import halu_score
 from halu_tasks.tasks import registry
 
@@ -157,6 +158,17 @@ def test_options_show_in_version_and_metadata(run_inspect: Callable[..., Any]) -
     log = run_inspect("refact_judgment_comparative", "halu/oracle", options)
     assert log.eval.task_version == "1-A-sample-paper-seed7-cot-2shot"
     assert options.items() <= log.eval.metadata["halu_tasks"][0].items()
+
+
+def test_a_misspelt_option_is_an_error_and_one_of_a_sister_task_is_left_to_it(
+    run_inspect: Callable[..., Any],
+) -> None:
+    with pytest.raises(UsageError, match="task refact_correction has no option 'datta'; options: data, scoring"):
+        run_inspect("refact_correction", "halu/oracle", {"datta": "x"})
+    with pytest.raises(UsageError, match="task factchd has no option 'subset'"):
+        run_inspect("factchd", "halu/oracle", {"subset": "single_error"})
+    # so that a file of tasks can be run whole with an option of one of them
+    assert run_inspect("refact_correction", "halu/oracle", {"both_orders": True}).eval.task_version == "1-A-sample"
 
 
 def test_the_command_line_overrides_the_papers_decoding(run_inspect: Callable[..., Any]) -> None:
