@@ -34,7 +34,7 @@ class Checks(NamedTuple):
 
 _PLAIN = str.maketrans({**dict.fromkeys(map(ord, '*`#"“”~>'), ""), ord("_"): " "})
 _STAR = re.compile(r"(?m)^[ \t]*\*[ \t]+")
-_LIST_MARK = re.compile(r"[ \t]*(?:[-+•·–—]|\(?\d{1,3}[.):])[ \t]+")
+_LIST_MARK = re.compile(r"^[ \t]*(?:[-+•·–—]|\(?\d{1,3}[.):])[ \t]+")
 
 _EITHER = r"(?!\s?(?:/|\||or\b)\s?(?:yes|no)\b)"
 _YES = rf"(?:(?:yes|true)\b{_EITHER}|(?:fully |directly |explicitly |clearly )?(?:supported|entailed)\b|[✓✔✅☑])"
@@ -54,7 +54,7 @@ _COLUMN = re.compile(
 _LABEL = re.compile(
     rf"(?:(?i:(?:^|(?<=[.,;:({{\[|?!–—-])|(?<=[.,;:({{\[|?!–—-] ))\s{{0,3}}{_NAME})|\bSupported)\s?(?:\?\s?[:=]?|[:=])"
 )
-_CLAIM = re.compile(r"(?i:(?:^|[{\[,]\s{0,3})\s*claims?)\s?(?P<number>\d{1,3})?\s?(?:[:.)–—-]\s?(?P<text>.{0,60})|$)")
+_CLAIM = re.compile(r"(?i:(?:^|[{\[,]\s{0,3})\s*claim)\s?(?P<number>\d{1,3})?\s?(?:[:.)–—-]\s?(?P<text>.{0,60})|$)")
 _LAST = re.compile(
     rf"(?:[-–—:→(\[|.?!,]\s{{0,3}}|^)(?:(?P<yes>{_YES})|(?P<no>{_PART}\w{{3,12}}|{_NO}))[\s)\].,!}}]*$",
     re.IGNORECASE,

@@ -47,7 +47,8 @@ def passages(reply: str, text: str) -> Answer[list[str]]:
 
 
 def _passages(section: Section, text: str) -> list[str]:
-    listed = [line for line in section.lines if line.marked]
+    listed = [line for line in section.lines if line.marked or line.text in text]
+    listed = listed if any(line.marked for line in listed) else []
     found: list[str] = []
     for line in listed or section.lines:
         if line.text in text:

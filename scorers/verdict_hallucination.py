@@ -45,7 +45,7 @@ _MARKED = re.compile(
     rf"{DECLARED.pattern}|\byour\sjudge?ment\b"
     r"|\b(?:answer|verdict|judge?ment|response)\s(?:is|(?:would|should|must) be)\b"
     r"|\bI(?:'d| would| will| must| have to)\s(?:say|answer|judge|reply|respond|conclude|go with)\b"
-    rf"|^(?:and\s)?{any_of('therefore thus hence so overall')}\b",
+    rf"|\bso\s?[:,]|^output\s?:|^(?:and\s)?{any_of('therefore thus hence so overall')}\b",
     re.IGNORECASE,
 )
 
@@ -54,22 +54,23 @@ _MARKED = re.compile(
 _SOURCE = any_of("document source article text passage original context input")
 _UNFAITHFUL = any_of(
     rf"hallucinat\w+ unfaithful\w* {FAULT} {FALSE} factually\sincorrect falsely incorrectly wrongly inaccurately"
-    r" unfounded ungrounded unverif\w+ unsubstantiated inconsisten\w+ contradict\w* conflict(?:s|ing)?\swith conflicting"
-    r" discrepanc\w+ deviat\w+ fabricat\w+ invent(?:s|ed) made[\s-]up misrepresent\w* misstat\w+ misattribut\w+"
+    r" unfounded ungrounded unverif\w+ unsubstantiated inconsisten\w+ contradict\w*"
+    r" conflict(?:s|ing)?\swith conflicting discrepanc\w+ deviat\w+ fabricat\w+ invent(?:s|ed)"
+    r" made[\s-]up misrepresent\w* misstat\w+ misattribut\w+"
     r" distort\w* exaggerat\w+ extraneous extrinsic mismatch\w* (?:goes\s)?beyond differs?\sfrom absent\sfrom"
 )
 _FAITHFUL = (
     any_of(
         rf"faithful(?:ly)? factually {TRUE} accurately correctly supported supports? consistent grounded entail(?:s|ed)"
-        r" truthful align(?:s|ed) in\sline\swith match(?:es)? reflects? backed substantiated verified verifiable restates?"
-        r" hold\sup checks?\sout"
+        r" truthful align(?:s|ed) in\sline\swith match(?:es)? reflects? backed substantiated verified verifiable"
+        r" restates? hold\sup checks?\sout"
     )
     + rf"(?!\s(?:{FALSE}|{FAULT}))"
 )
 # "is not mentioned" calls a thing unsupported; that it is mentioned says nothing of the rest.
 _PRESENT = any_of(
-    r"mention(?:s|ed)? state(?:s|d) present found includ(?:es?|ed) specif(?:y|ies|ied) given provid(?:es?|ed)"
-    r" report(?:s|ed)? contained indicate(?:s|d) confirm(?:s|ed)? inferred derived implied said says?"
+    r"mention(?:s|ed)? state(?:s|d) present found includ(?:es?|ed) specif(?:y|ies|ied) given taken traced"
+    r" provid(?:es?|ed) report(?:s|ed)? contained indicate(?:s|d) confirm(?:s|ed)? inferred derived implied said says?"
     rf" in\s(?:the|this)\s(?:\w+\s)?{_SOURCE}"
     rf" (?:evidence|mention|support|basis|indication)(?!\sof\s(?:\w+\s){{0,3}}(?:hallucinat|{FAULT}))"
 )
@@ -105,12 +106,12 @@ _WHOLE = re.compile(
     r"|\bI\s(?:\w+\s){0,2}(?:find|found|identify|identified|see|detect|detected)\b",
     re.IGNORECASE,
 )
-_FIELD = re.compile(r"(?P<topic>.{3,160}?)\s?[?:=]\s*(?P<word>yes|no|true|false)\b" + _EITHER, re.IGNORECASE)
+_FIELD = re.compile(r"(?P<topic>[^:=]{3,160}?)\s?[?:=]\s*(?P<word>yes|no|true|false)\b" + _EITHER, re.IGNORECASE)
 
 
 def hallucinates(reply: str) -> Answer[str]:
     """Whether the reply says that a text hallucinates: "Yes", "No", or unparsed."""
-    return read_reply(reply, _read)
+    return read_reply(reply, _read, lambda text: text.replace("_", " "))
 
 
 def _read(sentences: list[str]) -> Answer[str]:
