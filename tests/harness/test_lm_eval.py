@@ -100,6 +100,9 @@ def test_the_oracle_reaches_the_ceiling(task: str, run_lm_eval: Callable[..., di
         name, _, kind = key.partition(",")
         if kind != "none" or name.endswith("_stderr") or (task, name) == ("cfaith_gen", "hallucination_rate"):
             continue
+        # how many claims are listed, and how many of them hold, has no best value
+        if name in ("claims", "supported"):
+            continue
         lower_is_better = "rate" in name or name.startswith(("unparsed", "unplaced", "position_bias"))
         assert value == (0.0 if lower_is_better else 1.0), name
 
