@@ -193,3 +193,11 @@ def test_an_unknown_embedded_model_says_which_there_are(tmp_path: Path) -> None:
     run = inspect("eval", "halu_tasks/refact_correction", "--model", "halu/gold", "-T", "data=sample", cwd=tmp_path)
     assert run.returncode != 0
     assert "known: halu/oracle, halu/baseline, halu/replay" in run.stdout + run.stderr
+
+
+def test_probabilities_come_from_the_tokens_of_the_reply(run_inspect: Callable[..., Any]) -> None:
+    log = run_inspect("halueval_summarization", "halu/oracle", {"probability": True, "split": "test20"})
+    assert log.eval.task_version == "1-A-sample-test20-probability" and len(log.samples) == 10
+    assert log.eval.model_generate_config.logprobs or log.plan.config.logprobs
+    found = figures(log)
+    assert (found["roc_auc"], found["no_probability"]) == (1.0, 0.0)
