@@ -32,7 +32,8 @@ class HaluTask(ConfigurableTask):
     come as metadata (`halu_scoring=paper`); data, prompts, scores and metrics come from the core."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        given = {key: value for key, value in config.items() if key != "class"}
+        # the YAML's output type is for lm-eval's validation; how an item is asked depends on the options
+        given = {key: value for key, value in config.items() if key not in ("class", "output_type")}
         options = Options.from_metadata(given.get("metadata") or {})
         self._built = built = build(given["task"], options)
         self._items = {item.id: item for item in built.items}

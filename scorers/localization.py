@@ -17,7 +17,7 @@ Span = tuple[int, int]
 
 def score_entities(item: Item, reply: str) -> Score:
     """Score of the entities that `reply` lists."""
-    return _score_strings(item, entities(reply))
+    return score_strings(item, entities(reply))
 
 
 def score_sentence(item: Item, reply: str) -> Score:
@@ -25,10 +25,10 @@ def score_sentence(item: Item, reply: str) -> Score:
     cleaning: what looks like a list mark or a quotation is then the sentence's own."""
     bare = reply.strip()
     verbatim = bool(bare) and bare in item.gold["text"]
-    return _score_strings(item, Answer([bare]) if verbatim else sentence(reply))
+    return score_strings(item, Answer([bare]) if verbatim else sentence(reply))
 
 
-def _score_strings(item: Item, answer: Answer[list[str]]) -> Score:
+def score_strings(item: Item, answer: Answer[list[str]]) -> Score:
     """Score of the strings that a reply returned for `item`, whose gold holds `text` (the answer shown),
     `spans` and `strings`.
 

@@ -52,7 +52,7 @@ class Metric:
         needs: an option without which the metric has nothing to say.
         bears: sums of each cluster, shape (C, K) -> which clusters bear on the figure, shape (C,); by default
             those with any count.
-        range: smallest and largest possible value.
+        range: smallest and largest possible value; the largest may be infinite.
         pooled: for a figure that compares items across clusters: the clusters -> sums over all, shape (K,),
             and what goes with each cluster when it is left out, shape (C, K). `counts` then only says how
             many items there are.
@@ -135,8 +135,12 @@ def wilson(value: float, stderr: float, clusters: int, bounds: tuple[float, floa
 
     Wilson (1927) for a share, with the effective number of independent observations
     p(1-p)/stderr² in place of n (Korn and Graubard 1998) and Student's t for few clusters. At the ends
-    of the range the standard error is zero and each cluster counts as one observation.
+    of the range the standard error is zero and each cluster counts as one observation. A figure without
+    an upper bound is no share: its interval is Student's t around it.
     """
+    if math.isinf(bounds[1]):
+        reach = float(stdtrit(clusters - 1, 0.975)) * stderr
+        return max(value - reach, bounds[0]), value + reach
     bottom, width = bounds[0], bounds[1] - bounds[0]
     p = min(max((value - bottom) / width, 0.0), 1.0)
     variance = (stderr / width) ** 2

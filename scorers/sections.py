@@ -1,8 +1,8 @@
 """A reply divided at its headings, and which part of it is the answer (mode `strict`).
 
-Used for replies that return strings (ReFACT's localization and correction prompts, appendix C.3 to C.5):
-models put "Here are the factually wrong entities:" before the list and "The correct sentence should be:"
-after it.
+Used for replies that return strings (ReFACT's localization and correction prompts, appendix C.3 to C.5, and
+HaluEval's localization): models put "Here are the factually wrong entities:" before the list and "The
+correct sentence should be:" after it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-Kind = Literal["entity", "sentence", "replacement"]
+Kind = Literal["entity", "sentence", "replacement", "passage"]
 
 # No list or sentence that is asked for is so long. Of a longer reply only the last lines are read, and
 # only for an answer under a heading that says so.
@@ -35,6 +35,7 @@ _ASKED: dict[Kind, re.Pattern[str]] = {
     ),
     "sentence": re.compile(r"\bsentences?\b" + _FINAL, re.IGNORECASE),
     "replacement": re.compile(r"\breplac\w+" + _FINAL, re.IGNORECASE),
+    "passage": re.compile(r"\bhallucinat\w+|\bpassages?\b" + _FINAL, re.IGNORECASE),
 }
 _REASONS = r"\b(?:because|why|explanations?|explained|notes?|reason(?:s|ing)?|breakdown)\b"
 _ASIDE: dict[Kind, re.Pattern[str]] = {
@@ -44,6 +45,7 @@ _ASIDE: dict[Kind, re.Pattern[str]] = {
     ),
     "replacement": re.compile(_REASONS, re.IGNORECASE),
 }
+_ASIDE["passage"] = _ASIDE["entity"]
 _ASIDE["sentence"] = re.compile(
     _ASIDE["entity"].pattern + r"|\bthis (?:sentence|statement)\b|\bof each sentence\b|\b(?:first|second|third)\b",
     re.IGNORECASE,

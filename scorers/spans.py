@@ -73,21 +73,21 @@ class Text:
             self._origin.extend([index] * len(piece))
         self._folded = "".join(folded)
         self._budget = _FUZZY_BUDGET
-        self._placed: dict[str, list[Span]] = {}
+        self._placed: dict[tuple[str, bool], list[Span]] = {}
 
-    def place(self, string: str) -> list[Span]:
+    def place(self, string: str, *, fuzzy: bool = True) -> list[Span]:
         """Every span at which `string` stands, sorted; empty when it is nowhere (unplaced).
 
         Every exact occurrence; else every one with case, white-space runs and quote style ignored;
         else, for strings of at least 12 characters, the window most like it if rapidfuzz gives it 90
-        or more (on the folded text). White space around the string does not count.
+        or more (on the folded text), unless `fuzzy` is off. White space around the string does not count.
         """
         string = string.strip()
-        if string not in self._placed:
-            self._placed[string] = self._search(string)
-        return list(self._placed[string])
+        if (string, fuzzy) not in self._placed:
+            self._placed[string, fuzzy] = self._search(string, fuzzy)
+        return list(self._placed[string, fuzzy])
 
-    def _search(self, string: str) -> list[Span]:
+    def _search(self, string: str, fuzzy: bool) -> list[Span]:
         if not string:
             return []
         if len(string) <= len(self.text) and (starts := _occurrences(self.text, string)):
@@ -100,7 +100,7 @@ class Text:
             for start in _occurrences(self._folded, folded):
                 if self._whole(start, start + len(folded)):
                     spans.append(self._span(start, start + len(folded)))
-        if spans or len(string) < FUZZY_LENGTH:
+        if spans or not fuzzy or len(string) < FUZZY_LENGTH:
             return spans
         return self._nearest(folded)
 

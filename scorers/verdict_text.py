@@ -54,11 +54,12 @@ def read_reply(
     text = strip_reasoning(reply)
     if text is None:
         return Answer(None, "unclosed reasoning")
-    sentences = _sentences(rewrite(_ends(text.strip())))
+    sentences = _sentences(rewrite(ends(text.strip())))
     return read(sentences) if sentences else Answer(None, "empty")
 
 
-def _ends(text: str) -> str:
+def ends(text: str) -> str:
+    """The text, or the two ends of one that no real reply is as long as."""
     return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
 
 

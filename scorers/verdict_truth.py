@@ -16,12 +16,12 @@ _HEDGE = any_of(
     " towards? definitely demonstrably completely entirely fully totally highly reasonably probably likely clearly"
     " all every each statements claims points"
 )
-_TRUE = any_of("true correct accurate factual valid right sound reliable")
-_FALSE = any_of(
+TRUE = any_of("true correct accurate factual valid right sound reliable")
+FALSE = any_of(
     "false incorrect inaccurate wrong invalid untrue misleading flawed erroneous unsupported fabricated"
     " (?:non-?|un)factual"
 )
-_FAULT = any_of(
+FAULT = any_of(
     "inaccuracy inaccuracies errors? hallucinations? mistakes? misconceptions? misunderstandings? falsehoods?"
     " oversimplifications? inconsistency inconsistencies flaws? misinformation misstatements? exaggerations?"
 )
@@ -32,17 +32,17 @@ _VALUE = re.compile(
     rf"(?:\W|\b{_HEDGE}\b)*(?P<not>\b(?:not|isn't)\s+(?:{_HEDGE}\s+)*)?"
     r"(?P<part>\b(?:partial|partially|partly|somewhat|half|mixed|only|not)\b[\s-]+"
     r"(?:(?:partially|partly|factually)\s)?)?"
-    rf"\b(?:(?P<true>{_TRUE}|yes(?!\s\w))|(?P<false>{_FALSE}|no(?!\s\w)))\b"
+    rf"\b(?:(?P<true>{TRUE}|yes(?!\s\w))|(?P<false>{FALSE}|no(?!\s\w)))\b"
     r"(?!\s(?:answer|explanation|option|response|term)\b)",
     re.IGNORECASE,
 )
 # "True or False", "True if everything is correct": the instruction repeated.
-_ECHO = re.compile(rf"\W*(?:(?:or|and)?\W*(?:{_TRUE}|{_FALSE})|if)\b", re.IGNORECASE)
+_ECHO = re.compile(rf"\W*(?:(?:or|and)?\W*(?:{TRUE}|{FALSE})|if)\b", re.IGNORECASE)
 _BUT_FAULTY = re.compile(
-    rf"\b(?:but|however|though)\b[^.]*\b(?:contains?|has|have|includes?)\b[^.]*\b{_FAULT}", re.IGNORECASE
+    rf"\b(?:but|however|though)\b[^.]*\b(?:contains?|has|have|includes?)\b[^.]*\b{FAULT}", re.IGNORECASE
 )
 _CONTAINS = re.compile(
-    rf"(?:\W|\b{_HEDGE}\b)*\b(?:contains?|has|includes?)\s(?P<no>no\s)?(?:\w+\s){{0,4}}?{_FAULT}\b",
+    rf"(?:\W|\b{_HEDGE}\b)*\b(?:contains?|has|includes?)\s(?P<no>no\s)?(?:\w+\s){{0,4}}?{FAULT}\b",
     re.IGNORECASE,
 )
 _BARE = re.compile(r"\W*(?:(?P<true>true|correct|yes)|false|incorrect|no)\b(?:\W*|\s?[.,:;(–—-].*)", re.IGNORECASE)
@@ -84,18 +84,18 @@ _NOT_GIVEN = r"(?!(?<=the )\w+\s(?:answer|explanation|statement|response|term)\b
 # A judgment word with what turns it round.
 _JUDGED = re.compile(
     rf"(?P<no>{_NEGATION}[^.]{{0,40}}?)?(?:(?P<part>\b(?:partially|partly|somewhat)\s+(?:\w+ly\s)?)?"
-    rf"\b(?:(?:factual\s)?(?P<fault>{_FAULT})\b"
-    rf"|{_NOT_GIVEN}(?P<true>{_TRUE})\b(?P<some>\sin\s(?:parts?|some)\b)?|{_FALSE}\b))",
+    rf"\b(?:(?:factual\s)?(?P<fault>{FAULT})\b"
+    rf"|{_NOT_GIVEN}(?P<true>{TRUE})\b(?P<some>\sin\s(?:parts?|some)\b)?|{FALSE}\b))",
     re.IGNORECASE,
 )
 _MINOR = re.compile(r"\b(?:minor|slight|small)\s(?:\w+\s)?\Z", re.IGNORECASE)
 # "The claim that … is not accurate."
 _LAST_WORD = re.compile(
-    rf"\b(?:is|are)\s(?P<no>not\s)?(?:\w+ly\s){{0,3}}(?:(?P<true>{_TRUE})|{_FALSE})\W*\Z", re.IGNORECASE
+    rf"\b(?:is|are)\s(?P<no>not\s)?(?:\w+ly\s){{0,3}}(?:(?P<true>{TRUE})|{FALSE})\W*\Z", re.IGNORECASE
 )
 
 _FOUND = re.compile(
-    rf"(?:\bnot\s|n't\s)?\b(?:find|found|following|identified|noticed?)\b[^.]{{0,80}}\b{_FAULT}\b",
+    rf"(?:\bnot\s|n't\s)?\b(?:find|found|following|identified|noticed?)\b[^.]{{0,80}}\b{FAULT}\b",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(_NEGATION, re.IGNORECASE)

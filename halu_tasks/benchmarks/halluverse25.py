@@ -9,7 +9,7 @@ from functools import partial
 from halu_tasks.data import Row, require_text, table_lines, text_id, with_ids
 from halu_tasks.items import Case, Item
 from halu_tasks.options import Options
-from halu_tasks.scorers import hallucinates, halluverse25
+from halu_tasks.scorers import halluverse25, halluverse25_binary
 from halu_tasks.scorers.error_type import ENTITY, NONE, RELATION, SENTENCE
 from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.score import Score
@@ -134,13 +134,13 @@ def _binary_task(language: str) -> Task:
         2 * rows,
         reader(language),
         binary_cases(language),
-        modes(hallucinates.score, hallucinates.score_word, hallucinates.METRICS),
+        modes(halluverse25_binary.score, halluverse25_binary.score_word, halluverse25_binary.METRICS),
         "acc",
         LABEL,
         oracle=lambda item: item.target,
         baseline=lambda item: "Yes",
         own_options=("with_zero", "without_original", "probability"),
-        choices=hallucinates.CHOICES,
+        choices=halluverse25_binary.CHOICES,
         asked_by=lambda options: f"{name}_without_original" if options.without_original else name,
     )
 

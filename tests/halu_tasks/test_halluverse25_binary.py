@@ -11,7 +11,7 @@ import pytest
 from halu_tasks.errors import UsageError
 from halu_tasks.items import Reply
 from halu_tasks.options import Options
-from halu_tasks.scorers.hallucinates import score_word
+from halu_tasks.scorers.halluverse25_binary import score_word
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scoring import score_replies
 from halu_tasks.tasks import Built, build, registry

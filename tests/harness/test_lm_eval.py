@@ -100,6 +100,9 @@ def test_the_oracle_reaches_the_ceiling(task: str, run_lm_eval: Callable[..., di
         name, _, kind = key.partition(",")
         if kind != "none" or name.endswith("_stderr") or (task, name) == ("cfaith_gen", "hallucination_rate"):
             continue
+        # how many claims are listed, and how many of them hold, has no best value
+        if name in ("claims", "supported"):
+            continue
         lower_is_better = "rate" in name or name.startswith(("unparsed", "unplaced", "position_bias", "no_probability"))
         assert value == (0.0 if lower_is_better else 1.0), name
 
@@ -275,3 +278,20 @@ def test_a_forgotten_prefix_is_pointed_out(
 ) -> None:
     run_lm_eval(["refact_correction"], OracleLM(), {"scoring": "paper"})
     assert "did you mean halu_scoring?" in caplog.text
+
+
+def test_probabilities_come_from_the_likelihoods_of_the_two_choices(
+    run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    first, *others = build("halueval_summarization", Options(data="sample")).items
+    rows = [{"id": item.id, "output": "", "probability": 0.9 if item.target == "Yes" else 0.4} for item in others]
+    # a right summary that is called hallucinated with more certainty than any other
+    rows.append({"id": first.id, "output": "", "probability": 0.95})
+    predictions = tmp_path / "predictions.jsonl"
+    predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    run = run_lm_eval(["halueval_summarization"], ReplayLM(str(predictions)), {"halu_probability": True})
+    found = run["results"]["halueval_summarization"]
+    assert run["versions"]["halueval_summarization"] == "1.0-sample-probability"
+    # 26 rows, so 52 items and 26 * 26 pairs
+    assert found["acc,none"] == pytest.approx(51 / 52) and found["roc_auc,none"] == pytest.approx(25 / 26)
+    assert found["no_probability,none"] == found["unparsed,none"] == 0.0

@@ -226,3 +226,10 @@ def test_tags_round_trip(parts: list[tuple[str, str, str]], ending: str, leftmos
         rebuilt += text[read:start] + original
         read = end
     assert "".join((rebuilt + text[read:]).split()) == "".join(correct.split())
+
+
+def test_a_string_that_is_only_like_the_text_is_placed_unless_likeness_is_off() -> None:
+    text = Text("The ship sank in the harbour of Tresk.")
+    assert text.place("The ship sunk in the harbour") == [(0, 28)]
+    assert text.place("The ship sunk in the harbour", fuzzy=False) == []
+    assert text.place("the  SHIP sank", fuzzy=False) == [(0, 13)]

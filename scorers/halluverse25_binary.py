@@ -1,4 +1,4 @@
-"""Whether a text hallucinates: how a yes or no scores, and the metrics. The positive class is Yes.
+"""HalluVerse25's binary task: how a yes or no scores, and the metrics. The positive class is Yes.
 
 `paper` takes a reply that is yes or no and nothing else, in any case, with or without a full stop: nobody has
 published how such replies are read.
@@ -15,13 +15,14 @@ from halu_tasks.scorers.error_type import NONE
 from halu_tasks.scorers.metrics import mean, share_unparsed
 from halu_tasks.scorers.probability import roc_auc
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.yes_no import NO, YES, yes_no
+from halu_tasks.scorers.verdict_hallucination import NO, YES
+from halu_tasks.scorers.verdict_hallucination_multilingual import hallucinates_multilingual
 
 CHOICES = (YES, NO)
 
 
 def score(item: Item, reply: str) -> Score:
-    return score_label(item.id, item.cluster, item.target, yes_no(reply), item.tags)
+    return score_label(item.id, item.cluster, item.target, hallucinates_multilingual(reply), item.tags)
 
 
 def score_word(item: Item, reply: str) -> Score:

@@ -1,7 +1,7 @@
-"""Whether a reply says yes or no to "does the text hallucinate?"; in English, Arabic, Turkish or Hindi.
+"""Whether a reply says that a text hallucinates, in English, Arabic, Turkish or Hindi.
 
-A reply is folded first (`folding`), and then read in steps; a later step is tried only when the earlier ones
-found nothing.
+A reply is read as English first (`verdict_hallucination`). Where that finds nothing it is folded (`folding`), and
+read in steps; a later step is tried only when the earlier ones found nothing.
 
 1. A declared verdict, the last one: the yes or no behind "Answer:", "the answer is", "الإجابة:", "Cevap:",
    "उत्तर:" and the like, and a first or last line that is it or begins with it ("No, it is faithful").
@@ -19,9 +19,8 @@ import re
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.folding import fold, spelled
+from halu_tasks.scorers.verdict_hallucination import NO, YES, hallucinates
 from halu_tasks.scorers.verdict_text import CONCLUDES, DECLARED, any_of, joined, last_declared, read_reply
-
-YES, NO = "Yes", "No"
 
 _SAYS_YES = rf"(?:yes|{spelled('نعم أجل')}|evet(?:tir)?|{spelled('हाँ हा')})"
 _SAYS_NO = rf"(?:no|{spelled('لا كلا')}|{fold('hayır')}(?:{fold('dır')})?|{spelled('नहीं नही ना')})"
@@ -61,21 +60,19 @@ _CONCLUDES = re.compile(
 _AL = "(?:[وفبكل]{0,2}(?:ال|لل?)?)"
 _CONTRADICTS_TR = fold("çeliş")
 _FAULT = (
-    rf"hallucinat\w*|contradict\w*|fabricat\w*|inconsisten\w*|unfaithful\w*|unsupported"
+    rf"hallucinat\w*"
     rf"|{_AL}{spelled('هلوسة هلوسات مهلوس مهلوسة تناقض تناقضات متناقضة')}|{spelled('تناقض يناقض تهلوس يهلوس')}"
     rf"|{fold('halüsinasyon')}\w*|{_CONTRADICTS_TR}(?!m(?:i|eme|ez))\w*|{fold('tutarsız')}\w*|uydurma\w*"
     rf"|{spelled('मतिभ्रम मतिविभ्रम विभ्रम हैलुसिनेशन हैल्यूसिनेशन हैलूसिनेशन हेलुसिनेशन विरोधाभास')}"
 )
 _FAITHFUL = (
-    rf"faithful\w*|consistent|accurate|supported|same|identical|match(?:es)?|agrees?"
-    rf"|{_AL}{spelled('مطابق مطابقة متطابقان متطابقتان متسق متسقة أمينة')}"
+    rf"faithful|consistent|supported|same|identical|{_AL}{spelled('مطابق مطابقة متطابقان متطابقتان متسق متسقة أمينة')}"
     rf"|{_CONTRADICTS_TR}m(?:i|eme|ez)\w*"
     rf"|{spelled('sadık sadıktır tutarlı tutarlıdır uyumlu uyumludur aynı aynıdır')}"
     rf"|{spelled('अनुरूप समान वफ़ादार सटीक संगत')}"
 )
 _NEGATION = (
-    r"not|no|never|without|free (?:of|from)|neither|none|nothing|cannot|\w+n't"
-    rf"|{spelled('لا ليس ليست بدون دون غير لم خالية خال تخلو يخلو')}"
+    rf"not|no|{spelled('لا ليس ليست بدون دون غير لم خالية خال تخلو يخلو')}"
     rf"|yok\w*|{fold('değil')}\w*|\w+mi(?:yor\w*|z|mis\w*)|\w+m[ae]di\w*|\w+m[ae]z|\w+m[ae]m\w+"
     rf"|{spelled('नहीं नही बिना रहित मुक्त')}"
 )
@@ -90,9 +87,10 @@ _SAYS_NOTHING = re.compile(rf"(?<!\w)(?:if|whether|{spelled('إذا هل eğer i
 _ASKED = re.compile(rf"(?<!\w){_SAYS_YES}\s?/\s?{_SAYS_NO}(?!\w)")
 
 
-def yes_no(reply: str) -> Answer[str]:
-    """Whether the reply says "Yes" or "No", or unparsed."""
-    return read_reply(reply, _read, _rewritten)
+def hallucinates_multilingual(reply: str) -> Answer[str]:
+    """Whether the reply says that a text hallucinates: "Yes", "No", or unparsed."""
+    english = hallucinates(reply)
+    return english if english.value else read_reply(reply, _read, _rewritten)
 
 
 def _rewritten(text: str) -> str:

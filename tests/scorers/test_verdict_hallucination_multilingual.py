@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.yes_no import yes_no
+from halu_tasks.scorers.verdict_hallucination_multilingual import hallucinates_multilingual
 
 YES, NO = "Yes", "No"
 
@@ -243,7 +243,7 @@ HINDI = [
 
 @pytest.mark.parametrize(("reply", "expected"), [*ENGLISH, *ARABIC, *TURKISH, *HINDI])
 def test_phrasings(reply: str, expected: str | None) -> None:
-    assert yes_no(reply).value == expected
+    assert hallucinates_multilingual(reply).value == expected
 
 
 def test_enough_phrasings_a_language() -> None:
@@ -256,7 +256,7 @@ def test_enough_phrasings_a_language() -> None:
     [("", "empty"), ("<think>yes", "unclosed reasoning"), ("Yes or no", "no verdict"), ("Paris", "no verdict")],
 )
 def test_an_unparsed_reply_says_why(reply: str, reason: str) -> None:
-    assert yes_no(reply) == (None, reason)
+    assert hallucinates_multilingual(reply) == (None, reason)
 
 
 WORDS = st.sampled_from(
@@ -270,12 +270,12 @@ WORDS = st.sampled_from(
     st.sampled_from(["", "\n", "«", "- ", "> "]),
 )
 def test_marks_around_a_word_change_nothing(word: tuple[str, str], after: str, before: str) -> None:
-    assert yes_no(before + word[0] + after).value == word[1]
+    assert hallucinates_multilingual(before + word[0] + after).value == word[1]
 
 
 @given(st.text())
 def test_any_text_is_read_or_unparsed(text: str) -> None:
-    found = yes_no(text)
+    found = hallucinates_multilingual(text)
     assert found.value in (YES, NO) or (found.value is None and found.reason)
 
 
@@ -285,5 +285,5 @@ def test_any_text_is_read_or_unparsed(text: str) -> None:
 def test_ten_million_characters_take_well_under_a_second(unit: str) -> None:
     reply = unit * (10_000_000 // len(unit)) + "\n\nAnswer: yes"
     start = time.perf_counter()
-    assert yes_no(reply).value == YES
+    assert hallucinates_multilingual(reply).value == YES
     assert time.perf_counter() - start < 2

@@ -1,0 +1,284 @@
+"""HaluEval (Li et al. 2023): does a summary, or an answer, hallucinate, and where?
+
+Summaries: a row is a document, its right summary, and one that ChatGPT was told to make up. They are judged at
+once, after reasoning, or claim by claim, the single-prompt form of Factored Verification (George and Stuhlmüller
+2023), whose samples of the rows are the option `split`. Answers: a row is a user's query, ChatGPT's response, a
+label and the passages that annotators marked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+from halu_tasks.data import Row, require_text, text_id, with_ids
+from halu_tasks.items import Case, Item
+from halu_tasks.options import Options
+from halu_tasks.scorers import halueval, localization
+from halu_tasks.scorers.halueval import CUE, KINDS
+from halu_tasks.scorers.metrics import Metric
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.spans import Span, Text
+from halu_tasks.scorers.verdict_hallucination import NO, YES
+from halu_tasks.sources import HALUEVAL
+from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Task
+
+SUMMARIES = ("document", "right_summary", "hallucinated_summary")
+GENERAL = {**dict.fromkeys(("ID", "user_query", "chatgpt_response", "hallucination"), str), "hallucination_spans": list}
+LABELS = {"yes": YES, "no": NO}
+
+
+def check_summaries(row: Row) -> None:
+    require_text(row, *SUMMARIES)
+
+
+def check_general(row: Row) -> None:
+    # one of the released rows has an empty ID
+    require_text(row, "user_query", "chatgpt_response", *(["ID"] if row["ID"].strip() else []))
+    if row["hallucination"].strip().lower() not in LABELS:
+        raise ValueError(f"hallucination is {row['hallucination']!r}, expected 'yes' or 'no'")
+    for span in row["hallucination_spans"]:
+        if not isinstance(span, str):
+            raise ValueError(f"a span of hallucination_spans is {type(span).__name__}, expected str")
+
+
+SUMMARY_READER = Reader(
+    HALUEVAL, lambda options: "summarization_data.json", dict.fromkeys(SUMMARIES, str), check_summaries
+)
+GENERAL_READER = Reader(HALUEVAL, lambda options: "general_data.json", GENERAL, check_general)
+
+
+# --- rows to cases --------------------------------------------------------------------------------
+
+
+def summary_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
+    """Both summaries of each row; a worked example's row also has reasons and checked claims for them."""
+    for id, row in with_ids(rows, *SUMMARIES):
+        for kind, target, suffix in zip(KINDS, (NO, YES), ("_correct", ""), strict=True):
+            # the released right summaries end in a line end and the others do not, which would tell them apart
+            summary = row[f"{kind}_summary"].strip()
+            yield Case(
+                f"{id}/{kind}",
+                text_id(row["document"].strip()),
+                {"document": row["document"].strip(), "summary": summary},
+                target,
+                {
+                    "summary": summary,
+                    "explanation": str(row.get(f"explanation{suffix}", "")),
+                    "claims": str(row.get(f"claims{suffix}", "")),
+                },
+                {"kind": kind},
+            )
+
+
+SAMPLES = {"train5": 0.05, "test20": 0.2}
+"""Shares of the rows in Factored Verification's samples (section 2.3), disjoint and in this order."""
+
+
+def sampled(cases: Iterable[Case], options: Options) -> Iterator[Case]:
+    """The cases of the sample that `split` names, in their order; which rows are in it depends on their ids and
+    the seed alone."""
+    if options.split == "all":
+        yield from cases
+        return
+    held = list(cases)
+    drawn = sorted({_row(case) for case in held}, key=lambda row: (_draw(row, options.seed), row))
+    start, among = 0, set[str]()
+    for name, share in SAMPLES.items():
+        size = round(share * len(drawn))
+        if name == options.split:
+            among = set(drawn[start : start + size])
+        start += size
+    yield from (case for case in held if _row(case) in among)
+
+
+def _row(case: Case) -> str:
+    return case.id.rpartition("/")[0]
+
+
+def _draw(row: str, seed: int) -> str:
+    return hashlib.sha256(f"{seed}\0{row}".encode()).hexdigest()
+
+
+def _with_own_ids(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
+    """Each row with its ID; of rows that share one, or have none, the id is also made from their text."""
+    held = list(rows)
+    uses = Counter(row["ID"].strip() for row in held)
+    for made, row in with_ids(held, "user_query", "chatgpt_response"):
+        own = row["ID"].strip()
+        yield own if own and uses[own] == 1 else "-".join(filter(None, (own, made))), row
+
+
+def general_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
+    for id, row in _with_own_ids(rows):
+        yield Case(id, id, _shown(row), LABELS[row["hallucination"].strip().lower()])
+
+
+def localization_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
+    """The rows labelled yes of which an annotated passage stands in the response."""
+    for id, row in _with_own_ids(rows):
+        shown = _shown(row)
+        text = shown["response"]
+        spans = gold_spans(text, row["hallucination_spans"])
+        if LABELS[row["hallucination"].strip().lower()] == NO or not spans:
+            continue
+        strings = list(dict.fromkeys(text[start:end] for start, end in spans))
+        gold = {"text": text, "spans": [list(span) for span in spans], "strings": strings}
+        yield Case(id, id, shown, "\n".join(strings), gold)
+
+
+def _shown(row: Row) -> dict[str, str]:
+    return {"query": row["user_query"].strip(), "response": row["chatgpt_response"].strip()}
+
+
+def gold_spans(text: str, annotated: Iterable[str]) -> list[Span]:
+    """Where the annotated passages stand in a text, line by line, as replies are asked for.
+
+    A passage stands where it occurs, or occurs but for case, white space and quote style; inside other words only
+    where it is nowhere else. One that is nowhere is taken line by line, for annotators joined passages that lie
+    apart; lines that are nowhere are their remarks.
+    """
+    placed = Text(text)
+    found: set[Span] = set()
+    for passage in annotated:
+        pieces = [passage] if placed.place(passage, fuzzy=False) else passage.splitlines()
+        for piece in pieces:
+            places = placed.place(piece, fuzzy=False)
+            for start, end in [place for place in places if _is_word(text, *place)] or places:
+                found.update(_lines(text, start, end))
+    return sorted(found)
+
+
+def _is_word(text: str, start: int, end: int) -> bool:
+    """Whether a span neither begins nor ends inside a word."""
+    return not any(text[max(at - 1, 0) : at + 1].isalnum() and 0 < at < len(text) for at in (start, end))
+
+
+def _lines(text: str, start: int, end: int) -> Iterator[Span]:
+    """The lines of a span, without the white space around them."""
+    for line in text[start:end].splitlines(keepends=True):
+        if bare := line.strip():
+            begin = start + line.index(bare)
+            yield begin, begin + len(bare)
+        start += len(line)
+
+
+# --- replies that need no model -------------------------------------------------------------------
+
+
+def target(item: Item) -> str:
+    return item.target
+
+
+def reasoned(item: Item) -> str:
+    return f"{item.gold['explanation']}\n{CUE}: {item.target}".strip()
+
+
+def checked(item: Item) -> str:
+    """The claims of a worked example, or the summary as one claim."""
+    whole = " ".join(str(item.gold["summary"]).split())
+    return str(item.gold["claims"]) or f"Claim: {whole}\nSupported: {NO if item.target == YES else YES}"
+
+
+# --- tasks ----------------------------------------------------------------------------------------
+
+
+def _modes(
+    strict: Callable[[Item, str], Score], paper: Callable[[Item, str], Score], metrics: tuple[Metric, ...]
+) -> dict[str, Scoring]:
+    return {
+        "strict": Scoring(lambda item, reply, _: strict(item, reply), metrics),
+        "paper": Scoring(lambda item, reply, _: paper(item, reply), metrics),
+    }
+
+
+_LOCALIZATION = Scoring(
+    lambda item, reply, _: halueval.score_passages(item, reply), localization.METRICS, localization.fixed_replies
+)
+
+TASKS = (
+    Task(
+        "halueval_summarization",
+        1,
+        "Does this summary hallucinate? (Yes/No, two items a row)",
+        20000,
+        SUMMARY_READER,
+        summary_cases,
+        _modes(halueval.score_judgement, halueval.score_judgement_published, halueval.SUMMARY_METRICS),
+        "acc",
+        Decoding(max_tokens=1024),
+        oracle=target,
+        baseline=lambda item: YES,
+        part=sampled,
+        own_options=("split", "seed", "probability"),
+        choices=(YES, NO),
+    ),
+    Task(
+        "halueval_summarization_cot",
+        1,
+        "The same after reasoning",
+        20000,
+        SUMMARY_READER,
+        summary_cases,
+        _modes(halueval.score_judgement, halueval.score_reasoned_published, halueval.REASONED_METRICS),
+        "acc",
+        Decoding(max_tokens=1024),
+        oracle=reasoned,
+        baseline=lambda item: f"{CUE}: {YES}",
+        part=sampled,
+        own_options=("split", "seed"),
+    ),
+    Task(
+        "halueval_summarization_claims",
+        1,
+        "Which claims of this summary does the document support? (a list of checked claims)",
+        20000,
+        SUMMARY_READER,
+        summary_cases,
+        _modes(halueval.score_claims, halueval.score_claims_published, halueval.CLAIMS_METRICS),
+        "acc",
+        Decoding(max_tokens=2048),
+        oracle=checked,
+        baseline=lambda item: f"Claim: The summary is right.\nSupported: {NO}",
+        part=sampled,
+        own_options=("split", "seed"),
+    ),
+    Task(
+        "halueval_general",
+        1,
+        "Does this answer to a user's query hallucinate? (Yes/No)",
+        4507,
+        GENERAL_READER,
+        general_cases,
+        _modes(halueval.score_judgement, halueval.score_judgement_published, halueval.JUDGEMENT_METRICS),
+        "acc",
+        Decoding(max_tokens=1024),
+        oracle=target,
+        baseline=lambda item: YES,
+        own_options=("probability",),
+        choices=(YES, NO),
+    ),
+    Task(
+        "halueval_general_localization",
+        1,
+        "Which passages of this answer are hallucinated? (one a line)",
+        765,
+        GENERAL_READER,
+        localization_cases,
+        {"strict": _LOCALIZATION, "paper": _LOCALIZATION},
+        "iou",
+        Decoding(max_tokens=1024),
+        oracle=target,
+        baseline=lambda item: str(item.gold["text"]),
+    ),
+)
+GROUPS = (
+    Group(
+        "halueval",
+        1,
+        "HaluEval's summaries asked in three ways; acc is the mean of the three",
+        tuple(task.name for task in TASKS if task.name.startswith("halueval_summarization")),
+        ("acc",),
+    ),
+)

@@ -1,0 +1,134 @@
+"""Claims of a summary and their checks, as a reply lists them in one go: `checks` (Factored Verification, 2.4).
+
+The prompt asks for lines "Claim: …" and "Supported: Yes/No"; models number, decorate and tabulate them. Checks are
+looked for in one form after the other, and the first that has any is the reply's:
+
+1. a table with a column that is named after the check;
+2. labels: "Supported: Yes", "**Supported?** No", `"is_supported": true`;
+3. a list or lines that end in the check: "1. A ship sank. - Yes", "(not supported)";
+4. sentences: "Claim 2 is not supported by the document".
+
+A check that is neither a plain yes nor a plain no ("partially", "cannot be verified") is a no, since what is asked
+is whether the document supports all of the claim. "Yes/No", the form repeated, is no check. A claim whose check is
+missing, as when a reply is cut off, is counted in `unchecked`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from halu_tasks.scorers.answer import strip_reasoning
+from halu_tasks.scorers.verdict_text import ends
+
+
+class Checks(NamedTuple):
+    """Whether each claim is supported, in order; how many claims have no check; for none at all, why."""
+
+    checked: list[bool]
+    unchecked: int = 0
+    reason: str = ""
+
+
+_PLAIN = str.maketrans({**dict.fromkeys(map(ord, '*`#"“”~>'), ""), ord("_"): " "})
+_STAR = re.compile(r"(?m)^[ \t]*\*[ \t]+")
+_LIST_MARK = re.compile(r"^[ \t]*(?:[-+•·–—]|\(?\d{1,3}[.):])[ \t]+")
+
+_EITHER = r"(?!\s?(?:/|\||or\b)\s?(?:yes|no)\b)"
+_YES = rf"(?:(?:yes|true)\b{_EITHER}|(?:fully |directly |explicitly |clearly )?(?:supported|entailed)\b|[✓✔✅☑])"
+_NO = (
+    rf"(?:(?:no|false)\b{_EITHER}|unsupported\b|not\b|(?:partial|part)(?:ly)?\b|cannot\b|can't\b|contradict\w*"
+    r"|unclear\b|unverif\w*|unknown\b|somewhat\b|mostly\b|n/a\b|[✗✘❌✖☒×])"
+)
+_VALUE = re.compile(
+    rf"[\s:=\[({{-]{{0,5}}(?:(?P<yes>{_YES})(?!,? (?:but|partial|part)\w*)|(?P<no>{_NO}|{_YES}))", re.IGNORECASE
+)
+_PART = r"(?:not |partially |partly |cannot be )"
+_NAME = r"(?:is ?)?(?:supported|support|entailed|faithful|verified|verification)(?: by (?:the )?\w{3,12})?"
+_COLUMN = re.compile(
+    rf"\s*(?:{_NAME}|verdict|check|status|judge?ment|yes ?/ ?no)\s?\??\s*(?:\(.{{0,20}}\))?\s*", re.IGNORECASE
+)
+# Behind a lower-case word "supported:" may be part of a sentence.
+_LABEL = re.compile(
+    rf"(?:(?i:(?:^|(?<=[.,;:({{\[|?!–—-])|(?<=[.,;:({{\[|?!–—-] ))\s{{0,3}}{_NAME})|\bSupported)\s?(?:\?\s?[:=]?|[:=])"
+)
+_CLAIM = re.compile(r"(?i:(?:^|[{\[,]\s{0,3})\s*claim)\s?(?P<number>\d{1,3})?\s?(?:[:.)–—-]\s?(?P<text>.{0,60})|$)")
+_LAST = re.compile(
+    rf"(?:[-–—:→(\[|.?!,]\s{{0,3}}|^)(?:(?P<yes>{_YES})|(?P<no>{_PART}\w{{3,12}}|{_NO}))[\s)\].,!}}]*$",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(
+    r"\bclaim\b.{0,200}?\b(?:is|are|was)\b(?P<no> (?:not|only|partially|partly)\b|n't\b)?(?: \w+){0,2}? "
+    r"(?P<word>supported|unsupported|contradicted)",
+    re.IGNORECASE,
+)
+
+
+def checks(reply: str) -> Checks:
+    """What the reply says of each claim that it lists."""
+    text = strip_reasoning(reply)
+    if text is None:
+        return Checks([], reason="unclosed reasoning")
+    text = _STAR.sub("- ", ends(text)).translate(_PLAIN)
+    lines = [line for raw in text.splitlines() if (line := raw.strip())]
+    for read in (_table, _labelled, _listed, _sentences):
+        if checked := list(read(lines)):
+            return Checks(checked, max(len(_claims(lines)) - len(checked), 0))
+    return Checks([], len(_claims(lines)), "no claim with a check" if lines else "empty")
+
+
+def _claims(lines: list[str]) -> set[str]:
+    """The claims that are labelled as such: by number, else by their first words."""
+    found = (_CLAIM.search(_LIST_MARK.sub("", line, count=1)[:200]) for line in lines)
+    return {claim["number"] or claim["text"] or "" for claim in found if claim}
+
+
+def _value(text: str) -> bool | None:
+    """The check that a text begins with."""
+    found = _VALUE.match(text[:60])
+    return found["yes"] is not None if found else None
+
+
+def _table(lines: list[str]) -> Iterator[bool]:
+    column = None
+    for line in lines:
+        if line.count("|") < 2 - (column is not None):
+            column = None
+            continue
+        cells = line.strip("|").split("|")
+        if column is None:
+            column = next((index for index, cell in enumerate(cells) if _COLUMN.fullmatch(cell[:60])), None)
+        elif column < len(cells) and (value := _value(cells[column].strip())) is not None:
+            yield value
+
+
+def _labelled(lines: list[str]) -> Iterator[bool]:
+    for line, following in pairwise([*lines, ""]):
+        for label in _LABEL.finditer(_LIST_MARK.sub("", line, count=1)):
+            rest = label.string[label.end() :][:60].strip()
+            value = _value(rest or following)
+            if value is None and re.match(r"[a-z]", rest, re.IGNORECASE) and not re.match(_EITHERS, rest):
+                value = False
+            if value is not None:
+                yield value
+
+
+_EITHERS = re.compile(r"\W*(?:yes|no)\b", re.IGNORECASE)
+
+
+def _listed(lines: list[str]) -> Iterator[bool]:
+    before = False
+    for line in lines:
+        found = _LAST.search(line[-80:])
+        claim = bool(_LIST_MARK.match(line) or _CLAIM.match(line))
+        if found and (claim or (before and found.end() - found.start() == len(line))):
+            yield found["yes"] is not None
+        before = claim
+
+
+def _sentences(lines: list[str]) -> Iterator[bool]:
+    for line in lines:
+        if found := _SENTENCE.search(line[:400]):
+            yield not found["no"] and found["word"].lower() == "supported"

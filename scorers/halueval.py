@@ -1,0 +1,106 @@
+"""HaluEval: how judgements, checked claims and returned passages score, and their metrics.
+
+`paper`, for a judgement, reads as `evaluation/evaluate.py` in the authors' repository: full stops removed, exactly
+one of the strings "Yes" and "No" must occur, in any word; else the judgement failed, which counts as wrong. For the
+chain of thought that is asked of what follows the last "#Your Judgement#", since "No" is in every "November". For
+claims it is the form that Factored Verification's prompt fixes (A.1.3), a line "Supported: Yes" or "Supported: No".
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+
+from halu_tasks.items import Item
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.claims import Checks, checks
+from halu_tasks.scorers.classification import both_right, label_metric, score_label
+from halu_tasks.scorers.localization import score_strings
+from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
+from halu_tasks.scorers.passages import passages
+from halu_tasks.scorers.probability import roc_auc
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.verdict_hallucination import NO, YES, hallucinates
+
+CUE = "#Your Judgement#"
+KINDS = ("right", "hallucinated")
+"""The two summaries of a row, as ids end and items are tagged."""
+
+
+def score_judgement(item: Item, reply: str) -> Score:
+    return _score(item, hallucinates(reply))
+
+
+def score_judgement_published(item: Item, reply: str) -> Score:
+    return _score(item, published_judgement(reply))
+
+
+def score_reasoned_published(item: Item, reply: str) -> Score:
+    return _score(item, published_judgement(reply.rpartition(CUE)[2]))
+
+
+def published_judgement(reply: str) -> Answer[str]:
+    """Yes or No as the authors' evaluator reads it; unparsed where it has "failed!"."""
+    text = reply.replace(".", "")
+    found = [word for word in (YES, NO) if word in text]
+    return Answer(found[0]) if len(found) == 1 else Answer(None, "both Yes and No" if found else "neither Yes nor No")
+
+
+def score_claims(item: Item, reply: str) -> Score:
+    """Score of the checks that a reply lists."""
+    return _score_checks(item, checks(reply))
+
+
+def score_claims_published(item: Item, reply: str) -> Score:
+    found = [check == YES for check in _SUPPORTED.findall(reply)]
+    return _score_checks(item, Checks(found, reason="" if found else "no claim with a check"))
+
+
+_SUPPORTED = re.compile(r"^Supported: (Yes|No)\b", re.MULTILINE)
+
+
+def _score_checks(item: Item, found: Checks) -> Score:
+    """One claim without support makes the summary hallucinated: the product of probabilities that are 0 or 1 is 0
+    (section 2.2). All must have been checked to call it right. Facts: `claims`, their number, and `supported`, the
+    share of the checked ones that are."""
+    if not found.checked:
+        return _score(item, Answer(None, found.reason))
+    right = all(found.checked)
+    answer = Answer[str](NO if right else YES)
+    if right and found.unchecked:
+        answer = Answer(None, f"{found.unchecked} claims without a check")
+    score = _score(item, answer)
+    listed = {
+        "claims": float(len(found.checked) + found.unchecked),
+        "supported": sum(found.checked) / len(found.checked),
+    }
+    return replace(score, facts={**score.facts, **listed})
+
+
+def score_passages(item: Item, reply: str) -> Score:
+    """Score of the passages that a reply returns; the gold is the annotators' spans, line by line."""
+    return score_strings(item, passages(reply, str(item.gold["text"])))
+
+
+def _score(item: Item, answer: Answer[str]) -> Score:
+    return score_label(item.id, item.cluster, item.target, answer, item.tags)
+
+
+_ACCURACY = mean("acc", "correct")
+_BY_CLASS = tuple(label_metric(figure, YES, figure) for figure in ("precision", "recall", "f1"))
+_BY_KIND = (
+    *(_ACCURACY.only("kind", kind, f"acc_{kind}") for kind in KINDS),
+    both_right("acc_pair", KINDS),
+)
+JUDGEMENT_METRICS: tuple[Metric, ...] = (_ACCURACY, *_BY_CLASS, *roc_auc(YES), share_unparsed())
+SUMMARY_METRICS: tuple[Metric, ...] = (_ACCURACY, *_BY_KIND, *_BY_CLASS, *roc_auc(YES), share_unparsed())
+REASONED_METRICS: tuple[Metric, ...] = (_ACCURACY, *_BY_KIND, *_BY_CLASS, share_unparsed())
+CLAIMS_METRICS: tuple[Metric, ...] = (
+    _ACCURACY,
+    *_BY_KIND,
+    *_BY_CLASS,
+    replace(mean("claims", "claims", higher_is_better=None), range=(0.0, math.inf)),
+    mean("supported", "supported", higher_is_better=None),
+    share_unparsed(),
+)

@@ -1,0 +1,198 @@
+"""Whether a reply says that a text hallucinates: `hallucinates`, for HaluEval's judgements, in English.
+
+"Yes" is that it does, "No" that it does not. A reply is read in steps; in each the last finding wins, and a
+later step is tried only when the earlier ones found nothing.
+
+1. A declared verdict: what stands behind "#Your Judgement#:", "Final answer:", "I would say", "Therefore," and
+   the like or in a LaTeX box, and a first or last line that begins with Yes or No. The word wins over what
+   follows it ("Yes, the summary is faithful" is Yes): it is what was asked for.
+2. A field or a question with its answer: "Hallucination: No", "Is it supported by the document? Yes".
+3. What a concluding sentence says ("Overall, the summary is accurate").
+4. What a sentence says of the whole ("The summary adds a detail that is not in the document").
+5. Any part that is called unsupported or wrong.
+
+In a clause the first word that calls something faithful or unfaithful counts, turned round by each negation
+before it ("does not contain anything that is not supported"); of several clauses the last counts. What is said
+under "whether", "if", or as a plan ("I need to check for errors") counts for nothing, nor does what a reply
+cannot tell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.verdict_text import CONCLUDES, DECLARED, any_of, joined, last_declared, read_reply
+from halu_tasks.scorers.verdict_truth import FALSE, FAULT, TRUE
+
+YES, NO = "Yes", "No"
+
+# --- yes and no ---------------------------------------------------------------------------------------
+
+_EITHER = r"(?!\s?(?:/|,|and|or)+\s?(?:yes|no)\b|\s?[,:]?\s?(?:if|when|otherwise)\b)"
+# "No hallucination" is no answer to the question, but a sentence that comes to the same.
+_WORD = re.compile(
+    rf"(?:(?P<yes>yes)\b{_EITHER}|no\b{_EITHER}(?!\s\w)|no(?=\s{any_of('the it this there i all everything')}\b))",
+    re.IGNORECASE,
+)
+_FILLER = any_of(
+    "is are was would should will be the a an that to as with final answer judge?ment it this therefore my"
+)
+_BEFORE = re.compile(rf"(?:\W|\b{_FILLER}\b)*", re.IGNORECASE)
+_MARKED = re.compile(
+    rf"{DECLARED.pattern}|\byour\sjudge?ment\b"
+    r"|\b(?:answer|verdict|judge?ment|response)\s(?:is|(?:would|should|must) be)\b"
+    r"|\bI(?:'d| would| will| must| have to)\s(?:say|answer|judge|reply|respond|conclude|go with)\b"
+    rf"|\bso\s?[:,]|^output\s?:|^(?:and\s)?{any_of('therefore thus hence so overall')}\b",
+    re.IGNORECASE,
+)
+
+# --- what calls a text faithful or not ----------------------------------------------------------------
+
+_SOURCE = any_of("document source article text passage original context input")
+_UNFAITHFUL = any_of(
+    rf"hallucinat\w+ unfaithful\w* {FAULT} {FALSE} factually\sincorrect falsely incorrectly wrongly inaccurately"
+    r" unfounded ungrounded unverif\w+ unsubstantiated inconsisten\w+ contradict\w*"
+    r" conflict(?:s|ing)?\swith conflicting discrepanc\w+ deviat\w+ fabricat\w+ invent(?:s|ed)"
+    r" made[\s-]up misrepresent\w* misstat\w+ misattribut\w+"
+    r" distort\w* exaggerat\w+ extraneous extrinsic mismatch\w* (?:goes\s)?beyond differs?\sfrom absent\sfrom"
+)
+_FAITHFUL = (
+    any_of(
+        rf"faithful(?:ly)? factually {TRUE} accurately correctly supported supports? consistent grounded entail(?:s|ed)"
+        r" truthful align(?:s|ed) in\sline\swith match(?:es)? reflects? backed substantiated verified verifiable"
+        r" restates? hold\sup checks?\sout"
+    )
+    + rf"(?!\s(?:{FALSE}|{FAULT}))"
+)
+# "is not mentioned" calls a thing unsupported; that it is mentioned says nothing of the rest.
+_PRESENT = any_of(
+    r"mention(?:s|ed)? state(?:s|d) present found includ(?:es?|ed) specif(?:y|ies|ied) given taken traced"
+    r" provid(?:es?|ed) report(?:s|ed)? contained indicate(?:s|d) confirm(?:s|ed)? inferred derived implied said says?"
+    rf" in\s(?:the|this)\s(?:\w+\s)?{_SOURCE}"
+    rf" (?:evidence|mention|support|basis|indication)(?!\sof\s(?:\w+\s){{0,3}}(?:hallucinat|{FAULT}))"
+)
+_NEGATION = (
+    r"(?:not(?!\s(?:only|just|merely)\b)|no|never|without|cannot|neither|nor|none|nothing|nowhere|free\s(?:of|from)"
+    r"|lacks?|fails?\sto|avoids?|rather\sthan|instead\sof)"
+)
+_ALL = rf"{any_of('all every each everything fully entirely completely both')}"
+_PARTLY = r"(?:partial|partially|partly|somewhat|half)"
+_TOKEN = re.compile(
+    rf"(?P<negation>\b{_NEGATION}\b|n't\b)|\b(?:(?P<unfaithful>{_UNFAITHFUL})|(?P<faithful>{_FAITHFUL})"
+    rf"|(?P<present>{_PRESENT})|(?P<all>{_ALL})|(?P<partly>{_PARTLY}))\b",
+    re.IGNORECASE,
+)
+
+_TURNS = any_of("but however although though while yet despite except so thus therefore because since")
+_ADDS = any_of("the it also thus therefore then contains? adds? introduces? includes? invents? claims?")
+_CLAUSE = re.compile(rf"[,;:()–—]|\s-\s|\b{_TURNS}\b|\band\b(?=\s{_ADDS}\b)", re.IGNORECASE)
+_HYPOTHETICAL = re.compile(
+    r"\b(?:whether|if|unless|in case)\b"
+    r"|\b(?:to|will|let me|let us|let's|must|should|I'll|going to|please)\s(?:\w+ly\s|now\s|first\s)?"
+    + any_of(
+        "check look verify identify determine compare find assess evaluate detect examine analy[sz]e see decide judge"
+    )
+    + r"\b|\b(?:can(?:no|')t|can not|unable to|not able to|impossible to)\s(?:\w+ly\s)?"
+    + any_of("determine assess judge tell say evaluate help assist provide answer decide give make")
+    + r"\b",
+    re.IGNORECASE,
+)
+_WHOLE = re.compile(
+    r"\b(?:summary|answer|response|it)\b(?!')|\bthere(?:\s(?:is|are|were)|'s)\b|\bhallucinat"
+    rf"|\b{any_of('all everything every nothing none')}\b|^no\b|^not\b|^[\w-]+\W*$"
+    r"|\bI\s(?:\w+\s){0,2}(?:find|found|identify|identified|see|detect|detected)\b",
+    re.IGNORECASE,
+)
+_FIELD = re.compile(r"(?P<topic>[^:=]{3,160}?)\s?[?:=]\s*(?P<word>yes|no|true|false)\b" + _EITHER, re.IGNORECASE)
+
+
+def hallucinates(reply: str) -> Answer[str]:
+    """Whether the reply says that a text hallucinates: "Yes", "No", or unparsed."""
+    return read_reply(reply, _read, lambda text: text.replace("_", " "))
+
+
+def _read(sentences: list[str]) -> Answer[str]:
+    sentences = list(_answered(sentences))
+    declared = last_declared(sentences, {_MARKED: _introduced}, _opening)
+    if declared:
+        return Answer(declared[1])
+    whole = joined(sentences)
+    concluding = list(filter(CONCLUDES.match, whole))
+    value = (
+        _last(map(_field, reversed(sentences)))
+        or _last(map(_said, reversed(concluding)))
+        or _last(_said(sentence) for sentence in reversed(whole) if _WHOLE.search(sentence))
+        or (YES if any(_said(sentence) == YES for sentence in sentences) else None)
+    )
+    return Answer(value, "" if value else "no judgement")
+
+
+def _last(found: Iterator[str | None]) -> str | None:
+    """The first of the values that is one."""
+    return next(filter(None, found), None)
+
+
+def _answered(sentences: list[str]) -> Iterator[str]:
+    """The sentences, each question continued by its answer: alone, "Yes" would be a judgement."""
+    taken = False
+    for sentence, following in pairwise([*sentences, ""]):
+        if not taken:
+            taken = sentence[-1] == "?" and _WORD.match(following) is not None
+            yield f"{sentence} {following}" if taken else sentence
+        else:
+            taken = False
+
+
+def _opening(text: str) -> str | None:
+    """The verdict of a line that begins with Yes or No."""
+    return _word(text, 0)
+
+
+def _word(text: str, start: int) -> str | None:
+    found = _WORD.match(text, start)
+    return (YES if found["yes"] else NO) if found else None
+
+
+def _introduced(text: str) -> str | None:
+    """The verdict that a marker introduces: the word, or what the rest of the sentence says."""
+    before = _BEFORE.match(text)
+    return _word(text, before.end() if before else 0) or _said(text)
+
+
+def _field(text: str) -> str | None:
+    """ "Hallucination: No", "Is it supported? Yes"."""
+    found = _FIELD.match(text)
+    topic = found and _said(found["topic"])
+    if not found or not topic:
+        return None
+    return topic if found["word"].lower() in ("yes", "true") else {YES: NO, NO: YES}[topic]
+
+
+def _said(sentence: str) -> str | None:
+    """What the last clause that says anything about faithfulness says: Yes for unfaithful, No for faithful."""
+    value = None
+    start = 0
+    for end in [*(found.start() for found in _CLAUSE.finditer(sentence)), len(sentence)]:
+        clause, start = sentence[start:end], end
+        supposed = _HYPOTHETICAL.search(clause)
+        value = _clause(clause[: supposed.start()] if supposed else clause) or value
+    return value
+
+
+def _clause(clause: str) -> str | None:
+    negations, everything, partly = 0, False, False
+    for found in _TOKEN.finditer(clause):
+        if found["negation"]:
+            negations += 1
+        elif found["all"]:
+            everything = True
+        elif found["partly"]:
+            partly = True
+        elif found["unfaithful"]:
+            return NO if negations % 2 else YES
+        elif found["faithful"] or negations or everything:
+            return YES if negations % 2 or partly else NO
+    return None

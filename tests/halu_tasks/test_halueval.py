@@ -1,0 +1,292 @@
+"""HaluEval: rows and their ids, samples of them, gold passages, worked examples, bad input, the real file."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halu_tasks.benchmarks.halueval import gold_spans
+from halu_tasks.cli import main
+from halu_tasks.data import SAMPLE
+from halu_tasks.errors import DataError, UsageError
+from halu_tasks.options import Options
+from halu_tasks.scorers.metrics import estimates
+from halu_tasks.tasks import Built, build
+
+SUMMARIES = ("halueval_summarization", "halueval_summarization_cot", "halueval_summarization_claims")
+GENERAL = ("halueval_general", "halueval_general_localization")
+SUMMARY_ROW = {
+    "document": "A ship sank.",
+    "right_summary": "A ship sank .\n",
+    "hallucinated_summary": "A red ship sank.",
+}
+ROW = {"ID": "1", "user_query": "Q?", "chatgpt_response": "One. Two.", "hallucination": "yes"} | {
+    "hallucination_spans": ["Two."]
+}
+
+
+def write(path: Path, *rows: dict[str, Any]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def numbered(count: int) -> list[dict[str, Any]]:
+    return [{**SUMMARY_ROW, "document": f"Ship {number} sank."} for number in range(count)]
+
+
+def figures(built: Built, model: str) -> dict[str, float]:
+    reply = getattr(built.task, model)
+    scores = [built.scoring.score(item, reply(item), None) for item in built.items]
+    return {name: e.value for name, e in estimates(built.metrics, scores).items()}
+
+
+# --- the sample -------------------------------------------------------------------------------------
+
+
+def test_the_sample_has_what_it_promises() -> None:
+    folder = SAMPLE / "halueval"
+    summaries = [json.loads(line) for line in (folder / "summarization_data.json").read_text().splitlines()]
+    assert len(summaries) >= 24 and all(row["right_summary"].endswith("\n") for row in summaries)
+    general = [json.loads(line) for line in (folder / "general_data.json").read_text().splitlines()]
+    assert len(general) >= 24 and Counter(row["hallucination"] for row in general) == {"yes": 14, "no": 13}
+    assert any("\n" in span for row in general for span in row["hallucination_spans"])
+    assert any(row["chatgpt_response"].count(span) == 2 for row in general for span in row["hallucination_spans"])
+    # one row has nothing but a remark
+    items = build("halueval_general_localization", Options(data="sample")).items
+    assert len(items) == 13 and "Incomplete answer" not in {item.target for item in items}
+
+
+@pytest.mark.parametrize("scoring", ["strict", "paper"])
+@pytest.mark.parametrize("task", SUMMARIES)
+def test_yes_always_is_right_for_half_of_the_summaries(task: str, scoring: str) -> None:
+    found = figures(build(task, Options(data="sample", scoring=scoring)), "baseline")
+    assert (found["acc"], found["acc_right"], found["acc_hallucinated"], found["acc_pair"]) == (0.5, 0.0, 1.0, 0.0)
+    assert (found["precision"], found["recall"], found["f1"]) == (0.5, 1.0, pytest.approx(2 / 3))
+
+
+def test_marking_all_has_the_share_of_gold_characters() -> None:
+    found = figures(build("halueval_general_localization", Options(data="sample")), "baseline")
+    assert found["char_recall"] == 1.0 and 0 < found["iou"] < 1
+
+
+# --- rows and ids -----------------------------------------------------------------------------------
+
+
+def test_a_row_gives_two_items_of_one_cluster_without_the_line_end_that_tells(tmp_path: Path) -> None:
+    data = write(tmp_path / "rows.json", {**SUMMARY_ROW, "document": " A ship sank.\n"})
+    right, hallucinated = build(SUMMARIES[0], Options(data=data)).items
+    assert (right.target, hallucinated.target) == ("No", "Yes")
+    assert right.id.endswith("/right") and hallucinated.id == right.id.removesuffix("right") + "hallucinated"
+    assert right.cluster == hallucinated.cluster
+    assert right.prompt == "#Document#: A ship sank.\n#Summary#: A ship sank .\n#Your Judgement#:"
+    assert hallucinated.prompt.endswith("\n#Summary#: A red ship sank.\n#Your Judgement#:")
+
+
+def test_rows_of_one_document_are_one_cluster_and_a_repeated_row_keeps_its_place(tmp_path: Path) -> None:
+    other = {**SUMMARY_ROW, "hallucinated_summary": "Two ships sank."}
+    built = build(SUMMARIES[0], Options(data=write(tmp_path / "rows.json", SUMMARY_ROW, other, SUMMARY_ROW)))
+    assert len(built.items) == len({item.id for item in built.items}) == 6
+    assert len({item.cluster for item in built.items}) == 1
+
+
+def test_rows_that_share_an_id_or_have_none_are_kept_whatever_their_order(tmp_path: Path) -> None:
+    rows = [{**ROW, "ID": id, "user_query": query} for id, query in (("a", "1"), ("b", "2"), ("a", "3"), (" ", "4"))]
+    there, back = (
+        {item.prompt: item.id for item in build(GENERAL[0], Options(data=write(tmp_path / "rows.json", *order))).items}
+        for order in (rows, rows[::-1])
+    )
+    assert there == back and len(set(there.values())) == 4
+    assert "b" in there.values() and sum(id.startswith("a-") for id in there.values()) == 2
+    # a row that occurs again is asked again
+    assert len(build(GENERAL[0], Options(data=write(tmp_path / "rows.json", ROW, ROW))).items) == 2
+
+
+@pytest.mark.parametrize("label", ["yes", "Yes", "YES", " yes "])
+def test_a_label_may_be_in_any_case(label: str, tmp_path: Path) -> None:
+    data = write(tmp_path / "rows.json", {**ROW, "hallucination": label})
+    assert build(GENERAL[0], Options(data=data)).items[0].target == "Yes"
+    assert len(build(GENERAL[1], Options(data=data)).items) == 1
+
+
+# --- samples ----------------------------------------------------------------------------------------
+
+
+def documents(task: str, path: str, **options: Any) -> list[str]:
+    items = build(task, Options(data=path, **options)).items
+    return [item.prompt.partition("\n")[0] for item in items]
+
+
+def test_samples_have_their_size_are_disjoint_and_keep_the_files_order(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.json", *numbered(10_000))
+    whole = documents(SUMMARIES[0], path)
+    train, test = (documents(SUMMARIES[0], path, split=split) for split in ("train5", "test20"))
+    assert (len(whole), len(train), len(test)) == (20_000, 1_000, 4_000)
+    assert not set(train) & set(test) and len(set(test)) == 2_000
+    for sample in (train, test):
+        assert sample == [document for document in whole if document in set(sample)]
+        # spread over the file
+        places = [whole.index(document) for document in set(sample)]
+        assert 0.45 < sum(places) / len(places) / len(whole) < 0.55
+    other = documents(SUMMARIES[0], path, split="test20", seed=1)
+    assert len(other) == 4_000 and 300 < len(set(other) & set(test)) < 500
+    assert documents(SUMMARIES[1], path, split="test20") == test
+
+
+@pytest.mark.parametrize(("count", "train", "test"), [(26, 1, 5), (50, 2, 10), (10, 0, 2), (7, 0, 1)])
+def test_a_sample_of_few_rows_is_rounded(count: int, train: int, test: int, tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.json", *numbered(count))
+    assert len(documents(SUMMARIES[2], path, split="test20")) == 2 * test
+    if train:
+        assert len(documents(SUMMARIES[2], path, split="train5")) == 2 * train
+    else:
+        with pytest.raises(DataError, match="holds no row for task halueval_summarization_claims"):
+            documents(SUMMARIES[2], path, split="train5")
+
+
+def test_a_row_is_in_a_sample_whatever_the_order_of_rows(tmp_path: Path) -> None:
+    rows = [*numbered(40), *numbered(2)]
+    there = build(SUMMARIES[0], Options(data=write(tmp_path / "a.json", *rows), split="test20")).items
+    back = build(SUMMARIES[0], Options(data=write(tmp_path / "b.json", *rows[::-1]), split="test20")).items
+    assert {item.id: item.prompt for item in there} == {item.id: item.prompt for item in back}
+    whole = {item.id: item for item in build(SUMMARIES[0], Options(data=str(tmp_path / "a.json"))).items}
+    assert all(whole[item.id] == item for item in there)
+
+
+def test_a_sample_is_part_of_the_version_and_takes_no_worked_example(tmp_path: Path) -> None:
+    built = build(SUMMARIES[0], Options(data="sample", split="test20", seed=3, fewshot=8))
+    assert built.marks == ("sample", "seed3", "test20") and len(built.items) == 10
+    assert len(built.examples) == 8
+    assert build(GENERAL[0], Options(data="sample", split="test20")).marks == ("sample",)
+    with pytest.raises(UsageError, match="option split='test' is unknown; choose all or train5 or test20"):
+        Options(split="test")
+    assert main(["items", "halueval_general", "--data", "sample", "--split", "test20"]) == 2
+
+
+# --- worked examples --------------------------------------------------------------------------------
+
+
+def test_worked_examples_show_the_form_that_is_asked_for() -> None:
+    replies = {
+        task: [example.reply for example in build(task, Options(data="sample", fewshot=4)).examples]
+        for task in (*SUMMARIES, *GENERAL)
+    }
+    assert replies[SUMMARIES[0]] == replies[GENERAL[0]] == ["No", "Yes", "No", "Yes"]
+    for reply, target in zip(replies[SUMMARIES[1]], replies[SUMMARIES[0]], strict=True):
+        reasons, _, judgement = reply.rpartition("\n#Your Judgement#: ")
+        assert len(reasons) > 20 and judgement == target
+    for reply, target in zip(replies[SUMMARIES[2]], replies[SUMMARIES[0]], strict=True):
+        assert reply.count("Claim: ") == reply.count("Supported: ") == 2
+        assert ("Supported: No" in reply) == (target == "Yes")
+
+
+# --- gold passages ----------------------------------------------------------------------------------
+
+TEXT = 'Here you are:\n1. Two and 2\n2. Three\n\n3. "Five"\nTwenty-two and 2'
+
+
+@pytest.mark.parametrize(
+    ("annotated", "strings"),
+    [
+        (["Three"], ["Three"]),
+        # several lines, and lines that lie apart
+        (["2. Three\n\n3. \"Five\"\n"], ["2. Three", "3. \"Five\""]),
+        (["1. Two and 2\n3. \"Five\""], ["1. Two and 2", "3. \"Five\""]),
+        # a remark is no passage, alone or below one
+        (["Incomplete answer"], []),
+        (["2. Three\nthis should be four"], ["2. Three"]),
+        # but for case, white space and quote style
+        (["here  YOU are"], ["Here you are"]),
+        (["3. “Five”"], ["3. \"Five\""]),
+        # at each of its places, in other words only where it is nowhere else
+        (["and 2"], ["and 2", "and 2"]),
+        (["Two"], ["Two"]),
+        (["wenty"], ["wenty"]),
+        (["Thrse"], []),
+        (["", " \n"], []),
+        (["Three", "Three"], ["Three"]),
+    ],
+)  # fmt: skip
+def test_gold_passages_are_the_lines_of_the_annotated_ones(annotated: list[str], strings: list[str]) -> None:
+    spans = gold_spans(TEXT, annotated)
+    assert [TEXT[start:end] for start, end in spans] == strings and spans == sorted(set(spans))
+
+
+def test_a_passage_that_covers_the_response_is_all_of_its_lines() -> None:
+    lines = [line for line in TEXT.splitlines() if line]
+    assert [TEXT[start:end] for start, end in gold_spans(TEXT, [TEXT])] == lines
+
+
+# --- bad input --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({key: value for key, value in SUMMARY_ROW.items() if key != "document"}, "field 'document' is missing (has "),
+        ({**SUMMARY_ROW, "right_summary": ["A."]}, "field 'right_summary' is list, expected str"),
+        ({**SUMMARY_ROW, "hallucinated_summary": "\n"}, "field 'hallucinated_summary' is empty"),
+        ({**SUMMARY_ROW, "document": "\ud800"}, "field 'document' holds a lone surrogate"),
+    ],
+)
+def test_a_bad_summary_row_is_named_with_file_line_and_reason(row: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    refused(SUMMARIES[0], write(tmp_path / "rows.json", SUMMARY_ROW, row), reason)
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({**ROW, "hallucination": "maybe"}, "hallucination is 'maybe', expected 'yes' or 'no'"),
+        ({**ROW, "hallucination": True}, "field 'hallucination' is bool, expected str"),
+        ({**ROW, "ID": 7}, "field 'ID' is int, expected str"),
+        ({**ROW, "chatgpt_response": " "}, "field 'chatgpt_response' is empty"),
+        ({**ROW, "hallucination_spans": "Two."}, "field 'hallucination_spans' is str, expected list"),
+        ({**ROW, "hallucination_spans": ["Two.", None]}, "a span of hallucination_spans is NoneType, expected str"),
+        ({key: value for key, value in ROW.items() if key != "user_query"}, "field 'user_query' is missing"),
+    ],
+)
+def test_a_bad_answer_row_is_named_with_file_line_and_reason(row: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    for task in GENERAL:
+        refused(task, write(tmp_path / "rows.json", {**ROW, "ID": "first"}, row), reason)
+
+
+def refused(task: str, data: str, reason: str) -> None:
+    with pytest.raises(DataError) as raised:
+        _ = build(task, Options(data=data)).items
+    assert "rows.json:2: " in str(raised.value) and reason in str(raised.value)
+
+
+def test_a_csv_file_is_no_json_lines(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("document,right_summary,hallucinated_summary\nA.,A.,B.\n")
+    with pytest.raises(DataError, match=r"rows\.csv:1: not JSON"):
+        _ = build(SUMMARIES[0], Options(data=str(path))).items
+
+
+def test_windows_line_ends_and_a_byte_order_mark_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    path.write_bytes(b"\xef\xbb\xbf" + b"\r\n".join(json.dumps(row).encode() for row in (SUMMARY_ROW, SUMMARY_ROW)))
+    assert len(build(SUMMARIES[0], Options(data=str(path))).items) == 4
+
+
+# --- the real file ----------------------------------------------------------------------------------
+
+
+def test_the_released_answers(shared_data: Path) -> None:
+    if not (shared_data / "halueval" / "general_data.json").is_file():
+        pytest.skip("no general_data.json")
+    data = str(shared_data)
+    built = build("halueval_general", Options(data=data))
+    assert len(built.items) == built.task.size == 4507
+    assert Counter(item.target for item in built.items) == {"Yes": 815, "No": 3692}
+    assert figures(built, "baseline")["acc"] == pytest.approx(815 / 4507)
+    located = build("halueval_general_localization", Options(data=data))
+    assert len(located.items) == located.task.size == 765
+    for name, value in figures(located, "oracle").items():
+        assert value == (0.0 if name in ("unplaced", "unparsed") else 1.0), name
+    rows = [json.loads(line) for line in (shared_data / "halueval" / "general_data.json").read_text().splitlines()]
+    exact = sum(any(span in row["chatgpt_response"] for span in row["hallucination_spans"]) for row in rows)
+    assert exact == 736
