@@ -15,10 +15,10 @@ PREFIX = "halu_"
 """What an option's name begins with in lm-eval, where all packages share one namespace of metadata."""
 
 
-def asks(default: Any, about: str, choices: tuple[str, ...] = ()) -> Any:
+def asks(default: Any, about: str, choices: tuple[str, ...] = (), *, of_harnesses: bool = False) -> Any:
     """An option that changes which items a task has or how they are asked. Tasks that have a use for it
-    name it in `own_options`; `about` is its help on the command line."""
-    return field(default=default, metadata={"about": about, "choices": choices})
+    name it in `own_options`; `about` is its help on the command line, which has none `of_harnesses` alone."""
+    return field(default=default, metadata={"about": about, "choices": choices, "of_harnesses": of_harnesses})
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Options:
     subset: str = asks("multi_error", "ReFACT: which of its two files", ("multi_error", "single_error"))
     both_orders: bool = asks(False, "ReFACT comparative: ask every row in both orders")
     split: str = asks("all", "HaluEval summarization: a seeded sample of its rows", ("all", "train5", "test20"))
-    probability: bool = asks(False, "weigh the two answers by their probabilities")
+    probability: bool = asks(False, "weigh the two answers by their probabilities", of_harnesses=True)
     with_zero: bool = asks(False, "HalluVerse: also the rows labelled 0, which have no error of the three types")
     without_original: bool = asks(False, "HalluVerse25 binary: show the sentence without the original")
     part: str = asks("qa", "HalluVerse-M3: which of its two parts", ("qa", "summarization"))

@@ -75,6 +75,8 @@ def _task_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("task", metavar="TASK", help="a task name from `halu-tasks list`")
     command.add_argument("--data", metavar="PATH|sample", help="a file, a folder, or the packaged sample")
     for name, option in Options.of_some_tasks().items():
+        if option.metadata["of_harnesses"]:
+            continue
         flag, about, choices = "--" + name.replace("_", "-"), option.metadata["about"], option.metadata["choices"]
         if option.type == "bool":
             command.add_argument(flag, action="store_true", help=about)
@@ -90,7 +92,7 @@ def options_of(arguments: argparse.Namespace, **others: Any) -> Options:
 
     own = task_named(arguments.task).own_options
     for name, option in Options.of_some_tasks().items():
-        if name not in own and getattr(arguments, name) != option.default:
+        if name not in own and getattr(arguments, name, option.default) != option.default:
             raise UsageError(f"task {arguments.task} has no use for --{name.replace('_', '-')}; leave it out")
     given = {option.name: getattr(arguments, option.name) for option in fields(Options) if option.name in arguments}
     return Options(**given | others)

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-Answer = Callable[[dict[str, Any]], str | int]
-"""A request's JSON -> the reply's text, or an HTTP status to fail with."""
+Answer = Callable[[dict[str, Any]], "str | int | tuple[str, list[dict[str, Any]]]"]
+"""A request's JSON -> the reply's text, its text and its tokens with their log-probabilities, or an HTTP status
+to fail with."""
 
 
 class ScriptedServer(ThreadingHTTPServer):
@@ -45,8 +46,11 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(answer, int):
             self._send(answer, {"error": {"message": "scripted failure", "type": "server_error"}})
             return
-        message = {"role": "assistant", "content": answer}
-        choice = {"index": 0, "message": message, "text": answer, "finish_reason": "stop"}
+        text, tokens = answer if isinstance(answer, tuple) else (answer, [])
+        message = {"role": "assistant", "content": text}
+        choice: dict[str, Any] = {"index": 0, "message": message, "text": text, "finish_reason": "stop"}
+        if tokens:
+            choice["logprobs"] = {"content": tokens}
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
         body = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
         self._send(200, body)

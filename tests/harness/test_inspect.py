@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -18,8 +19,9 @@ from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from halu_tasks.errors import UsageError
+from halu_tasks.options import Options
 from halu_tasks.scorers.inspect_scorer import halu_score
-from halu_tasks.tasks import registry
+from halu_tasks.tasks import build, registry
 
 TASKS, GROUPS = registry()
 ROOT = Path(__file__).resolve().parents[2]
@@ -154,6 +156,37 @@ def test_a_run_that_failed_half_way_resumes_and_asks_nothing_twice(
     (log,) = eval_retry(log.location, log_dir=str(tmp_path), display="none", max_connections=1, max_samples=1)
     assert figures(log)["unparsed"] == 0.0 and len(log.samples) == 32
     assert len(answered) == len(set(answered)) == 32
+
+
+def test_probabilities_come_from_the_log_probabilities_of_a_server(
+    serve: Callable[..., Any], run_inspect: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    hallucinated = {
+        item.prompt for item in build("halueval_summarization", Options(data="sample")).items if item.target == "Yes"
+    }
+
+    asked: list[Any] = []
+
+    def token(text: str, **others: float) -> dict[str, Any]:
+        listed = [{"token": other, "logprob": math.log(p), "bytes": None} for other, p in {text: 1.0, **others}.items()]
+        return {**listed[0], "logprob": math.log(others.get(text, 1.0)), "top_logprobs": listed[1:]}
+
+    def reply(request: dict[str, Any]) -> Any:
+        asked.append((request.get("logprobs"), request.get("top_logprobs")))
+        # always No, but with less certainty where the summary is hallucinated; a word in the reply is no verdict
+        sure = 0.6 if request["messages"][-1]["content"] in hallucinated else 0.8
+        tokens = [token("Answer"), token(":"), token(" No", **{" No": sure, " Yes": 0.9 - sure, "yes": 0.1})]
+        return "Answer: No", tokens
+
+    log = run_inspect("halueval_summarization", "openai/gpt-4o", {"probability": True}, model_base_url=serve(reply).url)
+    assert set(asked) == {(True, 20)}
+    found = figures(log)
+    assert (found["acc"], found["roc_auc"], found["no_probability"]) == (0.5, 1.0, 0.0)
+    told = {
+        sample.scores["halu_score"].metadata["halu_tasks"]["score"]["facts"]["probability"] for sample in log.samples
+    }
+    assert sorted(told) == pytest.approx([0.2, 0.4])
 
 
 def test_options_show_in_version_and_metadata(run_inspect: Callable[..., Any]) -> None:

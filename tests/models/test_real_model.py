@@ -116,6 +116,22 @@ def test_lm_eval_runs_the_literal_tasks_on_a_transformers_model(model: Path, tmp
         assert all(sample["resps"][0][0] for sample in samples)  # type: ignore[index]
 
 
+def test_lm_eval_weighs_the_choices_of_a_transformers_model(model: Path, tmp_path: Path) -> None:
+    task = "halluverse25_binary_tr"
+    printed = run(
+        "lm_eval", "--model", "hf", "--model_args", f"pretrained={model}", "--device", "cpu", "--tasks", task,
+        "--apply_chat_template", "--output_path", str(tmp_path), "--log_samples", "--limit", "6",
+        "--metadata", "halu_data=sample,halu_probability=True",
+    )  # fmt: skip
+    assert "1.0-sample-probability" in printed and "roc_auc" in printed
+    samples = lm_eval_samples(tmp_path, task)
+    assert len(samples) == 6
+    for sample in samples:
+        (yes, _), (no, _) = (response[0] for response in sample["resps"])  # type: ignore[attr-defined]
+        right = ("Yes" if float(yes) > float(no) else "No") == sample["doc"]["target"]  # type: ignore[index]
+        assert sample["acc"] == float(right)
+
+
 def test_inspect_runs_the_literal_file_on_a_transformers_model(model: Path, tmp_path: Path) -> None:
     printed = run(
         "inspect_ai", "eval", "halu_tasks/refact.py", "--model", "hf/tiny", "-M", f"model_path={model}",
