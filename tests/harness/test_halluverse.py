@@ -43,7 +43,7 @@ def test_replayed_probabilities_give_the_same_figures_everywhere(
         for item, p in zip(items, told, strict=True):
             row = {"id": item.id, "output": "Evet" if p > 0.5 else "Hayır", "probability": p}
             file.write(json.dumps(row) + "\n")
-    assert main(["score", task, str(path), "--data", "sample", "--probability", "--json"]) == 0
+    assert main(["score", task, str(path), "--data", "sample", "--json"]) == 0
     scored = json.loads(capsys.readouterr().out)["metrics"]
     log = run_inspect(task, "halu/replay", {"probability": True}, model_args={"predictions": str(path)})
     assert scored.items() <= in_inspect(log).items() and "roc_auc" in scored
