@@ -15,7 +15,6 @@ from tqdm import tqdm
 from halu_tasks.data import cache_folder
 from halu_tasks.errors import JudgeError
 from halu_tasks.items import Item, Reply
-from halu_tasks.scorers.probability import with_probability
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built
 
@@ -64,11 +63,8 @@ def score_replies(built: Built, replies: Sequence[tuple[Item, Reply]]) -> list[S
                 logger.error("judging was broken off; the replies are kept: %s", keep_replies(built, replies))
                 raise
         labels = [verdict.label for verdict in found]
-    score = built.scoring.score
-    return [
-        with_probability(score(item, reply.text, label), reply.probability)
-        for (item, reply), label in zip(replies, labels, strict=True)
-    ]
+    mode = built.options.scoring
+    return [built.task.score(mode, item, reply, label) for (item, reply), label in zip(replies, labels, strict=True)]
 
 
 def score_command(built: Built, predictions: Path) -> str:

@@ -19,11 +19,12 @@ from typing import Any
 from halu_tasks import data as data_
 from halu_tasks.data import Lines, Located, Row
 from halu_tasks.errors import DataError, UsageError
-from halu_tasks.items import Case, Example, Item
+from halu_tasks.items import Case, Example, Item, Reply
 from halu_tasks.options import Options
 from halu_tasks.scorers.metrics import Metric
+from halu_tasks.scorers.probability import with_probability
 from halu_tasks.scorers.score import Score
-from halu_tasks.solvers.prompting import Prompt, prompt_for, prompt_hash, render
+from halu_tasks.solvers.prompting import Prompt, next_question, prompt_for, prompt_hash, render
 from halu_tasks.sources import Source
 
 logger = logging.getLogger(__name__)
@@ -132,6 +133,18 @@ class Task:
     judged: str | None = None
     choices: tuple[str, str] | None = None
     asked_by: Callable[[Options], str] | None = None
+
+    def score(self, mode: str, item: Item, reply: Reply, verdict: str | None = None) -> Score:
+        """The score of a reply in `strict` or `paper`, given the judge's verdict where the task is judged. In
+        strict, a reply that goes on to ask itself another question is read up to there, if so much can be
+        read."""
+        score = self.scoring[mode].score
+        found = None
+        if mode == "strict" and (end := next_question(self.benchmark).search(reply.text)):
+            found = score(item, reply.text[: end.start()], verdict)
+        if found is None or found.answer is None:
+            found = score(item, reply.text, verdict)
+        return with_probability(found, reply.probability)
 
     def own_prompt(self, options: Options, file: str | None = None) -> Prompt:
         """The prompt that asks the task under `options`: the package's, with what the user's `file` gives."""

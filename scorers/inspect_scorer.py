@@ -23,7 +23,7 @@ from inspect_ai.scorer import (
 from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from halu_tasks.items import Item
+from halu_tasks.items import Item, Reply
 from halu_tasks.judging import Judge, open_judge
 from halu_tasks.options import Options
 from halu_tasks.predictions import aimed
@@ -160,11 +160,11 @@ def halu_score(
         verdict = None
         if task.judged and (asked := _judge(task.judged, options)):
             verdict = await asked.verdict(item, reply)
-        modes = task.scoring[scoring]
-        found = modes.score(item, reply, verdict.label if verdict else None)
-        if task.choices:
-            found = with_probability(found, told.get(PROBABILITY, _probability(state.output, task.choices)))
-        headline = next(m for m in modes.metrics if m.name == task.headline)
+        answered = Reply(reply, probability=told.get(PROBABILITY))
+        found = task.score(scoring, item, answered, verdict.label if verdict else None)
+        if task.choices and answered.probability is None:
+            found = with_probability(found, _probability(state.output, task.choices, found.answer))
+        headline = next(m for m in task.scoring[scoring].metrics if m.name == task.headline)
         record: dict[str, Any] = {"task": task.name, "scoring": scoring, "score": found.as_json()}
         if group := state.metadata.get("group"):
             record["group"] = group
@@ -180,16 +180,16 @@ def halu_score(
     return score
 
 
-def _probability(output: ModelOutput, choices: tuple[str, str]) -> float | None:
+def _probability(output: ModelOutput, choices: tuple[str, str], answer: str | list[str] | None) -> float | None:
     """From the log-probabilities of a reply, where the provider gave any."""
     given = output.choices[0].logprobs if output.choices else None
-    if given is None:
+    if given is None or not isinstance(answer, str):
         return None
     tokens = []
     for found in given.content:
         others = {other.token: other.logprob for other in found.top_logprobs or []}
         tokens.append(Token(found.token, {found.token: found.logprob, **others}))
-    return probability_of(tokens, choices)
+    return probability_of(tokens, choices, answer)
 
 
 def _value(own: float) -> str | float:

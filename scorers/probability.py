@@ -23,15 +23,15 @@ class Token(NamedTuple):
     logprobs: Mapping[str, float]
 
 
-def probability_of(tokens: Sequence[Token], choices: tuple[str, str]) -> float | None:
-    """The probability of the first of two choices where the reply last says one of them, normalised over
-    the two; None where it says neither, or a choice is no single token.
+def probability_of(tokens: Sequence[Token], choices: tuple[str, str], answer: str) -> float | None:
+    """The probability of the first of two choices where the reply last says `answer`, the one that was read
+    from it, normalised over the two; None where no token says it, as when it is no single token.
 
     A token is a choice whatever its case and the space and marks around it.
     """
     words = [choice.casefold() for choice in choices]
     for token in reversed(tokens):
-        if _word(token.text) not in words:
+        if _word(token.text) != answer.casefold():
             continue
         mass = [
             sum(math.exp(logprob) for text, logprob in token.logprobs.items() if _word(text) == word) for word in words

@@ -67,6 +67,18 @@ def prompt_for(name: str, benchmark: str, file: str | None = None) -> Prompt:
     return {**own, **given.get(name, {})}
 
 
+@cache
+def next_question(benchmark: str) -> re.Pattern[str]:
+    """Where a reply goes on to ask itself another question of the benchmark, as base models do: a line that
+    begins as the user text of one of the package's prompts does, or with the label of its first field."""
+    begins: set[str] = set()
+    for prompt in _read(PROMPTS / f"{benchmark}.yaml").values():
+        lines = prompt["user"].splitlines()
+        label = next(line for line in lines if "{" in line).partition("{")[0].strip()
+        begins |= {begin for begin in (lines[0].partition("{")[0].strip(), label) if len(begin) > 3}
+    return re.compile(rf"(?<=\S)\s*\n[ \t]*(?:{'|'.join(map(re.escape, sorted(begins))) or '(?!)'})")
+
+
 def prompt_hash(prompt: Prompt) -> str:
     """Eight hex digits that change whenever a word of the prompt does."""
     text = "\0".join(f"{key}\0{prompt[key]}" for key in sorted(prompt))

@@ -84,7 +84,7 @@ def _label(built: Built, item: Item, reply: Reply | None) -> str | None:
     """The label that a reply gives the item, in the item's own order of answers; None where it gives none."""
     if reply is None:
         return None
-    score = built.scoring.score(aimed(item, reply.target), reply.text, None)
+    score = built.task.score(built.options.scoring, aimed(item, reply.target), reply)
     if isinstance(score.target, list):
         raise UsageError(f"agreement is of labels, and {built.task.name} asks for text")
     answer = score.answer
