@@ -41,11 +41,16 @@ _FILLER = any_of(
     "is are was would should will be the a an that to as with final answer judge?ment it this therefore my"
 )
 _BEFORE = re.compile(rf"(?:\W|\b{_FILLER}\b)*", re.IGNORECASE)
+_HEDGED = re.compile(
+    rf"(?:\W|\b(?:{any_of('probably likely definitely certainly clearly')}|I\s(?:think|believe|guess|say))\b)*",
+    re.IGNORECASE,
+)
 _MARKED = re.compile(
     rf"{DECLARED.pattern}|\byour\sjudge?ment\b"
     r"|\b(?:answer|verdict|judge?ment|response)\s(?:is|(?:would|should|must) be)\b"
     r"|\bI(?:'d| would| will| must| have to)\s(?:say|answer|judge|reply|respond|conclude|go with)\b"
-    rf"|\bso\s?[:,]|^output\s?:|^(?:and\s)?{any_of('therefore thus hence so overall')}\b",
+    rf"|\bso\s?[:,]|^(?:output|assistant|model|ai)\s?:|^based\son\s[^,]{{3,80}},"
+    rf"|^(?:and\s)?{any_of('therefore thus hence so overall')}\b",
     re.IGNORECASE,
 )
 
@@ -53,7 +58,8 @@ _MARKED = re.compile(
 
 _SOURCE = any_of("document source article text passage original context input")
 _UNFAITHFUL = any_of(
-    rf"hallucinat\w+ unfaithful\w* {FAULT} {FALSE} factually\sincorrect falsely incorrectly wrongly inaccurately"
+    r"hallucinat\w+ problems? issues?"
+    rf" unfaithful\w* {FAULT} {FALSE} factually\sincorrect falsely incorrectly wrongly inaccurately"
     r" unfounded ungrounded unverif\w+ unsubstantiated inconsisten\w+ contradict\w*"
     r" conflict(?:s|ing)?\swith conflicting discrepanc\w+ deviat\w+ fabricat\w+ invent(?:s|ed)"
     r" made[\s-]up misrepresent\w* misstat\w+ misattribut\w+"
@@ -65,7 +71,7 @@ _FAITHFUL = (
         r" truthful align(?:s|ed) in\sline\swith match(?:es)? reflects? backed substantiated verified verifiable"
         r" restates? hold\sup checks?\sout"
     )
-    + rf"(?!\s(?:{FALSE}|{FAULT}))"
+    + rf"(?!\s(?:{FALSE}|{FAULT}))|(?:{FAULT}|hallucination)[\s-]free"
 )
 # "is not mentioned" calls a thing unsupported; that it is mentioned says nothing of the rest.
 _PRESENT = any_of(
@@ -75,13 +81,13 @@ _PRESENT = any_of(
     rf" (?:evidence|mention|support|basis|indication)(?!\sof\s(?:\w+\s){{0,3}}(?:hallucinat|{FAULT}))"
 )
 _NEGATION = (
-    r"(?:not(?!\s(?:only|just|merely)\b)|no|never|without|cannot|neither|nor|none|nothing|nowhere|free\s(?:of|from)"
+    r"(?:not(?!\s(?:only|just|merely)\b)|no|non(?=-)|never|without|cannot|neither|nor|none|nothing|nowhere|free\s(?:of|from)"
     r"|lacks?|fails?\sto|avoids?|rather\sthan|instead\sof)"
 )
 _ALL = rf"{any_of('all every each everything fully entirely completely both')}"
 _PARTLY = r"(?:partial|partially|partly|somewhat|half)"
 _TOKEN = re.compile(
-    rf"(?P<negation>\b{_NEGATION}\b|n't\b)|\b(?:(?P<unfaithful>{_UNFAITHFUL})|(?P<faithful>{_FAITHFUL})"
+    rf"(?P<negation>\b{_NEGATION}\b|n't\b)|\b(?:(?P<unfaithful>{_UNFAITHFUL})(?![\s-]free\b)|(?P<faithful>{_FAITHFUL})"
     rf"|(?P<present>{_PRESENT})|(?P<all>{_ALL})|(?P<partly>{_PARTLY}))\b",
     re.IGNORECASE,
 )
@@ -106,7 +112,7 @@ _WHOLE = re.compile(
     r"|\bI\s(?:\w+\s){0,2}(?:find|found|identify|identified|see|detect|detected)\b",
     re.IGNORECASE,
 )
-_FIELD = re.compile(r"(?P<topic>[^:=]{3,160}?)\s?[?:=]\s*(?P<word>yes|no|true|false)\b" + _EITHER, re.IGNORECASE)
+_FIELD = re.compile(r"(?P<topic>[^:=]{3,160}?)\s?[?:=]\s*(?P<word>yes|no|true|false|none|0)\b" + _EITHER, re.IGNORECASE)
 
 
 def hallucinates(reply: str) -> Answer[str]:
@@ -147,8 +153,9 @@ def _answered(sentences: list[str]) -> Iterator[str]:
 
 
 def _opening(text: str) -> str | None:
-    """The verdict of a line that begins with Yes or No."""
-    return _word(text, 0)
+    """The verdict of a line that begins with Yes or No, marks and hedges apart."""
+    before = _HEDGED.match(text)
+    return _word(text, before.end() if before else 0)
 
 
 def _word(text: str, start: int) -> str | None:
@@ -183,7 +190,7 @@ def _said(sentence: str) -> str | None:
 
 
 def _clause(clause: str) -> str | None:
-    negations, everything, partly = 0, False, False
+    negations, everything, partly, present = 0, False, False, False
     for found in _TOKEN.finditer(clause):
         if found["negation"]:
             negations += 1
@@ -195,4 +202,7 @@ def _clause(clause: str) -> str | None:
             return NO if negations % 2 else YES
         elif found["faithful"] or negations or everything:
             return YES if negations % 2 or partly else NO
-    return None
+        else:
+            present = True
+    # "The document mentions all of it."
+    return NO if present and everything else None

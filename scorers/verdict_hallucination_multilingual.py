@@ -31,7 +31,7 @@ _FILLER = re.compile(
         "is are was be would should must will clearly definitely simply therefore thus so a the final answer verdict"
     )
     + "|"
-    + spelled("هي هو إذن النهائية النهائي kesinlikle bu açıkça olarak जी तो है स्पष्ट")
+    + spelled("هي هو إذن النهائية النهائي الصحيحة الصحيح kesinlikle bu açıkça olarak जी तो है स्पष्ट")
     + r")\b)*"
 )
 _VERDICT = re.compile(
@@ -61,19 +61,23 @@ _AL = "(?:[وفبكل]{0,2}(?:ال|لل?)?)"
 _CONTRADICTS_TR = fold("çeliş")
 _FAULT = (
     rf"hallucinat\w*"
-    rf"|{_AL}{spelled('هلوسة هلوسات مهلوس مهلوسة تناقض تناقضات متناقضة')}|{spelled('تناقض يناقض تهلوس يهلوس')}"
-    rf"|{fold('halüsinasyon')}\w*|{_CONTRADICTS_TR}(?!m(?:i|eme|ez))\w*|{fold('tutarsız')}\w*|uydurma\w*"
-    rf"|{spelled('मतिभ्रम मतिविभ्रम विभ्रम हैलुसिनेशन हैल्यूसिनेशन हैलूसिनेशन हेलुसिनेशन विरोधाभास')}"
+    rf"|{_AL}{spelled('هلوسة هلوسات مهلوس مهلوسة تناقض تناقضات متناقضة خاطئة خاطئ')}"
+    rf"|{spelled('تناقض تتناقض يتناقض يناقض تهلوس يهلوس')}"
+    rf"|{fold('halüsinasyon')}(?!suz)\w*|{_CONTRADICTS_TR}(?!m(?:i|eme|ez))\w*|{fold('tutarsız')}\w*|uydurma\w*"
+    rf"|{fold('yanlış')}\w*|{fold('hatalı')}\w*"
+    rf"|{spelled('मतिभ्रम मतिविभ्रम विभ्रम हैलुसिनेशन हैल्यूसिनेशन हैलूसिनेशन हेलुसिनेशन विरोधाभास विरोध गलत ग़लत')}"
 )
 _FAITHFUL = (
-    rf"faithful|consistent|supported|same|identical|{_AL}{spelled('مطابق مطابقة متطابقان متطابقتان متسق متسقة أمينة')}"
-    rf"|{_CONTRADICTS_TR}m(?:i|eme|ez)\w*"
+    rf"faithful|consistent|supported|same|identical"
+    rf"|{_AL}{spelled('مطابق مطابقة متطابقة متطابق متطابقان متطابقتان صحيحة صحيح متسق متسقة أمينة')}"
+    rf"|{_CONTRADICTS_TR}m(?:i|eme|ez)\w*|{fold('halüsinasyonsuz')}\w*|{fold('doğru')}(?:dur)?"
     rf"|{spelled('sadık sadıktır tutarlı tutarlıdır uyumlu uyumludur aynı aynıdır')}"
-    rf"|{spelled('अनुरूप समान वफ़ादार सटीक संगत')}"
+    rf"|{spelled('अनुरूप समान वफ़ादार सटीक संगत सही')}"
 )
 _NEGATION = (
-    rf"not|no|{spelled('لا ليس ليست بدون دون غير لم خالية خال تخلو يخلو')}"
-    rf"|yok\w*|{fold('değil')}\w*|\w+mi(?:yor\w*|z|mis\w*)|\w+m[ae]di\w*|\w+m[ae]z|\w+m[ae]m\w+"
+    # "no doubt" denies nothing
+    rf"not|no|{fold('لا')}(?! {fold('شك')}(?!\w))|{spelled('ليس ليست بدون دون غير لم خالية خال تخلو يخلو')}"
+    rf"|yok\w*|{fold('değil')}\w*|\w+m[iu](?:yor\w*|z|s\w*)|\w+m[ae]di\w*|\w+m[ae]z|\w+m[ae]m\w+"
     rf"|{spelled('नहीं नही बिना रहित मुक्त')}"
 )
 _SAID = re.compile(rf"(?<!\w)(?:(?P<fault>{_FAULT})|(?P<faithful>{_FAITHFUL})|(?P<not>{_NEGATION}))(?!\w)")

@@ -16,6 +16,23 @@ from halu_tasks.scorers.passages import passages
 from halu_tasks.scorers.verdict_hallucination import hallucinates
 
 JUDGEMENTS = [
+    # found to be misread by a reviewer
+    ("No problems found.", "No"),
+    ("No issues found.", "No"),
+    ("The summary is error-free.", "No"),
+    ("The summary is hallucination-free.", "No"),
+    ("This summary is hallucination free.", "No"),
+    ("The summary is non-hallucinated.", "No"),
+    ("Hallucinations: None found", "No"),
+    ("hallucination: none", "No"),
+    ("Hallucinations found: 0", "No"),
+    ("'No'", "No"),
+    ("(No)", "No"),
+    ("Assistant: No", "No"),
+    ("Based on the document, no.", "No"),
+    ("Probably no", "No"),
+    ("I think yes.", "Yes"),
+    ("The document mentions all of these facts.", "No"),
     # the word alone, and wrapped
     ("Yes", "Yes"),
     ("No", "No"),

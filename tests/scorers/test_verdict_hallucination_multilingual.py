@@ -101,6 +101,12 @@ ENGLISH = [
 ]
 
 ARABIC = [
+    # found to be misread by a reviewer
+    ("لا شك أن الجملة تحتوي على هلوسة", "Yes"),
+    ("الجملة متطابقة مع الأصل.", "No"),
+    ("الجملة خاطئة.", "Yes"),
+    ("المعلومات غير صحيحة.", "Yes"),
+    ("الإجابة الصحيحة: نعم", "Yes"),
     ("نعم", YES),
     ("لا", NO),
     ("نعم.", YES),
@@ -146,6 +152,13 @@ ARABIC = [
 ]
 
 TURKISH = [
+    # found to be misread by a reviewer
+    ("Cümlede herhangi bir halüsinasyon bulunmuyor.", "No"),
+    ("Halüsinasyon görünmüyor.", "No"),
+    ("Halüsinasyonsuz.", "No"),
+    ("Cümlenin halüsinasyon içerdiğini düşünmüyorum.", "No"),
+    ("Cümle yanlıştır.", "Yes"),
+    ("Cümle hatalı.", "Yes"),
     ("Evet", YES),
     ("hayır", NO),
     ("EVET.", YES),
@@ -193,6 +206,9 @@ TURKISH = [
 ]
 
 HINDI = [
+    # found to be misread by a reviewer
+    ("यह वाक्य गलत है।", "Yes"),
+    ("वाक्य सही है।", "No"),
     ("हाँ", YES),
     ("हां", YES),
     ("हा", YES),
