@@ -16,6 +16,8 @@ from halu_tasks.predictions import Prediction, check_targets, read_predictions, 
 from halu_tasks.tasks import Built, Task
 
 Kind = Literal["oracle", "baseline", "replay"]
+REPLY = "halu_reply"
+"""Where a document of lm-eval tells the reply of an embedded model that was asked for likelihoods."""
 KINDS: tuple[Kind, ...] = ("oracle", "baseline", "replay")
 
 
@@ -93,12 +95,15 @@ class Embedded:
         found = self._predictions(task).get(item.id)
         return found.reply if found else Reply("")
 
-    def probability(self, prompt: str, id: str | None, asked: str | None, choice: str) -> float:
-        """The probability of one of the two choices of the task `asked`, as the answer to `prompt`."""
+    def probability(self, prompt: str, id: str | None, asked: str | None, choice: str) -> float | None:
+        """The probability of one of the two choices of the task `asked`, as the answer to `prompt`; None where
+        there is none."""
         choices = find(prompt, id, asked).task.choices
         found = self.reply(prompt, id, asked).probability
-        if choices is None or choice not in choices or found is None:
+        if choices is None or choice not in choices:
             raise UsageError(f"halu-{self.kind} has no probability of {choice!r} for item {id!r} of {asked}")
+        if found is None:
+            return None
         return found if choice == choices[0] else 1 - found
 
     def _predictions(self, task: Task) -> dict[str, Prediction]:

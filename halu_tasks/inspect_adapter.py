@@ -24,7 +24,7 @@ from halu_tasks import embedded
 from halu_tasks.errors import UsageError, tell_in_one_line
 from halu_tasks.items import Item
 from halu_tasks.options import Options
-from halu_tasks.scorers.inspect_scorer import figures, halu_score, judge_ready
+from halu_tasks.scorers.inspect_scorer import WEIGHED, figures, halu_score, judge_ready
 from halu_tasks.scoring import prepare_judge
 from halu_tasks.solvers.prompting import messages
 from halu_tasks.tasks import Built, build, registry, task_named
@@ -109,7 +109,7 @@ def _task(
 ) -> Task:
     first = members[0]
     marks = list(dict.fromkeys(mark for built in members for mark in built.marks))
-    marks += [f"{first.options.fewshot}shot"] if first.options.fewshot else []
+    marks += [f"{first.options.fewshot}shot"] if first.options.fewshot != first.task.shots else []
     judged = any(built.task.judged for built in members)
     named = options.get("judge") or model_roles().get("grader")
     for built in members:
@@ -158,13 +158,15 @@ def _sample(item: Item, built: Built, group: str | None = None) -> Sample:
     turns = messages(item, built.examples)
     chat = [_ROLES[turn["role"]](content=turn["content"]) for turn in turns]
     chat[-1].metadata = {ID: item.id, TASK: built.task.name}
-    metadata = {
+    metadata: dict[str, Any] = {
         "task": built.task.name,
         "id": item.id,
         "cluster": item.cluster,
         "gold": dict(item.gold),
         "tags": dict(item.tags),
     }
+    if built.asks_for_probability:
+        metadata[WEIGHED] = True
     if group:
         metadata["group"] = group
     return Sample(

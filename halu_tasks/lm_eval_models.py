@@ -9,7 +9,7 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 from tqdm import tqdm
 
-from halu_tasks.embedded import Embedded, Kind
+from halu_tasks.embedded import REPLY, Embedded, Kind
 from halu_tasks.errors import UsageError, tell_in_one_line
 
 tell_in_one_line("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
@@ -45,8 +45,13 @@ class EmbeddedLM(LM):
         found = []
         for request in requests:
             prompt, choice = request.args
-            probability = self._model.probability(prompt, request.doc.get("id"), request.task_name, choice.strip())
-            found.append((math.log(probability) if probability > 0 else -math.inf, probability > 0.5))
+            id, task = request.doc.get("id"), request.task_name
+            request.doc[REPLY] = self._model.reply(prompt, id, task).text
+            probability = self._model.probability(prompt, id, task, choice.strip())
+            if probability is None:
+                found.append((math.nan, False))
+            else:
+                found.append((math.log(probability) if probability > 0 else -math.inf, probability > 0.5))
         return found
 
     def loglikelihood_rolling(self, requests: list[Instance]) -> list[float]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from datasets import Dataset
@@ -19,6 +20,7 @@ from halu_tasks.items import Item, Reply
 from halu_tasks.options import Options
 from halu_tasks.predictions import aimed
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
+from halu_tasks.scorers.probability import without_probability
 from halu_tasks.scorers.score import Score
 from halu_tasks.scoring import keep_replies, prepare_judge, score_replies
 from halu_tasks.tasks import Built, build, worked_examples
@@ -34,7 +36,8 @@ class HaluTask(ConfigurableTask):
     def __init__(self, config: Mapping[str, Any]) -> None:
         # the YAML's output type is for lm-eval's validation; how an item is asked depends on the options
         given = {key: value for key, value in config.items() if key not in ("class", "output_type")}
-        options = Options.from_metadata(given.get("metadata") or {})
+        fewshot = given.get("num_fewshot") or 0
+        options = replace(Options.from_metadata(given.get("metadata") or {}), fewshot=fewshot)
         self._built = built = build(given["task"], options)
         self._items = {item.id: item for item in built.items}
         embedded.remember(built)
@@ -44,7 +47,7 @@ class HaluTask(ConfigurableTask):
             # all tasks of a run are made before any is asked: those were another run's
             _loaded.clear()
         _loaded[built.task.name] = self
-        scored = TakeFirst if built.asks_for_probability else partial(ScoreReplies, built, self._items)
+        scored = Weighed if built.asks_for_probability else partial(ScoreReplies, built, self._items)
         self._filters = [FilterEnsemble("none", [scored])]
         self._aggregation_list = {
             name: aggregation
@@ -55,8 +58,8 @@ class HaluTask(ConfigurableTask):
             )
         }
         self._higher_is_better = {metric.name: metric.higher_is_better for metric in built.metrics}
-        version = (given.get("metadata") or {}).get("version")
-        self.VERSION: Any = "-".join([str(version), *built.marks]) if built.marks else version
+        self._version = (given.get("metadata") or {}).get("version")
+        self.VERSION: Any = self._marked(built)
         self.config.metric_list = [
             {"metric": metric.name, "higher_is_better": metric.higher_is_better} for metric in built.metrics
         ]
@@ -92,14 +95,28 @@ class HaluTask(ConfigurableTask):
             for name in (metric.name, f"{metric.name}_stderr")
         }
 
-    def _by_probability(self, doc: dict[str, Any], results: list[tuple[float, bool]]) -> Score:
-        """The score of an item that was asked for the log-likelihoods of the task's two choices."""
-        first, second = (loglikelihood for loglikelihood, _ in results)
-        probability = 1 / (1 + math.exp(min(second - first, 700.0))) if second > -math.inf else 1.0
+    def _marked(self, built: Built) -> Any:
+        return "-".join([str(self._version), *built.marks]) if built.marks else self._version
+
+    def set_config(self, key: str, value: Any, update: bool = False) -> None:
+        super().set_config(key, value, update)
+        if key == "num_fewshot":
+            # the command line's number comes after the task was made
+            self.VERSION = self._marked(replace(self._built, options=replace(self._built.options, fewshot=value)))
+
+    def _by_probability(self, doc: dict[str, Any], results: list[Weight]) -> Score:
+        """The score of an item that was asked for the log-likelihoods of the task's two choices. The answer is
+        the likelier one, but for a replayed reply, which brings its own."""
         choices = self._built.task.choices
         assert choices
-        reply = Reply(choices[probability <= 0.5], probability=probability)
-        return score_replies(self._built, [(self._items[doc["id"]], reply)])[0]
+        first, second = results
+        probability = None
+        if not math.isnan(first.loglikelihood):
+            likelier = min(second.loglikelihood - first.loglikelihood, 700.0)
+            probability = 1 / (1 + math.exp(likelier)) if second.loglikelihood > -math.inf else 1.0
+        text = first.reply if probability is None or first.reply is not None else choices[probability <= 0.5]
+        found = score_replies(self._built, [(self._items[doc["id"]], Reply(text or "", probability=probability))])[0]
+        return found if probability is not None else without_probability(found)
 
     def keep_replies(self) -> str | None:
         """Keep what was generated for this task, if anything was, and return the task's name."""
@@ -139,6 +156,18 @@ class ScoreReplies(Filter):
             kept = [task.keep_replies() for name, task in list(_loaded.items()) if name != self._built.task.name]
             others = ", ".join(name for name in kept if name)
             raise JudgeError(f"{error}; kept beside it: {others}" if others else str(error)) from None
+
+
+class Weight(NamedTuple):
+    """The log-likelihood of one choice; `reply` is what a replayed model said, None for any other."""
+
+    loglikelihood: float
+    reply: str | None
+
+
+class Weighed(Filter):
+    def apply(self, resps: Iterable[Any], docs: list[dict[str, Any]]) -> list[Weight]:
+        return [Weight(replies[0][0], doc.get(embedded.REPLY)) for replies, doc in zip(resps, docs, strict=True)]
 
 
 class TakeFirst(Filter):

@@ -236,7 +236,7 @@ class Built:
         marks += ["paper"] if options.scoring == "paper" else []
         marks += options.marks(self.task.own_options)
         marks += ["cot"] if options.cot else []
-        if (options.fewshot or self.task.shots) and self.task.lacks_training(options):
+        if options.fewshot and self.task.lacks_training(options):
             marks.append("own_examples")
         if self.prompt != self.task.own_prompt(options):
             marks.append(f"prompts_{self.prompt_hash}")
@@ -254,7 +254,7 @@ class Built:
             "prompt_hash": self.prompt_hash,
             "fewshot": self.options.fewshot,
             "cot": self.options.cot,
-            "seed": self.options.seed,
+            **{name: getattr(self.options, name) for name in self.task.own_options},
             "items": len(self.items),
         }
 

@@ -37,13 +37,16 @@ _STAR = re.compile(r"(?m)^[ \t]*\*[ \t]+")
 _LIST_MARK = re.compile(r"^[ \t]*(?:[-+•·–—]|\(?\d{1,3}[.):])[ \t]+")
 
 _EITHER = r"(?!\s?(?:/|\||or\b)\s?(?:yes|no)\b)"
-_YES = rf"(?:(?:yes|true)\b{_EITHER}|(?:fully |directly |explicitly |clearly )?(?:supported|entailed)\b|[✓✔✅☑])"
+_YES = (
+    rf"(?:(?:yes|true|correct|y)\b{_EITHER}|(?:fully |directly |explicitly |clearly )?(?:supported|entailed)\b|[✓✔✅☑])"
+)
 _NO = (
-    rf"(?:(?:no|false)\b{_EITHER}|unsupported\b|not\b|(?:partial|part)(?:ly)?\b|cannot\b|can't\b|contradict\w*"
+    rf"(?:(?:no|false|incorrect|n(?!/))\b{_EITHER}|unsupported\b|not\b|(?:partial|part)(?:ly)?\b|cannot\b|can't\b|contradict\w*"
     r"|unclear\b|unverif\w*|unknown\b|somewhat\b|mostly\b|n/a\b|[✗✘❌✖☒×])"
 )
 _VALUE = re.compile(
-    rf"[\s:=\[({{-]{{0,5}}(?:(?P<yes>{_YES})(?!,? (?:but|partial|part)\w*)|(?P<no>{_NO}|{_YES}))", re.IGNORECASE
+    rf"[\s:=\[({{-]{{0,5}}(?:(?P<yes>{_YES})(?!\W{{0,4}}(?:but|partial|part|mostly|although|though|somewhat)\w*)|(?P<no>{_NO}|{_YES}))",
+    re.IGNORECASE,
 )
 _PART = r"(?:not |partially |partly |cannot be )"
 _NAME = r"(?:is ?)?(?:supported|support|entailed|faithful|verified|verification)(?: by (?:the )?\w{3,12})?"

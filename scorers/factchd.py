@@ -67,13 +67,19 @@ _STATED = re.compile(
     r"(?:\b(?:is|are|was|be|being|as|it|remains|answer|response|label(?:led|ed)?|verdict|judge?ment|deemed|considered"
     r"|classification|conclude[sd]?|rated?|output|therefore|thus|hence|so)|[:=→])"
     r"(?:\s+(?:is|as|to be|be|a|an|the|not|indeed|thus|therefore|completely|entirely|fully|clearly|actually|largely"
-    rf"|mostly|partially|also|in fact|considered|deemed|classified|labell?ed)\b){{0,4}}{_MARKS}{{0,6}}$",
+    rf"|mostly|also|in fact|considered|deemed|classified|labell?ed)\b){{0,4}}{_MARKS}{{0,6}}$",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(
-    r"(?:\b(?:not|cannot|never|no longer)|n['’]t)(?:\s+(?:be|been|a|an|the|as|to|indeed|completely|entirely|fully"
-    rf"|wholly|strictly|actually|considered|deemed|classified|labell?ed|called|judged|really)\b){{0,5}}{_MARKS}{{0,6}}$",
+    # what is factual in part is not factual
+    r"(?:\b(?:not|cannot|never|no longer|partially|partly|only|half)|n['’]t)"
+    r"(?:\s+(?:be|been|a|an|the|as|to|indeed|completely|entirely|fully|wholly|strictly|actually|considered|deemed"
+    rf"|classified|labell?ed|called|judged|really)\b){{0,5}}{_MARKS}{{0,6}}$",
     re.IGNORECASE,
+)
+_ANSWERED_NO = re.compile(rf"{_MARKS}{{0,4}}[?:=]{_MARKS}{{0,4}}(?:no|false)\b", re.IGNORECASE)
+_NOT_CHOSEN = re.compile(
+    rf"\b(?:rather than|instead of|as opposed to)(?:\s(?:as|a|the))?{_MARKS}{{0,6}}$", re.IGNORECASE
 )
 _QUALIFIES = re.compile(
     rf"{_MARKS}{{0,4}}\s(?!and\b|but\b|because\b|as\b|since\b|in\b|based\b|given\b|due\b|for\b|according\b|or\b|so\b"
@@ -112,6 +118,8 @@ def _at_start(text: str) -> tuple[str | None, str]:
         return None, text
     behind = text[found.end() : found.end() + 60]
     shouted = found["word"].isupper()
+    if _ANSWERED_NO.match(behind):
+        return None, text
     if found["word"].lower() == "facts" and not (shouted and "facts" in text[:start].lower()):
         return None, text
     if not shouted and behind[:1].isspace() and _QUALIFIES.match(behind):
@@ -140,8 +148,8 @@ def _anywhere(text: str) -> tuple[str | None, str | None]:
         before = before[: non.start()] if non else before
         negative = non is not None
         shouted = found[0].isupper()
-        negated = bool(_NEGATED.search(before))
-        if not shouted and _QUALIFIES.match(behind):
+        negated = bool(_NEGATED.search(before)) != bool(_ANSWERED_NO.match(behind))
+        if (not shouted and _QUALIFIES.match(behind)) or _NOT_CHOSEN.search(before):
             continue
         if not (shouted or negative or negated or _STATED.search(before) or _alone(before, behind)):
             continue

@@ -28,7 +28,7 @@ from halu_tasks.judging import Judge, open_judge
 from halu_tasks.options import Options
 from halu_tasks.predictions import aimed
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, estimates, mean_of
-from halu_tasks.scorers.probability import Token, probability_of, with_probability
+from halu_tasks.scorers.probability import FACT, Token, probability_of, with_probability, without_probability
 from halu_tasks.scorers.score import Score
 from halu_tasks.scoring import NO_JUDGE, logger
 from halu_tasks.tasks import registry, task_named
@@ -37,6 +37,8 @@ RECORD = "halu_tasks"
 TARGET = "halu_target"
 """Where a replayed output says that it answers another order of A and B than the sample's."""
 
+WEIGHED = "weighed"
+"""Where a sample tells that a probability was asked for."""
 PROBABILITY = "halu_probability"
 """Where a replayed output tells the probability of the first of the task's choices."""
 
@@ -164,6 +166,8 @@ def halu_score(
         found = task.score(scoring, item, answered, verdict.label if verdict else None)
         if task.choices and answered.probability is None:
             found = with_probability(found, _probability(state.output, task.choices, found.answer))
+        if state.metadata.get(WEIGHED) and FACT not in found.facts:
+            found = without_probability(found)
         headline = next(m for m in task.scoring[scoring].metrics if m.name == task.headline)
         record: dict[str, Any] = {"task": task.name, "scoring": scoring, "score": found.as_json()}
         if group := state.metadata.get("group"):

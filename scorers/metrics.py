@@ -116,7 +116,9 @@ def jackknife(value: Value, total: Array, table: Array, bounds: tuple[float, flo
     if clusters < 2:
         return Estimate(found, None, None, None)
     without_one = value(total - table)
-    without_one = np.where(np.isnan(without_one), found, without_one)
+    if np.isnan(without_one).any():
+        # a figure that hangs on one cluster, such as the only one of a class, has no error to tell
+        return Estimate(found, None, None, None)
     spread = np.sum((without_one - without_one.mean()) ** 2)
     stderr = math.sqrt((clusters - 1) / clusters * spread)
     low, high = wilson(found, stderr, clusters, bounds)
@@ -198,6 +200,8 @@ def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:
     """The unweighted mean of one metric over groups of items: `members` maps a value of `tag` to the
     metric of the items that carry it. Undefined while any member is. Clusters that reach into several
     members keep their correlation."""
+    if any(metric.pooled for metric in members.values()):
+        raise ValueError(f"{name} compares items across clusters, and its mean over members has no error here")
     parts = [metric.only(tag, value, metric.name) for value, metric in members.items()]
     widths = [len(metric.counts([])) for metric in parts]
     ends = np.cumsum(widths)

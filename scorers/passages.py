@@ -19,6 +19,7 @@ _TALK = re.compile(
     r"|the (?:document|answer|response|text|rest|other|above|reason|correct|passage))\b",
     re.IGNORECASE,
 )
+_EXPLAINS = re.compile(r"\s\(|\s[-–—→]|\s?:\s|\s?->")
 _NOTHING = re.compile(
     r"\W*(?:none|n/?a|nothing|no (?:\w+ ){0,3}(?:hallucinat\w+|passages?|errors?|content|information)"
     r"|(?:there|I)\b.{0,40}\b(?:no|not|any)\b.{0,40}\b(?:hallucinat\w+|passages?|errors?|information))\b.{0,100}",
@@ -46,6 +47,12 @@ def passages(reply: str, text: str) -> Answer[list[str]]:
     return Answer(None, "no passage found")
 
 
+def _copied(line: str, text: str) -> str:
+    """The longest part of a line before an explanation that stands in the text; empty where none does."""
+    parts = (line[: found.start()].rstrip() for found in reversed([*_EXPLAINS.finditer(line)]))
+    return next((part for part in parts if part and part in text), "")
+
+
 def _passages(section: Section, text: str) -> list[str]:
     listed = [line for line in section.lines if line.marked or line.text in text]
     listed = listed if any(line.marked for line in listed) else []
@@ -55,6 +62,8 @@ def _passages(section: Section, text: str) -> list[str]:
             found.append(line.text)
         elif found and not line.marked and _TALK.match(line.text):
             break
+        elif copied := _copied(line.text, text):
+            found.append(copied)
         elif string := clean(line.text, line.marked, "sentence", section.rank):
             found.append(string)
     return [string for string in found if string.strip("-*_=`~ ")]

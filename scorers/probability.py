@@ -16,6 +16,10 @@ FACT = "probability"
 """The fact that holds the probability of the label that a task looks for."""
 
 
+MISSING = "no_probability"
+"""The fact of an item that was asked for a probability and has none."""
+
+
 class Token(NamedTuple):
     """One token of a reply, with the log-probabilities of itself and its alternatives."""
 
@@ -49,11 +53,16 @@ def with_probability(score: Score, probability: float | None) -> Score:
     return score if probability is None else replace(score, facts={**score.facts, FACT: probability})
 
 
+def without_probability(score: Score) -> Score:
+    """The score of an item that was asked for a probability and has none."""
+    return replace(score, facts={**score.facts, MISSING: 1.0})
+
+
 def roc_auc(label: str) -> tuple[Metric, Metric]:
     """`roc_auc`, the area under the ROC curve of the probability of `label`: the share of pairs of an item
     that has the label and one that has not in which the first is the more probable, ties being half. An item
-    without a probability ties with every other; `no_probability` is the share of such items. Neither is
-    defined where no item has a probability.
+    without a probability ties with every other; `no_probability` is the share of such items. The area is not defined
+    where no item has one, and neither is the share unless one was asked for.
 
     The error leaves out a cluster at a time, by counting its pairs; time is n log n.
     """
@@ -84,8 +93,8 @@ def roc_auc(label: str) -> tuple[Metric, Metric]:
 
     def without(clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
         table = np.array([(sum(FACT not in s.facts for s in scores), len(scores)) for scores in clusters], float)
-        total = table.sum(axis=0)
-        return (total, table) if total[0] < total[1] else (total * 0, table * 0)
+        told = any(fact in s.facts for scores in clusters for s in scores for fact in (FACT, MISSING))
+        return (table.sum(axis=0), table) if told else (np.zeros(2), table * 0)
 
     return (
         Metric("roc_auc", counts, value, pooled=pooled, needs="probability"),

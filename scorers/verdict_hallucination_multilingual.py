@@ -77,7 +77,7 @@ _FAITHFUL = (
 _NEGATION = (
     # "no doubt" denies nothing
     rf"not|no|{fold('لا')}(?! {fold('شك')}(?!\w))|{spelled('ليس ليست بدون دون غير لم خالية خال تخلو يخلو')}"
-    rf"|yok\w*|{fold('değil')}\w*|\w+m[iu](?:yor\w*|z|s\w*)|\w+m[ae]di\w*|\w+m[ae]z|\w+m[ae]m\w+"
+    rf"|yok\w*|{fold('değil')}\w*|\w+m[iu](?:yor\w*|z|s\w*)|\w+m[ae]di\w*|\w+m[ae]z|\w+m[ae]m(?:[ae]kt|i[sk]|al)\w*"
     rf"|{spelled('नहीं नही बिना रहित मुक्त')}"
 )
 _SAID = re.compile(rf"(?<!\w)(?:(?P<fault>{_FAULT})|(?P<faithful>{_FAITHFUL})|(?P<not>{_NEGATION}))(?!\w)")

@@ -36,7 +36,7 @@ def check_row(row: Row) -> None:
         require_fields(row, _MARKED)
         require_text(row, "input", "output")
         _question_and_answer(row["input"])
-        label = row.get("label", factchd.label_of(row["output"]))
+        label = row.get("label") or factchd.label_of(row["output"])
         if label is None:
             raise ValueError(f"field 'output' begins with none of {' and '.join(LABELS)}")
     else:
@@ -45,7 +45,7 @@ def check_row(row: Row) -> None:
         label = row["label"]
     if label not in LABELS:
         raise ValueError(f"label is {label!r}, expected {' or '.join(map(repr, LABELS))}")
-    if row.get("category", "Conventional") not in PATTERNS:
+    if not isinstance(row.get("category", ""), str) or row.get("category", "Conventional") not in PATTERNS:
         raise ValueError(f"category is {row['category']!r}, expected one of {', '.join(PATTERNS)}")
     _evidence(row)
 

@@ -14,7 +14,7 @@ from halu_tasks import data
 from halu_tasks.cli.files import written
 from halu_tasks.errors import UsageError
 from halu_tasks.options import Options
-from halu_tasks.solvers.prompting import messages, prompt_for, render
+from halu_tasks.solvers.prompting import messages, render
 from halu_tasks.tasks import Task, registry, task_named
 
 
@@ -38,11 +38,11 @@ def training_chats(task: Task, options: Options) -> Iterator[dict[str, list[dict
     if reader.training is None:
         able = sorted(known.name for known in registry()[0].values() if known.reader.training)
         raise UsageError(f"{task.name} has no training part; export works for {', '.join(able)}")
-    if options.data == "sample":
+    if data.is_sample(options.data):
         path = reader.fewshot_path(options)
     else:
         path = data.locate(reader.source, reader.training, options.data).path
-    prompt = prompt_for(task.name, task.benchmark, options.prompts)
+    prompt = task.own_prompt(options, options.prompts)
     return _chats(task, path, options, dict(prompt))
 
 

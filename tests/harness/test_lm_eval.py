@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from halu_tasks.cli import main
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.lm_eval_models import BaselineLM, OracleLM, ReplayLM
 from halu_tasks.options import Options
@@ -280,13 +281,43 @@ def test_a_forgotten_prefix_is_pointed_out(
     assert "did you mean halu_scoring?" in caplog.text
 
 
+def test_a_replayed_reply_and_a_missing_probability_give_what_score_gives(
+    run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any], tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    items = build("halluverse25_binary_en", Options(data="sample")).items
+    rows = [{"id": item.id, "output": "Yes"} for item in items[:5]]
+    rows += [{"id": item.id, "output": "hm", "probability": 0.1 * (i % 9)} for i, item in enumerate(items[5:])]
+    path = tmp_path / "predictions.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["score", "halluverse25_binary_en", str(path), "--data", "sample", "--json"]) == 0
+    scored = json.loads(capsys.readouterr().out)["metrics"]
+    assert scored["no_probability"] == pytest.approx(5 / 46) and scored["unparsed"] == pytest.approx(41 / 46)
+    run = run_lm_eval(["halluverse25_binary_en"], ReplayLM(str(path)), {"halu_probability": True})
+    found = run["results"]["halluverse25_binary_en"]
+    assert {name: found[f"{name},none"] for name in scored} == scored
+    log = run_inspect("halluverse25_binary_en", "halu/replay", {"probability": True}, model_args={"predictions": path})
+    assert {name: log.results.scores[0].metrics[name].value for name in scored} == scored
+
+
+def test_a_model_without_probabilities_is_counted_so(
+    run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any]
+) -> None:
+    task = "halluverse25_binary_en"
+    found = run_lm_eval([task], BaselineLM(), {"halu_probability": True})["results"][task]
+    assert found["no_probability,none"] == 1.0 and math.isnan(found["roc_auc,none"])
+    log = run_inspect(task, "halu/baseline", {"probability": True})
+    assert log.results.scores[0].metrics["no_probability"].value == 1.0
+
+
 def test_probabilities_come_from_the_likelihoods_of_the_two_choices(
     run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
     first, *others = build("halueval_summarization", Options(data="sample")).items
-    rows = [{"id": item.id, "output": "", "probability": 0.9 if item.target == "Yes" else 0.4} for item in others]
+    sure = {"Yes": 0.9, "No": 0.4}
+    rows = [{"id": item.id, "output": item.target, "probability": sure[item.target]} for item in others]
     # a right summary that is called hallucinated with more certainty than any other
-    rows.append({"id": first.id, "output": "", "probability": 0.95})
+    rows.append({"id": first.id, "output": "Yes", "probability": 0.95})
     predictions = tmp_path / "predictions.jsonl"
     predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
     run = run_lm_eval(["halueval_summarization"], ReplayLM(str(predictions)), {"halu_probability": True})

@@ -27,6 +27,11 @@ def item(target: str = "NON-FACTUAL", reason: str = GOLD, id: str = "i", pattern
 
 LABELLED = {
     "NON-FACTUAL": [
+        "Partially FACTUAL. The date is wrong.",
+        "The answer is partially factual.",
+        "Is it factual? No.",
+        "FACTUAL: No",
+        "Factual: False",
         "NON-FACTUAL",
         "NON-FACTUAL.The answer is wrong.",
         "non-factual\nThe answer is wrong.",
@@ -59,6 +64,9 @@ LABELLED = {
         "The wrong year is given.\n\nnon-factual",
     ],
     "FACTUAL": [
+        "Factual: Yes",
+        "Therefore, the answer is considered FACTUAL rather than NON-FACTUAL.",
+        "The answer is FACTUAL instead of NON-FACTUAL",
         "FACTUAL",
         "FACTUAL.\nThe answer is right.",
         "Factual. The answer is right.",

@@ -101,12 +101,6 @@ ENGLISH = [
 ]
 
 ARABIC = [
-    # found to be misread by a reviewer
-    ("لا شك أن الجملة تحتوي على هلوسة", "Yes"),
-    ("الجملة متطابقة مع الأصل.", "No"),
-    ("الجملة خاطئة.", "Yes"),
-    ("المعلومات غير صحيحة.", "Yes"),
-    ("الإجابة الصحيحة: نعم", "Yes"),
     ("نعم", YES),
     ("لا", NO),
     ("نعم.", YES),
@@ -149,16 +143,15 @@ ARABIC = [
     ("هل الجملة مهلوسة؟ نعم", YES),
     ("لا أستطيع الحكم", None),
     ("نعم تحتوي الجملة على هلوسة", YES),
+    # found to be misread by a reviewer
+    ("لا شك أن الجملة تحتوي على هلوسة", "Yes"),
+    ("الجملة متطابقة مع الأصل.", "No"),
+    ("الجملة خاطئة.", "Yes"),
+    ("المعلومات غير صحيحة.", "Yes"),
+    ("الإجابة الصحيحة: نعم", "Yes"),
 ]
 
 TURKISH = [
-    # found to be misread by a reviewer
-    ("Cümlede herhangi bir halüsinasyon bulunmuyor.", "No"),
-    ("Halüsinasyon görünmüyor.", "No"),
-    ("Halüsinasyonsuz.", "No"),
-    ("Cümlenin halüsinasyon içerdiğini düşünmüyorum.", "No"),
-    ("Cümle yanlıştır.", "Yes"),
-    ("Cümle hatalı.", "Yes"),
     ("Evet", YES),
     ("hayır", NO),
     ("EVET.", YES),
@@ -203,12 +196,16 @@ TURKISH = [
     ("Halüsinasyon içermemektedir.", NO),
     ("Evet/Hayır", None),
     ("Emin değilim", None),
+    # found to be misread by a reviewer
+    ("Cümlede herhangi bir halüsinasyon bulunmuyor.", "No"),
+    ("Halüsinasyon görünmüyor.", "No"),
+    ("Bu cümle tamamen halüsinasyonsuz.", "No"),
+    ("Cümlenin halüsinasyon içerdiğini düşünmüyorum.", "No"),
+    ("Cümle yanlıştır.", "Yes"),
+    ("Cümle hatalı.", "Yes"),
 ]
 
 HINDI = [
-    # found to be misread by a reviewer
-    ("यह वाक्य गलत है।", "Yes"),
-    ("वाक्य सही है।", "No"),
     ("हाँ", YES),
     ("हां", YES),
     ("हा", YES),
@@ -254,6 +251,9 @@ HINDI = [
     ("नहीं\n\nदोनों वाक्य एक ही बात कहते हैं।", NO),
     ("पता नहीं", None),
     ("हाँ/नहीं", None),
+    # found to be misread by a reviewer
+    ("यह वाक्य गलत है।", "Yes"),
+    ("वाक्य सही है।", "No"),
 ]
 
 
