@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from itertools import zip_longest
@@ -29,6 +30,7 @@ from halu_tasks.scoring import prepare_judge
 from halu_tasks.solvers.prompting import messages
 from halu_tasks.tasks import Built, build, registry, task_named
 
+logger = logging.getLogger(__name__)
 tell_in_one_line("inspect", "inspect_ai/__main__.py")
 
 ID, TASK = "halu_id", "halu_task"
@@ -97,6 +99,8 @@ def _build(name: str, options: dict[str, Any]) -> Built:
     known = [option.name for option in fields(Options) if option.name not in of_some or option.name in elsewhere]
     if unknown := sorted(options.keys() - set(known)):
         raise UsageError(f"task {name} has no option {unknown[0]!r}; options: {', '.join(known)}")
+    for unused in sorted(set(options) & elsewhere - set(task.own_options)):
+        logger.warning("%s has no use for %s", name, unused)
     served = [key for key in known if key not in of_some or key in task.own_options]
     given = {key: value for key, value in options.items() if value is not None and key in served}
     built = build(name, Options(**{"fewshot": task.shots, **given}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -17,7 +18,7 @@ from lm_eval.api.task import ConfigurableTask
 from halu_tasks import embedded
 from halu_tasks.errors import JudgeError, UsageError, tell_in_one_line
 from halu_tasks.items import Item, Reply
-from halu_tasks.options import Options
+from halu_tasks.options import PREFIX, Options
 from halu_tasks.predictions import aimed
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.probability import without_probability
@@ -25,6 +26,7 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scoring import keep_replies, prepare_judge, score_replies
 from halu_tasks.tasks import Built, build, worked_examples
 
+logger = logging.getLogger(__name__)
 _loaded: WeakValueDictionary[str, HaluTask] = WeakValueDictionary()
 tell_in_one_line("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
 
@@ -39,6 +41,9 @@ class HaluTask(ConfigurableTask):
         fewshot = given.get("num_fewshot") or 0
         options = replace(Options.from_metadata(given.get("metadata") or {}), fewshot=fewshot)
         self._built = built = build(given["task"], options)
+        if unused := options.unused(built.task.own_options):
+            # other tasks of the run may be meant, so it is no error
+            logger.warning("%s has no use for %s", built.task.name, ", ".join(PREFIX + name for name in unused))
         self._items = {item.id: item for item in built.items}
         embedded.remember(built)
         prepare_judge(built)

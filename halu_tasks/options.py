@@ -84,6 +84,14 @@ class Options:
             if name in names and value != default
         ]
 
+    def unused(self, names: Iterable[str]) -> list[str]:
+        """The options of some tasks that are not at their default and not among `names`."""
+        return [
+            name
+            for name, option in self.of_some_tasks().items()
+            if name not in names and getattr(self, name) != option.default
+        ]
+
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any]) -> Options:
         """Options from lm-eval's metadata: keys that begin with `halu_`; all others are ignored.

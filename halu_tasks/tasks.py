@@ -243,6 +243,11 @@ class Built:
         return tuple(marks)
 
     @property
+    def version(self) -> str:
+        """The task's version and the marks, as `halu-tasks` tells it."""
+        return "-".join([str(self.task.version), *self.marks])
+
+    @property
     def provenance(self) -> dict[str, Any]:
         """What was asked and how, for a harness's log."""
         return {

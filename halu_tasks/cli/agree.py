@@ -48,12 +48,14 @@ def run(arguments: argparse.Namespace) -> None:
             "unparsed": unread,
             "metrics": figures["metrics"],
             "intervals": figures["intervals"],
+            "version": built.version,
         }
         print(json.dumps(shown, ensure_ascii=False, indent=2))
         return
     part = " (partial: only the ids in every file)" if arguments.partial else ""
     told = ", ".join(f"{name} {number}" for name, number in unread.items())
-    print(f"{built.task.name}  scoring: {built.options.scoring}  data: {built.located.kind}  {len(items)} items{part}")
+    head = f"{built.task.name} {built.version}  scoring: {built.options.scoring}  data: {built.located.kind}"
+    print(f"{head}  {len(items)} items{part}")
     print(f"without a label, which counts as a label of its own: {told}\n")
     rows = [
         [name, f"{e.value:.4f}", "" if e.low is None or e.high is None else f"[{e.low:.4f}, {e.high:.4f}]"]

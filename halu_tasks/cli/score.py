@@ -52,6 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
             "missing": len(missing),
             "metrics": figures["metrics"],
             "intervals": figures["intervals"],
+            "version": built.version,
         }
         print(json.dumps(shown, ensure_ascii=False, indent=2))
     else:
@@ -118,7 +119,7 @@ def report(built: Built, scores: list[Score], missing: int, found: dict[str, Est
     """The table for people."""
     part = " (partial: only the ids in the file)" if partial else ""
     asked = f"{len(scores)} items{part}, {missing} without a prediction"
-    head = f"{built.task.name}  scoring: {built.options.scoring}  data: {built.located.kind}  {asked}"
+    head = f"{built.task.name} {built.version}  scoring: {built.options.scoring}  data: {built.located.kind}  {asked}"
     rows = [
         [name, f"{e.value:.4f}", "" if e.low is None or e.high is None else f"[{e.low:.4f}, {e.high:.4f}]"]
         for name, e in found.items()

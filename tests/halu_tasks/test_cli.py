@@ -440,7 +440,7 @@ def test_the_table_says_how_it_came_about(cli: Cli, tmp_path: Path) -> None:
     shown = cli("score", COMPARATIVE, path, "--data", "sample")
     assert shown.returncode == 0 and shown.stderr == ""
     head, _, columns, *rows = shown.stdout.splitlines()
-    assert head == f"{COMPARATIVE}  scoring: strict  data: sample  32 items, 1 without a prediction"
+    assert head == f"{COMPARATIVE} 1-sample  scoring: strict  data: sample  32 items, 1 without a prediction"
     assert columns.split() == ["metric", "value", "95%", "interval"]
     assert re.fullmatch(r"acc +0\.9688  \[0\.\d{4}, 0\.\d{4}\]", rows[1])
 
@@ -453,7 +453,7 @@ def test_gold_replies_reach_the_ceiling(task: str, mode: str, score: Callable[..
         # the published extraction deletes "0." from an answer such as 0.7
         replies = {id: text for id, text in replies.items() if not re.search(r"\d\.\d", text)}
     found = score(task, replies, "--scoring", mode, "--partial")
-    assert list(found) == ["task", "scoring", "data", "n", "missing", "metrics", "intervals"]
+    assert list(found) == ["task", "scoring", "data", "n", "missing", "metrics", "intervals", "version"]
     assert [found[key] for key in ("task", "scoring", "data", "missing")] == [task, mode, "sample", 0]
     assert found["n"] == len(replies) >= 0.8 * len(items(task))
     headline = TASKS[task].headline if task != "cfaith_gen" else "closer_to_correct"
