@@ -48,7 +48,8 @@ def check(sources: Sequence[Source]) -> None:
     def verified(source: Source, name: str) -> str:
         path = cached_path(source, name)
         if not path.is_file():
-            raise DataError(f"{source.name}: {name} is not cached; fetch it with: halu-tasks data fetch {source.name}")
+            how = f"fetch it with: halu-tasks data fetch {source.name}" if source.file(name).url else "it comes by hand"
+            raise DataError(f"{source.name}: {name} is not cached; {how}")
         found = verify(source, name, path)
         known = "as published" if source.file(name).sha256 else "no published sum to compare with"
         return f"{path}: sha256 {found}, {known}"

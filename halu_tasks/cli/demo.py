@@ -28,16 +28,21 @@ def run(arguments: argparse.Namespace) -> None:
     with _quiet():
         in_lm_eval = lm_eval_figures(tasks)
         in_inspect = inspect_figures(tasks)
-    rows, differ = [], 0
+    rows = []
     for task in tasks:
         names = [task.headline] if task.headline in in_inspect[task.name, "oracle"] else ["closer_to_correct"]
         for name in names:
             row = [task.name, name]
             for model in MODELS:
                 ours, theirs = (figures[task.name, model][name] for figures in (in_lm_eval, in_inspect))
-                differ += ours != theirs
                 row += [f"{ours:.4f}", f"{theirs:.4f}"]
             rows.append(row)
+    differ = sum(
+        value != in_inspect[run][name]
+        for run, own in in_lm_eval.items()
+        for name, value in own.items()
+        if name in in_inspect[run]
+    )
     head = ["task", "metric", *(f"{model} {harness}" for model in MODELS for harness in ("lm-eval", "Inspect"))]
     print(table(head, rows, right=(2, 3, 4, 5)))
     same = "The harnesses agree on every figure." if not differ else f"The harnesses differ on {differ} figures."

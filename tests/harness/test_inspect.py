@@ -88,10 +88,10 @@ def test_a_group_asks_every_item_of_every_member_and_reports_the_mean(
 
 
 def test_list_tasks_shows_the_tasks_and_not_the_groups() -> None:
-    listed = list_tasks(
-        [f"halu_tasks/{name}.py" for name in ("refact", "cfaith", "factchd", "halueval")], root_dir=ROOT
-    )
-    assert sorted(info.name for info in listed) == sorted(name for name in TASKS if "halluverse" not in name)
+    # HalluVerse's files run a group of languages instead
+    names = {name: task.benchmark for name, task in TASKS.items() if "halluverse" not in name}
+    listed = list_tasks([f"halu_tasks/{module}.py" for module in sorted(set(names.values()))], root_dir=ROOT)
+    assert sorted(info.name for info in listed) == sorted(names)
 
 
 @pytest.mark.parametrize(("language", "name"), [((), "halluverse25"), (("-T", "lang=tr"), "halluverse25_tr")])
