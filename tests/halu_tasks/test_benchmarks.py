@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from halu_tasks.cli.score import score_predictions
 from halu_tasks.data import SAMPLE, in_folder
+from halu_tasks.items import Reply
 from halu_tasks.options import Options
 from halu_tasks.predictions import read_predictions
 from halu_tasks.scorers.metrics import estimates
@@ -116,6 +118,25 @@ def test_worked_examples_are_no_rows_under_test(task: str, cot: bool, shared_dat
         item = examples[example.prompt]
         assert built.scoring.score(item, example.reply, "consistent").facts.get("acc", 1.0) == 1.0
         assert built.scoring.score(item, example.reply, "consistent").facts.get("correct", 1.0) == 1.0
+
+
+@pytest.mark.parametrize("task", sorted(set(TASKS) - {"cfaith_choice"}))
+def test_a_reply_that_goes_on_to_the_next_question_is_read_up_to_there(task: str) -> None:
+    # not of cfaith_choice, whose prompt is the row's own text and nothing else
+    built = build(task, Options(data="sample"))
+    items = built.items
+    for item, following in pairwise(items):
+        right = Reply(built.task.oracle(item))
+        more = Reply(f"{right.text}\n\n{following.prompt} {built.task.oracle(following)}")
+        alone = built.task.score("strict", item, right, "consistent")
+        assert built.task.score("strict", item, more, "consistent").facts == alone.facts
+
+
+def test_a_question_that_comes_before_any_answer_hides_none() -> None:
+    built = build("refact_judgment_independent", Options(data="sample"))
+    item = built.items[0]
+    reply = Reply(f"Let me see.\n{item.prompt} {item.target}")
+    assert built.task.score("strict", item, reply).answer == item.target
 
 
 def _example_items(built: Built) -> list:  # type: ignore[type-arg]

@@ -49,8 +49,8 @@ def test_the_literal_command_runs_every_task_of_the_file_once(file: str, tmp_pat
     logs = [read_eval_log(path.as_posix()) for path in tmp_path.glob("*.eval")]
     assert sorted(log.eval.task.split("/")[-1] for log in logs) == sorted(name for name in TASKS if file in name)
     for log in logs:
-        shots = TASKS[log.eval.task.split("/")[-1]].shots
-        assert log.eval.task_version == "1-A-sample" + (f"-{shots}shot" if shots else "")
+        # factchd_4shot has its four examples, and says nothing of them
+        assert log.eval.task_version == "1-A-sample"
         assert log.eval.metadata["halu_tasks"][0]["data"] == "sample"
 
 

@@ -127,6 +127,24 @@ def test_versions_name_what_sets_a_run_apart(run_lm_eval: Callable[..., dict[str
     assert own["sample_len"] == 2 * 52
 
 
+def test_a_version_knows_examples_that_the_command_line_asks_for(
+    run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "test.jsonl"
+    row = {"query": "Q?", "response": "R.", "label": "FACTUAL", "reason": "FACTUAL.One.", "category": "Reasoning"}
+    path.write_text(
+        "".join(json.dumps({**row, "id": str(number), "query": f"Q{number}?"}) + "\n" for number in range(3))
+    )
+    data = {"halu_data": str(path)}
+    assert run_lm_eval(["factchd"], BaselineLM(), data)["versions"]["factchd"] == "1.0-local"
+    shown = run_lm_eval(["factchd"], BaselineLM(), data, num_fewshot=2)
+    assert shown["versions"]["factchd"] == "1.0-local-own_examples"
+    assert run_lm_eval(["factchd_4shot"], BaselineLM(), data)["versions"]["factchd_4shot"] == "1.0-local-own_examples"
+    assert "the worked examples are the package's own" in caplog.text
+    run_lm_eval(["factchd"], BaselineLM(), {**data, "halu_part": "summarization"})
+    assert "factchd has no use for halu_part" in caplog.text
+
+
 def test_always_a_flips_whenever_the_order_does(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
     own = run_lm_eval(["refact_judgment_comparative"], BaselineLM(), {"halu_both_orders": True})
     figures = own["results"]["refact_judgment_comparative"]
