@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from halu_tasks.items import Item
 from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.calibration import probability_metrics
 from halu_tasks.scorers.classification import both_right, label_metric, score_label
 from halu_tasks.scorers.error_type import NONE
 from halu_tasks.scorers.metrics import mean, share_unparsed
-from halu_tasks.scorers.probability import roc_auc
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.verdict_hallucination import NO, YES
 from halu_tasks.scorers.verdict_hallucination_multilingual import hallucinates_multilingual
@@ -42,5 +42,5 @@ METRICS = (
     replace(_ACCURACY.only("shown", NONE, "acc_none"), needs="with_zero"),
     both_right("acc_pair", ("edited", "original")),
     share_unparsed(),
-    *roc_auc(YES),
+    *probability_metrics(YES),
 )

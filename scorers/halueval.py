@@ -14,12 +14,12 @@ from dataclasses import replace
 
 from halu_tasks.items import Item
 from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.calibration import probability_metrics
 from halu_tasks.scorers.claims import Checks, checks
 from halu_tasks.scorers.classification import both_right, label_metric, score_label
 from halu_tasks.scorers.localization import score_strings
 from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
 from halu_tasks.scorers.passages import passages
-from halu_tasks.scorers.probability import roc_auc
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.verdict_hallucination import NO, YES, hallucinates
 
@@ -93,8 +93,8 @@ _BY_KIND = (
     *(_ACCURACY.only("kind", kind, f"acc_{kind}") for kind in KINDS),
     both_right("acc_pair", KINDS),
 )
-JUDGEMENT_METRICS: tuple[Metric, ...] = (_ACCURACY, *_BY_CLASS, *roc_auc(YES), share_unparsed())
-SUMMARY_METRICS: tuple[Metric, ...] = (_ACCURACY, *_BY_KIND, *_BY_CLASS, *roc_auc(YES), share_unparsed())
+JUDGEMENT_METRICS: tuple[Metric, ...] = (_ACCURACY, *_BY_CLASS, *probability_metrics(YES), share_unparsed())
+SUMMARY_METRICS: tuple[Metric, ...] = (_ACCURACY, *_BY_KIND, *_BY_CLASS, *probability_metrics(YES), share_unparsed())
 REASONED_METRICS: tuple[Metric, ...] = (_ACCURACY, *_BY_KIND, *_BY_CLASS, share_unparsed())
 CLAIMS_METRICS: tuple[Metric, ...] = (
     _ACCURACY,

@@ -24,6 +24,7 @@ from halu_tasks.scorers.inspect_scorer import halu_score
 from halu_tasks.tasks import build, registry
 
 TASKS, GROUPS = registry()
+LOWER = ("unparsed", "unplaced", "position_bias", "no_probability", "brier", "ece")
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -61,7 +62,7 @@ def test_the_oracle_reaches_the_ceiling(task: str, run_inspect: Callable[..., An
         # how many claims are listed, and how many of them hold, has no best value
         if name.endswith(("_stderr", "_low", "_high")) or name in ("claims", "supported"):
             continue
-        lower_is_better = "rate" in name or name.startswith(("unparsed", "unplaced", "position_bias", "no_probability"))
+        lower_is_better = "rate" in name or name.startswith(LOWER)
         assert value == (0.0 if lower_is_better else 1.0), name
     headline = log.results.headline
     assert headline.metric == (TASKS[task].headline if task != "cfaith_gen" else "closer_to_correct")
