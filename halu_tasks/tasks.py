@@ -85,6 +85,21 @@ class Scoring:
     beside: Callable[[Sequence[Score]], Mapping[str, float]] | None = None
 
 
+def modes(
+    strict: Callable[[Item, str], Score],
+    paper: Callable[[Item, str], Score],
+    metrics: tuple[Metric, ...],
+    published_metrics: tuple[Metric, ...] | None = None,
+    beside: Callable[[Sequence[Score]], Mapping[str, float]] | None = None,
+) -> dict[str, Scoring]:
+    """The two modes of a task that needs no judge: how each scores a reply to an item, and the metrics, which
+    are the same in both unless `published_metrics` are given."""
+    return {
+        "strict": Scoring(lambda item, reply, _: strict(item, reply), metrics, beside),
+        "paper": Scoring(lambda item, reply, _: paper(item, reply), published_metrics or metrics),
+    }
+
+
 @dataclass(frozen=True)
 class Task:
     """One benchmark task.
@@ -370,6 +385,7 @@ __all__ = [
     "build",
     "by_target",
     "in_turn",
+    "modes",
     "registry",
     "task_named",
 ]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from halu_tasks.data import Row, require_text, with_ids
-from halu_tasks.items import Case, Item
+from halu_tasks.items import Case
 from halu_tasks.options import Options
 from halu_tasks.scorers import cfaith
-from halu_tasks.scorers.metrics import Metric
-from halu_tasks.scorers.score import Score
 from halu_tasks.sources import CFAITH
-from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Task
+from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Task, modes
 
 OPEN = Decoding(max_tokens=1024, temperature=1.0, top_p=0.7)
 LABEL = Decoding(max_tokens=16, temperature=1.0, top_p=0.7)
@@ -100,15 +98,6 @@ def choice_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
 # --- tasks ----------------------------------------------------------------------------------------
 
 
-def _modes(
-    strict: Callable[[Item, str], Score], paper: Callable[[Item, str], Score], metrics: tuple[Metric, ...]
-) -> dict[str, Scoring]:
-    return {
-        "strict": Scoring(lambda item, reply, _: strict(item, reply), metrics),
-        "paper": Scoring(lambda item, reply, _: paper(item, reply), metrics),
-    }
-
-
 _JUDGED = Scoring(cfaith.score_open, cfaith.OPEN_METRICS)
 
 TASKS = (
@@ -133,7 +122,7 @@ TASKS = (
         10563,
         CHOICE,
         choice_cases,
-        _modes(cfaith.score_choice, cfaith.score_choice_published, cfaith.CHOICE_METRICS),
+        modes(cfaith.score_choice, cfaith.score_choice_published, cfaith.CHOICE_METRICS),
         "hallucination_rate",
         LABEL,
         oracle=lambda item: item.target,
@@ -146,7 +135,7 @@ TASKS = (
         33426,
         GENERATIVE,
         true_false_cases,
-        _modes(cfaith.score_true_false, cfaith.score_true_false_published, cfaith.TRUE_FALSE_METRICS),
+        modes(cfaith.score_true_false, cfaith.score_true_false_published, cfaith.TRUE_FALSE_METRICS),
         "hallucination_rate",
         LABEL,
         oracle=lambda item: "正确" if item.target == "True" else "错误",

@@ -20,7 +20,7 @@ from halu_tasks.options import Options
 from halu_tasks.scorers import factchd
 from halu_tasks.scorers.factchd import LABELS, PATTERNS
 from halu_tasks.sources import FACTCHD
-from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Task, in_turn
+from halu_tasks.tasks import Decoding, Group, Reader, Task, in_turn, modes
 
 # section 5.2
 DECODING = Decoding(max_tokens=1024, temperature=0.2)
@@ -140,10 +140,7 @@ def oracle(item: Item) -> str:
     return f"{item.target}.\n{factchd.explanation_of(str(item.gold['reason']))}".strip()
 
 
-_SCORING = {
-    "strict": Scoring(lambda item, reply, _: factchd.score(item, reply), factchd.METRICS),
-    "paper": Scoring(lambda item, reply, _: factchd.score_published(item, reply), factchd.PUBLISHED_METRICS),
-}
+_SCORING = modes(factchd.score, factchd.score_published, factchd.METRICS, factchd.PUBLISHED_METRICS)
 _Cases = Callable[[Iterable[Row], Options], Iterator[Case]]
 
 

@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 from halu_tasks.data import Row, require_text, table_lines, text_id, with_ids
-from halu_tasks.items import Case, Item
+from halu_tasks.items import Case
 from halu_tasks.options import Options
 from halu_tasks.scorers import halluverse25, halluverse25_binary
 from halu_tasks.scorers.error_type import ENTITY, NONE, RELATION, SENTENCE
-from halu_tasks.scorers.metrics import Metric
-from halu_tasks.scorers.score import Score
 from halu_tasks.sources import HALLUVERSE25
-from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Task
+from halu_tasks.tasks import Decoding, Group, Reader, Task, modes
 
 INSPECT_MODULE = "halluverse"
 LABEL = Decoding(max_tokens=16)
@@ -91,16 +89,6 @@ def binary_cases(language: str) -> Callable[[Iterable[Row], Options], Iterator[C
                 )
 
     return cases
-
-
-def _mode(score: Callable[[Item, str], Score], metrics: tuple[Metric, ...]) -> Scoring:
-    return Scoring(lambda item, reply, _: score(item, reply), metrics)
-
-
-def modes(
-    strict: Callable[[Item, str], Score], paper: Callable[[Item, str], Score], metrics: tuple[Metric, ...]
-) -> dict[str, Scoring]:
-    return {"strict": _mode(strict, metrics), "paper": _mode(paper, metrics)}
 
 
 TYPE_MODES = modes(halluverse25.score_type, halluverse25.score_type_published, halluverse25.METRICS)

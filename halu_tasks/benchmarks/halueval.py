@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from halu_tasks.data import Row, require_text, text_id, with_ids
 from halu_tasks.items import Case, Item
 from halu_tasks.options import Options
 from halu_tasks.scorers import halueval, localization
 from halu_tasks.scorers.halueval import CUE, KINDS
-from halu_tasks.scorers.metrics import Metric
-from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.spans import Span, Text
 from halu_tasks.scorers.verdict_hallucination import NO, YES
 from halu_tasks.sources import HALUEVAL
-from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Task
+from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Task, modes
 
 SUMMARIES = ("document", "right_summary", "hallucinated_summary")
 GENERAL = {**dict.fromkeys(("ID", "user_query", "chatgpt_response", "hallucination"), str), "hallucination_spans": list}
@@ -184,15 +182,6 @@ def checked(item: Item) -> str:
 # --- tasks ----------------------------------------------------------------------------------------
 
 
-def _modes(
-    strict: Callable[[Item, str], Score], paper: Callable[[Item, str], Score], metrics: tuple[Metric, ...]
-) -> dict[str, Scoring]:
-    return {
-        "strict": Scoring(lambda item, reply, _: strict(item, reply), metrics),
-        "paper": Scoring(lambda item, reply, _: paper(item, reply), metrics),
-    }
-
-
 _LOCALIZATION = Scoring(
     lambda item, reply, _: halueval.score_passages(item, reply), localization.METRICS, localization.fixed_replies
 )
@@ -205,7 +194,7 @@ TASKS = (
         20000,
         SUMMARY_READER,
         summary_cases,
-        _modes(halueval.score_judgement, halueval.score_judgement_published, halueval.SUMMARY_METRICS),
+        modes(halueval.score_judgement, halueval.score_judgement_published, halueval.SUMMARY_METRICS),
         "acc",
         Decoding(max_tokens=1024),
         oracle=target,
@@ -221,7 +210,7 @@ TASKS = (
         20000,
         SUMMARY_READER,
         summary_cases,
-        _modes(halueval.score_judgement, halueval.score_reasoned_published, halueval.REASONED_METRICS),
+        modes(halueval.score_judgement, halueval.score_reasoned_published, halueval.REASONED_METRICS),
         "acc",
         Decoding(max_tokens=1024),
         oracle=reasoned,
@@ -236,7 +225,7 @@ TASKS = (
         20000,
         SUMMARY_READER,
         summary_cases,
-        _modes(halueval.score_claims, halueval.score_claims_published, halueval.CLAIMS_METRICS),
+        modes(halueval.score_claims, halueval.score_claims_published, halueval.CLAIMS_METRICS),
         "acc",
         Decoding(max_tokens=2048),
         oracle=checked,
@@ -251,7 +240,7 @@ TASKS = (
         4507,
         GENERAL_READER,
         general_cases,
-        _modes(halueval.score_judgement, halueval.score_judgement_published, halueval.JUDGEMENT_METRICS),
+        modes(halueval.score_judgement, halueval.score_judgement_published, halueval.JUDGEMENT_METRICS),
         "acc",
         Decoding(max_tokens=1024),
         oracle=target,

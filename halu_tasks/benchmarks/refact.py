@@ -7,18 +7,16 @@ by replaced entities (`swap`), with tags around what was changed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 from halu_tasks.data import Row, require_text
 from halu_tasks.items import Case, Item
 from halu_tasks.options import Options
 from halu_tasks.scorers import correction, localization, refact
-from halu_tasks.scorers.metrics import Metric
-from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.tags import nearest_originals, original_strings, tagged_spans
 from halu_tasks.sources import REFACT
-from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Task
+from halu_tasks.tasks import Decoding, Group, Reader, Task, modes
 
 FIELDS = dict.fromkeys(
     ("sample_id", "question", "correct_answer", "error_type", "confabulated_answer", "error_spans"), str
@@ -182,19 +180,6 @@ def copied_words(item: Item) -> str:
 # --- tasks ----------------------------------------------------------------------------------------
 
 
-def _modes(
-    strict: Callable[[Item, str], Score],
-    paper: Callable[[Item, str], Score],
-    metrics: tuple[Metric, ...],
-    published_metrics: tuple[Metric, ...],
-    beside: Callable[[Sequence[Score]], dict[str, float]] | None = None,
-) -> dict[str, Scoring]:
-    return {
-        "strict": Scoring(lambda item, reply, _: strict(item, reply), metrics, beside),
-        "paper": Scoring(lambda item, reply, _: paper(item, reply), published_metrics),
-    }
-
-
 TASKS = (
     Task(
         "refact_judgment_independent",
@@ -203,7 +188,7 @@ TASKS = (
         2002,
         READER,
         independent,
-        _modes(
+        modes(
             refact.score_independent,
             refact.score_independent_published,
             refact.INDEPENDENT_METRICS,
@@ -222,7 +207,7 @@ TASKS = (
         1001,
         READER,
         comparative,
-        _modes(
+        modes(
             refact.score_comparative,
             refact.score_comparative_published,
             refact.COMPARATIVE_METRICS,
@@ -242,7 +227,7 @@ TASKS = (
         527,
         READER,
         localization_cases("neg"),
-        _modes(
+        modes(
             localization.score_sentence,
             localization.score_sentence_published,
             localization.METRICS,
@@ -262,7 +247,7 @@ TASKS = (
         474,
         READER,
         localization_cases("swap"),
-        _modes(
+        modes(
             localization.score_entities,
             localization.score_entities_published,
             localization.METRICS,
@@ -282,7 +267,7 @@ TASKS = (
         474,
         CORRECTION_READER,
         correction_cases,
-        _modes(
+        modes(
             correction.score_replacements,
             correction.score_replacements_published,
             correction.METRICS,
