@@ -637,6 +637,8 @@ def test_no_output_stops_the_count(task: str, mode: str, score: Callable[..., di
     unparsed = {"nothing", "white space"}
     if mode == "strict":
         unparsed |= {"unclosed reasoning", "reasoning never closed after an answer"}
+    # a sample may be smaller than the list
+    unparsed &= rows.keys()
     for name in unparsed:
         assert rows[name]["reason"], name
         if not (task == INDEPENDENT and mode == "paper"):
@@ -645,7 +647,7 @@ def test_no_output_stops_the_count(task: str, mode: str, score: Callable[..., di
         assert not any(
             rows[name]["scores"].get(fact) for fact in ("correct", "acc", "em", "exact", "closer_to_correct")
         )
-    assert found["metrics"]["unparsed"] >= (len(asked) - len(NASTY) + len(unparsed)) / len(asked)
+    assert found["metrics"]["unparsed"] >= (found["missing"] + len(unparsed)) / len(asked)
 
 
 def test_marks_around_an_answer_do_not_hide_it(score: Callable[..., dict[str, Any]]) -> None:
