@@ -118,7 +118,7 @@ class Task:
         baseline: a reply made without knowing the answer; a floor.
         shots: number of worked examples that the task has of its own, zero-shot being none.
         examples: puts the cases that worked examples can be made of into the order in which they are shown.
-        part: the cases that are asked, where an option takes a part of them; worked examples are all.
+        selects: the cases that are asked, where an option takes a sample of them; worked examples are not sampled.
         own_options: options beyond those of every task that change what it asks.
         labels: the targets that a prediction may name as its own, where the question has an order.
         judged: the question a judge is asked about each reply, as a prompt name; None when no judge is
@@ -142,7 +142,7 @@ class Task:
     baseline: Callable[[Item], str]
     shots: int = 0
     examples: Callable[[Iterable[Case], Options], list[Case]] = lambda cases, options: by_target(cases)
-    part: Callable[[Iterable[Case], Options], Iterable[Case]] = lambda cases, options: cases
+    selects: Callable[[Iterable[Case], Options], Iterable[Case]] = lambda cases, options: cases
     own_options: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     judged: str | None = None
@@ -206,13 +206,14 @@ class Built:
         path = self.located.path
         rows = self.task.reader.rows(path)
         seen: set[str] = set()
-        for case in self.task.part(self.task.cases(rows, self.options), self.options):
+        for case in self.task.selects(self.task.cases(rows, self.options), self.options):
             if case.id in seen:
                 raise DataError(f"{path}: two rows make the item {case.id!r}; ids must differ")
             seen.add(case.id)
             yield render(case, self.prompt, cot=self.options.cot)
         if not seen:
-            raise DataError(f"{path}: holds no row for task {self.task.name}")
+            under = ", ".join(self.options.marks(self.task.own_options))
+            raise DataError(f"{path}: holds no row for task {self.task.name}{f' under {under}' if under else ''}")
 
     @cached_property
     def items(self) -> list[Item]:

@@ -199,7 +199,7 @@ TASKS = (
         Decoding(max_tokens=1024),
         oracle=target,
         baseline=lambda item: YES,
-        part=sampled,
+        selects=sampled,
         own_options=("split", "seed", "probability"),
         choices=(YES, NO),
     ),
@@ -215,7 +215,7 @@ TASKS = (
         Decoding(max_tokens=1024),
         oracle=reasoned,
         baseline=lambda item: f"{CUE}: {YES}",
-        part=sampled,
+        selects=sampled,
         own_options=("split", "seed"),
     ),
     Task(
@@ -230,7 +230,7 @@ TASKS = (
         Decoding(max_tokens=2048),
         oracle=checked,
         baseline=lambda item: f"Claim: The summary is right.\nSupported: {NO}",
-        part=sampled,
+        selects=sampled,
         own_options=("split", "seed"),
     ),
     Task(
