@@ -220,6 +220,10 @@ def test_a_judgement_is_read_as_a_person_reads_it(reply: str, label: str | None)
 
 
 CHECKS = [
+    ("Claim: A ship sank.\nSupported: Y\nClaim: It was red.\nSupported: N", [True, False]),
+    ("Claim: A ship sank.\nSupported: Yes (partially)", [False]),
+    ("Claim: A ship sank.\nSupported: Yes, mostly", [False]),
+    ("Claim: A ship sank.\nSupported: Yes; but the date is wrong", [False]),
     ("Claim: A ship sank.\nSupported: Yes\n\nClaim: Nobody was hurt.\nSupported: No", [True, False]),
     ("1. Claim: A ship sank.\n   Supported: Yes\n2. Claim: It was old.\n   Supported: Yes", [True, True]),
     ("- **Claim:** A ship sank.\n  **Supported:** Yes\n- **Claim:** It was red.\n  **Supported:** No", [True, False]),
@@ -430,3 +434,8 @@ def test_ten_megabytes_are_read_in_linear_time(nasty: str) -> None:
     start = time.perf_counter()
     hallucinates(reply), checks(reply), passages(reply, TEXT), halueval.score_claims_published(item(), reply)
     assert time.perf_counter() - start < 20
+
+
+@pytest.mark.parametrize("explanation", [" (they are of wood)", " - wrong material", " → wood", ": they are of wood"])
+def test_an_explanation_behind_a_copied_passage_costs_nothing(explanation: str) -> None:
+    assert passages(f"- Boats are made of stone.{explanation}", TEXT).value == ["Boats are made of stone."]
