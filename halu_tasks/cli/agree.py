@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 from halu_tasks.cli import options_of
-from halu_tasks.cli.tables import table
+from halu_tasks.cli.tables import estimates_table
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.items import Item, Reply
 from halu_tasks.predictions import aimed, check_targets, read_predictions, unknown_id
@@ -57,11 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
     head = f"{built.task.name} {built.version}  scoring: {built.options.scoring}  data: {built.located.kind}"
     print(f"{head}  {len(items)} items{part}")
     print(f"without a label, which counts as a label of its own: {told}\n")
-    rows = [
-        [name, f"{e.value:.4f}", "" if e.low is None or e.high is None else f"[{e.low:.4f}, {e.high:.4f}]"]
-        for name, e in found.items()
-    ]
-    print(table(["figure", "value", "95% interval"], rows, right=(1,)))
+    print(estimates_table("figure", found))
 
 
 def _names(paths: list[Path]) -> list[str]:

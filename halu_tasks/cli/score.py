@@ -14,7 +14,7 @@ from typing import Any
 
 from halu_tasks.cli import options_of
 from halu_tasks.cli.files import written
-from halu_tasks.cli.tables import table
+from halu_tasks.cli.tables import estimates_table
 from halu_tasks.errors import DataError
 from halu_tasks.items import Item, Reply
 from halu_tasks.predictions import Prediction, aimed, check_targets, read_predictions, unknown_id
@@ -120,10 +120,6 @@ def report(built: Built, scores: list[Score], missing: int, found: dict[str, Est
     part = " (partial: only the ids in the file)" if partial else ""
     asked = f"{len(scores)} items{part}, {missing} without a prediction"
     head = f"{built.task.name} {built.version}  scoring: {built.options.scoring}  data: {built.located.kind}  {asked}"
-    rows = [
-        [name, f"{e.value:.4f}", "" if e.low is None or e.high is None else f"[{e.low:.4f}, {e.high:.4f}]"]
-        for name, e in found.items()
-    ]
     beside = built.scoring.beside(scores) if built.scoring.beside and scores else {}
     fixed = "".join(f"\nfor comparison, {name}: {value:.4f}" for name, value in beside.items())
-    return f"{head}\n\n{table(['metric', 'value', '95% interval'], rows, right=(1,))}{fixed}"
+    return f"{head}\n\n{estimates_table('metric', found)}{fixed}"

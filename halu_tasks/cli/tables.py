@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from halu_tasks.scorers.metrics import Estimate
 
 
 def width(text: str) -> int:
@@ -25,3 +27,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[in
         return "  ".join(cells).rstrip()
 
     return "\n".join([line(head), line(["-" * size for size in widths]), *map(line, rows)])
+
+
+def estimates_table(title: str, found: Mapping[str, Estimate]) -> str:
+    """Figures by name with their 95% intervals, under a column called `title`."""
+    rows = [
+        [name, f"{e.value:.4f}", "" if e.low is None or e.high is None else f"[{e.low:.4f}, {e.high:.4f}]"]
+        for name, e in found.items()
+    ]
+    return table([title, "value", "95% interval"], rows, right=(1,))
