@@ -17,6 +17,7 @@ from lm_eval.api.task import ConfigurableTask
 
 from halu_tasks import embedded
 from halu_tasks.errors import JudgeError, UsageError, tell_in_one_line
+from halu_tasks.fewshot import worked_examples
 from halu_tasks.items import Item, Reply
 from halu_tasks.options import PREFIX, Options
 from halu_tasks.predictions import aimed
@@ -24,7 +25,7 @@ from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.probability import without_probability
 from halu_tasks.scorers.score import Score
 from halu_tasks.scoring import keep_replies, prepare_judge, score_replies
-from halu_tasks.tasks import Built, build, worked_examples
+from halu_tasks.tasks import Built, build
 
 logger = logging.getLogger(__name__)
 _loaded: WeakValueDictionary[str, HaluTask] = WeakValueDictionary()
@@ -117,8 +118,8 @@ class HaluTask(ConfigurableTask):
         first, second = results
         probability = None
         if not math.isnan(first.loglikelihood):
-            likelier = min(second.loglikelihood - first.loglikelihood, 700.0)
-            probability = 1 / (1 + math.exp(likelier)) if second.loglikelihood > -math.inf else 1.0
+            gap = min(second.loglikelihood - first.loglikelihood, 700.0)
+            probability = 1 / (1 + math.exp(gap)) if second.loglikelihood > -math.inf else 1.0
         text = first.reply if probability is None or first.reply is not None else choices[probability <= 0.5]
         found = score_replies(self._built, [(self._items[doc["id"]], Reply(text or "", probability=probability))])[0]
         return found if probability is not None else without_probability(found)

@@ -15,12 +15,13 @@ from typing import Any
 
 from halu_tasks.data import Row, require_fields, require_text
 from halu_tasks.errors import DataError
+from halu_tasks.fewshot import in_turn
 from halu_tasks.items import Case, Item
 from halu_tasks.options import Options
 from halu_tasks.scorers import factchd
 from halu_tasks.scorers.factchd import LABELS, PATTERNS
 from halu_tasks.sources import FACTCHD
-from halu_tasks.tasks import Decoding, Group, Reader, Task, in_turn, modes
+from halu_tasks.tasks import Decoding, Group, Reader, Task, modes
 
 # section 5.2
 DECODING = Decoding(max_tokens=1024, temperature=0.2)
