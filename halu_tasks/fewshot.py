@@ -11,7 +11,7 @@ from halu_tasks import data as data_
 from halu_tasks.data import Row
 from halu_tasks.items import Case, Example
 from halu_tasks.options import Options
-from halu_tasks.solvers.prompting import Prompt, render
+from halu_tasks.solvers.prompting import Prompt, fill, render
 
 if TYPE_CHECKING:
     from halu_tasks.tasks import Task
@@ -24,11 +24,11 @@ def worked_examples(task: Task, options: Options, prompt: Prompt) -> list[Exampl
     reasons first. They are made of the training part, without what is also under test, where the benchmark
     has one, and else of the package's own rows; so too where the data that the user named lack it, which a
     warning says."""
-    cases = task.cases(_example_rows(task, options), options)
+    cases = task.cases(_example_rows(task, options, prompt), options)
     return [_example(task, case, prompt, options) for case in task.examples(cases, options)[:MOST_EXAMPLES]]
 
 
-def _example_rows(task: Task, options: Options) -> Iterator[Row]:
+def _example_rows(task: Task, options: Options, prompt: Prompt) -> Iterator[Row]:
     path = task.reader.training_path(options)
     if path is None:
         if task.lacks_training(options):
@@ -36,14 +36,14 @@ def _example_rows(task: Task, options: Options) -> Iterator[Row]:
         yield from task.reader.fewshot_rows(options)
         return
     located = data_.locate(task.reader.source, task.reader.file(options), options.data)
-    shown = {_shown(case) for case in task.cases(task.reader.rows(located.path), options)}
+    shown = {_shown(case, prompt) for case in task.cases(task.reader.rows(located.path), options)}
     for row in task.reader.rows(path):
-        if not any(_shown(case) in shown for case in task.cases([row], options)):
+        if not any(_shown(case, prompt) in shown for case in task.cases([row], options)):
             yield row
 
 
-def _shown(case: Case) -> tuple[str, ...]:
-    return tuple(case.fields.values())
+def _shown(case: Case, prompt: Prompt) -> str:
+    return fill(prompt["user"], case.fields)
 
 
 def _example(task: Task, case: Case, prompt: Prompt, options: Options) -> Example:

@@ -34,7 +34,7 @@ class Case:
 class Item:
     """A case with its prompt: all that a harness must send and all that a scorer must know.
 
-    `system` may be empty. Every value is JSON, so an item survives a log file.
+    `system` may be empty, and `fields` are the case's. Every value is JSON, so an item survives a log file.
     """
 
     id: str
@@ -44,6 +44,7 @@ class Item:
     prompt: str
     gold: Mapping[str, Any]
     tags: Mapping[str, str]
+    fields: Mapping[str, str] = field(default_factory=dict)
 
 
 class Reply(NamedTuple):

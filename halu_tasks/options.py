@@ -50,7 +50,11 @@ class Options:
     seed: int = asks(0, "seed of what is left to chance (order of A and B, examples, splits)")
     subset: str = asks("multi_error", "ReFACT: which of its two files", ("multi_error", "single_error"))
     both_orders: bool = asks(False, "ReFACT comparative: ask every row in both orders")
-    split: str = asks("all", "HaluEval summarization: a seeded sample of its rows", ("all", "train5", "test20"))
+    split: str = asks(
+        "all",
+        "judgements: a seeded sample of the rows, or two, the first to tune a threshold on",
+        ("all", "train5", "test20", "train5_test20", "train5_rest"),
+    )
     probability: bool = asks(False, "weigh the two answers by their probabilities", of_harnesses=True)
     with_zero: bool = asks(False, "HalluVerse: also the rows labelled 0, which have no error of the three types")
     without_original: bool = asks(False, "HalluVerse25 binary: show the sentence without the original")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from halu_tasks import data as data_
 from halu_tasks.data import Lines, Located, Row
@@ -20,11 +20,13 @@ from halu_tasks.errors import DataError, UsageError
 from halu_tasks.fewshot import by_target, worked_examples
 from halu_tasks.items import Case, Example, Item, Reply
 from halu_tasks.options import Options
+from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.probability import with_probability
 from halu_tasks.scorers.score import Score
 from halu_tasks.solvers.prompting import Prompt, next_question, prompt_for, prompt_hash, render
 from halu_tasks.sources import Source
+from halu_tasks.splits import sampled
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,20 @@ class Scoring:
     beside: Callable[[Sequence[Score]], Mapping[str, float]] | None = None
 
 
+class Subject(NamedTuple):
+    """What a detection method looks at in an item, each part by the name of its field: the text that may
+    hallucinate, the question that it answers, and the source that has to support it; None where a task has no
+    such part."""
+
+    text: str
+    query: str | None = None
+    source: str | None = None
+
+    def of(self, fields: Mapping[str, str]) -> dict[str, str]:
+        """The parts that the fields have, under the names `text`, `query` and `source`."""
+        return {part: fields[name] for part, name in self._asdict().items() if name in fields}
+
+
 def modes(
     strict: Callable[[Item, str], Score],
     paper: Callable[[Item, str], Score],
@@ -115,13 +131,15 @@ class Task:
         baseline: a reply made without knowing the answer; a floor.
         shots: number of worked examples that the task has of its own, zero-shot being none.
         examples: puts the cases that worked examples can be made of into the order in which they are shown.
-        selects: the cases that are asked, where an option takes a sample of them; worked examples are not sampled.
         own_options: options beyond those of every task that change what it asks.
         labels: the targets that a prediction may name as its own, where the question has an order.
         judged: the question a judge is asked about each reply, as a prompt name; None when no judge is
             needed.
         choices: the two answers, the one that is looked for first, of a task that may be answered by a
-            probability; its options then include `probability`.
+            probability.
+        subject: what a detection method looks at, for tasks with `choices`.
+        read: the label that a reply states, read as in strict but without the gold; None where the answer is
+            no label.
         asked_by: the name of the prompt under given options, where an option changes what is asked; None
             where it is always the task's own name.
     """
@@ -139,11 +157,12 @@ class Task:
     baseline: Callable[[Item], str]
     shots: int = 0
     examples: Callable[[Iterable[Case], Options], list[Case]] = lambda cases, options: by_target(cases)
-    selects: Callable[[Iterable[Case], Options], Iterable[Case]] = lambda cases, options: cases
     own_options: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     judged: str | None = None
     choices: tuple[str, str] | None = None
+    subject: Subject | None = None
+    read: Callable[[str], Answer[str]] | None = None
     asked_by: Callable[[Options], str] | None = None
 
     def score(self, mode: str, item: Item, reply: Reply, verdict: str | None = None) -> Score:
@@ -203,7 +222,7 @@ class Built:
         path = self.located.path
         rows = self.task.reader.rows(path)
         seen: set[str] = set()
-        for case in self.task.selects(self.task.cases(rows, self.options), self.options):
+        for case in sampled(self.task.cases(rows, self.options), self.options):
             if case.id in seen:
                 raise DataError(f"{path}: two rows make the item {case.id!r}; ids must differ")
             seen.add(case.id)
@@ -222,8 +241,8 @@ class Built:
 
     @property
     def asks_for_probability(self) -> bool:
-        """Whether the two choices are to be weighed; a task without choices has no such option."""
-        return self.options.probability and self.task.choices is not None
+        """Whether the two choices are to be weighed."""
+        return self.options.probability and "probability" in self.task.own_options
 
     @property
     def scoring(self) -> Scoring:
@@ -325,6 +344,7 @@ __all__ = [
     "Group",
     "Reader",
     "Scoring",
+    "Subject",
     "Task",
     "build",
     "modes",

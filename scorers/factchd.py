@@ -18,6 +18,7 @@ from typing import Literal
 
 from halu_tasks.items import Item
 from halu_tasks.scorers.answer import Answer, strip_reasoning
+from halu_tasks.scorers.calibration import probability_metrics
 from halu_tasks.scorers.classification import Unparsed, label_metric, score_label
 from halu_tasks.scorers.expmatch import Parts, expmatch, expmatch_published, parts_scores, split
 from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
@@ -259,7 +260,7 @@ def _metrics(unparsed: Unparsed) -> tuple[Metric, ...]:
     per_pattern = tuple(
         metric.only("pattern", name, f"{metric.name}_{name}") for name in PATTERNS.values() for metric in everywhere
     )
-    return (*everywhere, *parts, *per_pattern)
+    return (*everywhere, *parts, *per_pattern, *probability_metrics(NON_FACTUAL))
 
 
 METRICS = _metrics("miss")

@@ -47,6 +47,21 @@ def published_judgement(reply: str) -> Answer[str]:
     return Answer(found[0]) if len(found) == 1 else Answer(None, "both Yes and No" if found else "neither Yes nor No")
 
 
+def claims_verdict(reply: str) -> Answer[str]:
+    """Whether a summary hallucinates by the checks that a reply lists."""
+    return _verdict(checks(reply))
+
+
+def _verdict(found: Checks) -> Answer[str]:
+    """One claim without support makes the summary hallucinated: the product of probabilities that are 0 or 1 is 0
+    (section 2.2). All must have been checked to call it right."""
+    if not found.checked:
+        return Answer(None, found.reason)
+    if not all(found.checked):
+        return Answer(YES)
+    return Answer(None, f"{found.unchecked} claims without a check") if found.unchecked else Answer(NO)
+
+
 def score_claims(item: Item, reply: str) -> Score:
     """Score of the checks that a reply lists."""
     return _score_checks(item, checks(reply))
@@ -61,16 +76,10 @@ _SUPPORTED = re.compile(r"^Supported: (Yes|No)\b", re.MULTILINE)
 
 
 def _score_checks(item: Item, found: Checks) -> Score:
-    """One claim without support makes the summary hallucinated: the product of probabilities that are 0 or 1 is 0
-    (section 2.2). All must have been checked to call it right. Facts: `claims`, their number, and `supported`, the
-    share of the checked ones that are."""
+    """Facts: `claims`, their number, and `supported`, the share of the checked ones that are."""
+    score = _score(item, _verdict(found))
     if not found.checked:
-        return _score(item, Answer(None, found.reason))
-    right = all(found.checked)
-    answer = Answer[str](NO if right else YES)
-    if right and found.unchecked:
-        answer = Answer(None, f"{found.unchecked} claims without a check")
-    score = _score(item, answer)
+        return score
     listed = {
         "claims": float(len(found.checked) + found.unchecked),
         "supported": sum(found.checked) / len(found.checked),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Literal
 
 from halu_tasks.items import Item
+from halu_tasks.scorers.calibration import probability_metrics
 from halu_tasks.scorers.classification import (
     Unparsed,
     both_right,
@@ -79,7 +80,13 @@ def _independent(unparsed: Unparsed) -> tuple[Metric, ...]:
         for name, label in (("confabulated", CONFABULATED), ("factual", FACTUAL))
         for figure in _FIGURES
     )
-    return (mean("acc", "correct"), *by_class, both_right("acc_pair", ("original", "confabulated")), share_unparsed())
+    return (
+        mean("acc", "correct"),
+        *by_class,
+        both_right("acc_pair", ("original", "confabulated")),
+        *probability_metrics(CONFABULATED),
+        share_unparsed(),
+    )
 
 
 _FIGURES: tuple[Literal["precision", "recall", "f1"], ...] = ("precision", "recall", "f1")

@@ -103,7 +103,8 @@ def fill(text: str, fields: Mapping[str, str]) -> str:
 def render(case: Case, prompt: Prompt, *, cot: bool = False) -> Item:
     """The item that asks `case` with `prompt`."""
     system = fill(prompt["cot"] if cot else prompt.get("system", ""), case.fields)
-    return Item(case.id, case.cluster, case.target, system, fill(prompt["user"], case.fields), case.gold, case.tags)
+    user = fill(prompt["user"], case.fields)
+    return Item(case.id, case.cluster, case.target, system, user, case.gold, case.tags, case.fields)
 
 
 def messages(item: Item, examples: Iterable[Example] = ()) -> list[dict[str, str]]:

@@ -9,6 +9,7 @@ from halu_tasks.data import Row, require_text, with_ids
 from halu_tasks.items import Case
 from halu_tasks.options import Options
 from halu_tasks.scorers import cfaith
+from halu_tasks.scorers.verdict import choice, true_false_zh
 from halu_tasks.sources import CFAITH
 from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Task, modes
 
@@ -127,6 +128,7 @@ TASKS = (
         LABEL,
         oracle=lambda item: item.target,
         baseline=lambda item: "A",
+        read=choice,
     ),
     Task(
         "cfaith_tf",
@@ -140,6 +142,7 @@ TASKS = (
         LABEL,
         oracle=lambda item: "正确" if item.target == "True" else "错误",
         baseline=lambda item: "正确",
+        read=true_false_zh,
     ),
 )
 GROUPS = (

@@ -21,7 +21,7 @@ from halu_tasks.options import Options
 from halu_tasks.scorers import factchd
 from halu_tasks.scorers.factchd import LABELS, PATTERNS
 from halu_tasks.sources import FACTCHD
-from halu_tasks.tasks import Decoding, Group, Reader, Task, modes
+from halu_tasks.tasks import Decoding, Group, Reader, Subject, Task, modes
 
 # section 5.2
 DECODING = Decoding(max_tokens=1024, temperature=0.2)
@@ -93,7 +93,8 @@ READER = Reader(
 
 
 def cases(rows: Iterable[Row], options: Options, *, shown: tuple[str, ...] = ("query", "response")) -> Iterator[Case]:
-    """One case a row, with the fields `shown`: query, response, evidence."""
+    """One case a row, with the fields `shown`: query, response, evidence. Evidence is there, for who asks for it,
+    also where it is not shown."""
     for row in rows:
         if _is_marked(row):
             query, response = _question_and_answer(row["input"])
@@ -102,12 +103,12 @@ def cases(rows: Iterable[Row], options: Options, *, shown: tuple[str, ...] = ("q
         else:
             query, response, reason, label = (row[key] for key in ("query", "response", "reason", "label"))
         fields = {"query": query, "response": response}
-        if "evidence" in shown:
-            lines = _evidence(row)
-            if lines is None:
-                raise DataError(f"FactCHD: row {row['id']!r} has no field 'evidence', which factchd_evidence shows")
+        lines = _evidence(row)
+        if "evidence" in shown and lines is None:
+            raise DataError(f"FactCHD: row {row['id']!r} has no field 'evidence', which factchd_evidence shows")
+        fields = {name: fields[name] for name in fields if name in shown}
+        if lines is not None:
             fields["evidence"] = "\n".join(lines) or "none"
-        fields = {name: fields[name] for name in shown}
         pattern = PATTERNS.get(row.get("category", ""), "unstated")
         id = str(row["id"])
         yield Case(id, id, fields, str(label), {"reason": reason}, {"pattern": pattern})
@@ -160,7 +161,10 @@ def _task(name: str, about: str, shown: _Cases = cases, shots: int = 0) -> Task:
         baseline=lambda item: f"{factchd.NON_FACTUAL}.",
         shots=shots,
         examples=one_a_pattern,
-        own_options=("seed",),
+        own_options=("seed", "split"),
+        choices=(factchd.NON_FACTUAL, factchd.FACTUAL),
+        subject=Subject("response", "query", "evidence"),
+        read=lambda reply: factchd.read(reply)[0],
     )
 
 

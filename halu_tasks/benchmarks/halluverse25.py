@@ -10,9 +10,10 @@ from halu_tasks.data import Row, require_text, table_lines, text_id, with_ids
 from halu_tasks.items import Case
 from halu_tasks.options import Options
 from halu_tasks.scorers import halluverse25, halluverse25_binary
-from halu_tasks.scorers.error_type import ENTITY, NONE, RELATION, SENTENCE
+from halu_tasks.scorers.error_type import ENTITY, NONE, RELATION, SENTENCE, error_type
+from halu_tasks.scorers.verdict_hallucination_multilingual import hallucinates_multilingual
 from halu_tasks.sources import HALLUVERSE25
-from halu_tasks.tasks import Decoding, Group, Reader, Task, modes
+from halu_tasks.tasks import Decoding, Group, Reader, Subject, Task, modes
 
 INSPECT_MODULE = "halluverse"
 LABEL = Decoding(max_tokens=16)
@@ -78,12 +79,13 @@ def binary_cases(language: str) -> Callable[[Iterable[Row], Options], Iterator[C
             if kind == NONE and not options.with_zero:
                 continue
             original, edited = row["orig_sentence"].strip(), row["edited_sentence"].strip()
+            context = {} if options.without_original else {"original": original}
             shown = [("edited", edited, "Yes"), ("original", original, "No")]
             for which, sentence, target in shown if kind != NONE else [("edited", edited, "No")]:
                 yield Case(
                     f"{id}/{which}",
                     text_id(original),
-                    {"original": original, "sentence": sentence},
+                    {"sentence": sentence, **context},
                     target,
                     tags={"type": kind, "shown": which if kind != NONE else NONE, "language": language},
                 )
@@ -109,6 +111,7 @@ def _type_task(language: str) -> Task:
         oracle=lambda item: item.target,
         baseline=lambda item: ENTITY,
         own_options=("with_zero",),
+        read=error_type,
         asked_by=lambda options: f"{name}_with_zero" if options.with_zero else name,
     )
 
@@ -127,8 +130,10 @@ def _binary_task(language: str) -> Task:
         LABEL,
         oracle=lambda item: item.target,
         baseline=lambda item: "Yes",
-        own_options=("with_zero", "without_original", "probability"),
+        own_options=("with_zero", "without_original", "split", "seed", "probability"),
         choices=halluverse25_binary.CHOICES,
+        subject=Subject("sentence", source="original"),
+        read=hallucinates_multilingual,
         asked_by=lambda options: f"{name}_without_original" if options.without_original else name,
     )
 

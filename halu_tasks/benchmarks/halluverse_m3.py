@@ -10,7 +10,7 @@ from halu_tasks.benchmarks.halluverse25 import LABEL, LABELS, TYPE_MEANS, TYPE_M
 from halu_tasks.data import Row, require_text, table_lines, text_id, with_ids
 from halu_tasks.items import Case
 from halu_tasks.options import Options
-from halu_tasks.scorers.error_type import ENTITY, NONE
+from halu_tasks.scorers.error_type import ENTITY, NONE, error_type
 from halu_tasks.sources import HALLUVERSE_M3
 from halu_tasks.tasks import Group, Reader, Task
 
@@ -80,6 +80,7 @@ def _task(language: str) -> Task:
         LABEL,
         oracle=lambda item: item.target,
         baseline=lambda item: ENTITY,
+        read=error_type,
         own_options=("part", "with_zero"),
         asked_by=asked_by,
     )

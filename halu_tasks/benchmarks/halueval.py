@@ -2,13 +2,12 @@
 
 Summaries: a row is a document, its right summary, and one that ChatGPT was told to make up. They are judged at
 once, after reasoning, or claim by claim, the single-prompt form of Factored Verification (George and Stuhlmüller
-2023), whose samples of the rows are the option `split`. Answers: a row is a user's query, ChatGPT's response, a
+2023). Answers: a row is a user's query, ChatGPT's response, a
 label and the passages that annotators marked.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -18,9 +17,9 @@ from halu_tasks.options import Options
 from halu_tasks.scorers import halueval, localization
 from halu_tasks.scorers.halueval import CUE, KINDS
 from halu_tasks.scorers.spans import Span, Text
-from halu_tasks.scorers.verdict_hallucination import NO, YES
+from halu_tasks.scorers.verdict_hallucination import NO, YES, hallucinates
 from halu_tasks.sources import HALUEVAL
-from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Task, modes
+from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Subject, Task, modes
 
 SUMMARIES = ("document", "right_summary", "hallucinated_summary")
 GENERAL = {**dict.fromkeys(("ID", "user_query", "chatgpt_response", "hallucination"), str), "hallucination_spans": list}
@@ -68,35 +67,6 @@ def summary_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
                 },
                 {"kind": kind},
             )
-
-
-SAMPLES = {"train5": 0.05, "test20": 0.2}
-"""Shares of the rows in Factored Verification's samples (section 2.3), disjoint and in this order."""
-
-
-def sampled(cases: Iterable[Case], options: Options) -> Iterator[Case]:
-    """The cases of the sample that `split` names, in their order; which rows are in it depends on their ids and
-    the seed alone."""
-    if options.split == "all":
-        yield from cases
-        return
-    held = list(cases)
-    drawn = sorted({_row(case) for case in held}, key=lambda row: (_draw(row, options.seed), row))
-    start, among = 0, set[str]()
-    for name, share in SAMPLES.items():
-        size = round(share * len(drawn))
-        if name == options.split:
-            among = set(drawn[start : start + size])
-        start += size
-    yield from (case for case in held if _row(case) in among)
-
-
-def _row(case: Case) -> str:
-    return case.id.rpartition("/")[0]
-
-
-def _draw(row: str, seed: int) -> str:
-    return hashlib.sha256(f"{seed}\0{row}".encode()).hexdigest()
 
 
 def _with_own_ids(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
@@ -199,9 +169,10 @@ TASKS = (
         Decoding(max_tokens=1024),
         oracle=target,
         baseline=lambda item: YES,
-        selects=sampled,
         own_options=("split", "seed", "probability"),
         choices=(YES, NO),
+        subject=Subject("summary", source="document"),
+        read=hallucinates,
     ),
     Task(
         "halueval_summarization_cot",
@@ -215,7 +186,7 @@ TASKS = (
         Decoding(max_tokens=1024),
         oracle=reasoned,
         baseline=lambda item: f"{CUE}: {YES}",
-        selects=sampled,
+        read=hallucinates,
         own_options=("split", "seed"),
     ),
     Task(
@@ -230,7 +201,7 @@ TASKS = (
         Decoding(max_tokens=2048),
         oracle=checked,
         baseline=lambda item: f"Claim: The summary is right.\nSupported: {NO}",
-        selects=sampled,
+        read=halueval.claims_verdict,
         own_options=("split", "seed"),
     ),
     Task(
@@ -245,8 +216,10 @@ TASKS = (
         Decoding(max_tokens=1024),
         oracle=target,
         baseline=lambda item: YES,
-        own_options=("probability",),
+        own_options=("split", "seed", "probability"),
         choices=(YES, NO),
+        subject=Subject("response", "query"),
+        read=hallucinates,
     ),
     Task(
         "halueval_general_localization",

@@ -15,8 +15,9 @@ from halu_tasks.items import Case, Item
 from halu_tasks.options import Options
 from halu_tasks.scorers import correction, localization, refact
 from halu_tasks.scorers.tags import nearest_originals, original_strings, tagged_spans
+from halu_tasks.scorers.verdict import pick, true_false
 from halu_tasks.sources import REFACT
-from halu_tasks.tasks import Decoding, Group, Reader, Task, modes
+from halu_tasks.tasks import Decoding, Group, Reader, Subject, Task, modes
 
 FIELDS = dict.fromkeys(
     ("sample_id", "question", "correct_answer", "error_type", "confabulated_answer", "error_spans"), str
@@ -198,7 +199,10 @@ TASKS = (
         JUDGMENT,
         oracle=target,
         baseline=lambda item: refact.CONFABULATED,
-        own_options=("subset",),
+        own_options=("subset", "split", "seed", "probability"),
+        choices=(refact.CONFABULATED, refact.FACTUAL),
+        subject=Subject("answer", "question"),
+        read=true_false,
     ),
     Task(
         "refact_judgment_comparative",
@@ -219,6 +223,7 @@ TASKS = (
         baseline=lambda item: "A is factually correct.",
         own_options=("subset", "both_orders", "seed"),
         labels=("A", "B"),
+        read=pick,
     ),
     Task(
         "refact_localization_negation",

@@ -1,0 +1,43 @@
+"""Samples of a task's rows: the option `split`, after Factored Verification (section 2.3)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from halu_tasks.items import Case
+from halu_tasks.options import Options
+
+TRAIN, TEST = 0.05, 0.2
+"""Shares of the paper's two samples: one to tune the threshold on, one to test."""
+
+PART = "part"
+"""The tag that tells, where an option takes both, which sample an item is in: `train` or `test`."""
+
+
+def sampled(cases: Iterable[Case], options: Options) -> Iterator[Case]:
+    """The cases that `split` names, in their order. Which are in a sample depends on their clusters and the seed
+    alone: clusters stay whole, the samples are disjoint, and their sizes are exact shares of all clusters.
+
+    `train5` and `test20` are one sample each; `train5_test20` is both, and `train5_rest` everything, each case
+    tagged with its part.
+    """
+    if options.split == "all":
+        yield from cases
+        return
+    held = list(cases)
+    drawn = sorted({case.cluster for case in held}, key=lambda cluster: (_draw(cluster, options.seed), cluster))
+    ends = round(TRAIN * len(drawn)), round(TRAIN * len(drawn)) + round(TEST * len(drawn))
+    train, test, rest = set(drawn[: ends[0]]), set(drawn[slice(*ends)]), set(drawn[ends[0] :])
+    tested = {"train5": set[str](), "train5_rest": rest}.get(options.split, test)
+    trained = set[str]() if options.split == "test20" else train
+    tagged = options.split.startswith("train5_")
+    for case in held:
+        part = "train" if case.cluster in trained else "test" if case.cluster in tested else None
+        if part:
+            yield replace(case, tags={**case.tags, PART: part}) if tagged else case
+
+
+def _draw(cluster: str, seed: int) -> str:
+    return hashlib.sha256(f"{seed}\0{cluster}".encode()).hexdigest()
