@@ -1,13 +1,14 @@
-"""What Inspect loads by the entry point: every benchmark's tasks, the scorer and the embedded models."""
+"""What Inspect loads by the entry point: every benchmark's tasks, the scorer, the solvers and the embedded models."""
 
 import importlib
 import pkgutil
 
 from halu_tasks import benchmarks, inspect_models
 from halu_tasks.scorers import inspect_scorer
+from halu_tasks.solvers import factored_verification
 
 for _module in pkgutil.iter_modules(benchmarks.__path__):
     _benchmark = importlib.import_module(f"{benchmarks.__name__}.{_module.name}")
     importlib.import_module(f"halu_tasks.{getattr(_benchmark, 'INSPECT_MODULE', _module.name)}")
 
-__all__ = ["inspect_models", "inspect_scorer"]
+__all__ = ["factored_verification", "inspect_models", "inspect_scorer"]

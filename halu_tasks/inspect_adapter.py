@@ -169,6 +169,8 @@ def _sample(item: Item, built: Built, group: str | None = None) -> Sample:
         "gold": dict(item.gold),
         "tags": dict(item.tags),
     }
+    if built.task.subject:
+        metadata["subject"] = built.task.subject.of(item.fields)
     if built.asks_for_probability:
         metadata[WEIGHED] = True
     if group:

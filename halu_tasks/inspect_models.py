@@ -17,7 +17,8 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 from halu_tasks.embedded import KINDS, Embedded
 from halu_tasks.errors import UsageError
 from halu_tasks.inspect_adapter import ID, TASK
-from halu_tasks.scorers.inspect_scorer import PROBABILITY, TARGET
+from halu_tasks.scorers.inspect_scorer import TARGET
+from halu_tasks.solvers.asking import PROBABILITY
 
 
 @modelapi(name="halu")

@@ -1,4 +1,5 @@
 """Claims of a summary and their checks, as a reply lists them in one go: `checks` (Factored Verification, 2.4).
+The check of a single claim is `supported` (A.1.3).
 
 The prompt asks for lines "Claim: …" and "Supported: Yes/No"; models number, decorate and tabulate them. Checks are
 looked for in one form after the other, and the first that has any is the reply's:
@@ -20,7 +21,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from halu_tasks.scorers.answer import strip_reasoning
+from halu_tasks.scorers.answer import Answer, strip_reasoning
 from halu_tasks.scorers.verdict_text import ends
 
 
@@ -80,6 +81,28 @@ def checks(reply: str) -> Checks:
         if checked := list(read(lines)):
             return Checks(checked, max(len(_claims(lines)) - len(checked), 0))
     return Checks([], len(_claims(lines)), "no claim with a check" if lines else "empty")
+
+
+def supported(reply: str) -> Answer[bool]:
+    """Whether the one claim that a reply checks is supported: its last "Supported: …", else the yes or no that its
+    first line or its last begins with, else a sentence on the claim."""
+    text = strip_reasoning(reply)
+    if text is None:
+        return Answer(None, "unclosed reasoning")
+    lines = [line for raw in ends(text).translate(_PLAIN).splitlines() if (line := raw.strip())]
+    if not lines:
+        return Answer(None, "empty")
+    found = list(_labelled(lines))[-1:]
+    for line in (lines[0], lines[-1]):
+        if not found and (word := _ALONE.match(line)):
+            found = [word["yes"] is not None]
+    found = found or list(_sentences(lines))[-1:]
+    return Answer(found[0]) if found else Answer(None, "neither yes nor no")
+
+
+_ALONE = re.compile(
+    r"(?:(?P<yes>yes|(?:fully )?supported)|no|not supported|unsupported)\s*(?:[.,;!—–-]|$)", re.IGNORECASE
+)
 
 
 def _claims(lines: list[str]) -> set[str]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from asyncio import AbstractEventLoop, get_running_loop
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import anyio
-from inspect_ai.model import Model, ModelOutput, model_roles
+from inspect_ai.log import transcript
+from inspect_ai.model import Model, model_roles
 from inspect_ai.scorer import (
     CORRECT,
     INCORRECT,
@@ -27,10 +30,12 @@ from halu_tasks.items import Item, Reply
 from halu_tasks.judging import Judge, open_judge
 from halu_tasks.options import Options
 from halu_tasks.predictions import aimed
-from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, estimates, mean_of
-from halu_tasks.scorers.probability import FACT, Token, probability_of, with_probability, without_probability
+from halu_tasks.scorers.cost import cost_of, total
+from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, estimates, mean, mean_of
+from halu_tasks.scorers.probability import FACT, probability_of, with_probability, without_probability
 from halu_tasks.scorers.score import Score
 from halu_tasks.scoring import NO_JUDGE, logger
+from halu_tasks.solvers.asking import COUNTS, METHOD, PROBABILITY, REASON, tokens_of
 from halu_tasks.tasks import registry, task_named
 
 RECORD = "halu_tasks"
@@ -39,8 +44,6 @@ TARGET = "halu_target"
 
 WEIGHED = "weighed"
 """Where a sample tells that a probability was asked for."""
-PROBABILITY = "halu_probability"
-"""Where a replayed output tells the probability of the first of the task's choices."""
 
 _judges: WeakKeyDictionary[AbstractEventLoop, dict[str, Judge]] = WeakKeyDictionary()
 
@@ -108,9 +111,19 @@ def figures(headline: str | None = None) -> Metric:
         for task, own in by_task.items():
             named = estimates(task_named(task).scoring[scoring].metrics, own)
             found |= {f"{task}.{name}" if group else name: value for name, value in named.items()}
-        return {key: value for name, e in found.items() for key, value in _spread(name, e).items()}
+        figures = {key: value for name, e in found.items() for key, value in _spread(name, e).items()}
+        return figures | (_of_method(records) if any("method" in record for record in records) else {})
 
     return compute
+
+
+def _of_method(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """What a method counted, as means over the items, and what it cost in all."""
+    counts = dict.fromkeys(name for record in records for name in record.get("counts", ()))
+    means = [replace(mean(name, name, higher_is_better=None), range=(0.0, math.inf)) for name in counts]
+    found = estimates(means, (Score(**record["score"]) for record in records))
+    costs = [record["cost"] for record in records if record["cost"]]
+    return {name: e.value for name, e in found.items()} | (total(costs) if costs else {})
 
 
 def _spread(name: str, found: Estimate) -> dict[str, float]:
@@ -156,6 +169,8 @@ def halu_score(
 
     async def score(state: TaskState, target: Target) -> InspectScore:
         task = task_named(state.metadata["task"])
+        # before a judge is asked, whose calls are not the answer's
+        cost = cost_of(transcript().events)
         told = state.output.metadata or {}
         item = aimed(_item(state, target), told.get(TARGET))
         reply = state.output.completion
@@ -164,12 +179,17 @@ def halu_score(
             verdict = await asked.verdict(item, reply)
         answered = Reply(reply, probability=told.get(PROBABILITY))
         found = task.score(scoring, item, answered, verdict.label if verdict else None)
-        if task.choices and answered.probability is None:
-            found = with_probability(found, _probability(state.output, task.choices, found.answer))
+        found = replace(found, reason=told.get(REASON) or found.reason, facts={**found.facts, **told.get(COUNTS, {})})
+        if task.choices and answered.probability is None and isinstance(found.answer, str):
+            tokens = tokens_of(state.output)
+            found = with_probability(found, probability_of(tokens, task.choices, found.answer))
         if state.metadata.get(WEIGHED) and FACT not in found.facts:
             found = without_probability(found)
         headline = next(m for m in task.scoring[scoring].metrics if m.name == task.headline)
-        record: dict[str, Any] = {"task": task.name, "scoring": scoring, "score": found.as_json()}
+        record: dict[str, Any] = {"task": task.name, "scoring": scoring, "score": found.as_json(), "cost": cost}
+        if METHOD in told:
+            record["method"] = told[METHOD]
+            record["counts"] = sorted(told.get(COUNTS, {}))
         if group := state.metadata.get("group"):
             record["group"] = group
             record["score"]["tags"] = {**record["score"]["tags"], "task": task.name}
@@ -182,18 +202,6 @@ def halu_score(
         )
 
     return score
-
-
-def _probability(output: ModelOutput, choices: tuple[str, str], answer: str | list[str] | None) -> float | None:
-    """From the log-probabilities of a reply, where the provider gave any."""
-    given = output.choices[0].logprobs if output.choices else None
-    if given is None or not isinstance(answer, str):
-        return None
-    tokens = []
-    for found in given.content:
-        others = {other.token: other.logprob for other in found.top_logprobs or []}
-        tokens.append(Token(found.token, {found.token: found.logprob, **others}))
-    return probability_of(tokens, choices, answer)
 
 
 def _value(own: float) -> str | float:

@@ -122,3 +122,40 @@ def run_inspect(tmp_path: Path) -> Callable[..., Any]:
         return log
 
     return run
+
+
+@pytest.fixture
+def openai(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Any]:
+    """`openai(server)` is an Inspect model at a scripted server; replies are cached for this test only."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "replies"))
+
+    def model(server: ScriptedServer, **arguments: Any) -> Any:
+        from inspect_ai.model import get_model
+
+        name = "openai/gpt-4o"
+        return get_model(name, base_url=server.url, memoize=False, responses_api=False, **arguments)
+
+    return model
+
+
+@pytest.fixture
+def run_method(
+    serve: Callable[..., ScriptedServer], openai: Callable[..., Any], run_inspect: Callable[..., Any]
+) -> Callable[..., Any]:
+    """`run_method(task, method, answer, **arguments of the method)` runs a task on the sample with a solver of the
+    package, against a server that answers by `answer`, the one before where `same_server`. `task_args`, `limit` and
+    `model_roles` are the run's. Returns the log."""
+    servers: list[ScriptedServer] = []
+
+    def run(task: str, method: str, answer: Answer, same_server: bool = False, **arguments: Any) -> Any:
+        from inspect_ai.util import registry_create
+
+        if not same_server:
+            servers.append(serve(answer))
+        own = {name: arguments.pop(name) for name in ("limit", "model_roles") if name in arguments}
+        task_args = arguments.pop("task_args", None)
+        solver = registry_create("solver", f"halu_tasks/{method}", **arguments)
+        return run_inspect(task, openai(servers[-1]), task_args, solver=solver, **own)
+
+    return run

@@ -1,0 +1,109 @@
+"""How methods of several calls ask: model roles, a cache that a second run reads, calls side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from inspect_ai.model import CachePolicy, ChatMessage, GenerateConfig, ModelOutput, get_model
+from inspect_ai.solver import TaskState
+from inspect_ai.util import collect
+
+from halu_tasks.errors import UsageError
+from halu_tasks.scorers.probability import Token
+from halu_tasks.tasks import Task, task_named
+
+METHOD = "halu_method"
+"""Where an output tells the method that made it,"""
+PROBABILITY = "halu_probability"
+"""the probability of the first of the task's choices,"""
+REASON = "halu_reason"
+"""why there is no answer,"""
+COUNTS = "halu_counts"
+"""what the method counted, numbers by name, each of which becomes a figure,"""
+STEPS = "halu_steps"
+"""and what came between, for a reader of the log."""
+
+
+async def ask(
+    asked: str | list[ChatMessage], role: str, *, cache: bool = True, draw: int = 0, **config: Any
+) -> ModelOutput:
+    """The reply of the model in `role`, which is the model under test where none is named for it.
+
+    Args:
+        asked: a text, or the messages so far.
+        role: name of the model role.
+        cache: read and keep the reply in Inspect's cache, so that it is asked for once.
+        draw: tells replies to one prompt apart that are drawn several times.
+        config: of generation; what the model of the role was given of its own counts more.
+    """
+    model = get_model(role=role)
+    policy = CachePolicy(expiry=None, scopes={"draw": str(draw)}) if cache else False
+    return await model.generate(asked, config=GenerateConfig(**config).merge(model.config), cache=policy)
+
+
+async def draws(
+    asked: str | list[ChatMessage], role: str, number: int, *, cache: bool = True, **config: Any
+) -> list[str]:
+    """`number` replies to one prompt, drawn side by side."""
+    replies = await collect(*(ask(asked, role, cache=cache, draw=draw, **config) for draw in range(number)))
+    return [reply.completion for reply in replies]
+
+
+def conclude(
+    state: TaskState,
+    method: str,
+    answer: str,
+    *,
+    probability: float | None = None,
+    reason: str = "",
+    counts: dict[str, float] | None = None,
+    steps: Any = None,
+) -> TaskState:
+    """The state with the reply that a method comes to, in words that the task's scorer reads; empty where there is
+    none, and then `reason` says why."""
+    told = {METHOD: method, PROBABILITY: probability, REASON: reason or None, COUNTS: counts, STEPS: steps}
+    state.output = ModelOutput.from_content(str(state.model), answer)
+    state.output.metadata = {key: value for key, value in told.items() if value is not None}
+    state.messages.append(state.output.message)
+    return state
+
+
+def tokens_of(output: ModelOutput) -> list[Token]:
+    """The tokens of a reply with their log-probabilities; none where the provider gave none."""
+    given = output.choices[0].logprobs if output.choices else None
+    if given is None:
+        return []
+    return [
+        Token(found.token, {found.token: found.logprob, **{t.token: t.logprob for t in found.top_logprobs or []}})
+        for found in given.content
+    ]
+
+
+def task_of(state: TaskState) -> Task:
+    """The package's task that a sample is of. Raises UsageError where it is of none."""
+    try:
+        return task_named(state.metadata["task"])
+    except KeyError:
+        raise UsageError("this solver serves the tasks of halu_tasks only; the sample is of none") from None
+
+
+def decide(task: Task, probability: float, threshold: float) -> str:
+    """The choice that a probability of the first one comes to: it, above the threshold."""
+    assert task.choices
+    return task.choices[probability <= threshold]
+
+
+def subject_of(state: TaskState, method: str, needs: Sequence[str]) -> dict[str, str]:
+    """The parts of the sample that a method looks at: `text`, `query`, `source`.
+
+    Raises:
+        UsageError: the task has no such part, or no two answers to choose from.
+    """
+    task = task_of(state)
+    found: dict[str, str] = state.metadata.get("subject") or {}
+    if not task.choices or not task.subject:
+        raise UsageError(f"{method} judges one text as one of two labels, and {task.name} asks for something else")
+    if missing := [part for part in needs if part not in found]:
+        raise UsageError(f"{method} needs the {' and the '.join(missing)} of each item, and {task.name} has none")
+    return found

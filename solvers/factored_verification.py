@@ -1,0 +1,157 @@
+"""Factored Verification (George and Stuhlmüller 2023, section 2.2): a text is split into claims, each claim is checked
+on its own, and the text is as probable as all of them together."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Literal
+
+import anyio
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.util import collect
+
+from halu_tasks.errors import UsageError
+from halu_tasks.scorers.claim_list import listed_claims
+from halu_tasks.scorers.claims import supported
+from halu_tasks.scorers.combine import combined
+from halu_tasks.scorers.probability import probability_of
+from halu_tasks.solvers.asking import ask, conclude, decide, draws, subject_of, task_of, tokens_of
+from halu_tasks.solvers.prompting import fill, prompt_for
+
+logger = logging.getLogger(__name__)
+
+How = Literal["auto", "logprobs", "reasoned", "samples"]
+_YES, _NO = "Yes", "No"
+_ALTERNATIVES = 20
+_PROBE = "Reply with the single word: Yes"
+
+
+class Checker:
+    """Says how probable it is that a source supports a claim.
+
+    Args:
+        how: `logprobs` reads the probability of Yes from the tokens of a reply of one word; `reasoned` asks for
+            reasoning with quotes, and the Yes or No that it ends in is 1 or 0; `samples` takes the share of Yes
+            among several such replies; `auto` is `logprobs` where the model gives them, and else `reasoned`.
+        samples: number of replies drawn for a claim under `samples`.
+        temperature: of these.
+        prompts: a prompt file whose wording replaces the package's.
+        cache: whether replies are kept.
+    """
+
+    def __init__(self, how: How, samples: int, temperature: float, prompts: str | None, cache: bool) -> None:
+        if how not in ("auto", "logprobs", "reasoned", "samples"):
+            raise UsageError(f"option how={how!r} is unknown; choose auto or logprobs or reasoned or samples")
+        if samples < 1:
+            raise UsageError(f"option samples={samples} is less than 1")
+        self._how, self._samples, self._temperature, self._cache = how, samples, temperature, cache
+        self._word = prompt_for("factored_verification_check", "factored_verification", prompts)["user"]
+        self._reasoned = prompt_for("factored_verification_check_reasoned", "factored_verification", prompts)["user"]
+        self._lock = anyio.Lock()
+
+    async def ready(self) -> How:
+        """How claims are checked; under `auto` the model is asked once."""
+        async with self._lock:
+            if self._how == "auto":
+                self._how = "logprobs" if await self._gives_logprobs() else "reasoned"
+        return self._how
+
+    async def probability(self, claim: str, source: str) -> float | None:
+        """The probability that `source` supports `claim`; None where no reply says yes or no."""
+        fields = {"claim": claim, "source": source}
+        if self._how == "logprobs":
+            return await self._by_tokens(fill(self._word, fields))
+        asked = fill(self._reasoned, fields)
+        drawn = {"samples": (self._samples, self._temperature)}.get(self._how, (1, 0.0))
+        replies = await draws(asked, "verifier", drawn[0], cache=self._cache, temperature=drawn[1], max_tokens=1024)
+        read = [answer.value for reply in replies if (answer := supported(reply)).value is not None]
+        return sum(read) / len(read) if read else None
+
+    async def _by_tokens(self, asked: str) -> float | None:
+        output = await ask(
+            asked,
+            "verifier",
+            cache=self._cache,
+            temperature=0.0,
+            max_tokens=16,
+            logprobs=True,
+            top_logprobs=_ALTERNATIVES,
+        )
+        answer = supported(output.completion).value
+        if answer is None:
+            return None
+        found = probability_of(tokens_of(output), (_YES, _NO), _YES if answer else _NO)
+        # said in other words, as "Supported": then the answer itself is the probability
+        return float(answer) if found is None else found
+
+    async def _gives_logprobs(self) -> bool:
+        try:
+            output = await ask(
+                _PROBE,
+                "verifier",
+                cache=self._cache,
+                temperature=0.0,
+                max_tokens=16,
+                logprobs=True,
+                top_logprobs=_ALTERNATIVES,
+            )
+        except Exception as error:
+            # some providers refuse the question; whether they answer any is seen at the next
+            logger.info("the verifier refused log-probabilities: %s", error)
+            return False
+        if not tokens_of(output):
+            logger.warning("the verifier gives no log-probabilities; each claim gets a reasoned Yes or No instead")
+            return False
+        return True
+
+
+@solver
+def factored_verification(
+    how: How = "auto",
+    samples: int = 5,
+    temperature: float = 1.0,
+    threshold: float = 0.5,
+    prompts: str | None = None,
+    cache: bool = True,
+) -> Solver:
+    """Split a text into claims, check each on its own against its source, and multiply their probabilities.
+
+    For tasks whose items have a source text. The model role `decomposer` lists the claims and `verifier` checks
+    them; both are the model under test where they are not named.
+
+    Args:
+        how: how a claim gets its probability: `logprobs`, `reasoned`, `samples`, or `auto`, which is `logprobs`
+            where the verifier gives them and else `reasoned`.
+        samples: number of replies drawn for a claim under `samples`.
+        temperature: of these replies.
+        threshold: a text is called hallucinated when the probability that some claim is wrong is above it.
+        prompts: a prompt file whose wording replaces the package's.
+        cache: keep replies, so that a second run asks nothing again.
+    """
+    checker = Checker(how, samples, temperature, prompts, cache)
+    listing = prompt_for("factored_verification_claims", "factored_verification", prompts)["user"]
+    name = "factored_verification"
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        subject = subject_of(state, name, ("text", "source"))
+        used = await checker.ready()
+        asked = fill(listing, {"text": subject["text"]})
+        reply = await ask(asked, "decomposer", cache=cache, temperature=0.0, max_tokens=2048)
+        listed = listed_claims(reply.completion)
+        found = await collect(*(checker.probability(claim, subject["source"]) for claim in listed.claims))
+        counts = {
+            "claims": len(listed.claims),
+            "claims_unread": sum(probability is None for probability in found),
+            "claims_questions": listed.questions,
+        }
+        steps = {"how": used, "claims": [list(pair) for pair in zip(listed.claims, found, strict=True)]}
+        told: dict[str, Any] = {"counts": counts, "steps": steps}
+        supports = combined(found)
+        if supports is None:
+            reason = listed.reason or "no claim was answered with yes or no"
+            return conclude(state, name, "", reason=reason, **told)
+        hallucinated = 1 - supports
+        answer = decide(task_of(state), hallucinated, threshold)
+        return conclude(state, name, answer, probability=hallucinated, **told)
+
+    return solve

@@ -1,0 +1,224 @@
+"""Factored Verification, run in Inspect against a model on loopback that knows which claims are false."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halu_tasks.options import Options
+from halu_tasks.tasks import build
+
+Run = Callable[..., Any]
+TASK = "halueval_summarization"
+SOURCE = build(TASK, Options(data="sample")).items
+TRUE = {line.strip(" .") for item in SOURCE if item.target == "No" for line in item.fields["summary"].splitlines()}
+
+
+def claims_of(text: str) -> list[str]:
+    return [claim.strip(" .") for claim in re.split(r"(?<=\w\w)\s*\.\s+|\n", text + "\n") if claim.strip(" .")]
+
+
+class Verifier:
+    """Lists the sentences of a summary, and supports those of right summaries with the probability `sure`, the
+    others with one minus it."""
+
+    def __init__(self, sure: float = 0.9, logprobs: bool = True, listing: Callable[[str], str] | None = None) -> None:
+        self.sure, self.logprobs, self.listing = sure, logprobs, listing
+        self.listed: list[str] = []
+        self.checked: list[str] = []
+
+    def __call__(self, request: dict[str, Any]) -> Any:
+        asked = str(request["messages"][-1]["content"])
+        if "The claims are:" in asked:
+            text = asked.rpartition("Text:\n")[2]
+            self.listed.append(text)
+            return (
+                self.listing(text)
+                if self.listing
+                else "The claims are:\n" + "\n".join(f"- {claim}." for claim in claims_of(text))
+            )
+        if "single word" in asked:
+            return self.weighed("Yes", 0.99, request)
+        claim = re.findall(r"Claim: (.*)", asked)[-1].strip(" .")
+        self.checked.append(claim)
+        word = "Yes" if claim in TRUE else "No"
+        if asked.endswith("Supported:"):
+            return self.weighed(word, self.sure if claim in TRUE else 1 - self.sure, request)
+        return f'Reasoning: the document says "{claim[:10]}".\nSupported: {word}'
+
+    def weighed(self, word: str, yes: float, request: dict[str, Any]) -> Any:
+        if not (self.logprobs and request.get("logprobs")):
+            return word
+        others = [{"token": t, "logprob": math.log(p)} for t, p in ((" Yes", yes), (" No", 1 - yes))]
+        own = next(other for other in others if other["token"].strip() == word)
+        return word, [{**own, "bytes": None, "top_logprobs": [{**o, "bytes": None} for o in others]}]
+
+
+def figures(log: Any) -> dict[str, float]:
+    assert log.status == "success", log.error
+    return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+
+
+def test_probabilities_of_claims_multiply(run_method: Run) -> None:
+    verifier = Verifier(sure=0.9)
+    log = run_method(TASK, "factored_verification", verifier, threshold=0.5)
+    for sample in log.samples:
+        steps = sample.output.metadata["halu_steps"]
+        assert steps["how"] == "logprobs"
+        product = math.prod(0.9 if claim.strip(" .") in TRUE else 0.1 for claim, _ in steps["claims"])
+        assert sample.output.metadata["halu_probability"] == pytest.approx(1 - product)
+    found = figures(log)
+    # two claims of 0.9 are 0.81, more than one half; a false one brings the product under it
+    assert found["acc"] == 1.0 and found["roc_auc"] == 1.0 and found["unparsed"] == 0.0
+    listed = sum(len(claims_of(item.fields["summary"])) for item in SOURCE)
+    assert found["claims"] == pytest.approx(listed / len(SOURCE))
+    # a claim that both summaries of a document make may be asked once
+    assert found["calls"] + found["cached_calls"] == 1 + len(SOURCE) + listed and found["cached_calls"] <= 5
+    assert found["input_tokens"] == found["output_tokens"] == found["calls"]
+
+
+def test_a_floor_and_an_undecided_verifier(run_method: Run) -> None:
+    found = figures(run_method(TASK, "factored_verification", Verifier(sure=0.1)))
+    assert found["roc_auc"] == 0.0
+    log = run_method(TASK, "factored_verification", Verifier(sure=0.5))
+    # one claim of one half is no more than the threshold, and two are
+    for sample in log.samples:
+        assert sample.output.completion == ("Yes" if len(sample.output.metadata["halu_steps"]["claims"]) > 1 else "No")
+
+
+def test_without_log_probabilities_a_claim_gets_a_reasoned_yes_or_no(
+    run_method: Run, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = run_method(TASK, "factored_verification", Verifier(logprobs=False))
+    assert {sample.output.metadata["halu_steps"]["how"] for sample in log.samples} == {"reasoned"}
+    assert {sample.output.metadata["halu_probability"] for sample in log.samples} == {0.0, 1.0}
+    assert figures(log)["acc"] == 1.0
+    assert "gives no log-probabilities" in caplog.text
+    verifier = Verifier()
+    log = run_method(TASK, "factored_verification", verifier, how="samples", samples=3)
+    assert figures(log)["acc"] == 1.0
+    found = figures(log)
+    listed = sum(len(claims_of(item.fields["summary"])) for item in SOURCE)
+    assert found["calls"] + found["cached_calls"] == len(SOURCE) + 3 * listed
+
+
+def test_a_provider_that_refuses_log_probabilities_is_asked_without(run_method: Run) -> None:
+    plain = Verifier(logprobs=False)
+    log = run_method(TASK, "factored_verification", lambda r: 400 if r.get("logprobs") else plain(r))
+    assert figures(log)["acc"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("listing", "reason", "questions"),
+    [
+        ("", "empty", 0),
+        ("The summary makes no claims that could be checked, so: none", None, 0),
+        ("None", "no claims", 0),
+        ("- Did the ferry sink?\n- Was it late?", "questions only", 2),
+        ("<think>The claims are", "unclosed reasoning", 0),
+    ],
+)
+def test_a_text_without_claims_has_no_probability(
+    listing: str, reason: str | None, questions: int, run_method: Run
+) -> None:
+    log = run_method(TASK, "factored_verification", Verifier(listing=lambda text: listing), limit=4)
+    found = figures(log)
+    if reason is None:
+        # a remark in place of a list is checked as the claim that it looks like, and fails
+        assert found["claims"] == 1 and found["unparsed"] == 0
+        return
+    assert found["unparsed"] == 1.0 and found["acc"] == 0.0
+    assert found["claims"] == 0 and found["claims_questions"] == questions
+    assert found.get("roc_auc") is None
+    assert {sample.scores["halu_score"].explanation for sample in log.samples} == {reason}
+    assert all("halu_probability" not in sample.output.metadata for sample in log.samples)
+
+
+def test_one_claim_and_two_hundred(run_method: Run) -> None:
+    one = sorted(TRUE)[0]
+    log = run_method(TASK, "factored_verification", Verifier(listing=lambda text: f"- {one}"), limit=1)
+    assert log.samples[0].output.metadata["halu_probability"] == pytest.approx(0.1)
+    many = "\n".join(f"{n}. {one} ({n})" for n in range(1, 201))
+    log = run_method(TASK, "factored_verification", Verifier(sure=0.9, listing=lambda text: many), limit=1)
+    steps = log.samples[0].output.metadata["halu_steps"]
+    assert len(steps["claims"]) == 200
+    assert log.samples[0].output.metadata["halu_probability"] == pytest.approx(1.0)
+
+
+def test_a_verifier_that_says_neither_leaves_the_claim_unknown(run_method: Run) -> None:
+    base = Verifier(logprobs=False)
+
+    def shy(request: dict[str, Any]) -> Any:
+        asked = str(request["messages"][-1]["content"])
+        return "That is hard to say." if "Reasoning:" in asked else base(request)
+
+    log = run_method(TASK, "factored_verification", shy, limit=4)
+    found = figures(log)
+    assert found["unparsed"] == 1.0 and found["claims_unread"] == found["claims"] > 0
+
+    def shy_once(request: dict[str, Any]) -> Any:
+        asked = str(request["messages"][-1]["content"])
+        first = claims_of(SOURCE[0].fields["summary"])[0]
+        return shy(request) if f"Claim: {first}" in asked else base(request)
+
+    log = run_method(TASK, "factored_verification", shy_once, limit=1)
+    # the others are certain, and this one counts as one half
+    assert log.samples[0].output.metadata["halu_probability"] == 0.5
+    assert figures(log)["claims_unread"] == 1
+
+
+def test_a_second_run_makes_no_call(run_method: Run) -> None:
+    verifier = Verifier()
+    first = figures(run_method(TASK, "factored_verification", verifier))
+    asked = len(verifier.checked) + len(verifier.listed)
+    second = figures(run_method(TASK, "factored_verification", verifier, same_server=True))
+    assert len(verifier.checked) + len(verifier.listed) == asked
+    assert second["calls"] == second["output_tokens"] == 0
+    assert second["cached_calls"] == first["calls"] + first["cached_calls"]
+    assert second["acc"] == first["acc"]
+    third = figures(run_method(TASK, "factored_verification", verifier, same_server=True, cache=False))
+    assert third["calls"] == second["cached_calls"]
+
+
+def test_decomposer_and_verifier_are_model_roles(run_method: Run, serve: Run, openai: Run) -> None:
+    own, other = Verifier(), Verifier()
+    roles = {"verifier": openai(serve(other))}
+    run_method(TASK, "factored_verification", own, model_roles=roles, limit=2)
+    assert own.listed and not own.checked and other.checked and not other.listed
+
+
+def test_own_wording(run_method: Run, tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text(json.dumps({"factored_verification_claims": {"user": "Own words. The claims are: Text:\n{text}"}}))
+    asked: list[str] = []
+    base = Verifier()
+
+    def server(request: dict[str, Any]) -> Any:
+        asked.append(str(request["messages"][-1]["content"]))
+        return base(request)
+
+    run_method(TASK, "factored_verification", server, prompts=str(file), limit=1)
+    assert any(text.startswith("Own words.") for text in asked)
+
+
+@pytest.mark.parametrize(
+    ("task", "message"),
+    [
+        ("refact_judgment_independent", "needs the source of each item, and refact_judgment_independent has none"),
+        ("refact_correction", "judges one text as one of two labels, and refact_correction asks for something else"),
+    ],
+)
+def test_a_task_that_it_cannot_serve_is_told(task: str, message: str, run_method: Run) -> None:
+    log = run_method(task, "factored_verification", Verifier(), limit=1)
+    assert log.status == "error" and message in log.error.message
+
+
+def test_an_option_out_of_range_is_told(run_method: Run) -> None:
+    with pytest.raises(Exception, match="choose auto or logprobs or reasoned or samples"):
+        run_method(TASK, "factored_verification", Verifier(), how="token")
