@@ -15,7 +15,7 @@ import os
 import re
 import sqlite3
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
@@ -23,14 +23,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from inspect_ai.model import GenerateConfig, Model, get_model
+from inspect_ai.util import collect
 from tenacity import RetryError
 
 from halu_tasks.data import cache_folder
 from halu_tasks.errors import JudgeError
 from halu_tasks.items import Item
 from halu_tasks.options import Options
-from halu_tasks.scorers.answer import strip_reasoning
-from halu_tasks.scorers.judge import FAILED, NO_ANSWER, fence, read_verdict
+from halu_tasks.scorers.judge import FAILED, Judging
 from halu_tasks.solvers.prompting import fill, prompt_for
 
 try:
@@ -66,62 +66,64 @@ class Judge:
 
     Args:
         model: the Inspect model that judges.
-        prompt: the name of the question in `solvers/prompts/judge.yaml`.
+        judging: what is asked about a reply.
         max_failures: the share of questions that may fail.
         store: the SQLite file that verdicts are kept in.
     """
 
-    def __init__(self, model: Model, prompt: str, max_failures: float = 0.05, store: Path | None = None) -> None:
+    def __init__(self, model: Model, judging: Judging, max_failures: float = 0.05, store: Path | None = None) -> None:
         # a copy, since the caller's model keeps its own settings; set once, they are not merged at every call
         self.model = copy(model)
         self.model.config = SETTINGS.merge(model.config)
         self.name = str(model)
         self.max_failures = max_failures
         self._asked = self._failed = 0
-        self._prompt = prompt_for(prompt, "judge")
+        self._judging = judging
+        self._prompt = prompt_for(judging.prompt, "judge")
         self._store = VerdictStore(store or cache_folder() / "verdicts.sqlite3")
         shown = self.model.config.model_copy(
             update={"max_connections": None, "max_retries": None, "attempt_timeout": None, "timeout": None}
         )
         self._identity = "\0".join([self.name, str(model.api.base_url or ""), shown.model_dump_json(exclude_none=True)])
 
-    async def verdict(self, item: Item, reply: str) -> Verdict:
-        """What the judge says of `reply`, which answers `item`. Never raises for a judge that fails on
-        it; raises JudgeError once it has failed often, and on more than the allowed share so far."""
-        found = await self._verdict(item, reply)
-        self._asked += 1
-        self._failed += found.label == FAILED
+    async def of_reply(self, item: Item, reply: str) -> list[Verdict]:
+        """What the judge says of `reply`, which answers `item`, question by question. Never raises for a judge that
+        fails on it; raises JudgeError once it has failed often, and on more than the allowed share so far."""
+        found = await collect(*(self._verdict(fields) for fields in self._judging.questions(item, reply)))
+        self._asked += len(found)
+        failed = [verdict for verdict in found if verdict.label == FAILED]
+        self._failed += len(failed)
         if self._failed >= _OFTEN and self._failed > self.max_failures * self._asked:
-            raise self._too_many(self._failed, self._asked, found.reason)
+            raise self._too_many(self._failed, self._asked, failed[-1].reason if failed else "")
         return found
 
-    async def verdicts(
-        self, asked: Sequence[tuple[Item, str]], each: Callable[[], object] = lambda: None
-    ) -> list[Verdict]:
-        """A verdict for every (item, reply), asked side by side; `each` is called after each one. Raises
+    async def of_replies(
+        self, replies: Sequence[tuple[Item, str]], each: Callable[[], object] = lambda: None
+    ) -> list[list[Verdict]]:
+        """The verdicts on every (item, reply), asked side by side; `each` is called after each question. Raises
         JudgeError as soon as more than the allowed share of all have failed."""
+        asked = [self._judging.questions(item, reply) for item, reply in replies]
+        flat = [fields for own in asked for fields in own]
         failed = 0
 
-        async def one(item: Item, reply: str) -> Verdict:
+        async def one(fields: Mapping[str, str]) -> Verdict:
             nonlocal failed
-            found = await self._verdict(item, reply)
+            found = await self._verdict(fields)
             failed += found.label == FAILED
-            if failed > self.max_failures * len(asked):
-                raise self._too_many(failed, len(asked), found.reason)
+            if failed > self.max_failures * len(flat):
+                raise self._too_many(failed, len(flat), found.reason)
             each()
             return found
 
         found: list[Verdict] = []
-        for start in range(0, len(asked), _AT_ONCE):
-            found += await asyncio.gather(*(one(item, reply) for item, reply in asked[start : start + _AT_ONCE]))
+        for start in range(0, len(flat), _AT_ONCE):
+            found += await asyncio.gather(*(one(fields) for fields in flat[start : start + _AT_ONCE]))
             gc.collect()
-        return found
+        given = iter(found)
+        return [[next(given) for _ in own] for own in asked]
 
-    async def _verdict(self, item: Item, reply: str) -> Verdict:
-        answered = (strip_reasoning(reply) or "").strip()
-        if not answered:
-            return Verdict(NO_ANSWER)
-        text = fill(self._prompt["user"], {**item.gold, "output": fence(answered)})
+    async def _verdict(self, fields: Mapping[str, str]) -> Verdict:
+        text = fill(self._prompt["user"], fields)
         key = hashlib.sha256(f"{self._identity}\0{text}".encode("utf-8", "replace")).hexdigest()
         if known := self._store.get(key):
             return Verdict(known)
@@ -138,7 +140,7 @@ class Judge:
             except Exception as error:
                 # whatever a provider raises, the reply keeps its place and the failure is counted
                 return Verdict(FAILED, _one_line(error))
-            answer = read_verdict(output.completion)
+            answer = self._judging.read(output.completion)
             if answer.value:
                 return Verdict(answer.value)
             reason = f"no verdict in the reply ({answer.reason})"
@@ -146,7 +148,7 @@ class Judge:
 
     def _too_many(self, failed: int, of: int, reason: str) -> JudgeError:
         return JudgeError(
-            f"judge {self.name} gave no verdict on {failed} of {of} replies (allowed: {self.max_failures:.0%}, "
+            f"judge {self.name} gave no verdict on {failed} of {of} questions (allowed: {self.max_failures:.0%}, "
             f"judge_max_failures); last: {reason}; verdicts given so far are kept"
         )
 
@@ -196,7 +198,7 @@ class VerdictStore:
             return None
 
 
-def open_judge(options: Options, prompt: str) -> Judge:
+def open_judge(options: Options, judging: Judging) -> Judge:
     """The judge that the options name, checked to be reachable.
 
     Raises:
@@ -212,27 +214,27 @@ def open_judge(options: Options, prompt: str) -> Judge:
         model = get_model(name, base_url=address, api_key=key, memoize=False, **settings)
     except Exception as error:
         raise JudgeError(f"judge {name!r}: {_one_line(error)}") from None
-    return Judge(model, prompt, options.judge_max_failures)
+    return Judge(model, judging, options.judge_max_failures)
 
 
 def judge_now(
-    options: Options, prompt: str, asked: Sequence[tuple[Item, str]], each: Callable[[], object]
-) -> list[Verdict]:
-    """`Judge.verdicts` for callers without an event loop (or inside someone else's)."""
+    options: Options, judging: Judging, replies: Sequence[tuple[Item, str]], each: Callable[[], object]
+) -> list[list[Verdict]]:
+    """`Judge.of_replies` for callers without an event loop (or inside someone else's)."""
 
-    async def run() -> list[Verdict]:
-        judge = open_judge(options, prompt)
+    async def run() -> list[list[Verdict]]:
+        judge = open_judge(options, judging)
         async with judge.model:
-            return await judge.verdicts(asked, each)
+            return await judge.of_replies(replies, each)
 
     return _in_own_loop(run)
 
 
-def reach_now(options: Options, prompt: str) -> None:
+def reach_now(options: Options, judging: Judging) -> None:
     """`Judge.reach` for callers without an event loop: raises JudgeError before anything is generated."""
 
-    async def run() -> list[Verdict]:
-        judge = open_judge(options, prompt)
+    async def run() -> list[list[Verdict]]:
+        judge = open_judge(options, judging)
         async with judge.model:
             await judge.reach()
         return []
@@ -240,7 +242,7 @@ def reach_now(options: Options, prompt: str) -> None:
     _in_own_loop(run)
 
 
-def _in_own_loop(run: Callable[[], Coroutine[Any, Any, list[Verdict]]]) -> list[Verdict]:
+def _in_own_loop(run: Callable[[], Coroutine[Any, Any, list[list[Verdict]]]]) -> list[list[Verdict]]:
     loop = uvloop.new_event_loop if uvloop else asyncio.new_event_loop
 
     running: list[asyncio.AbstractEventLoop] = []

@@ -16,15 +16,21 @@ from halu_tasks.data import cache_folder
 from halu_tasks.errors import JudgeError
 from halu_tasks.items import Item, Reply
 from halu_tasks.scorers.score import Score
-from halu_tasks.tasks import Built
+from halu_tasks.tasks import Built, Task
 
 logger = logging.getLogger(__name__)
 
 NO_JUDGE = (
-    "{task}: no judge was named, so hallucination_rate is absent and only closer_to_correct is reported; name one "
+    "{task}: no judge was named, so {headline} is absent and only {unjudged} and its like are reported; name one "
     "with --metadata halu_judge=openai/gpt-4o (lm-eval), --model-role grader=openai/gpt-4o (Inspect) or --judge "
     "openai/gpt-4o (halu-tasks)"
 )
+
+
+def no_judge(task: Task) -> str:
+    """What is to be said before a judged task is run without a judge."""
+    assert task.judged
+    return NO_JUDGE.format(task=task.name, headline=task.headline, unjudged=task.judged.unjudged)
 
 
 def prepare_judge(built: Built) -> None:
@@ -33,7 +39,7 @@ def prepare_judge(built: Built) -> None:
     if not built.task.judged:
         return
     if not built.options.judge:
-        logger.warning(NO_JUDGE.format(task=built.task.name))
+        logger.warning(no_judge(built.task))
         return
     from halu_tasks.judging import reach_now
 
@@ -47,7 +53,7 @@ def score_replies(built: Built, replies: Sequence[tuple[Item, Reply]]) -> list[S
         JudgeError: the judge failed on more than the allowed share. The replies are then kept in a file
             that the message names, so that they can be scored again.
     """
-    labels: list[str | None] = [None] * len(replies)
+    labels: list[list[str] | None] = [None] * len(replies)
     if built.task.judged and built.options.judge:
         from halu_tasks.judging import judge_now
 
@@ -62,9 +68,9 @@ def score_replies(built: Built, replies: Sequence[tuple[Item, Reply]]) -> list[S
             except BaseException:
                 logger.error("judging was broken off; the replies are kept: %s", keep_replies(built, replies))
                 raise
-        labels = [verdict.label for verdict in found]
+        labels = [[verdict.label for verdict in verdicts] for verdicts in found]
     mode = built.options.scoring
-    return [built.task.score(mode, item, reply, label) for (item, reply), label in zip(replies, labels, strict=True)]
+    return [built.task.score(mode, item, reply, own) for (item, reply), own in zip(replies, labels, strict=True)]
 
 
 def score_command(built: Built, predictions: Path) -> str:

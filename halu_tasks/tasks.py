@@ -21,6 +21,7 @@ from halu_tasks.fewshot import by_target, worked_examples
 from halu_tasks.items import Case, Example, Item, Reply
 from halu_tasks.options import Options
 from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.judge import Judging
 from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.probability import with_probability
 from halu_tasks.scorers.score import Score
@@ -75,11 +76,11 @@ class Reader:
 class Scoring:
     """How replies become scores and scores become figures, in one mode.
 
-    `score` takes the item, the reply and, for judged tasks, the judge's verdict (None without one).
+    `score` takes the item, the reply and, for judged tasks, the judge's verdicts (None without one).
     `beside` gives figures of fixed replies on the scored items, for a reader to compare with.
     """
 
-    score: Callable[[Item, str, str | None], Score]
+    score: Callable[[Item, str, Sequence[str] | None], Score]
     metrics: tuple[Metric, ...]
     beside: Callable[[Sequence[Score]], Mapping[str, float]] | None = None
 
@@ -133,8 +134,7 @@ class Task:
         examples: puts the cases that worked examples can be made of into the order in which they are shown.
         own_options: options beyond those of every task that change what it asks.
         labels: the targets that a prediction may name as its own, where the question has an order.
-        judged: the question a judge is asked about each reply, as a prompt name; None when no judge is
-            needed.
+        judged: what a judge is asked about each reply; None when no judge is needed.
         choices: the two answers, the one that is looked for first, of a task that may be answered by a
             probability.
         subject: what a detection method looks at, for tasks with `choices`.
@@ -159,22 +159,22 @@ class Task:
     examples: Callable[[Iterable[Case], Options], list[Case]] = lambda cases, options: by_target(cases)
     own_options: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
-    judged: str | None = None
+    judged: Judging | None = None
     choices: tuple[str, str] | None = None
     subject: Subject | None = None
     read: Callable[[str], Answer[str]] | None = None
     asked_by: Callable[[Options], str] | None = None
 
-    def score(self, mode: str, item: Item, reply: Reply, verdict: str | None = None) -> Score:
-        """The score of a reply in `strict` or `paper`, given the judge's verdict where the task is judged. In
+    def score(self, mode: str, item: Item, reply: Reply, verdicts: Sequence[str] | None = None) -> Score:
+        """The score of a reply in `strict` or `paper`, given the judge's verdicts where the task is judged. In
         strict, a reply that goes on to ask itself another question is read up to there, if so much can be
         read."""
         score = self.scoring[mode].score
         found = None
         if mode == "strict" and (end := next_question(self.benchmark).search(reply.text)):
-            found = score(item, reply.text[: end.start()], verdict)
+            found = score(item, reply.text[: end.start()], verdicts)
         if found is None or found.answer is None:
-            found = score(item, reply.text, verdict)
+            found = score(item, reply.text, verdicts)
         return with_probability(found, reply.probability)
 
     def own_prompt(self, options: Options, file: str | None = None) -> Prompt:

@@ -6,7 +6,7 @@ correct one: the reply, stripped, must be the answer and nothing else. The autho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rapidfuzz import fuzz
@@ -14,7 +14,7 @@ from rapidfuzz import fuzz
 from halu_tasks.items import Item
 from halu_tasks.scorers.answer import Answer, strip_reasoning
 from halu_tasks.scorers.classification import score_label
-from halu_tasks.scorers.judge import CONFLICT, FAILED
+from halu_tasks.scorers.judge import CONFLICT, FAILED, Judging, fence, read_verdict
 from halu_tasks.scorers.metrics import Array, Metric, mean, ratio, share_unparsed
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.verdict import choice, true_false_zh
@@ -64,9 +64,18 @@ def _by_truth(score: Score) -> Score:
     return replace(score, facts={**score.facts, "hallucinated": wrong, kind: wrong})
 
 
-def score_open(item: Item, reply: str, verdict: str | None) -> Score:
-    """Score of an open answer, given what the judge said of it: `conflict`, `consistent`, `failed` or
-    `no answer`, or None when no judge was named, in which case nothing is said about hallucination.
+def questions(item: Item, reply: str) -> list[Mapping[str, str]]:
+    """The one question that a judge is asked of an open answer; none of a reply with no answer in it."""
+    answered = (strip_reasoning(reply) or "").strip()
+    return [{**item.gold, "output": fence(answered)}] if answered else []
+
+
+JUDGING = Judging("cfaith_conflict", questions, read_verdict, unjudged="closer_to_correct")
+
+
+def score_open(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
+    """Score of an open answer, given what the judge said of it: `conflict`, `consistent` or `failed`, or None when
+    no judge was named, in which case nothing is said about hallucination.
 
     A reply with no answer in it (empty, or a reasoning block that never ends) is unparsed, and wrong
     whenever there is a judge at all.
@@ -78,12 +87,13 @@ def score_open(item: Item, reply: str, verdict: str | None) -> Score:
         "closer_to_correct": float(fuzz.ratio(text, correct) > fuzz.ratio(text, hallucinated)),
         "unparsed": float(not text),
     }
-    if verdict is not None:
-        facts["judge_failed"] = float(bool(text) and verdict == FAILED)
-        if not text or verdict != FAILED:
-            facts["hallucinated"] = float(not text or verdict == CONFLICT)
+    failed = verdicts is not None and FAILED in verdicts
+    if verdicts is not None:
+        facts["judge_failed"] = float(failed)
+        if not failed:
+            facts["hallucinated"] = float(not text or CONFLICT in verdicts)
     reason = "" if text else "unclosed reasoning" if answered is None else "empty"
-    if text and verdict == FAILED:
+    if failed:
         reason = "the judge gave no verdict"
     kept = text if len(text) <= _KEPT else text[:_KEPT] + "…"
     return Score(item.id, item.cluster, kept or None, item.target, facts, item.tags, reason)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from inspect_ai.event import Event, ModelEvent
-
 Cost = Mapping[str, float]
 COUNTED = ("calls", "cached_calls", "input_tokens", "output_tokens")
 
 
-def cost_of(events: Iterable[Event]) -> Cost | None:
+def cost_of(events: Iterable[Any]) -> Cost | None:
     """The cost of one sample: `calls` that reached a provider and `cached_calls` that did not, tokens of the former,
     and `start` and `end` in seconds since 1970. None where no model was asked."""
-    asked = [event for event in events if isinstance(event, ModelEvent)]
+    asked = [event for event in events if event.event == "model"]
     if not asked:
         return None
     called = [event for event in asked if event.cache != "read"]

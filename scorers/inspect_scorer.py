@@ -31,10 +31,11 @@ from halu_tasks.judging import Judge, open_judge
 from halu_tasks.options import Options
 from halu_tasks.predictions import aimed
 from halu_tasks.scorers.cost import cost_of, total
+from halu_tasks.scorers.judge import Judging
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, estimates, mean, mean_of
 from halu_tasks.scorers.probability import FACT, probability_of, with_probability, without_probability
 from halu_tasks.scorers.score import Score
-from halu_tasks.scoring import NO_JUDGE, logger
+from halu_tasks.scoring import logger, no_judge
 from halu_tasks.solvers.asking import COUNTS, METHOD, PROBABILITY, REASON, tokens_of
 from halu_tasks.tasks import registry, task_named
 
@@ -48,7 +49,7 @@ WEIGHED = "weighed"
 _judges: WeakKeyDictionary[AbstractEventLoop, dict[str, Judge]] = WeakKeyDictionary()
 
 
-def _judge(prompt: str, options: Options) -> Judge | None:
+def _judge(judging: Judging, options: Options) -> Judge | None:
     """The judge of this run: the model role `grader`, else the option; never the model under test. A run
     has an event loop of its own, and so a judge with its own connections and its own count of failures."""
     named = model_roles().get("grader")
@@ -56,9 +57,9 @@ def _judge(prompt: str, options: Options) -> Judge | None:
     if model is None and not options.judge:
         return None
     judges = _judges.setdefault(get_running_loop(), {})
-    key = f"{prompt} {model or options.judge} {options.judge_base_url} {options.judge_max_failures}"
+    key = f"{judging.prompt} {model or options.judge} {options.judge_base_url} {options.judge_max_failures}"
     if key not in judges:
-        judges[key] = Judge(model, prompt, options.judge_max_failures) if model else open_judge(options, prompt)
+        judges[key] = Judge(model, judging, options.judge_max_failures) if model else open_judge(options, judging)
     return judges[key]
 
 
@@ -80,7 +81,7 @@ def judge_ready(
                 if found and model_roles().get("grader"):
                     await found.reach()
                 elif not found:
-                    logger.warning(NO_JUDGE.format(task=task.name))
+                    logger.warning(no_judge(task))
                 done.add(task.name)
         return state
 
@@ -174,11 +175,11 @@ def halu_score(
         told = state.output.metadata or {}
         item = aimed(_item(state, target), told.get(TARGET))
         reply = state.output.completion
-        verdict = None
-        if task.judged and (asked := _judge(task.judged, options)):
-            verdict = await asked.verdict(item, reply)
+        judge = _judge(task.judged, options) if task.judged else None
+        verdicts = await judge.of_reply(item, reply) if judge else []
+        labels = [verdict.label for verdict in verdicts] if judge else None
         answered = Reply(reply, probability=told.get(PROBABILITY))
-        found = task.score(scoring, item, answered, verdict.label if verdict else None)
+        found = task.score(scoring, item, answered, labels)
         found = replace(found, reason=told.get(REASON) or found.reason, facts={**found.facts, **told.get(COUNTS, {})})
         if task.choices and answered.probability is None and isinstance(found.answer, str):
             tokens = tokens_of(state.output)
@@ -197,7 +198,7 @@ def halu_score(
         return InspectScore(
             value=_value(own if headline.higher_is_better else 1 - own),
             answer=found.answer if isinstance(found.answer, str) or found.answer is None else "\n".join(found.answer),
-            explanation=(verdict.reason if verdict and verdict.reason else found.reason) or None,
+            explanation=next((verdict.reason for verdict in verdicts if verdict.reason), found.reason) or None,
             metadata={RECORD: record},
         )
 

@@ -9,14 +9,34 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
+from halu_tasks.items import Item
 from halu_tasks.scorers.answer import Answer, strip_reasoning
 
 CONFLICT, CONSISTENT = "conflict", "consistent"
 FAILED = "failed"
 """What stands for a verdict where the judge gave none."""
-NO_ANSWER = "no answer"
-"""What stands for a verdict where there was nothing to judge."""
+
+
+@dataclass(frozen=True)
+class Judging:
+    """What a judge is asked about a reply, and how it is read.
+
+    Attributes:
+        prompt: the name of the question in `solvers/prompts/judge.yaml`.
+        questions: item and reply -> what fills the prompt, once for each question; none where there is nothing to
+            judge.
+        read: the judge's reply -> its verdict, one of a few labels.
+        unjudged: the figure that is looked at where no judge is named.
+    """
+
+    prompt: str
+    questions: Callable[[Item, str], list[Mapping[str, str]]]
+    read: Callable[[str], Answer[str]]
+    unjudged: str
+
 
 _LONGEST = 8_000
 """Characters of a judged text that are shown to the judge; the rest is cut, and the judge is told."""

@@ -239,6 +239,7 @@ def judge_cost(folder: Path, questions: int) -> str:
     from halu_tasks.items import Item
     from halu_tasks.judging import judge_now
     from halu_tasks.options import Options
+    from halu_tasks.scorers.cfaith import JUDGING
 
     with subprocess.Popen([sys.executable, __file__, "--run", "judge_server", "--folder", str(folder)]) as server:
         while not (folder / "port").is_file() or not (folder / "port").read_text():
@@ -250,7 +251,7 @@ def judge_cost(folder: Path, questions: int) -> str:
         for repeat in range(4):
             items = [Item(str(n), "c", "a", "", "", gold | {"question": f"{repeat}.{n}"}, {}) for n in range(questions)]
             start = time.perf_counter()
-            judge_now(options, "cfaith_conflict", [(item, "reply") for item in items], lambda: None)
+            judge_now(options, JUDGING, [(item, "reply") for item in items], lambda: None)
             times.append(time.perf_counter() - start)
         server.kill()
     seconds = min(times[1:])

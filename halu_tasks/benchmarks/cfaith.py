@@ -114,7 +114,7 @@ TASKS = (
         OPEN,
         oracle=lambda item: item.target,
         baseline=lambda item: str(item.gold["question"]),
-        judged="cfaith_conflict",
+        judged=cfaith.JUDGING,
     ),
     Task(
         "cfaith_choice",

@@ -30,13 +30,12 @@ def run(arguments: argparse.Namespace) -> None:
         in_inspect = inspect_figures(tasks)
     rows = []
     for task in tasks:
-        names = [task.headline] if task.headline in in_inspect[task.name, "oracle"] else ["closer_to_correct"]
-        for name in names:
-            row = [task.name, name]
-            for model in MODELS:
-                ours, theirs = (figures[task.name, model][name] for figures in (in_lm_eval, in_inspect))
-                row += [f"{ours:.4f}", f"{theirs:.4f}"]
-            rows.append(row)
+        name = task.judged.unjudged if task.judged else task.headline
+        row = [task.name, name]
+        for model in MODELS:
+            ours, theirs = (figures[task.name, model][name] for figures in (in_lm_eval, in_inspect))
+            row += [f"{ours:.4f}", f"{theirs:.4f}"]
+        rows.append(row)
     differ = sum(
         value != in_inspect[run][name]
         for run, own in in_lm_eval.items()
@@ -48,8 +47,9 @@ def run(arguments: argparse.Namespace) -> None:
     same = "The harnesses agree on every figure." if not differ else f"The harnesses differ on {differ} figures."
     print(f"\n{same} baseline answers without looking, oracle from the gold.")
     print("The sample was written for this package: these figures say nothing about a model's standing.")
-    if any(task.judged for task in tasks):
-        print("cfaith_gen: hallucination_rate needs a judge (docs/judges.md); closer_to_correct does not.")
+    for task in tasks:
+        if task.judged:
+            print(f"{task.name}: {task.headline} needs a judge (docs/judges.md); {task.judged.unjudged} does not.")
 
 
 def lm_eval_figures(tasks: list[Task]) -> Figures:

@@ -105,10 +105,9 @@ def test_the_core_loads_neither_harness_nor_torch() -> None:
 import importlib, pkgutil
 import halu_tasks, halu_tasks.scorers, halu_tasks.tasks, halu_tasks.embedded, halu_tasks.cli.score
 halu_tasks.tasks.registry()
-for package in ("halu_tasks.scorers", "halu_tasks.solvers"):
-    for info in pkgutil.iter_modules(importlib.import_module(package).__path__):
-        if info.name != "inspect_scorer":
-            importlib.import_module(f"{package}.{info.name}")
+for info in pkgutil.iter_modules(halu_tasks.scorers.__path__):
+    if info.name != "inspect_scorer":
+        importlib.import_module(f"halu_tasks.scorers.{info.name}")
 """
     found = loaded_by(code)
     assert "halu_tasks.scoring" in found

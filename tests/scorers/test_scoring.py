@@ -99,6 +99,15 @@ def test_the_papers_direct_comparison_takes_the_answer_alone() -> None:
     assert cfaith.score_choice(item, "答案：B").facts["correct"] == 1.0
 
 
+def test_nothing_is_asked_about_an_empty_answer_and_it_hallucinates() -> None:
+    gold = {"question": "最高的山峰？", "correct_answer": "珠穆朗玛峰", "halu_answer": "乔戈里峰"}
+    item = Item("i", "c", "珠穆朗玛峰", "", "", gold, {})
+    for reply in ("", " \n", "<think>珠穆朗玛峰</think>", "<think>珠穆朗玛峰"):
+        assert cfaith.questions(item, reply) == []
+        facts = cfaith.score_open(item, reply, []).facts
+        assert facts["hallucinated"] == 1.0 and facts["judge_failed"] == 0.0
+
+
 @pytest.mark.parametrize(
     ("reply", "verdict", "hallucinated", "failed"),
     [
@@ -106,13 +115,14 @@ def test_the_papers_direct_comparison_takes_the_answer_alone() -> None:
         ("乔戈里峰", "conflict", 1.0, 0.0),
         ("珠穆朗玛峰", "failed", None, 1.0),
         ("珠穆朗玛峰", None, None, None),
-        ("", "failed", 1.0, 0.0),
     ],
 )
 def test_an_open_answer_is_worth_what_the_judge_says(
     reply: str, verdict: str | None, hallucinated: float | None, failed: float | None
 ) -> None:
     gold = {"question": "最高的山峰？", "correct_answer": "珠穆朗玛峰", "halu_answer": "乔戈里峰"}
-    facts = cfaith.score_open(Item("i", "c", "珠穆朗玛峰", "", "", gold, {}), reply, verdict).facts
+    facts = cfaith.score_open(
+        Item("i", "c", "珠穆朗玛峰", "", "", gold, {}), reply, [verdict] if verdict else None
+    ).facts
     assert facts.get("hallucinated") == hallucinated and facts.get("judge_failed") == failed
     assert facts["closer_to_correct"] == float(reply == "珠穆朗玛峰")
