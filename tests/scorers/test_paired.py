@@ -1,0 +1,277 @@
+"""Paired differences: against textbook formulae, the definition of leaving a cluster out, and simulation."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import t, ttest_rel
+
+from halu_tasks.scorers.calibration import auprc
+from halu_tasks.scorers.classification import both_right, label_metric, macro_metric
+from halu_tasks.scorers.metrics import Metric, by_cluster, estimate, mean
+from halu_tasks.scorers.paired import Difference, difference, flip_table, flips, same_items
+from halu_tasks.scorers.probability import roc_auc
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.threshold import tuned_metrics
+
+ACC = mean("acc", "correct")
+F1 = label_metric("f1", "Yes", "f1")
+MACRO = macro_metric("f1", ["Yes", "No"], "macro_f1", unparsed_is_label=True)
+AUC, _ = roc_auc("Yes")
+ACC_TUNED = tuned_metrics("Yes")[1]
+METRICS = [ACC, F1, MACRO, AUC, auprc("Yes"), both_right("pairs", ("0", "1"))]
+
+
+def run(rights: Sequence[float], *, clusters: Sequence[str] | None = None) -> list[Score]:
+    names = clusters or [str(i) for i in range(len(rights))]
+    return [Score(str(i), c, "x", "x", {"correct": r}) for i, (r, c) in enumerate(zip(rights, names, strict=True))]
+
+
+def compared(metric: Metric, ones: Sequence[Score], others: Sequence[Score]) -> Difference:
+    found = difference(metric, ones, others)
+    assert found is not None
+    return found
+
+
+def defined(metric: Metric, scores: Sequence[Score]) -> float:
+    found = estimate(metric, by_cluster(scores))
+    return found.value if found else math.nan
+
+
+RIGHTS = st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.sampled_from([0.0, 1.0])), min_size=2, max_size=40)
+
+
+@given(RIGHTS)
+def test_the_error_of_independent_items_is_that_of_a_paired_t_test(rights: list[tuple[float, float]]) -> None:
+    ones, others = zip(*rights, strict=True)
+    found = compared(ACC, run(ones), run(others))
+    differences = np.subtract(ones, others)
+    assert found.value == pytest.approx(differences.mean()) and found.items == len(rights)
+    assert found.stderr == pytest.approx(differences.std(ddof=1) / math.sqrt(len(rights)), abs=1e-9)
+    assert found.low is not None and found.high is not None
+    assert -1 <= found.low <= found.value <= found.high <= 1 and found.low < found.high
+    if found.stderr > 1e-9:
+        known = ttest_rel(ones, others).confidence_interval()
+        assert found.low <= max(known.low, -1) and found.high >= min(known.high, 1)
+
+
+def test_of_many_items_the_interval_is_that_of_a_paired_t_test() -> None:
+    rng = np.random.default_rng(1)
+    ones, others = (rng.random(5_000) < p for p in (0.7, 0.65))
+    found = compared(ACC, run(ones.astype(float)), run(others.astype(float)))
+    known = ttest_rel(ones.astype(float), others.astype(float)).confidence_interval()
+    assert (found.low, found.high) == pytest.approx((known.low, known.high), abs=1e-4)
+
+
+PAIRS = st.lists(
+    st.tuples(
+        st.integers(0, 5),
+        st.sampled_from(["Yes", "No"]),
+        *[st.sampled_from(["Yes", "No", None])] * 2,
+        *[st.none() | st.sampled_from([0.0, 0.2, 0.5, 0.9])] * 2,
+    ),
+    min_size=1,
+    max_size=25,
+)
+
+
+@given(PAIRS, st.sampled_from(METRICS), st.randoms(use_true_random=False))
+def test_value_and_error_are_those_of_leaving_a_cluster_of_both_runs_out(
+    rows: list[tuple[int, str, str | None, str | None, float | None, float | None]],
+    metric: Metric,
+    shuffling: random.Random,
+) -> None:
+    runs: tuple[list[Score], list[Score]] = ([], [])
+    for i, (cluster, target, *rest) in enumerate(rows):
+        for own, answer, probability in zip(runs, rest[:2], rest[2:], strict=True):
+            facts = {"correct": float(answer == target)} | (
+                {} if probability is None else {"probability": float(probability)}
+            )
+            own.append(Score(f"{i // 2}/{i % 2}", f"c{cluster}", answer, target, facts))  # type: ignore[arg-type]
+    value = defined(metric, runs[0]) - defined(metric, runs[1])
+    shuffled = shuffling.sample(runs[1], len(runs[1]))
+    found = difference(metric, runs[0], shuffled)
+    if found is None:
+        assert math.isnan(value)
+        return
+    assert found.value == pytest.approx(value)
+    other_way = compared(metric, runs[1], runs[0])
+    assert other_way.value == pytest.approx(-found.value) and other_way.stderr == found.stderr
+    if found.low is not None and found.high is not None:
+        assert (other_way.low, other_way.high) == pytest.approx((-found.high, -found.low))
+    if found.stderr and metric in (ACC, AUC):  # of others, not every cluster bears on the figure, or a class goes
+        names = sorted({s.cluster for s in runs[0]})
+        without = [
+            defined(metric, [s for s in runs[0] if s.cluster != name])
+            - defined(metric, [s for s in runs[1] if s.cluster != name])
+            for name in names
+        ]
+        spread = np.sum((np.array(without) - np.mean(without)) ** 2)
+        assert found.stderr == pytest.approx(math.sqrt((len(names) - 1) / len(names) * spread))
+
+
+@given(RIGHTS)
+def test_repeating_every_item_in_its_cluster_adds_no_certainty(rights: list[tuple[float, float]]) -> None:
+    ones, others = zip(*rights, strict=True)
+    names = [str(n) for n in range(len(rights))]
+    once = compared(ACC, run(ones, clusters=names), run(others, clusters=names))
+    thrice = compared(ACC, run(ones * 3, clusters=names * 3), run(others * 3, clusters=names * 3))
+    assert thrice[:4] == pytest.approx(once[:4], abs=1e-9)
+
+
+def test_what_both_runs_share_cancels() -> None:
+    """Two runs that differ in two items of a hundred, one each way, are known to be near each other."""
+    ones = [1.0, 0.0] * 50
+    others = [0.0, 1.0, *ones[2:]]
+    found = compared(ACC, run(ones), run(others))
+    apart = estimate(ACC, by_cluster(run(ones)))
+    assert apart and apart.stderr and found.stderr and found.stderr < apart.stderr / 3
+
+
+@pytest.mark.parametrize("metric", [ACC, F1, MACRO])
+def test_equal_runs_are_not_certain_to_be_equal(metric: Metric) -> None:
+    own = [Score(str(i), str(i), "Yes", "Yes" if i % 3 else "No", {"correct": float(i % 3 > 0)}) for i in range(100)]
+    found = compared(metric, own, own)
+    t2 = t.ppf(0.975, 99) ** 2
+    assert found == pytest.approx((0, 0, -t2 / (100 + t2), t2 / (100 + t2), 100))
+
+
+def test_all_right_against_all_wrong_leaves_room_below_one() -> None:
+    found = compared(ACC, run([1.0] * 50), run([0.0] * 50))
+    assert found.value == found.high == 1 and found.low is not None and 0.8 < found.low < 0.9
+
+
+def test_equal_runs_in_what_has_no_upper_bound_say_nothing_of_the_next_cluster() -> None:
+    claims = replace(mean("claims", "correct"), range=(0.0, math.inf))
+    assert compared(claims, run([3.0, 4.0]), run([3.0, 4.0])) == Difference(0, 0, None, None, 2)
+    found = compared(claims, run([30.0, 4.0, 8.0]), run([3.0, 4.0, 9.0]))
+    assert found.low is not None and found.low < -1 and found.high is not None and found.high > 1
+
+
+def test_one_cluster_that_differs_is_no_more_certain_than_none() -> None:
+    same, one = [1.0] * 100, [0.0] + [1.0] * 99
+    none, differs = compared(ACC, run(same), run(same)), compared(ACC, run(same), run(one))
+    assert none.high is not None and differs.high is not None and differs.high > none.high
+
+
+def test_only_items_with_the_tag_of_a_metric_count() -> None:
+    tagged = [replace(s, tags={"type": "a" if i < 3 else "b"}) for i, s in enumerate(run([1.0, 0.0, 1.0, 1.0]))]
+    wrong = [replace(s, facts={"correct": 0.0}) for s in tagged]
+    found = compared(ACC.only("type", "a", "acc_a"), tagged, wrong)
+    assert (found.value, found.items) == (pytest.approx(2 / 3), 3)
+
+
+def test_what_is_not_defined_for_both_has_no_difference() -> None:
+    own = run([1.0, 0.0])
+    assert difference(ACC, [], []) is None
+    assert difference(AUC, own, own) is None
+    assert difference(mean("other", "other"), own, own) is None
+    assert difference(auprc("Yes"), [replace(s, facts={"probability": 0.5}, target="Yes") for s in own], own) is None
+    assert compared(ACC, own[:1], own[:1]) == Difference(0, None, None, None, 1)
+
+
+def test_runs_of_other_items_are_an_error_that_tells_which() -> None:
+    own = run([1.0, 0.0, 1.0])
+    wrong = "the runs differ in their items: "
+    cases = {
+        "2 only in the first run, such as 1": (own, own[:1]),
+        "1 only in the second run, such as 2": (own[:2], own),
+        "1 only in the first run, such as 0; 1 only in the second run, such as 2": (own[:2], own[1:]),
+        # an epoch more
+        "1 only in the second run, such as 1": (own, [*own, own[1]]),
+        "1 of another cluster in the second run, such as 0": (own, [replace(own[0], cluster="x"), *own[1:]]),
+    }
+    for reason, (ones, others) in cases.items():
+        assert same_items(ones, others) == wrong + reason
+        with pytest.raises(ValueError, match=reason):
+            difference(ACC, ones, others)
+        with pytest.raises(ValueError, match=reason):
+            flips(ones, others)
+    assert same_items(own, own[::-1]) == ""
+
+
+def test_flips_are_from_the_first_run_to_the_second() -> None:
+    ones, others = run([1, 1, 1, 0, 0, 0, 0, 0, 0, 0]), run([1, 0, 0, 1, 1, 1, 0, 0, 0, 0])
+    table = {"kept_right": 1, "kept_wrong": 4, "flipped_to_right": 3, "flipped_to_wrong": 2}
+    assert flips(ones, others[::-1]) == table
+    found = compared(ACC, ones, others)
+    assert found.value * 10 == pytest.approx(table["flipped_to_wrong"] - table["flipped_to_right"])
+    with pytest.raises(ValueError, match="item 0 is neither right nor wrong"):
+        flips(run([0.5]), run([1.0]))
+
+
+def test_repeats_of_an_item_pair_up_in_order() -> None:
+    ones, others = run([1, 0]), run([0, 1])
+    for scores in (ones, others):
+        scores[1] = replace(scores[1], id="0")
+    assert flips(ones, others)["flipped_to_wrong"] == flips(ones, others)["flipped_to_right"] == 1
+
+
+def test_a_label_that_changes_between_wrong_ones_stays_wrong() -> None:
+    before, after = ["a", "a", "b", "c", None, None], ["a", "b", "a", "b", "a", None]
+    assert flip_table(before, after, ["a"] * 6) == {
+        "kept_right": 1, "kept_wrong": 2, "flipped_to_right": 2, "flipped_to_wrong": 1,
+    }  # fmt: skip
+    assert sum(flip_table([], [], []).values()) == 0
+    with pytest.raises(ValueError, match="1 labels before and 2 after, for 2 targets"):
+        flip_table(["a"], ["a", "b"], ["a", "b"])
+
+
+def drawn(rng: np.random.Generator, clusters: int) -> tuple[list[Score], list[Score]]:
+    """Two runs on documents of two items, one of them hallucinated, that share the difficulty of the document and
+    of the item; each item is scored by a probability of "Yes" and answered by it."""
+    runs: tuple[list[Score], list[Score]] = ([], [])
+    for target, sign in (("Yes", 1), ("No", -1)):
+        shared = rng.normal(0, 0.7, clusters)
+        for scores, skill, name in zip(runs, (0.9, 0.5), "ab", strict=True):
+            signal = sign * (skill + shared) + rng.normal(0, 0.7, clusters)
+            for i, x in enumerate(signal):
+                answer = "Yes" if x > 0 else "No"
+                facts = {"correct": float(answer == target), "probability": float(1 / (1 + np.exp(-x)))}
+                tags = {"part": "train" if i % 3 else "test", "run": name}
+                scores.append(Score(f"{i}{target}", str(i), answer, target, facts, tags))
+    return runs
+
+
+def test_intervals_cover_the_differences_of_a_population() -> None:
+    rng = np.random.default_rng(4)
+    metrics = [ACC, F1, AUC, ACC_TUNED]
+    population = drawn(rng, 40_000)
+    truth = [defined(metric, population[0]) - defined(metric, population[1]) for metric in metrics]
+    found = []
+    for _ in range(400):
+        ones, others = drawn(rng, 75)
+        found.append([compared(metric, ones, others) for metric in metrics])
+    for i, metric in enumerate(metrics):
+        own = [row[i] for row in found]
+        covered = sum(d.low <= truth[i] <= d.high for d in own)  # type: ignore[operator]
+        assert covered / len(own) == pytest.approx(0.95, abs=0.03), metric.name
+        assert np.mean([d.stderr for d in own]) == pytest.approx(np.std([d.value for d in own]), rel=0.1)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("expected", [1, 3, 6])
+def test_intervals_cover_where_few_items_flip_and_all_one_way(expected: int) -> None:
+    """A plain t interval covers 85% where three clusters are expected to differ: it is too short when one does."""
+    rng = np.random.default_rng(expected)
+    covered = 0
+    for _ in range(1_000):
+        flipped = rng.random(100) < expected / 100
+        found = compared(ACC, run([1.0] * 100), run(1.0 - flipped))
+        covered += found.low <= expected / 100 <= found.high  # type: ignore[operator]
+    assert covered / 1_000 > 0.9
+
+
+def test_thousands_of_clusters_take_no_time() -> None:
+    ones, others = drawn(np.random.default_rng(9), 2_500)
+    begin = time.perf_counter()
+    for metric in (ACC, MACRO, AUC):
+        compared(metric, ones, others)
+    assert time.perf_counter() - begin < 2
