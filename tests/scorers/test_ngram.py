@@ -1,0 +1,162 @@
+"""The n-gram variant of SelfCheckGPT: by hand, against figures of the authors' package, and its tokens."""
+
+from __future__ import annotations
+
+import math
+import time
+from math import log
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halu_tasks.scorers.ngram import NgramScores, as_probability, ngram_scores, tokens
+
+
+def scored(sentences: list[str], samples: list[str], n: int = 1, smoothing: float = 0.0) -> NgramScores:
+    found = ngram_scores(sentences, samples, n, smoothing=smoothing)
+    assert found is not None
+    return found
+
+
+def approximately(*sentences: list[float]) -> NgramScores:
+    """The scores that follow from the negative log-probabilities of each sentence's tokens."""
+    flat = [surprise for own in sentences for surprise in own]
+    maxima = [max(own) for own in sentences]
+    return NgramScores(
+        pytest.approx(sum(flat) / len(flat)),
+        pytest.approx(sum(maxima) / len(maxima)),
+        pytest.approx(tuple(sum(own) / len(own) for own in sentences)),
+        pytest.approx(tuple(maxima)),
+    )
+
+
+def test_unigrams_by_hand() -> None:
+    # a 4, b 2, c 1 of 7, the response's own counted
+    found = scored(["A b", "a C"], ["a b a"])
+    assert found == approximately([log(7 / 4), log(7 / 2)], [log(7 / 4), log(7)])
+
+
+def test_bigrams_by_hand() -> None:
+    # a at the begin 3, (a, b) 2, (a, c) 1, (b, a) 1: shares of all seven, not of those that begin alike
+    found = scored(["a b", "a c"], ["a b a"], n=2)
+    assert found == approximately([log(7 / 3), log(7 / 2)], [log(7 / 3), log(7)])
+
+
+def test_every_sentence_of_a_sample_has_a_begin() -> None:
+    one, two = (scored(["a b"], [sample], n=2).average for sample in ("b a b", "b. a b"))
+    # of five n-grams, and of six: the full stop is a token, and the second "a" stands at a begin only in the latter
+    assert one == pytest.approx((log(5 / 1) + log(5 / 2)) / 2) and two == pytest.approx(log(6 / 2))
+
+
+def test_smoothing_by_hand() -> None:
+    # one more for each of a, b, c and the unseen
+    found = scored(["a b", "a c"], ["a b a"], smoothing=1)
+    assert found == approximately([log(11 / 5), log(11 / 3)], [log(11 / 5), log(11 / 2)])
+
+
+RESPONSE = ["Ada Lovelace was born in London.", "She was born in 1815, and wrote poems."]
+SAMPLES = [
+    "Ada Lovelace was born in London in 1815. She wrote notes on a machine.",
+    "Ada Lovelace (born 1815) was a mathematician.",
+    "She was born in London. Lovelace wrote the first program.",
+]
+
+
+@pytest.mark.parametrize(
+    ("n", "smoothing", "average", "maximum", "averages", "maxima"),
+    [
+        (1, 0, 2.805697680692726, 3.458027040898416, (2.52765563883, 3.00032710999), (2.90872089656, 4.00733318523)),
+        (1, 1, 2.867695431382234, 3.329727081627103, (2.67848405474, 3.00014339502), (2.98315349134, 3.67630067190)),
+        (2, 0, 3.259555813385895, 3.660759594952498, (2.94237319246, 3.48158364802), (3.31418600467, 4.00733318523)),
+        (3, 1, 3.470582903597718, 3.657997156986513, (3.25899719705, 3.61869289817), (3.45526460293, 3.86072971104)),
+    ],
+)
+def test_the_figures_are_those_of_the_authors_package_on_the_same_tokens(
+    n: int, smoothing: int, average: float, maximum: float, averages: tuple[float, ...], maxima: tuple[float, ...]
+) -> None:
+    """selfcheckgpt 0.1.7, its spaCy replaced by these tokens and sentences; the package itself adds 0."""
+    found = scored(RESPONSE, SAMPLES, n, smoothing)
+    assert found[:2] == pytest.approx((average, maximum))
+    assert found.sentence_average == pytest.approx(averages) and found.sentence_maximum == pytest.approx(maxima)
+
+
+def test_what_the_samples_do_not_say_is_more_surprising() -> None:
+    samples = ["She was born in London in 1815."] * 5
+    said, made_up = scored(["She was born in London.", "She was born in Oslo."], samples).sentence_maximum
+    assert said is not None and made_up is not None and made_up > said + 1
+
+
+@pytest.mark.parametrize("sentences", [[], ["", " \n"]])
+def test_a_response_without_a_token_has_no_scores(sentences: list[str]) -> None:
+    assert ngram_scores(sentences, ["a b"]) is None
+
+
+def test_a_sentence_without_a_token_has_no_figure_and_changes_none() -> None:
+    found = scored(["a b", "", "c"], ["a"])
+    assert found.sentence_average[1] is None and found.sentence_maximum[1] is None
+    assert found[:2] == scored(["a b", "c"], ["a"])[:2]
+
+
+def test_what_cannot_be_counted_is_an_error() -> None:
+    with pytest.raises(ValueError, match="n must be 1 or more and smoothing 0 or more, found 0 and"):
+        ngram_scores(["a"], [], 0)
+    with pytest.raises(ValueError, match="found 1 and -1"):
+        ngram_scores(["a"], [], smoothing=-1)
+
+
+WORDS = st.lists(st.sampled_from(["a", "b", "c", "D", "1", "."]), max_size=8).map(" ".join)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=4), st.lists(WORDS, max_size=4), st.integers(1, 3), st.sampled_from([0, 1]))
+def test_scores_are_finite_and_in_order(sentences: list[str], samples: list[str], n: int, smoothing: int) -> None:
+    found = ngram_scores(sentences, samples, n, smoothing=smoothing)
+    if found is None:
+        assert not any(tokens(sentence) for sentence in sentences)
+        return
+    for average, maximum in zip(found.sentence_average, found.sentence_maximum, strict=True):
+        assert (average is None) == (maximum is None)
+        assert average is None or (maximum is not None and -1e-9 <= average <= maximum + 1e-9 < math.inf)
+    assert min(found[:2]) >= 0
+    # the order of the samples and that of the sentences do not matter
+    assert scored(sentences, samples[::-1], n, smoothing) == found
+    assert scored(sentences[::-1], samples, n, smoothing).average == pytest.approx(found.average)
+
+
+@given(st.lists(st.floats(0, 30), min_size=2, max_size=2, unique=True).map(sorted))
+def test_a_probability_keeps_the_order(surprises: list[float]) -> None:
+    low, high = map(as_probability, surprises)
+    assert 0 <= low <= high < 1
+    assert high - low == pytest.approx(math.exp(-surprises[0]) - math.exp(-surprises[1]))
+
+
+def test_a_probability_has_ends() -> None:
+    assert as_probability(0) == 0 and as_probability(log(4)) == pytest.approx(0.75)
+    assert 0.999 < as_probability(1_000) < 1 and as_probability(math.inf) < 1
+    for wrong in (-0.1, math.nan):
+        with pytest.raises(ValueError, match="a negative log-probability is 0 or more"):
+            as_probability(wrong)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Don't pay $3,500.75!", ["don", "'", "t", "pay", "$", "3,500.75", "!"]),
+        ("COVID19 in the 1990s.", ["covid", "19", "in", "the", "1990", "s", "."]),
+        ("北京是China的首都，", ["北", "京", "是", "china", "的", "首", "都", ","]),
+        ("カメラ", ["カ", "メ", "ラ"]),
+        ("대한민국의 수도", ["대한민국의", "수도"]),
+        ("राँची की राजधानी।", ["राँची", "की", "राजधानी", "।"]),
+        ("العَرَبِيَّة", ["العَرَبِيَّة"]),
+        ("ﬁne　ＡＢ", ["fine", "ab"]),
+    ],
+)
+def test_tokens(text: str, expected: list[str]) -> None:
+    assert tokens(text) == expected
+
+
+@pytest.mark.parametrize("text", ["." * 100_000, ".'" * 50_000, "。" * 100_000, "a" * 100_000, "word. " * 20_000])
+def test_long_texts_take_no_time(text: str) -> None:
+    begin = time.perf_counter()
+    ngram_scores([text], [text], 3)
+    assert time.perf_counter() - begin < 2
