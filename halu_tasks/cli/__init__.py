@@ -21,6 +21,8 @@ def parser() -> argparse.ArgumentParser:
         prog="halu-tasks",
         description="Hallucination benchmarks for lm-evaluation-harness and Inspect; scores for replies made anywhere.",
         epilog="Run the tasks with lm_eval --tasks NAME or inspect eval halu_tasks/NAME; docs: docs/getting-started.md",
+        # by two, argparse puts the help of the longest command on a line of its own
+        formatter_class=lambda prog: argparse.HelpFormatter(prog, indent_increment=1),
     )
     main.add_argument("--version", action="version", version=f"halu-tasks {__version__}")
     commands = main.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -64,6 +66,10 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--gold", action="store_true", help="the gold labels as a rater too")
     command.add_argument("--scoring", choices=("strict", "paper"), default="strict", help="how replies are read")
     command.add_argument("--partial", action="store_true", help="only the ids that are in every file")
+    command.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+
+    command = commands.add_parser("published", help="figures that the papers print for the same tasks")
+    command.add_argument("task", nargs="?", metavar="TASK", help="a task or a group; all when not given")
     command.add_argument("--json", action="store_true", help="one JSON object instead of a table")
 
     command = commands.add_parser("demo", help="both harnesses on the packaged sample, offline")

@@ -120,7 +120,7 @@ for info in pkgutil.iter_modules(halu_tasks.scorers.__path__):
 def test_help_names_every_command(cli: Cli) -> None:
     shown = cli("--help")
     assert shown.returncode == 0 and shown.stderr == ""
-    for command in ("list", "path", "data", "items", "export", "score", "agree", "demo"):
+    for command in ("list", "path", "data", "items", "export", "score", "agree", "published", "demo"):
         assert re.search(rf"^ +{command} +\w", shown.stdout, re.M)
 
 
