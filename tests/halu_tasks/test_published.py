@@ -1,0 +1,424 @@
+"""The papers' figures: complete, in our terms, and as consistent as their notes say."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halu_tasks.cli import main
+from halu_tasks.published import Published, published
+from halu_tasks.tasks import registry
+
+TASKS, GROUPS = registry()
+FIGURES = published()
+
+BEYOND_THE_REGISTRY = {
+    # a task of summaries, and SelfCheckGPT's score, which ranks answers that the task has judged
+    ("fave", "hallucinations_per_summary"): (0.0, math.inf),
+    ("fave", "hallucinations_per_summary_adjusted"): (0.0, math.inf),
+    ("fave", "summaries_with_any"): (0.0, 1.0),
+    ("refact_judgment_independent", "roc_auc"): (0.0, 1.0),
+    ("refact_judgment_independent", "auprc"): (0.0, 1.0),
+}
+"""Quantities of methods and tasks that the registry may lack, with their ranges."""
+
+LEFT_OUT = {
+    ("cfaith", "counts"): "numbers of items",
+    ("factchd", "test_counts"): "numbers of items",
+    ("factchd", "train_counts"): "numbers of items",
+    ("halluverse25", "class_counts_derived"): "numbers of items",
+    ("halluverse25", "table4_failed_gpt_4o"): "counts of what Table 3 has as shares; compared below",
+}
+"""Numbers of the reference tables that are no figures of ours, and why."""
+
+OF_THE_PAPERS_ALONE = {("Factored Verification, section 2.4", "few_shot"): "0.599, which the reference tables lack"}
+
+FULL_NAMES = {"ChatGLM-6B": "ChatGLM3-6B"}
+"""C-FAITH's Table 5 shortens names."""
+
+
+ROUNDED = 0.01 + 1e-9
+"""How far a figure of two digits may lie from what others of two digits give."""
+
+
+def figure(task: str, metric: str, model: str, method: str, **others: str | None) -> Published:
+    (found,) = found_as(task=task, metric=metric, model=model, method=method, **others)
+    return found
+
+
+def found_as(**wanted: str | None) -> list[Published]:
+    return [f for f in FIGURES if all(getattr(f, name) == value for name, value in wanted.items())]
+
+
+# --- nothing is missed ----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def reference(shared_data: Path) -> dict[str, dict[str, Any]]:
+    folder = shared_data.parent / "reference"
+    if not folder.is_dir():
+        pytest.skip(f"no reference tables in {folder}")
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))}
+
+
+def numbers(tree: Any, *path: Any) -> Iterator[tuple[tuple[Any, ...], float]]:
+    """All numbers of a JSON value with where they stand."""
+    if isinstance(tree, dict | list):
+        for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+            yield from numbers(value, *path, key)
+    elif isinstance(tree, int | float):
+        yield path, float(tree)
+
+
+PERCENT = 0.01
+Found = tuple[dict[str, str | None], float]
+"""What a number of the reference tables is here: fields of the figure, and the factor of its unit."""
+
+
+def refact(tables: dict[str, Any], table: str, *path: Any) -> Found:
+    independent, comparative = "refact_judgment_independent", "refact_judgment_comparative"
+    if table == "selfcheckgpt_gemma_3_27b_independent":
+        method = "selfcheck_tuned_threshold" if path[0] == "tuned" else "selfcheck"
+        metric = path[-1] if path[-1] in ("acc", "roc_auc", "auprc") else f"{path[-1]}_confabulated"
+        return {"task": independent, "metric": metric, "model": "Gemma-3-27B", "method": method}, 1
+    model, column = path
+    task, metric = {
+        "independent_acc": (independent, "acc"),
+        "independent_f1": (independent, "f1_factual"),
+        "comparative_acc": (comparative, "acc"),
+        "comparative_f1": (comparative, "f1_macro"),
+        "negation_localization_acc": ("refact_localization_negation", "acc"),
+        "negation_localization_iou": ("refact_localization_negation", "iou"),
+        "entity_localization_acc": ("refact_localization_entity", "acc"),
+        "entity_localization_iou": ("refact_localization_entity", "iou"),
+        "entity_correction_acc": ("refact_correction", "em"),
+        "average_acc": ("refact", "acc"),
+        "ind_acc": (independent, "acc"),
+        "ind_precision": (independent, "precision_factual"),
+        "ind_recall": (independent, "recall_factual"),
+        # the headings have the classes the wrong way round
+        "ind_f1_confabulated": (independent, "f1_factual"),
+        "ind_f1_original": (independent, "f1_confabulated"),
+        "comp_acc": (comparative, "acc"),
+        "comp_precision": (comparative, "precision_macro"),
+        "comp_recall": (comparative, "recall_macro"),
+        "comp_f1_confabulated": (comparative, "f1_macro"),
+        "comp_f1_original": (comparative, "f1_macro"),
+    }[tables[f"{table}_columns"][column]]
+    return {"task": task, "metric": metric, "model": model, "method": "prompt"}, 1
+
+
+def cfaith(tables: dict[str, Any], table: str, model: str, column: int) -> Found:
+    name = tables[f"{table}_columns"][column]
+    if table == "table5":
+        task = {"generative": "cfaith_gen", "single_choice": "cfaith_choice", "true_false": "cfaith_tf"}.get(
+            name, "cfaith"
+        )
+        metric = "hallucination_rate"
+        model = FULL_NAMES.get(model, f"{model}-Instruct" if model.startswith(("LLaMA", "Qwen")) else model)
+    else:
+        task, metric = "cfaith_gen", "hallucination_rate" + ("" if name == "overall" else f"_{name}")
+    return {"task": task, "metric": metric, "model": model, "method": "prompt"}, PERCENT
+
+
+def factchd(tables: dict[str, Any], table: str, group: str, *path: Any) -> Found:
+    if table == "table5_alpaca_7b_lora":
+        task = {"base": "factchd", "with_golden_evidence": "factchd_evidence", "without_query": "factchd_no_query"}[
+            group
+        ]
+        pattern, name, model, method = tables[table]["columns"][path[0]], "cls", "Alpaca-7B-LoRA", "tuned"
+    else:
+        model = path[0]
+        pattern, _, name = tables["columns"][path[1]].rpartition("_")
+        task = "factchd_4shot" if group == "four_shot" else "factchd"
+        method = {"zero_shot": "prompt", "four_shot": "few_shot", "tuned": "tuned"}.get(group) or (
+            "tuned_with_knowledge"
+            if model.endswith("(wiki)")
+            else "with_knowledge"
+            if model.endswith("(tool)")
+            else "truth_triangulator"
+        )
+    metric = {"cls": "factcls", "exp": "expmatch"}[name] + ("" if pattern == "average" else f"_{pattern}")
+    return {"task": task, "metric": metric, "model": model, "method": method}, PERCENT
+
+
+def halluverse25(tables: dict[str, Any], table: str, model: str, column: int) -> Found:
+    language, kind = tables["columns"][column].split("_")
+    metric = {"ent": "acc_entity", "rel": "acc_relation", "sent": "acc_sentence", "overall": "acc"}[kind]
+    return {"task": f"halluverse25_{language}", "metric": metric, "model": model, "method": "few_shot"}, PERCENT
+
+
+def factored_verification(tables: dict[str, Any], table: str, *path: Any) -> Found:
+    if table.startswith("table1"):
+        model, column = path
+        task, method = {
+            "few_shot": ("halueval_summarization", "few_shot"),
+            "cot": ("halueval_summarization_cot", "cot"),
+            "factored": ("halueval_summarization", "factored_verification"),
+            "single_prompt": ("halueval_summarization_claims", "claims"),
+        }[column]
+        return {"task": task, "metric": "acc", "model": model, "method": method}, PERCENT
+    if table == "self_correction_baseline_gpt_4":
+        method = ("prompt", "self_correction")[path[0]]
+        metric = "hallucinations_per_summary"
+        return {"task": "fave", "metric": metric, "model": "GPT-4", "method": method, "judge": "GPT-4"}, 1
+    if table == "table3":
+        model, critic, judge, *_ = tables[table][path[0]]
+        metric = tables["table3_columns"][path[1]].removesuffix("_percent")
+        method = "factored_revision" if critic else "prompt"
+        who: dict[str, str | None] = {"model": model, "method": method, "critic": critic, "judge": judge}
+    else:
+        model, kind, after = path
+        metric = {
+            "reported": "hallucinations_per_summary",
+            "adjusted": "hallucinations_per_summary_adjusted",
+            "summaries_with_any_percent": "summaries_with_any",
+        }[kind]
+        method = ("prompt", "factored_revision")[after]
+        who = {"model": model, "method": method, "source": "Factored Verification, Table 2"}
+    return {"task": "fave", "metric": metric, **who}, PERCENT if metric == "summaries_with_any" else 1
+
+
+READERS: dict[str, Callable[..., Found]] = {
+    "refact": refact,
+    "cfaith": cfaith,
+    "factchd": factchd,
+    "halluverse25": halluverse25,
+    "factored_verification": factored_verification,
+}
+
+
+def test_every_figure_of_the_reference_tables_is_here_and_no_other(reference: dict[str, dict[str, Any]]) -> None:
+    assert set(reference) == set(READERS)
+    met: set[Published] = set()
+    for paper, tables in reference.items():
+        for path, number in numbers(tables):
+            if (paper, path[0]) in LEFT_OUT:
+                continue
+            fields, unit = READERS[paper](tables, *path)
+            table = re.match(r"table\d", path[0])
+            same = [f for f in found_as(**fields) if math.isclose(f.value, number * unit, rel_tol=1e-9, abs_tol=1e-9)]
+            assert same, (paper, path, number, found_as(**fields))
+            # where tables differ, the figure is that of its own
+            of_table = [f for f in same if table and f.source.endswith(table[0].replace("table", "Table "))]
+            met |= {*(of_table or same)}
+    others = {(f.source, f.method) for f in FIGURES if f not in met}
+    assert others <= set(OF_THE_PAPERS_ALONE)
+
+
+# --- in our terms ---------------------------------------------------------------------------------
+
+
+def test_every_quantity_is_one_that_the_package_prints() -> None:
+    for f in FIGURES:
+        if (f.task, f.metric) in BEYOND_THE_REGISTRY:
+            low, high = BEYOND_THE_REGISTRY[f.task, f.metric]
+        else:
+            if f.task in GROUPS:
+                assert f.metric in GROUPS[f.task].means
+            task = TASKS[GROUPS[f.task].members[0] if f.task in GROUPS else f.task]
+            for mode in ("strict", "paper") if f.scoring == "both" else (f.scoring,):
+                (metric,) = (metric for metric in task.scoring[mode].metrics if metric.name == f.metric)
+            low, high = metric.range
+        assert low <= f.value <= high, f
+
+
+def test_methods_are_those_that_are_explained() -> None:
+    explained = re.findall(r"^ +`(\w+)`: ", Published.__doc__ or "", re.M)
+    assert sorted(explained) == sorted({f.method for f in FIGURES})
+    assert {f.scoring for f in FIGURES} <= {"paper", "strict", "both"}
+
+
+def test_no_figure_is_there_twice() -> None:
+    """The same question has two answers only where two tables differ, and both then say so."""
+    exact = Counter((f.task, f.metric, f.model, f.method, f.critic, f.judge, f.source) for f in FIGURES)
+    assert set(exact.values()) == {1}
+    keys = Counter((f.task, f.metric, f.model, f.method, f.critic, f.judge) for f in FIGURES)
+    twice = {key for key, times in keys.items() if times > 1}
+    assert {key[:4] for key in twice} == {
+        ("cfaith_gen", "hallucination_rate", "GPT-3.5", "prompt"),
+        ("cfaith_gen", "hallucination_rate", "Qwen-2.5-14B-Instruct", "prompt"),
+        ("factchd", "factcls_vanilla", "Alpaca-7B-LoRA", "tuned"),
+        ("halueval_summarization", "acc", "ChatGPT", "few_shot"),
+    }
+    for task, metric, model, method, _, judge in twice:
+        same = found_as(task=task, metric=metric, model=model, method=method, judge=judge)
+        assert len({f.value for f in same}) == len(same) == 2 and all(f.note for f in same)
+
+
+def test_notes_and_sources_are_plain_lines() -> None:
+    for f in FIGURES:
+        assert re.fullmatch(r"[\w -]+, (Table|section) [\d.]+", f.source)
+        assert all(line == line.strip() and line.endswith((".", ")")) for line in f.note.splitlines())
+
+
+# --- what can be computed holds, or a note says that it does not ----------------------------------
+
+
+def test_average_accuracy_of_refact_is_the_mean_of_its_tasks() -> None:
+    averages = found_as(task="refact")
+    assert len(averages) == 9
+    for average in averages:
+        model = {"model": average.model, "method": "prompt"}
+        parts = [
+            figure(task, "em" if task == "refact_correction" else "acc", **model).value
+            for task in GROUPS["refact"].members
+        ]
+        assert average.value == pytest.approx(sum(parts) / 5, abs=ROUNDED), average
+
+
+def test_f1_of_refact_is_the_harmonic_mean_of_precision_and_recall() -> None:
+    seen = 0
+    for method, kind in (
+        ("prompt", "factual"),
+        ("selfcheck", "confabulated"),
+        ("selfcheck_tuned_threshold", "confabulated"),
+    ):
+        for precision in found_as(method=method, metric=f"precision_{kind}"):
+            of_it = (precision.task, precision.model, method)
+            recall, f1 = (figure(of_it[0], f"{name}_{kind}", of_it[1], of_it[2]).value for name in ("recall", "f1"))
+            p, r = precision.value, recall
+            assert f1 == pytest.approx(2 * p * r / (p + r), abs=ROUNDED), precision
+            seen += 1
+    assert seen == 11
+
+
+def test_adjusted_hallucinations_are_two_thirds_of_the_reported() -> None:
+    adjusted = found_as(metric="hallucinations_per_summary_adjusted")
+    assert len(adjusted) == 8
+    for f in adjusted:
+        reported = figure(f.task, "hallucinations_per_summary", f.model, f.method, source=f.source).value
+        assert f.value == pytest.approx(reported * 2 / 3, abs=ROUNDED), f
+
+
+def test_table_2_of_factored_verification_is_the_mean_of_table_3_or_says_why_not() -> None:
+    for metric in ("hallucinations_per_summary", "summaries_with_any"):
+        for name, short in (("GPT-4", "GPT-4"), ("ChatGPT (3.5, 16k)", "ChatGPT")):
+            for method in ("prompt", "factored_revision"):
+                told = figure("fave", metric, name, method, source="Factored Verification, Table 2")
+                parts = found_as(
+                    task="fave", metric=metric, model=short, method=method, source="Factored Verification, Table 3"
+                )
+                mean = sum(f.value for f in parts) / len(parts)
+                wrong = (name, method) == ("GPT-4", "prompt")
+                assert (told.value != pytest.approx(mean, abs=1e-4)) == wrong, told
+                assert ("Table 3 gives" in told.note) == wrong
+                # one of the four judgements of GPT-4's revised summaries is not printed
+                assert len(parts) == 2 + 2 * (method != "prompt") - ("Table 3 lacks" in told.note)
+
+
+def test_overall_accuracy_of_halluverse25_follows_from_the_classes(reference: dict[str, dict[str, Any]]) -> None:
+    tables = reference["halluverse25"]
+    for language, sizes in tables["class_counts_derived"].items():
+        task = f"halluverse25_{language}"
+        overall = found_as(task=task, metric="acc")
+        assert len(overall) == 10
+        for f in overall:
+            right = {
+                kind: round(sizes[kind] * figure(task, f"acc_{kind}", f.model, f.method).value)
+                for kind in ("entity", "relation", "sentence")
+            }
+            assert f.value == pytest.approx(sum(right.values()) / sizes["total"], abs=1.1e-4), f
+            if f.model == "gpt-4o":
+                failed = tables["table4_failed_gpt_4o"][language]
+                assert right == {kind: sizes[kind] - failed[kind] for kind in right}
+
+
+def test_expmatch_of_factchd_is_the_mean_over_items_or_says_that_it_is_not() -> None:
+    items = {"vanilla": 4451, "multi_hop": 1013, "comparison": 706, "set_operation": 790}
+    wrong = set()
+    for f in found_as(metric="expmatch"):
+        parts = {name: figure(f.task, f"expmatch_{name}", f.model, f.method).value for name in items}
+        mean = sum(parts[name] * count for name, count in items.items()) / sum(items.values())
+        if f.value != pytest.approx(mean, abs=2e-4):
+            wrong.add(f.model)
+            assert f"The patterns give {mean:.4f}" in f.note
+        else:
+            assert "patterns" not in f.note
+    assert wrong == {"Alpaca-7B", "Llama2-7B-chat-LoRA (wiki)", "GPT-3.5-turbo (tool)"}
+
+
+def test_overall_rate_of_cfaith_is_the_mean_of_its_formats_or_says_that_it_is_not() -> None:
+    close = set()
+    overall = found_as(task="cfaith")
+    assert len(overall) == 16
+    for f in overall:
+        generative = found_as(task="cfaith_gen", metric="hallucination_rate", model=f.model)
+        others = [figure(task, f.metric, f.model, f.method).value for task in ("cfaith_choice", "cfaith_tf")]
+        mean = (generative[-1].value + sum(others)) / 3
+        if abs(f.value - mean) < 0.0012:
+            close.add(f.model)
+        assert ("do not give" in f.note) == (f.model not in close)
+        if len(generative) == 2:
+            # Table 5 has the share of the others
+            assert sum(g.value for g in generative) == pytest.approx(1) and all(g.note for g in generative)
+            with_table_6 = (generative[0].value + sum(others)) / 3
+            assert (abs(with_table_6 - f.value) < 2e-4) == ("With the generative rate of Table 6" in f.note)
+    assert close == {"GPT-4o", "DeepSeek-V2.5", "DeepSeek-V3"}
+
+
+# --- asking for them ------------------------------------------------------------------------------
+
+
+def test_a_group_has_its_own_figures_and_those_of_its_members() -> None:
+    assert {f.task for f in published("refact")} == {"refact", *GROUPS["refact"].members}
+    assert {f.task for f in published("refact_judgment")} == set(GROUPS["refact_judgment"].members)
+    assert published("fave") == found_as(task="fave") != []
+    assert published("halueval_general") == []
+
+
+def test_the_list_is_the_callers_own() -> None:
+    published().clear()
+    assert published() == FIGURES
+
+
+def test_the_command_prints_them_with_their_notes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["published", "factchd"]) == 0
+    head, rule, *rows = capsys.readouterr().out.splitlines()
+    assert head.split() == ["model", "method", "metric", "value", "scoring", "source", "notes"] and set(rule) == {
+        "-",
+        " ",
+    }
+    (row,) = (row for row in rows if re.match(r"Alpaca-7B +prompt +expmatch ", row))
+    assert re.fullmatch(r"Alpaca-7B +prompt +expmatch +0\.1366 +paper +FactCHD, Table 3 +1", row)
+    assert any(row.startswith("1: The patterns give 0.1547, ") for row in rows)
+
+
+def test_columns_are_shown_where_they_tell_something(capsys: pytest.CaptureFixture[str]) -> None:
+    def head(*arguments: str) -> list[str]:
+        assert main(["published", *arguments]) == 0
+        return capsys.readouterr().out.splitlines()[0].split()
+
+    assert head("factchd_4shot") == ["model", "method", "metric", "value", "scoring", "source"]
+    assert head("cfaith")[:4] == ["task", "model", "method", "judge"]
+    assert head("fave")[:4] == ["model", "method", "critic", "judge"]
+    assert len(head()) == 10
+
+
+def test_the_command_as_json_is_every_field(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["published", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"published": [asdict(f) for f in FIGURES]}
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("factcdh", "unknown task 'factcdh'; there are published figures for cfaith_"),
+        ("halueval_general", "'halueval_general' has no published figures; there are published figures for cfaith_"),
+    ],
+)
+def test_a_task_without_figures_is_an_error_that_names_those_with(
+    name: str, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["published", name]) == 2
+    shown = capsys.readouterr()
+    assert shown.out == "" and shown.err.startswith(f"halu-tasks: {reason}") and len(shown.err.splitlines()) == 1
+    assert all(f" {f.task}" in shown.err for f in FIGURES)
