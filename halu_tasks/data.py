@@ -9,9 +9,11 @@ from __future__ import annotations
 import codecs
 import contextlib
 import csv
+import gzip
 import hashlib
 import json
 import os
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -189,7 +191,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, Row]]:
     Raises:
         DataError: naming file and line: not UTF-8, not JSON, not an object, or text that is not Unicode.
     """
-    for number, text in _text_lines(path):
+    for number, text in text_lines(path):
         if text.strip():
             yield number, _object(f"{path}:{number}", text)
 
@@ -246,7 +248,7 @@ _WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 
 def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     begin = 1
-    rows = csv.reader((text for _, text in _text_lines(path)), strict=True)
+    rows = csv.reader((text for _, text in text_lines(path)), strict=True)
     try:
         for cells in rows:
             if any(cell.strip() for cell in cells) or len(cells) > 1:
@@ -256,10 +258,15 @@ def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
         raise DataError(f"{path}:{begin}: not CSV ({str(error).partition(' - ')[0]})") from None
 
 
-def _text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """(number from 1, text) of each line of a file, its end included, without a byte-order mark."""
+def text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """(number from 1, text) of each line of a file, its end included, without a byte-order mark; a file whose
+    name ends in `.gz` is unpacked.
+
+    Raises:
+        DataError: naming the file, and the line where one is at fault: it cannot be read or is not UTF-8.
+    """
     try:
-        with path.open("rb") as file:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
             # decoded line by line, since a decoder that reads ahead cannot say where a bad byte stands
             for number, line in enumerate(file, 1):
                 if number == 1 and line.startswith(_WORKBOOKS):
@@ -267,6 +274,8 @@ def _text_lines(path: Path) -> Iterator[tuple[int, str]]:
                 yield number, _decoded(f"{path}:{number}", line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or error}") from None
+    except (EOFError, zlib.error):
+        raise DataError(f"{path}: its compressed content is cut off or damaged") from None
 
 
 def _decoded(where: str, line: bytes) -> str:
