@@ -1,0 +1,513 @@
+"""Knowledge that is looked up: what may be named, how it is split, what a query finds, the cached index."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from halu_tasks.errors import DataError, UsageError
+from halu_tasks.knowledge import open_knowledge
+from halu_tasks.knowledge_files import split
+from halu_tasks.words import tokens
+
+FACTS = [
+    "Water boils at 100 degrees Celsius at sea level.",
+    "Mercury is the planet closest to the Sun.",
+    "Mercury is a metal that is liquid at room temperature; mercury boils at 357 degrees.",
+    "The Danube flows into the Black Sea.",
+]
+
+
+def write(path: Path, content: str | bytes | Sequence[str | dict[str, Any]]) -> Path:
+    """A file of bytes, of a text, or of rows of JSON; rows that are texts get no other field."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not isinstance(content, str | bytes):
+        rows = [{"text": row} if isinstance(row, str) else row for row in content]
+        content = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.fixture
+def facts(tmp_path: Path) -> Path:
+    return write(tmp_path / "facts.jsonl", FACTS)
+
+
+def ids(path: Path, query: str, top: int = 5) -> list[str]:
+    return [passage.id for passage in open_knowledge(path).search(query, top)]
+
+
+# --- search -------------------------------------------------------------------------------------
+
+
+def test_the_best_passage_comes_first_and_none_without_a_shared_word(facts: Path) -> None:
+    found = open_knowledge(facts).search("At how many degrees does mercury boil?")
+    assert found[0].text == FACTS[2] and "Danube" not in " ".join(passage.text for passage in found)
+    scores = [passage.score for passage in found]
+    assert scores == sorted(scores, reverse=True) and scores[-1] > 0
+
+
+def test_at_most_top_passages_are_found(facts: Path) -> None:
+    knowledge = open_knowledge(facts)
+    assert [len(knowledge.search("mercury sea", top)) for top in (1, 2, 3, 4, 100)] == [1, 2, 3, 4, 4]
+    assert knowledge.search("mercury sea", 2) == knowledge.search("mercury sea", 4)[:2]
+    assert len(knowledge) == 4
+
+
+def test_the_default_is_five(tmp_path: Path) -> None:
+    assert ids(write(tmp_path / "a.jsonl", ["same words"] * 9), "words") == [f"a.jsonl#{line}" for line in range(1, 6)]
+
+
+@pytest.mark.parametrize("query", ["", " \n", "?!", "zebra", "zebra?", "\ud800", "沸"])
+def test_a_query_that_shares_nothing_finds_nothing(facts: Path, query: str) -> None:
+    assert open_knowledge(facts).search(query) == []
+
+
+def test_a_search_for_less_than_one_passage_is_an_error(facts: Path) -> None:
+    with pytest.raises(UsageError, match="top is 0, but a search must be for at least 1 passage"):
+        open_knowledge(facts).search("mercury", 0)
+
+
+def test_equally_good_passages_keep_their_order(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "a.jsonl", [{"id": id, "text": "tie"} for id in "zyxwvu"] + [{"id": "t", "text": "tie tie"}]
+    )
+    assert ids(path, "tie", 4) == ["t", "z", "y", "x"]
+
+
+def test_a_word_that_all_passages_hold_finds_them_all(tmp_path: Path) -> None:
+    assert len(ids(write(tmp_path / "a.jsonl", ["the one", "the two"] * 30), "the", 100)) == 60
+
+
+def test_a_query_of_endless_repetition_is_answered(facts: Path) -> None:
+    assert ids(facts, "boils " * 50_000) == ids(facts, "boils")
+
+
+def test_threads_may_search_at_once(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", [f"number{number % 50} of the {number % 7}th kind" for number in range(500)])
+    knowledge = open_knowledge(path)
+    queries = [f"number{number % 50} {number % 7}th" for number in range(200)]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(knowledge.search, queries)) == [knowledge.search(query) for query in queries]
+
+
+# every character that a file can hold
+TEXTS = st.lists(st.text(st.characters(codec="utf-8"), max_size=40), min_size=1, max_size=8)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(TEXTS)
+def test_every_passage_is_found_by_the_rarest_of_its_tokens(texts: list[str]) -> None:
+    held = [set(tokens(text)) for text in texts]
+    times = Counter(token for found in held for token in found)
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(Path(folder) / "a.jsonl", texts)
+        if not times:
+            with pytest.raises(DataError, match="holds no passages with a word to look up"):
+                open_knowledge(path)
+            return
+        knowledge = open_knowledge(path)
+        for text, found in zip(texts, held, strict=True):
+            if found:
+                rarest = min(found, key=lambda token: (times[token], token))
+                assert text in [passage.text for passage in knowledge.search(rarest, times[rarest])]
+                assert text in [passage.text for passage in knowledge.search(text, len(texts))]
+
+
+# --- words --------------------------------------------------------------------------------------
+
+WRITTEN = {
+    "case": ("MERCURY", "mercury"),
+    "accents": ("café São Tomé", "CAFE Sao Tome"),
+    "full width": ("Ｈ２Ｏ", "h₂o"),
+    "emphasis of Markdown": ("_Mercury_ **planet**", "mercury"),
+    "names in code": ("boiling_point", "boiling point"),
+    "soft hyphens": ("tempera\u00adture", "temperature"),
+    "German": ("STRASSE", "Straße"),
+    "Turkish dotless i": ("Iğdır'ın nüfusu", "ığdır"),
+    "Turkish dotted i": ("İstanbul'da", "istanbul"),
+    "Turkish capitals": ("DİYARBAKIR", "Diyarbakır"),
+    "Arabic diacritics": ("القَاهِرَةُ عاصمة مصر", "القاهرة"),
+    "Arabic tatweel": ("مصـــــر", "مصر"),
+    "Arabic alef": ("أحمد", "احمد"),
+    "Hindi nasal": ("सम्बन्ध", "संबंध"),
+    "Bengali": ("বাংলা ভাষা", "ভাষা"),
+    "Persian joiner": ("می\u200cخواهم", "میخواهم"),
+    "Chinese word in a sentence": ("水在标准大气压下的沸点是一百度。", "沸点"),
+    "Chinese question": ("水在标准大气压下的沸点是一百度。", "水的沸点是多少？"),
+    "Chinese beside Latin letters": ("使用AI技术", "ai"),
+    "Chinese character alone": ("2024年", "年"),
+    "Japanese, half width": ("パリはフランスの首都", "ﾊﾟﾘ"),
+    "Korean with a particle": ("서울은 대한민국의 수도이다", "서울"),
+    "Thai": ("กรุงเทพเป็นเมืองหลวง", "กรุงเทพ"),
+}
+
+
+@pytest.mark.parametrize("difference", WRITTEN)
+def test_a_word_is_found_however_it_is_written(difference: str, tmp_path: Path) -> None:
+    text, query = WRITTEN[difference]
+    path = write(tmp_path / "a.jsonl", ["something else 其他 شيء", text])
+    assert ids(path, query) == ["a.jsonl#2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [("Bali: バリ", "パリ"), ("上海", "海上"), ("ভাষা", "ভাষ"), ("not", "no"), ("1934", "193"), ("كتاب", "كتب")],
+)
+def test_another_word_is_not_found(text: str, other: str, tmp_path: Path) -> None:
+    assert ids(write(tmp_path / "a.jsonl", [text]), other) == []
+
+
+def test_the_chinese_passage_that_shares_most_is_first(tmp_path: Path) -> None:
+    texts = ["北京是中国的首都。", "巴黎是法国的首都，位于塞纳河畔。", "法国位于欧洲西部。"]
+    found = open_knowledge(write(tmp_path / "a.jsonl", texts)).search("法国的首都是哪里？")
+    assert found[0].text == texts[1]
+
+
+# --- rows ---------------------------------------------------------------------------------------
+
+
+def test_a_row_has_its_own_id_and_title_or_is_named_by_its_line(tmp_path: Path) -> None:
+    rows = [
+        {"id": "a1", "title": "Water", "text": "boils", "metadata": {"x": [1]}},
+        {"text": "freezes"},
+        {"id": 7, "text": "flows", "title": None},
+        {"id": None, "text": "rains"},
+    ]
+    knowledge = open_knowledge(write(tmp_path / "rows.jsonl", rows))
+    found = [knowledge.search(query)[0] for query in ("boils", "freezes", "flows", "rains")]
+    assert [passage.id for passage in found] == ["a1", "rows.jsonl#2", "7", "rows.jsonl#4"]
+    assert [passage.title for passage in found] == ["Water", "", "", ""]
+
+
+def test_a_passage_is_found_by_its_title(tmp_path: Path) -> None:
+    (found,) = open_knowledge(write(tmp_path / "a.jsonl", [{"title": "Danube", "text": "A river."}])).search("danube")
+    assert (found.title, found.text) == ("Danube", "A river.")
+
+
+def test_a_corpus_of_beir_is_read_with_its_empty_rows(tmp_path: Path) -> None:
+    rows = [
+        {"_id": "4983", "title": "Microstructural development", "text": "Alterations of the white matter."},
+        {"_id": "7915", "title": "", "text": "", "metadata": {}},
+        {"_id": "ug7v899j", "title": "Clinical features", "text": ""},
+    ]
+    path = write(tmp_path / "corpus.jsonl", rows)
+    assert (ids(path, "white matter"), ids(path, "clinical")) == (["4983"], ["ug7v899j"])
+    assert len(open_knowledge(path)) == 3
+
+
+def test_a_corpus_of_pyserini_is_read(tmp_path: Path) -> None:
+    assert ids(write(tmp_path / "a.jsonl", [{"id": "doc1", "contents": "the contents"}]), "contents") == ["doc1"]
+
+
+def test_a_compressed_file_is_read_as_the_file_in_it(tmp_path: Path) -> None:
+    plain = write(tmp_path / "a.jsonl", FACTS)
+    packed = write(tmp_path / "b.jsonl.gz", gzip.compress(plain.read_bytes()))
+    assert [passage.text for passage in open_knowledge(packed).search("danube")] == [FACTS[3]]
+
+
+GOOD = b'{"text": "good"}\n'
+BAD_ROWS = {
+    b"{'text': 1}": "not JSON",
+    b'["text"]': "expected a JSON object, found list",
+    b"{}": "field 'text' is missing (has none)",
+    b'{"title": "Water", "body": "boils"}': "field 'text' is missing (has 'title', 'body')",
+    b'{"text": null}': "field 'text' is missing",
+    b'{"text": ["boils"]}': "field 'text' is list, expected str",
+    b'{"contents": 5}': "field 'contents' is int, expected str",
+    b'{"text": "boils", "title": 5}': "field 'title' is int, expected str",
+    b'{"text": "boils", "id": 1.5}': "field 'id' is float, expected str",
+    b'{"text": "boils", "id": true}': "field 'id' is bool, expected str",
+    b'{"text": "boils", "_id": " "}': "field '_id' is empty",
+    b'{"text": "boils \\ud800"}': "field 'text' holds a lone surrogate",
+    b'{"text": "\xff"}': "not UTF-8",
+    b'{"text": "boils", "id": "a.jsonl#1"}': "id 'a.jsonl#1' occurs a second time; every passage needs its own",
+}
+
+
+@pytest.mark.parametrize("row", BAD_ROWS)
+def test_a_bad_row_is_named_by_file_line_and_reason(row: bytes, tmp_path: Path, halu_cache: Path) -> None:
+    path = write(tmp_path / "a.jsonl", GOOD + b"\n" + row + b"\n" + GOOD)
+    with pytest.raises(DataError) as raised:
+        open_knowledge(path)
+    assert str(raised.value).startswith(f"{path}:3: {BAD_ROWS[row]}") and "\n" not in str(raised.value)
+    assert not [left for left in halu_cache.rglob("*") if left.suffix != ".lock" and left.name != "knowledge"]
+
+
+def test_an_id_that_another_file_has_is_an_error(tmp_path: Path) -> None:
+    for name in ("a.jsonl", "b.jsonl"):
+        write(tmp_path / name, [{"id": "x", "text": "boils"}])
+    with pytest.raises(DataError, match=f"{tmp_path / 'b.jsonl'}:1: id 'x' occurs a second time"):
+        open_knowledge(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"plain", gzip.compress(GOOD * 1000)[:-20], b"\x1f\x8b\x08\0\0\0\0\0\0\0\xff\xff"])
+def test_a_damaged_compressed_file_is_named(content: bytes, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl.gz", content)
+    with pytest.raises(DataError, match=f"^{path}: [^\n]+$"):
+        open_knowledge(path)
+
+
+# --- files and folders --------------------------------------------------------------------------
+
+
+def test_a_folder_is_read_with_the_folders_in_it_in_the_order_of_names(tmp_path: Path) -> None:
+    for name in ("b.txt", "a/z.md", "a/b/c.TXT", "c.jsonl"):
+        write(tmp_path / name, [{"text": "found"}] if name == "c.jsonl" else "found")
+    for name in (".hidden.txt", ".git/notes.md", "a/.b/c.txt", "table.csv", "page.html", "notes.txt~"):
+        write(tmp_path / name, "found")
+    assert ids(tmp_path, "found", 20) == ["a/b/c.TXT#1", "a/z.md#1", "b.txt#1", "c.jsonl#1"]
+
+
+def test_a_hidden_folder_may_be_named_itself(tmp_path: Path) -> None:
+    assert ids(write(tmp_path / ".notes" / "a.txt", "found").parent, "found") == ["a.txt#1"]
+
+
+def test_a_name_may_begin_with_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write(tmp_path / "notes" / "a.txt", "found")
+    assert [passage.text for passage in open_knowledge("~/notes").search("found")] == ["found"]
+
+
+def test_a_path_that_does_not_exist_is_named_with_what_is_read(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"knowledge '.*/nowhere' does not exist; what is read are files ending in"):
+        open_knowledge(tmp_path / "nowhere")
+    with pytest.raises(DataError, match=r"knowledge 'x+' cannot be read"):
+        open_knowledge("x" * 5000)
+
+
+def test_a_file_of_another_kind_is_refused_with_what_is_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "table.csv", "a,b")
+    with pytest.raises(DataError, match=rf"{path}: cannot be read as knowledge; .*\.jsonl, \.jsonl\.gz, \.txt, \.md"):
+        open_knowledge(path)
+
+
+def test_a_folder_without_a_file_to_read_says_what_is_read(tmp_path: Path) -> None:
+    message = rf"{tmp_path}: holds no file that can be read as knowledge; .*\.jsonl, \.jsonl\.gz, \.txt, \.md"
+    with pytest.raises(DataError, match=message):
+        open_knowledge(tmp_path)
+    write(tmp_path / "table.csv", "a,b")
+    write(tmp_path / ".hidden.txt", "found")
+    with pytest.raises(DataError, match=message):
+        open_knowledge(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("", "holds no passages"), (" \n\n\t", "holds no passages"), ("***\n\n---", "holds no passages with a word")],
+)
+def test_files_without_a_passage_are_an_error(content: str, message: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a" / "a.txt", content)
+    for named in (path, path.parent):
+        with pytest.raises(DataError, match=f"{named}: {message}"):
+            open_knowledge(named)
+
+
+def test_an_empty_file_among_others_is_no_trouble(tmp_path: Path) -> None:
+    write(tmp_path / "a.txt", "")
+    write(tmp_path / "b.txt", "found")
+    assert ids(tmp_path, "found") == ["b.txt#1"]
+
+
+def test_a_text_that_is_not_utf_8_is_named_with_the_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.txt", b"one\ntwo\n\xe9t\xe9\n")
+    with pytest.raises(DataError, match=f"{path}:3: not UTF-8"):
+        open_knowledge(path)
+
+
+# --- splitting texts ----------------------------------------------------------------------------
+
+
+def words(count: int, word: str = "word") -> str:
+    return " ".join(f"{word}{number}" for number in range(count))
+
+
+def passages(text: str) -> list[str]:
+    return list(split(text.splitlines(keepends=True)))
+
+
+def test_short_paragraphs_share_a_passage_until_it_is_full() -> None:
+    paragraphs = [words(80, name) for name in "abcde"]
+    assert passages("\n\n".join(paragraphs)) == [
+        "\n\n".join(part) for part in (paragraphs[:2], paragraphs[2:4], paragraphs[4:])
+    ]
+
+
+def test_a_paragraph_is_not_divided_where_a_passage_can_hold_it() -> None:
+    paragraphs = [words(150, "a"), words(190, "b"), words(20, "c")]
+    assert passages("\n \t\n".join(paragraphs)) == paragraphs[:2] + paragraphs[2:]
+
+
+def test_a_long_paragraph_is_divided_where_sentences_end() -> None:
+    sentences = [f"{words(60, name)}." for name in "abcdefg"]
+    assert passages(" ".join(sentences)) == [" ".join(part) for part in (sentences[:3], sentences[3:6], sentences[6:])]
+
+
+def test_a_sentence_without_end_is_divided_between_words() -> None:
+    found = passages(words(450))
+    assert [len(part.split()) for part in found] == [200, 200, 50] and " ".join(found) == words(450)
+
+
+def test_a_table_is_divided_between_its_rows() -> None:
+    rows = [f"| {words(9, f'r{row}c')} |" for row in range(50)]
+    assert [line for part in passages("\n".join(rows)) for line in part.split("\n")] == rows
+
+
+def test_chinese_is_divided_where_sentences_end() -> None:
+    sentences = [f"{chr(0x4E00 + number) * 60}。" for number in range(24)]
+    found = passages("".join(sentences))
+    assert "".join(found) == "".join(sentences) and len(found) == 4
+    assert all(part.endswith("。") and 300 <= len(part) <= 400 for part in found)
+
+
+def test_a_heading_goes_with_what_it_is_the_heading_of() -> None:
+    first, second = words(190, "a"), words(100, "b")
+    assert passages(f"# One\n\n{first}\n\n## Two\n\n{second}") == [f"# One\n\n{first}", f"## Two\n\n{second}"]
+
+
+def test_lines_of_a_paragraph_stay_lines() -> None:
+    assert passages("one  \r\n  two\r\n\r\nthree\n\n\n\n") == ["one\n  two\n\nthree"]
+
+
+@given(
+    st.lists(
+        st.text(st.sampled_from("ab .!?。，水จ\n#"), max_size=60)
+        | st.text(max_size=20)
+        | st.integers(1, 500).map(words)
+        | st.integers(1, 900).map(lambda count: "水" * count)
+        | st.integers(1, 9000).map(lambda count: "x" * count),
+        max_size=8,
+    ),
+    st.sampled_from(["\n\n", "\n", " ", ". ", "\r\n\r\n"]),
+)
+def test_splitting_loses_nothing_but_white_space_and_bounds_what_it_makes(parts: list[str], between: str) -> None:
+    text = between.join(parts)
+    found = passages(text)
+    assert "".join("".join(found).split()) == "".join(text.split())
+    assert all(part and part == part.strip() for part in found)
+    # 200 words, and a heading that is not parted from them
+    assert all(len(part.split()) <= 260 and len(part) <= 260 * 41 for part in found)
+
+
+def test_passages_of_a_text_are_numbered_in_the_file(tmp_path: Path) -> None:
+    write(tmp_path / "book" / "one.md", "\n\n".join([words(150, "alpha"), words(150, "beta")]))
+    assert (ids(tmp_path, "alpha7"), ids(tmp_path, "beta7")) == (["book/one.md#1"], ["book/one.md#2"])
+
+
+# --- the cached index ---------------------------------------------------------------------------
+
+
+def kept(cache: Path) -> dict[str, tuple[int, int]]:
+    """Which files of indexes the cache holds, and what would change if one was written again."""
+    return {
+        str(path): (path.stat().st_ino, path.stat().st_mtime_ns)
+        for path in (cache / "knowledge").rglob("*")
+        if path.suffix != ".lock"
+    }
+
+
+def folders(cache: Path) -> list[Path]:
+    return [path for path in (cache / "knowledge").iterdir() if path.suffix != ".lock"]
+
+
+def test_an_index_is_made_once(facts: Path, halu_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = open_knowledge(facts)
+    before = kept(halu_cache)
+    with monkeypatch.context() as patch:
+        patch.setattr("halu_tasks.knowledge.read_passages", lambda files: pytest.fail("read again"))
+        second = open_knowledge(facts)
+    assert second.search("mercury degrees") == first.search("mercury degrees")
+    assert kept(halu_cache) == before and second.sha256 == first.sha256 and len(second) == len(first)
+
+
+def test_a_copy_elsewhere_has_the_same_index_and_a_changed_file_another(tmp_path: Path, halu_cache: Path) -> None:
+    one, copy = (write(tmp_path / folder / "a.jsonl", FACTS) for folder in ("one", "two"))
+    assert open_knowledge(one).sha256 == open_knowledge(copy).sha256
+    assert len(folders(halu_cache)) == 1
+    before = open_knowledge(copy)
+    write(copy, [*FACTS, "The Rhine flows into the North Sea."])
+    after = open_knowledge(copy)
+    assert after.sha256 != before.sha256 and len(folders(halu_cache)) == 2
+    assert (len(before.search("rhine")), len(after.search("rhine"))) == (0, 1)
+
+
+def test_a_file_under_another_name_is_another_knowledge(tmp_path: Path) -> None:
+    write(tmp_path / "notes" / "a.txt", "found")
+    assert ids(tmp_path / "notes", "found") == ["a.txt#1"]
+    (tmp_path / "notes" / "a.txt").rename(tmp_path / "notes" / "b.txt")
+    assert ids(tmp_path / "notes", "found") == ["b.txt#1"]
+
+
+def _flip(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "gone": Path.unlink,
+    "cut off": lambda path: path.write_bytes(path.read_bytes()[:-1]),
+    "emptied": lambda path: path.write_bytes(b""),
+    "changed": _flip,
+    "other JSON": lambda path: path.write_bytes(b"5"),
+    "a folder": lambda path: (path.unlink(), path.mkdir()),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_index_is_made_again(damage: str, facts: Path, halu_cache: Path) -> None:
+    expected = open_knowledge(facts).search("mercury boils")
+    (folder,) = folders(halu_cache)
+    names = sorted(path.name for path in folder.iterdir())
+    for name in names:
+        DAMAGE[damage](folder / name)
+        assert open_knowledge(facts).search("mercury boils") == expected
+        assert folders(halu_cache) == [folder] and sorted(path.name for path in folder.iterdir()) == names
+
+
+def test_what_a_killed_process_left_is_no_trouble(facts: Path, halu_cache: Path) -> None:
+    expected = open_knowledge(facts).search("danube")
+    (folder,) = folders(halu_cache)
+    folder.rename(folder.with_name(f"{folder.name}.part"))
+    write(folder, "not a folder")
+    assert open_knowledge(facts).search("danube") == expected
+    assert folders(halu_cache) == [folder]
+
+
+def test_a_cache_that_cannot_be_written_is_an_error_that_says_how_to_name_another(
+    facts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HALU_TASKS_CACHE", str(write(tmp_path / "file", "")))
+    with pytest.raises(DataError, match=rf"{facts}: its index cannot be kept in .*; HALU_TASKS_CACHE=PATH names"):
+        open_knowledge(facts)
+
+
+def test_processes_may_open_the_same_knowledge_at_once(tmp_path: Path, halu_cache: Path) -> None:
+    path = write(tmp_path / "a.jsonl", [f"number{number} and words around it" for number in range(3000)])
+    program = (
+        "import sys; from halu_tasks.knowledge import *; print(open_knowledge(sys.argv[1]).search('number77')[0].id)"
+    )
+    command = [sys.executable, "-c", program, path]
+    started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    assert [process.communicate(timeout=120)[0] for process in started] == ["a.jsonl#78\n"] * 3
+    assert len(folders(halu_cache)) == 1
+
+
+def test_opening_needs_no_harness(facts: Path) -> None:
+    program = (
+        "import sys; from halu_tasks.knowledge import open_knowledge; open_knowledge(sys.argv[1]).search('mercury');"
+        "print({'inspect_ai', 'lm_eval'} & set(sys.modules))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", program, facts], text=True, timeout=120) == "set()\n"
