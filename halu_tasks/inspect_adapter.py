@@ -171,6 +171,7 @@ def _sample(item: Item, built: Built, group: str | None = None) -> Sample:
     }
     if built.task.subject:
         metadata["subject"] = built.task.subject.of(item.fields)
+        metadata["choices"] = list(built.task.choices or ())
     if built.asks_for_probability:
         metadata[WEIGHED] = True
     if group:

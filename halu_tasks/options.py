@@ -58,6 +58,7 @@ class Options:
     probability: bool = asks(False, "weigh the two answers by their probabilities", of_harnesses=True)
     with_zero: bool = asks(False, "HalluVerse: also the rows labelled 0, which have no error of the three types")
     without_original: bool = asks(False, "HalluVerse25 binary: show the sentence without the original")
+    adjustment: float = asks(2 / 3, "fave: the share of reported hallucinations that are real")
     part: str = asks("qa", "HalluVerse-M3: which of its two parts", ("qa", "summarization"))
 
     def __post_init__(self) -> None:
@@ -70,8 +71,9 @@ class Options:
                 raise UsageError(f"option {option.name}={value!r} is not {str(option.type).replace(' | ', ' or ')}")
         if self.fewshot < 0:
             raise UsageError(f"option fewshot={self.fewshot} is negative")
-        if not 0 <= self.judge_max_failures <= 1:
-            raise UsageError(f"option judge_max_failures={self.judge_max_failures} is not a share between 0 and 1")
+        for name in ("judge_max_failures", "adjustment"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UsageError(f"option {name}={getattr(self, name)} is not a share between 0 and 1")
 
     @classmethod
     def of_some_tasks(cls) -> dict[str, Field[Any]]:
@@ -83,7 +85,7 @@ class Options:
         name, a number by name and value, a choice by its value."""
         chosen = [(name, getattr(self, name), option.default) for name, option in self.of_some_tasks().items()]
         return [
-            name if value is True else f"{name}{value}" if isinstance(value, int) else str(value)
+            name if value is True else str(value) if isinstance(value, str) else f"{name}{value:g}"
             for name, value, default in chosen
             if name in names and value != default
         ]

@@ -8,12 +8,10 @@ from dataclasses import replace
 
 from halu_tasks.items import Case
 from halu_tasks.options import Options
+from halu_tasks.scorers.threshold import PART, TEST, TRAIN
 
-TRAIN, TEST = 0.05, 0.2
-"""Shares of the paper's two samples: one to tune the threshold on, one to test."""
-
-PART = "part"
-"""The tag that tells, where an option takes both, which sample an item is in: `train` or `test`."""
+TRAIN_SHARE, TEST_SHARE = 0.05, 0.2
+"""Of the paper's two samples: one to tune the threshold on, one to test."""
 
 
 def sampled(cases: Iterable[Case], options: Options) -> Iterator[Case]:
@@ -28,13 +26,13 @@ def sampled(cases: Iterable[Case], options: Options) -> Iterator[Case]:
         return
     held = list(cases)
     drawn = sorted({case.cluster for case in held}, key=lambda cluster: (_draw(cluster, options.seed), cluster))
-    ends = round(TRAIN * len(drawn)), round(TRAIN * len(drawn)) + round(TEST * len(drawn))
+    ends = round(TRAIN_SHARE * len(drawn)), round(TRAIN_SHARE * len(drawn)) + round(TEST_SHARE * len(drawn))
     train, test, rest = set(drawn[: ends[0]]), set(drawn[slice(*ends)]), set(drawn[ends[0] :])
     tested = {"train5": set[str](), "train5_rest": rest}.get(options.split, test)
     trained = set[str]() if options.split == "test20" else train
     tagged = options.split.startswith("train5_")
     for case in held:
-        part = "train" if case.cluster in trained else "test" if case.cluster in tested else None
+        part = TRAIN if case.cluster in trained else TEST if case.cluster in tested else None
         if part:
             yield replace(case, tags={**case.tags, PART: part}) if tagged else case
 

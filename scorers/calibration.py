@@ -14,6 +14,7 @@ import numpy.typing as npt
 from halu_tasks.scorers.metrics import Array, Metric, Value, ratio
 from halu_tasks.scorers.probability import FACT, roc_auc
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.threshold import tuned_metrics
 
 BINS = 10
 _GROUPS = 200
@@ -21,9 +22,10 @@ _GROUPS = 200
 
 
 def probability_metrics(label: str) -> tuple[Metric, ...]:
-    """All metrics of the probability of `label`: `roc_auc`, `auprc`, `brier`, `ece`, `no_probability`."""
+    """All metrics of the probability of `label`: `roc_auc`, `auprc`, `brier`, `ece`, `no_probability`, and those of a
+    tuned threshold."""
     area, missing = roc_auc(label)
-    return area, auprc(label), brier(label), ece(label), missing
+    return area, auprc(label), brier(label), ece(label), missing, *tuned_metrics(label)
 
 
 def auprc(label: str) -> Metric:

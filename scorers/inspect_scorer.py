@@ -33,10 +33,11 @@ from halu_tasks.predictions import aimed
 from halu_tasks.scorers.cost import cost_of, total
 from halu_tasks.scorers.judge import Judging
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, estimates, mean, mean_of
+from halu_tasks.scorers.paired import difference
 from halu_tasks.scorers.probability import FACT, probability_of, with_probability, without_probability
 from halu_tasks.scorers.score import Score
 from halu_tasks.scoring import logger, no_judge
-from halu_tasks.solvers.asking import COUNTS, METHOD, PROBABILITY, REASON, tokens_of
+from halu_tasks.solvers.asking import COUNTS, DRAFT, METHOD, PROBABILITY, REASON, tokens_of
 from halu_tasks.tasks import registry, task_named
 
 RECORD = "halu_tasks"
@@ -112,13 +113,29 @@ def figures(headline: str | None = None) -> Metric:
         for task, own in by_task.items():
             named = estimates(task_named(task).scoring[scoring].metrics, own)
             found |= {f"{task}.{name}" if group else name: value for name, value in named.items()}
-        figures = {key: value for name, e in found.items() for key, value in _spread(name, e).items()}
-        return figures | (_of_method(records) if any("method" in record for record in records) else {})
+        if not group:
+            found |= _of_drafts([record for record in records if "draft" in record])
+        figures = {key: value for name, e in found.items() for key, value in spread(name, e).items()}
+        return figures | (of_method(records) if any("method" in record for record in records) else {})
 
     return compute
 
 
-def _of_method(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def _of_drafts(records: Sequence[Mapping[str, Any]]) -> dict[str, Estimate]:
+    """Every metric of the drafts, under `…_before`, and what revision did to the headline, under `…_change`."""
+    if not records:
+        return {}
+    task = task_named(records[0]["task"])
+    metrics = task.scoring[records[0]["scoring"]].metrics
+    after, before = ([Score(**record[which]) for record in records] for which in ("score", "draft"))
+    found = {f"{name}_before": value for name, value in estimates(metrics, before).items()}
+    headline = next(metric for metric in metrics if metric.name == task.headline)
+    if change := difference(headline, after, before):
+        found[f"{headline.name}_change"] = Estimate(change.value, change.stderr, change.low, change.high)
+    return found
+
+
+def of_method(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """What a method counted, as means over the items, and what it cost in all."""
     counts = dict.fromkeys(name for record in records for name in record.get("counts", ()))
     means = [replace(mean(name, name, higher_is_better=None), range=(0.0, math.inf)) for name in counts]
@@ -127,7 +144,7 @@ def _of_method(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     return {name: e.value for name, e in found.items()} | (total(costs) if costs else {})
 
 
-def _spread(name: str, found: Estimate) -> dict[str, float]:
+def spread(name: str, found: Estimate) -> dict[str, float]:
     parts = {"": found.value, "_stderr": found.stderr, "_low": found.low, "_high": found.high}
     return {name + end: value for end, value in parts.items() if value is not None}
 
@@ -170,9 +187,9 @@ def halu_score(
 
     async def score(state: TaskState, target: Target) -> InspectScore:
         task = task_named(state.metadata["task"])
+        told = state.output.metadata or {}
         # before a judge is asked, whose calls are not the answer's
         cost = cost_of(transcript().events)
-        told = state.output.metadata or {}
         item = aimed(_item(state, target), told.get(TARGET))
         reply = state.output.completion
         judge = _judge(task.judged, options) if task.judged else None
@@ -180,29 +197,38 @@ def halu_score(
         labels = [verdict.label for verdict in verdicts] if judge else None
         answered = Reply(reply, probability=told.get(PROBABILITY))
         found = task.score(scoring, item, answered, labels)
-        found = replace(found, reason=told.get(REASON) or found.reason, facts={**found.facts, **told.get(COUNTS, {})})
+        found, record = told_record(told, found)
         if task.choices and answered.probability is None and isinstance(found.answer, str):
             tokens = tokens_of(state.output)
             found = with_probability(found, probability_of(tokens, task.choices, found.answer))
         if state.metadata.get(WEIGHED) and FACT not in found.facts:
             found = without_probability(found)
         headline = next(m for m in task.scoring[scoring].metrics if m.name == task.headline)
-        record: dict[str, Any] = {"task": task.name, "scoring": scoring, "score": found.as_json(), "cost": cost}
-        if METHOD in told:
-            record["method"] = told[METHOD]
-            record["counts"] = sorted(told.get(COUNTS, {}))
+        record |= {"task": task.name, "scoring": scoring, "score": found.as_json(), "cost": cost}
+        if (draft := told.get(DRAFT)) is not None:
+            labels = [verdict.label for verdict in await judge.of_reply(item, draft)] if judge else None
+            record["draft"] = task.score(scoring, item, Reply(draft), labels).as_json()
         if group := state.metadata.get("group"):
             record["group"] = group
             record["score"]["tags"] = {**record["score"]["tags"], "task": task.name}
         own = headline.item(found) if headline.item else math.nan
         return InspectScore(
-            value=_value(own if headline.higher_is_better else 1 - own),
+            # a share turned so that more is better; a count stays what it is
+            value=_value(own if headline.higher_is_better or math.isinf(headline.range[1]) else 1 - own),
             answer=found.answer if isinstance(found.answer, str) or found.answer is None else "\n".join(found.answer),
             explanation=next((verdict.reason for verdict in verdicts if verdict.reason), found.reason) or None,
             metadata={RECORD: record},
         )
 
     return score
+
+
+def told_record(told: Mapping[str, Any], score: Score) -> tuple[Score, dict[str, Any]]:
+    """The score with what the output tells of its making, and the start of a record for the log."""
+    found = replace(score, reason=told.get(REASON) or score.reason, facts={**score.facts, **told.get(COUNTS, {})})
+    if METHOD not in told:
+        return found, {}
+    return found, {"method": told[METHOD], "counts": sorted(told.get(COUNTS, {}))}
 
 
 def _value(own: float) -> str | float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from inspect_ai.model import CachePolicy, ChatMessage, GenerateConfig, ModelOutput, get_model
@@ -21,6 +21,8 @@ REASON = "halu_reason"
 """why there is no answer,"""
 COUNTS = "halu_counts"
 """what the method counted, numbers by name, each of which becomes a figure,"""
+DRAFT = "halu_draft"
+"""a first version of the reply that is to be scored beside it,"""
 STEPS = "halu_steps"
 """and what came between, for a reader of the log."""
 
@@ -57,12 +59,20 @@ def conclude(
     *,
     probability: float | None = None,
     reason: str = "",
-    counts: dict[str, float] | None = None,
+    counts: Mapping[str, float] | None = None,
+    draft: str | None = None,
     steps: Any = None,
 ) -> TaskState:
     """The state with the reply that a method comes to, in words that the task's scorer reads; empty where there is
     none, and then `reason` says why."""
-    told = {METHOD: method, PROBABILITY: probability, REASON: reason or None, COUNTS: counts, STEPS: steps}
+    told = {
+        METHOD: method,
+        PROBABILITY: probability,
+        REASON: reason or None,
+        COUNTS: counts,
+        DRAFT: draft,
+        STEPS: steps,
+    }
     state.output = ModelOutput.from_content(str(state.model), answer)
     state.output.metadata = {key: value for key, value in told.items() if value is not None}
     state.messages.append(state.output.message)
@@ -80,30 +90,30 @@ def tokens_of(output: ModelOutput) -> list[Token]:
     ]
 
 
-def task_of(state: TaskState) -> Task:
+def task_of(state: TaskState, method: str) -> Task:
     """The package's task that a sample is of. Raises UsageError where it is of none."""
-    try:
-        return task_named(state.metadata["task"])
-    except KeyError:
-        raise UsageError("this solver serves the tasks of halu_tasks only; the sample is of none") from None
+    if "task" not in state.metadata:
+        raise UsageError(f"{method} serves the tasks of halu_tasks, and the sample {state.sample_id!r} is of none")
+    return task_named(state.metadata["task"])
 
 
-def decide(task: Task, probability: float, threshold: float) -> str:
-    """The choice that a probability of the first one comes to: it, above the threshold."""
-    assert task.choices
-    return task.choices[probability <= threshold]
+def decide(state: TaskState, probability: float, threshold: float) -> str:
+    """The label that a probability of hallucination comes to: above the threshold the one for it."""
+    hallucinated, right = state.metadata.get("choices", ("Yes", "No"))
+    return str(hallucinated if probability > threshold else right)
 
 
 def subject_of(state: TaskState, method: str, needs: Sequence[str]) -> dict[str, str]:
-    """The parts of the sample that a method looks at: `text`, `query`, `source`.
+    """The parts of the sample that a method looks at: `text`, `query`, `source`. A sample of another package may
+    have them, as `subject` in its metadata.
 
     Raises:
-        UsageError: the task has no such part, or no two answers to choose from.
+        UsageError: the sample has no such part.
     """
-    task = task_of(state)
-    found: dict[str, str] = state.metadata.get("subject") or {}
-    if not task.choices or not task.subject:
-        raise UsageError(f"{method} judges one text as one of two labels, and {task.name} asks for something else")
+    found: dict[str, str] | None = state.metadata.get("subject")
+    name = state.metadata.get("task", "this sample")
+    if found is None:
+        raise UsageError(f"{method} judges one text as one of two labels, and {name} asks for something else")
     if missing := [part for part in needs if part not in found]:
-        raise UsageError(f"{method} needs the {' and the '.join(missing)} of each item, and {task.name} has none")
+        raise UsageError(f"{method} needs the {' and the '.join(missing)} of each item, and {name} has none")
     return found

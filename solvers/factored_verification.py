@@ -15,7 +15,7 @@ from halu_tasks.scorers.claim_list import listed_claims
 from halu_tasks.scorers.claims import supported
 from halu_tasks.scorers.combine import combined
 from halu_tasks.scorers.probability import probability_of
-from halu_tasks.solvers.asking import ask, conclude, decide, draws, subject_of, task_of, tokens_of
+from halu_tasks.solvers.asking import ask, conclude, decide, draws, subject_of, tokens_of
 from halu_tasks.solvers.prompting import fill, prompt_for
 
 logger = logging.getLogger(__name__)
@@ -151,7 +151,7 @@ def factored_verification(
             reason = listed.reason or "no claim was answered with yes or no"
             return conclude(state, name, "", reason=reason, **told)
         hallucinated = 1 - supports
-        answer = decide(task_of(state), hallucinated, threshold)
+        answer = decide(state, hallucinated, threshold)
         return conclude(state, name, answer, probability=hallucinated, **told)
 
     return solve

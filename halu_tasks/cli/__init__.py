@@ -89,7 +89,8 @@ def _task_arguments(command: argparse.ArgumentParser) -> None:
         elif choices:
             command.add_argument(flag, choices=choices, default=option.default, help=about)
         else:
-            command.add_argument(flag, type=int, default=option.default, metavar="N", help=about)
+            kind, shown = (int, "N") if option.type == "int" else (float, "SHARE")
+            command.add_argument(flag, type=kind, default=option.default, metavar=shown, help=about)
 
 
 def options_of(arguments: argparse.Namespace, **others: Any) -> Options:

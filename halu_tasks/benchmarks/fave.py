@@ -1,0 +1,94 @@
+"""FAVE (George and Stuhlmüller 2023): summarise what eight papers say about a query, with citations; how much of the
+summary do the cited abstracts not support?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from halu_tasks.data import Row, require_text, with_ids
+from halu_tasks.items import Case, Item
+from halu_tasks.json_arrays import array_lines
+from halu_tasks.options import Options
+from halu_tasks.scorers import fave
+from halu_tasks.scorers.sentences import sentences
+from halu_tasks.sources import FAVE
+from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Task
+
+INSPECT_MODULE = "factored"
+PAPER = {"title": str, "summary": str, "authors": list, "metadata": dict}
+
+
+def check_row(row: Row) -> None:
+    require_text(row, "query")
+    if not row["papers"]:
+        raise ValueError("field 'papers' is empty")
+    for number, paper in enumerate(row["papers"], 1):
+        if not isinstance(paper, dict):
+            raise ValueError(f"paper {number} is {type(paper).__name__}, expected an object")
+        for field, kind in PAPER.items():
+            if not isinstance(paper.get(field), kind):
+                raise ValueError(f"paper {number}: field {field!r} is missing or not {kind.__name__}")
+        if not all(isinstance(author, str) for author in paper["authors"]):
+            raise ValueError(f"paper {number}: an author is no text")
+        if not isinstance(paper["metadata"].get("year"), int | None):
+            raise ValueError(f"paper {number}: metadata.year is no whole number")
+
+
+READER = Reader(
+    FAVE, lambda options: "paper_dataset.json", {"query": str, "papers": list}, check_row, lines=array_lines
+)
+
+
+def cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
+    """A case a query. Papers are named by first author and year, and two of one name by letters."""
+    for id, row in with_ids(rows, "query"):
+        papers = [_paper(paper) for paper in row["papers"]]
+        for paper, reference in zip(papers, fave.references_of(papers), strict=True):
+            paper["name"] = reference.key
+        listed = "\n\n".join(
+            f"Paper {number}: {paper['name']}\n\nTitle: {paper['title']}\n\nAbstract: {paper['abstract'] or '(none)'}"
+            for number, paper in enumerate(papers, 1)
+        )
+        summary = str(row.get("summary", ""))
+        gold = {"papers": papers, "summary": summary, "adjustment": options.adjustment}
+        yield Case(id, id, {"query": row["query"].strip(), "papers": listed}, summary, gold)
+
+
+def _paper(paper: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": "",
+        "title": " ".join(paper["title"].split()),
+        "abstract": paper["summary"].strip(),
+        "authors": [" ".join(author.split()) for author in paper["authors"]],
+        "year": paper["metadata"].get("year"),
+    }
+
+
+def oracle(item: Item) -> str:
+    """The summary of a worked example, else each paper's first sentence with its citation."""
+    papers = [paper for paper in item.gold["papers"] if paper["abstract"]]
+    said = ((paper["name"], sentences(paper["abstract"])[0].rstrip(" .")) for paper in papers)
+    return str(item.gold["summary"]) or " ".join(f"{name} writes: {sentence}." for name, sentence in said)
+
+
+_SCORING = Scoring(fave.score, fave.METRICS)
+
+TASKS = (
+    Task(
+        "fave",
+        1,
+        "Summarise papers for a query, with citations; a judge checks each cited sentence against its abstracts",
+        200,
+        READER,
+        cases,
+        {"strict": _SCORING, "paper": _SCORING},
+        "hallucinations_per_summary",
+        Decoding(max_tokens=1024),
+        oracle=oracle,
+        baseline=lambda item: "The papers say various things about this.",
+        own_options=("adjustment",),
+        judged=fave.JUDGING,
+    ),
+)
+GROUPS: tuple[Group, ...] = ()
