@@ -35,7 +35,7 @@ _RULE = re.compile(r"[-*_=|:+\s]*")
 _BRACKETS = re.compile(r"\([^()]{0,300}\)|\[[^\[\]]{0,300}\]|（[^（）]{0,300}）")
 _CLOSERS = r"[\"'”’»›)\]）」』】*_`⁰¹²³⁴-⁹]{0,10}"
 _STOP = re.compile(
-    rf"(?P<always>[{_ALWAYS}])[{_ALWAYS}.!?…]*{_CLOSERS}|(?P<stops>[.!?…]+){_CLOSERS}(?=\Z|[\s([（]|[^\W\d_])"
+    rf"(?P<always>[{_ALWAYS}])[{_ALWAYS}.!?…]*{_CLOSERS}|(?<![.!?…])(?P<stops>[.!?…]++){_CLOSERS}(?=\Z|[\s([（]|[^\W\d_])"
 )
 # A citation behind the full stop; brackets that end in a full stop of their own hold a sentence of their own.
 _CITATION = re.compile(
