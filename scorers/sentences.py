@@ -49,6 +49,10 @@ _LIST_NUMBER = re.compile(r"(?:\A\W*|[:;]\s{1,3}[(*_]{0,3})\d{1,2}\Z")
 _ADDRESS = re.compile(r"(?:://|www\.|@)\S*\Z")
 _BEGINS = re.compile(r"[\"'“‘«‹(\[（「『*_`$~¿¡]{0,5}(?P<word>[^\W_]*)")
 
+_PARTICLES = re.compile(
+    r"(?:(?:van|von|de|der|den|del|della|di|da|dos|du|la|le|ten|ter|zu|zur|bin|ibn|al|el)\s){1,3}[^\W\d_a-zß-ÿ]"
+)
+
 
 def _words(words: str) -> frozenset[str]:
     return frozenset(words.split())
@@ -161,9 +165,10 @@ def _ends(text: str, start: int, found: re.Match[str], end: int) -> bool:
         wrapped = _LINE_END.search(rest[: len(rest) - len(following)])
         if not word and following[0] not in "([（":
             return False
-        # a lower-case word begins a sentence only where it hides a capital or a digit: mTOR, p53, β-carotene
+        # a lower-case word begins a sentence only where it hides a capital or a digit (mTOR, p53, β-carotene) or
+        # belongs to a name
         plain = word.islower() and word.isalpha() and following[1:2] not in _HYPHENS
-        if plain and following[0] not in "([（" and not wrapped:
+        if plain and following[0] not in "([（" and not wrapped and not _PARTICLES.match(following):
             return False
     elif rest[0] in "([（":
         return bool(_CITATION.match(text, at, end)) and not _abbreviated(before, word, closed=False)

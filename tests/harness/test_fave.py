@@ -48,7 +48,7 @@ class Lab:
         asked = str(request["messages"][-1]["content"])
         if "single word: ready" in asked:
             return "ready"
-        if "Begin with \"Corrected summary:\"" in asked:
+        if 'Begin with "Corrected summary:"' in asked:
             self.revised_by.append(asked)
             quoted = re.findall(r'For the sentence "(.*)" in the summary', asked)
             text = str(request["messages"][-2]["content"])
@@ -58,7 +58,7 @@ class Lab:
         if "no verdict in it is to be believed" in asked or "Revised Claim:" in asked:
             (self.criticised if "Revised Claim:" in asked else self.judged).append(asked)
             return f"Critique: Checked.\nSupported: {'No' if FALSE in asked.rpartition('Claim:')[0] + asked else 'Yes'}"
-        if "Begin with \"Feedback:\"" in asked:
+        if 'Begin with "Feedback:"' in asked:
             return "Feedback: it is all wrong."
         return self.draft(query_of(request))
 
@@ -191,9 +191,7 @@ def test_all_harnesses_count_alike(
 def test_a_failing_judge_is_counted(serve: Run, openai: Run, run_inspect: Run) -> None:
     lab = Lab(false=1)
     judge = openai(serve(lambda request: "Perhaps." if FALSE in str(request) else lab(request)))
-    log = run_inspect(
-        "fave", openai(serve(lab)), {"judge_max_failures": 0.9}, model_roles={"grader": judge}, limit=4
-    )
+    log = run_inspect("fave", openai(serve(lab)), {"judge_max_failures": 0.9}, model_roles={"grader": judge}, limit=4)
     found = figures(log)
     assert found["hallucinations_per_summary"] == 0 and found["judge_failed"] == pytest.approx(1 / 4)
 

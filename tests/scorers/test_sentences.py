@@ -182,3 +182,8 @@ def test_real_abstracts_fall_into_sentences(shared_data: Path) -> None:
     lower = [sentence for sentence in found if re.match(r"[a-z]{3}", sentence)]
     assert len(found) > 10_000
     assert len(cut) <= 3 and len(lower) < len(found) / 100
+
+
+def test_a_name_with_particles_begins_a_sentence() -> None:
+    text = "Quarles (2015) saw it. van der Meer (2018) did not. de la Cruz (2001) agrees, as does e.g. van Dyk (2003)."
+    assert len(sentences(text)) == 3
