@@ -247,7 +247,7 @@ def _in_own_loop(run: Callable[[], Coroutine[Any, Any, list[list[Verdict]]]]) ->
 
     running: list[asyncio.AbstractEventLoop] = []
 
-    def work() -> list[Verdict]:
+    def work() -> list[list[Verdict]]:
         with asyncio.Runner(loop_factory=loop) as runner:
             running.append(runner.get_loop())
             return runner.run(run())

@@ -222,3 +222,36 @@ def test_a_task_that_it_cannot_serve_is_told(task: str, message: str, run_method
 def test_an_option_out_of_range_is_told(run_method: Run) -> None:
     with pytest.raises(Exception, match="choose auto or logprobs or reasoned or samples"):
         run_method(TASK, "factored_verification", Verifier(), how="token")
+
+
+def test_the_threshold_lies_between_the_class_means_and_the_rest_is_judged_at_it(run_method: Run) -> None:
+    # claims of 0.6 make a right summary of two less probable than one half
+    args = {"split": "train5_rest"}
+    log = run_method(TASK, "factored_verification", Verifier(sure=0.6), task_args=args)
+    found = figures(log)
+    by_class: dict[str, list[float]] = {"Yes": [], "No": []}
+    train = [sample for sample in log.samples if sample.metadata["tags"]["part"] == "train"]
+    for sample in train:
+        by_class[sample.target].append(sample.output.metadata["halu_probability"])
+    means = {label: sum(values) / len(values) for label, values in by_class.items()}
+    assert found["threshold"] == pytest.approx((means["Yes"] + means["No"]) / 2)
+    assert means["No"] < found["threshold"] < means["Yes"]
+    assert found["acc_tuned"] > found["acc"]
+    assert 0 < len(train) < len(log.samples) == len(SOURCE)
+    assert log.eval.task_version.endswith("sample-train5_rest")
+
+
+def test_table_1_is_a_task_of_its_own(serve: Run, openai: Run, tmp_path: Path) -> None:
+    from inspect_ai import eval as inspect_eval
+
+    # 5% of the sample's rows are one
+    (log,) = inspect_eval(
+        "halu_tasks/halueval_factored",
+        model=openai(serve(Verifier(sure=0.8))),
+        task_args={"data": "sample"},
+        log_dir=str(tmp_path / "logs"),
+        display="none",
+    )
+    found = figures(log)
+    assert log.eval.task_version.endswith("train5_test20")
+    assert len(log.samples) == 2 + 10 and found["acc_tuned"] == 1.0 and 0 < found["threshold"] < 1

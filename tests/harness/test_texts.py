@@ -1,0 +1,123 @@
+"""Texts of a user's own, checked claim by claim in Inspect."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., Any]
+
+
+def rule(request: dict[str, Any]) -> str:
+    """Lists sentences as claims, and supports those that the document holds word by word."""
+    asked = str(request["messages"][-1]["content"])
+    if "The claims are:" in asked:
+        text = asked.rpartition("Text:\n")[2]
+        return "The claims are:\n" + "\n".join(f"- {claim}." for claim in text.split(". "))
+    if "single word" in asked:
+        return "Yes"
+    source, claim = re.findall(r"Document: (.*?)\n\nClaim: (.*?)\n", asked, re.S)[-1]
+    return f"Reasoning: see there.\nSupported: {'Yes' if claim.strip(' .') in source else 'No'}"
+
+
+@pytest.fixture
+def check(serve: Run, openai: Run, tmp_path: Path) -> Run:
+    def run(*rows: Any) -> Any:
+        from inspect_ai import eval
+
+        file = tmp_path / "my.jsonl"
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (log,) = eval(
+            "halu_tasks/factored_verification",
+            model=openai(serve(rule)),
+            task_args={"input": str(file)},
+            log_dir=str(tmp_path / "logs"),
+            display="none",
+        )
+        return log
+
+    return run
+
+
+def figures(log: Any) -> dict[str, float]:
+    assert log.status == "success", log.error
+    return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+
+
+def test_texts_without_labels_are_checked_and_nothing_is_said_of_accuracy(check: Run) -> None:
+    log = check(
+        {"id": "one", "text": "A ship sank. It was big", "source": "A ship sank. It was big. It was old."},
+        {"id": "two", "text": "A ship sank. It was green", "source": ["A ship sank.", "It was big."]},
+    )
+    found = figures(log)
+    assert found["hallucinated"] == found["mean_probability"] == 0.5 and found["labelled"] == 0
+    assert "acc" not in found and "roc_auc" not in found and found["claims"] == 2 and found["calls"] > 0
+    scores = {str(sample.id): sample.scores["text_score"] for sample in log.samples}
+    assert {id: score.answer for id, score in scores.items()} == {"one": "No", "two": "Yes"}
+    assert {score.value for score in scores.values()} == {"N"}
+    claims = {str(sample.id): sample.output.metadata["halu_steps"]["claims"] for sample in log.samples}
+    assert claims["two"] == [["A ship sank.", 1.0], ["It was green.", 0.0]]
+
+
+def test_labels_give_accuracy_over_the_texts_that_have_one(check: Run) -> None:
+    source = "A ship sank."
+    found = figures(
+        check(
+            {"text": "A ship sank", "source": source, "label": "no"},
+            {"text": "A ship swam", "source": source, "label": "Yes"},
+            {"text": "A ship flew", "source": source, "label": "No"},
+            {"text": "A ship ran", "source": source},
+        )
+    )
+    assert found["labelled"] == 3 and found["acc"] == pytest.approx(2 / 3) and found["hallucinated"] == 0.75
+    assert found["recall"] == 1 and found["precision"] == 0.5 and found["roc_auc"] == 0.75
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"text": " ", "source": "s"}, "field 'text' is empty"),
+        ({"text": "t"}, "field 'source' is missing"),
+        ({"text": "t", "source": []}, "no text and no list of texts"),
+        ({"text": "t", "source": ["s", " "]}, "no text and no list of texts"),
+        ({"text": "t", "source": "s", "label": "maybe"}, "expected 'Yes' where the text hallucinates, or 'No'"),
+        ({"text": "t", "source": "s", "id": 3}, "field 'id' is int, expected a text"),
+    ],
+)
+def test_a_bad_row_is_told_by_its_line(row: dict[str, Any], reason: str, check: Run) -> None:
+    with pytest.raises(Exception, match=rf"my\.jsonl:2: .*{re.escape(reason)}"):
+        check({"text": "t", "source": "s"}, row)
+
+
+def test_a_double_id_and_a_missing_file_are_told(check: Run, tmp_path: Path) -> None:
+    from halu_tasks.errors import UsageError
+    from halu_tasks.texts import texts_task
+
+    row = {"id": "a", "text": "t", "source": "s"}
+    with pytest.raises(Exception, match="the id 'a' occurs twice"):
+        check(row, row)
+    with pytest.raises(UsageError, match="there is no such file"):
+        texts_task(str(tmp_path / "none.jsonl"), None)  # type: ignore[arg-type]
+
+
+def test_the_solver_serves_samples_of_others(serve: Run, openai: Run, tmp_path: Path) -> None:
+    from inspect_ai import Task, eval
+    from inspect_ai.dataset import Sample
+    from inspect_ai.scorer import match
+    from inspect_ai.util import registry_create
+
+    subject = {"text": "A ship sank", "source": "A ship sank."}
+    sample = Sample(input="?", target="fine", metadata={"subject": subject, "choices": ["broken", "fine"]})
+    solver = registry_create("solver", "halu_tasks/factored_verification")
+    (log,) = eval(
+        Task(dataset=[sample], solver=solver, scorer=match()),
+        model=openai(serve(rule)),
+        log_dir=str(tmp_path),
+        display="none",
+    )
+    assert log.samples[0].output.completion == "fine"
