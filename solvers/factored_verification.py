@@ -8,14 +8,13 @@ from typing import Any, Literal
 
 import anyio
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.util import collect
 
 from halu_tasks.errors import UsageError
 from halu_tasks.scorers.claim_list import listed_claims
 from halu_tasks.scorers.claims import supported
 from halu_tasks.scorers.combine import combined
 from halu_tasks.scorers.probability import probability_of
-from halu_tasks.solvers.asking import ask, conclude, decide, draws, subject_of, tokens_of
+from halu_tasks.solvers.asking import ask, conclude, decide, draws, side_by_side, subject_of, tokens_of
 from halu_tasks.solvers.prompting import fill, prompt_for
 
 logger = logging.getLogger(__name__)
@@ -138,7 +137,7 @@ def factored_verification(
         asked = fill(listing, {"text": subject["text"]})
         reply = await ask(asked, "decomposer", cache=cache, temperature=0.0, max_tokens=2048)
         listed = listed_claims(reply.completion)
-        found = await collect(*(checker.probability(claim, subject["source"]) for claim in listed.claims))
+        found = await side_by_side(*(checker.probability(claim, subject["source"]) for claim in listed.claims))
         counts = {
             "claims": len(listed.claims),
             "claims_unread": sum(probability is None for probability in found),

@@ -11,14 +11,13 @@ from typing import Any
 
 from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.util import collect
 
 from halu_tasks.errors import UsageError
 from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.claims import supported
 from halu_tasks.scorers.fave import Cited, Papers, cited_sentences, shown, summary_of
 from halu_tasks.scorers.judge import fence
-from halu_tasks.solvers.asking import ask, conclude, task_of
+from halu_tasks.solvers.asking import ask, conclude, side_by_side, task_of
 from halu_tasks.solvers.prompting import fill, prompt_for
 
 _LENGTH = 1024
@@ -51,7 +50,7 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
         papers = _papers(state, "factored_revision")
         draft = await _draft(state, cache)
         checked = cited_sentences(summary, papers)[0] if (summary := summary_of(draft)) else []
-        found = await collect(*(check(one) for one in checked))
+        found = await side_by_side(*(check(one) for one in checked))
         faults = [
             fill(entry, {"sentence": one.sentence, "critique": text})
             for one, (holds, text) in zip(checked, found, strict=True)
