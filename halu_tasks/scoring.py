@@ -59,7 +59,8 @@ def score_replies(built: Built, replies: Sequence[tuple[Item, Reply]]) -> list[S
 
         with tqdm(total=len(replies), desc=f"judging {built.task.name}") as bar:
             try:
-                texts = [(item, reply.text) for item, reply in replies]
+                mode = built.options.scoring
+                texts = [(item, built.task.judged_text(mode, item, reply.text)) for item, reply in replies]
                 found = judge_now(built.options, built.task.judged, texts, bar.update)
             except JudgeError as error:
                 kept = keep_replies(built, replies)

@@ -170,12 +170,24 @@ class Task:
         strict, a reply that goes on to ask itself another question is read up to there, if so much can be
         read."""
         score = self.scoring[mode].score
+        if self.judged:
+            return score(item, self.judged_text(mode, item, reply.text), verdicts)
         found = None
-        if mode == "strict" and (end := next_question(self.benchmark).search(reply.text)):
-            found = score(item, reply.text[: end.start()], verdicts)
+        if cut := self._cut(mode, reply.text):
+            found = score(item, cut, None)
         if found is None or found.answer is None:
-            found = score(item, reply.text, verdicts)
+            found = score(item, reply.text, None)
         return with_probability(found, reply.probability)
+
+    def judged_text(self, mode: str, item: Item, text: str) -> str:
+        """What a judge is asked about, of a reply: as in `score`, up to another question."""
+        cut = self._cut(mode, text)
+        return cut if cut and self.judged and self.judged.questions(item, cut) else text
+
+    def _cut(self, mode: str, text: str) -> str | None:
+        """A reply up to where it asks itself another question; None where it does not, and in `paper`."""
+        end = next_question(self.benchmark).search(text) if mode == "strict" else None
+        return text[: end.start()] if end else None
 
     def own_prompt(self, options: Options, file: str | None = None) -> Prompt:
         """The prompt that asks the task under `options`: the package's, with what the user's `file` gives."""

@@ -113,19 +113,20 @@ def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
         "ambiguous": float(sum(len(one.ambiguous) for one in checked)),
         "blank": float(sum(not any(paper["abstract"] for paper in one.papers) for one in asked)),
         "unparsed": float(summary is None),
-        "factor": float(item.gold["adjustment"]),
     }
     if verdicts is not None:
         if len(verdicts) != len(asked):
             raise ValueError(f"{len(verdicts)} verdicts on {len(asked)} sentences of item {item.id}")
+        factor = float(item.gold["adjustment"])
         wrong = sum(verdict == UNSUPPORTED for verdict in verdicts) + len(checked) - len(asked) + (summary is None)
         facts |= {
             "asked": float(len(asked)),
             "failed": float(sum(verdict == FAILED for verdict in verdicts)),
             "hallucinations": float(wrong),
             "any": float(wrong > 0),
-            "adjusted": wrong * facts["factor"],
-            "any_adjusted": float(wrong > 0) * facts["factor"],
+            "adjusted": wrong * factor,
+            "any_adjusted": (wrong > 0) * factor,
+            "factor": factor,
         }
     reason = "" if summary else "empty" if strip_reasoning(reply) is not None else "unclosed reasoning"
     return Score(item.id, item.cluster, summary and summary[:_KEPT], item.target, facts, item.tags, reason)

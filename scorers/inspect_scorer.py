@@ -193,7 +193,7 @@ def halu_score(
         item = aimed(_item(state, target), told.get(TARGET))
         reply = state.output.completion
         judge = _judge(task.judged, options) if task.judged else None
-        verdicts = await judge.of_reply(item, reply) if judge else []
+        verdicts = await judge.of_reply(item, task.judged_text(scoring, item, reply)) if judge else []
         labels = [verdict.label for verdict in verdicts] if judge else None
         answered = Reply(reply, probability=told.get(PROBABILITY))
         found = task.score(scoring, item, answered, labels)
@@ -206,7 +206,8 @@ def halu_score(
         headline = next(m for m in task.scoring[scoring].metrics if m.name == task.headline)
         record |= {"task": task.name, "scoring": scoring, "score": found.as_json(), "cost": cost}
         if (draft := told.get(DRAFT)) is not None:
-            labels = [verdict.label for verdict in await judge.of_reply(item, draft)] if judge else None
+            shown = task.judged_text(scoring, item, draft)
+            labels = [verdict.label for verdict in await judge.of_reply(item, shown)] if judge else None
             record["draft"] = task.score(scoring, item, Reply(draft), labels).as_json()
         if group := state.metadata.get("group"):
             record["group"] = group

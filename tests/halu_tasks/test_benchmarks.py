@@ -12,7 +12,7 @@ import pytest
 
 from halu_tasks.cli.score import score_predictions
 from halu_tasks.data import SAMPLE, in_folder
-from halu_tasks.items import Reply
+from halu_tasks.items import Item, Reply
 from halu_tasks.options import Options
 from halu_tasks.predictions import read_predictions
 from halu_tasks.scorers.metrics import estimates
@@ -36,6 +36,12 @@ def figures(built: Built, reply: str) -> dict[str, float]:
 
 def ceiling(name: str) -> float:
     return 0.0 if "rate" in name or name in ("unparsed", "unplaced", "position_bias") else 1.0
+
+
+def fine(built: Built, item: Item, reply: str) -> list[str] | None:
+    """What a judge says who has no objection; None where none is asked."""
+    judged = built.task.judged
+    return ["fine" for _ in judged.questions(item, reply)] if judged else None
 
 
 @pytest.mark.parametrize("subset", COUNTS)
@@ -83,6 +89,9 @@ def test_the_order_of_rows_changes_no_id_and_no_target(task: str, tmp_path: Path
             head, *cells = csv.reader(file)
         with (tmp_path / name).open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([head, *reversed(cells)])
+    elif task == "fave":
+        rows = json.loads(built.located.path.read_text(encoding="utf-8"))
+        (tmp_path / name).write_text(json.dumps(rows[::-1]), encoding="utf-8")
     else:
         lines = built.located.path.read_text(encoding="utf-8").splitlines()
         (tmp_path / name).write_text("\n".join(lines[::-1]) + "\n", encoding="utf-8")
@@ -116,8 +125,8 @@ def test_worked_examples_are_no_rows_under_test(task: str, cot: bool, shared_dat
     examples = {item.prompt: item for item in _example_items(built)}
     for example in built.examples:
         item = examples[example.prompt]
-        assert built.scoring.score(item, example.reply, "consistent").facts.get("acc", 1.0) == 1.0
-        assert built.scoring.score(item, example.reply, "consistent").facts.get("correct", 1.0) == 1.0
+        facts = built.scoring.score(item, example.reply, fine(built, item, example.reply)).facts
+        assert facts.get("acc", 1.0) == 1.0 and facts.get("correct", 1.0) == 1.0
 
 
 @pytest.mark.parametrize("task", sorted(set(TASKS) - {"cfaith_choice"}))
@@ -128,8 +137,9 @@ def test_a_reply_that_goes_on_to_the_next_question_is_read_up_to_there(task: str
     for item, following in pairwise(items):
         right = Reply(built.task.oracle(item))
         more = Reply(f"{right.text}\n\n{following.prompt} {built.task.oracle(following)}")
-        alone = built.task.score("strict", item, right, "consistent")
-        assert built.task.score("strict", item, more, "consistent").facts == alone.facts
+        verdicts = fine(built, item, right.text)
+        alone = built.task.score("strict", item, right, verdicts)
+        assert built.task.score("strict", item, more, verdicts).facts == alone.facts
 
 
 def test_a_question_that_comes_before_any_answer_hides_none() -> None:
