@@ -73,13 +73,14 @@ _WORDS = {
 _LABELS = {word: label for label, words in _WORDS.items() for word in words}
 
 
-def fence(text: str) -> str:
-    """`text` between two equal lines that do not occur in it; a long text is cut, and says so.
+def fence(text: str, longest: int | None = _LONGEST) -> str:
+    """`text` between two equal lines that do not occur in it; one of more than `longest` characters is cut, and
+    says so.
 
     The line is a function of the text, so the same text always makes the same prompt.
     """
-    if len(text) > _LONGEST:
-        text = f"{text[:_LONGEST]}\n[cut here: {len(text)} characters in all]"
+    if longest is not None and len(text) > longest:
+        text = f"{text[:longest]}\n[cut here: {len(text)} characters in all]"
     text = text.encode("utf-8", "replace").decode()
     salt = 0
     while (mark := "=====" + hashlib.sha256(f"{salt}{text}".encode()).hexdigest()[:16]) in text:
