@@ -142,7 +142,8 @@ def test_a_prompt_ends_with_the_papers_cue(name: str, ending: str, sample: dict[
     assert all(item.prompt.endswith(ending) for item in sample[name].items)
 
 
-def test_every_packaged_file_is_a_prompt_file_of_tasks() -> None:
+def test_every_packaged_file_is_a_prompt_file_of_tasks_or_of_a_method() -> None:
+    benchmarks = {task.benchmark for task in TASKS.values()}
     for path in PROMPTS.glob("*.yaml"):
         names = yaml.safe_load(path.read_text(encoding="utf-8"))
         for name in names:
@@ -150,7 +151,8 @@ def test_every_packaged_file_is_a_prompt_file_of_tasks() -> None:
             assert set(prompt) <= {"system", "user", "cot"} and all(text == text.strip() for text in prompt.values())
             # an option may have a prompt of its own
             asked = [task.benchmark for task in TASKS.values() if re.fullmatch(rf"{task.name}(_[a-z_]+)?", name)]
-            assert path.stem == "judge" or path.stem in asked
+            of_method = path.stem not in benchmarks and name.startswith(f"{path.stem}_")
+            assert path.stem == "judge" or path.stem in asked or of_method
 
 
 def test_the_judges_question_shows_the_reply_between_its_fences(sample: dict[str, Built]) -> None:
