@@ -1,0 +1,71 @@
+"""Figures of weighed opinions, against counting by hand."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halu_tasks.scorers.opinions import FLIPS, Opinions, opinion_figures
+from halu_tasks.scorers.score import Score
+
+LABELS = st.sampled_from(["Yes", "No", None])
+ITEMS = st.lists(st.tuples(LABELS, LABELS, LABELS, st.sampled_from(["Yes", "No"])), min_size=1, max_size=30)
+
+
+def scored(answers: list[str | None], targets: list[str], clusters: int = 1000) -> list[Score]:
+    rows = zip(answers, targets, strict=True)
+    return [Score(str(n), str(n % clusters), answer, target) for n, (answer, target) in enumerate(rows)]
+
+
+@given(ITEMS)
+def test_shares_are_what_counting_gives(items: list[tuple[str | None, str | None, str | None, str]]) -> None:
+    scores = scored([final for _, _, final, _ in items], [target for *_, target in items])
+    found = opinion_figures(scores, [{"a": a, "b": b} for a, b, _, _ in items])
+    n = len(items)
+    for place, role in enumerate("ab"):
+        right = [item[place] == item[3] for item in items]
+        finally_right = [item[2] == item[3] for item in items]
+        flips = list(zip(right, finally_right, strict=True))
+        assert found[f"acc_{role}"].value == pytest.approx(sum(right) / n)
+        assert found[f"unparsed_{role}"].value == pytest.approx(sum(item[place] is None for item in items) / n)
+        for name, cell in zip(FLIPS, [(True, True), (False, False), (False, True), (True, False)], strict=True):
+            assert found[f"{name}_{role}"].value == pytest.approx(flips.count(cell) / n)
+        acc = sum(finally_right) / n
+        assert found[f"kept_right_{role}"].value + found[f"flipped_to_right_{role}"].value == pytest.approx(acc)
+    assert found["agreement"].value == pytest.approx(sum(a == b for a, b, _, _ in items) / n)
+
+
+def test_kappa_of_a_textbook_table_and_none_of_a_constant_one() -> None:
+    # 20 and 15 agreed, 5 and 10 not: 0.7 agreed, 0.5 by chance
+    pairs: list[Opinions] = [{"a": "Yes", "b": "Yes"}] * 20 + [{"a": "Yes", "b": "No"}] * 5
+    pairs += [{"a": "No", "b": "Yes"}] * 10 + [{"a": "No", "b": "No"}] * 15
+    found = opinion_figures(scored(["Yes"] * 50, ["Yes"] * 50), pairs)
+    assert found["agreement"].value == pytest.approx(0.7)
+    assert found["cohen_kappa"].value == pytest.approx(0.4)
+    same = opinion_figures(scored(["Yes"] * 3, ["Yes"] * 3), [{"a": "Yes", "b": "Yes"}] * 3)
+    assert "cohen_kappa" not in same and same["agreement"].value == 1.0
+
+
+def test_errors_are_clustered() -> None:
+    answers: list[str | None] = ["Yes"] * 40
+    opinions: list[Opinions] = [{"a": "Yes" if n % 2 else "No", "b": "Yes"} for n in range(40)]
+    apart = opinion_figures(scored(answers, ["Yes"] * 40), opinions)
+    joined = opinion_figures(scored(answers, ["Yes"] * 40, clusters=4), opinions)
+    for name in ("acc_a", "agreement", "flipped_to_right_a"):
+        assert apart[name].value == joined[name].value == 0.5
+        assert (joined[name].stderr or 0) > 2 * (apart[name].stderr or 1)
+    assert apart["kept_wrong_b"].value == 0.0 and (apart["kept_wrong_b"].high or 0) > 0
+
+
+def test_an_item_whose_method_was_stopped_has_no_labels() -> None:
+    found = opinion_figures(scored([None, "Yes"], ["Yes", "Yes"]), [None, {"a": "Yes", "b": None}])
+    assert found["acc_a"].value == 0.5 and found["unparsed_a"].value == 0.5
+    assert found["unparsed_b"].value == 1.0 and found["kept_wrong_b"].value == 0.5
+    assert opinion_figures(scored(["Yes"], ["Yes"]), [None]) == {}
+    assert opinion_figures([], []) == {}
+
+
+def test_opinions_of_different_roles_are_refused() -> None:
+    with pytest.raises(ValueError, match="same roles"):
+        opinion_figures(scored(["Yes", "Yes"], ["Yes", "Yes"]), [{"a": "Yes", "b": "No"}, {"a": "Yes", "c": "No"}])
