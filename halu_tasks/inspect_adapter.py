@@ -25,8 +25,9 @@ from halu_tasks import embedded
 from halu_tasks.errors import UsageError, tell_in_one_line
 from halu_tasks.items import Item
 from halu_tasks.options import Options
-from halu_tasks.scorers.inspect_scorer import WEIGHED, figures, halu_score, judge_ready
+from halu_tasks.scorers.inspect_scorer import figures, halu_score, judge_ready
 from halu_tasks.scoring import prepare_judge
+from halu_tasks.solvers.asking import MOST_ALTERNATIVES, WEIGHED
 from halu_tasks.solvers.prompting import messages
 from halu_tasks.tasks import Built, build, registry, task_named
 
@@ -35,9 +36,6 @@ tell_in_one_line("inspect", "inspect_ai/__main__.py")
 
 ID, TASK = "halu_id", "halu_task"
 """The keys under which a message tells the embedded models which item of which task it asks."""
-
-MOST_ALTERNATIVES = 20
-"""Alternatives to each token whose log-probabilities are asked for: the most that usual providers give."""
 
 _ROLES: dict[str, Callable[..., ChatMessage]] = {
     "system": ChatMessageSystem,

@@ -33,19 +33,17 @@ from halu_tasks.predictions import aimed
 from halu_tasks.scorers.cost import cost_of, total
 from halu_tasks.scorers.judge import Judging
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, estimates, mean, mean_of
+from halu_tasks.scorers.opinions import Opinions, opinion_figures
 from halu_tasks.scorers.paired import difference
 from halu_tasks.scorers.probability import FACT, probability_of, with_probability, without_probability
 from halu_tasks.scorers.score import Score
 from halu_tasks.scoring import logger, no_judge
-from halu_tasks.solvers.asking import COUNTS, DRAFT, METHOD, PROBABILITY, REASON, tokens_of
+from halu_tasks.solvers.asking import COUNTS, DRAFT, METHOD, OPINIONS, PROBABILITY, REASON, WEIGHED, tokens_of
 from halu_tasks.tasks import registry, task_named
 
 RECORD = "halu_tasks"
 TARGET = "halu_target"
 """Where a replayed output says that it answers another order of A and B than the sample's."""
-
-WEIGHED = "weighed"
-"""Where a sample tells that a probability was asked for."""
 
 _judges: WeakKeyDictionary[AbstractEventLoop, dict[str, Judge]] = WeakKeyDictionary()
 
@@ -105,13 +103,15 @@ def figures(headline: str | None = None) -> Metric:
             return {headline: math.nan} if headline else {}
         scoring, group = records[0]["scoring"], records[0].get("group")
         by_task: dict[str, list[Score]] = {}
+        opinions: dict[str, list[Opinions | None]] = {}
         for record in records:
             by_task.setdefault(record["task"], []).append(Score(**record["score"]))
+            opinions.setdefault(record["task"], []).append(record.get("opinions"))
         found: dict[str, Estimate] = {}
         if group:
             found |= _means(group, scoring, by_task)
         for task, own in by_task.items():
-            named = estimates(task_named(task).scoring[scoring].metrics, own)
+            named = estimates(task_named(task).scoring[scoring].metrics, own) | opinion_figures(own, opinions[task])
             found |= {f"{task}.{name}" if group else name: value for name, value in named.items()}
         if not group:
             found |= _of_drafts([record for record in records if "draft" in record])
@@ -209,6 +209,8 @@ def halu_score(
             shown = task.judged_text(scoring, item, draft)
             labels = [verdict.label for verdict in await judge.of_reply(item, shown)] if judge else None
             record["draft"] = task.score(scoring, item, Reply(draft), labels).as_json()
+        if OPINIONS in told:
+            record["opinions"] = told[OPINIONS]
         if group := state.metadata.get("group"):
             record["group"] = group
             record["score"]["tags"] = {**record["score"]["tags"], "task": task.name}

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import anyio
 from inspect_ai.model import CachePolicy, ChatMessage, GenerateConfig, ModelOutput, get_model
 from inspect_ai.solver import TaskState
+from inspect_ai.tool import Tool, ToolChoice
 
 from halu_tasks.errors import UsageError
 from halu_tasks.scorers.probability import Token
@@ -26,24 +27,54 @@ COUNTS = "halu_counts"
 DRAFT = "halu_draft"
 """a first version of the reply that is to be scored beside it,"""
 STEPS = "halu_steps"
-"""and what came between, for a reader of the log."""
+"""what came between, for a reader of the log,"""
+OPINIONS = "halu_opinions"
+"""and the labels of those whose opinions it weighed, by role, None where one gave no label."""
+
+WEIGHED = "weighed"
+"""Where a sample tells that a probability was asked for."""
+MOST_ALTERNATIVES = 20
+"""Alternatives to each token whose log-probabilities are asked for: the most that usual providers give."""
 
 
 async def ask(
-    asked: str | list[ChatMessage], role: str, *, cache: bool = True, draw: int = 0, **config: Any
+    asked: str | list[ChatMessage],
+    role: str | None,
+    *,
+    cache: bool = True,
+    draw: int = 0,
+    tools: Sequence[Tool] = (),
+    tool_choice: ToolChoice | None = None,
+    **config: Any,
 ) -> ModelOutput:
     """The reply of the model in `role`, which is the model under test where none is named for it.
 
     Args:
         asked: a text, or the messages so far.
-        role: name of the model role.
+        role: name of the model role; None for the model under test.
         cache: read and keep the reply in Inspect's cache, so that it is asked for once.
         draw: tells replies to one prompt apart that are drawn several times.
-        config: of generation; what the model of the role was given of its own counts more.
+        tools: what the model may call; calls are not carried out here.
+        tool_choice: `none` where it may call nothing any more.
+        config: of generation; what the model of the role was given of its own counts more. Without any, the model
+            under test is asked as the run asks it.
     """
     model = get_model(role=role)
     policy = CachePolicy(expiry=None, scopes={"draw": str(draw)}) if cache else False
-    return await model.generate(asked, config=GenerateConfig(**config).merge(model.config), cache=policy)
+    own = GenerateConfig(**config).merge(model.config) if config else GenerateConfig()
+    return await model.generate(asked, tools=list(tools), tool_choice=tool_choice, config=own, cache=policy)
+
+
+def decoding_for(state: TaskState, role: str | None) -> dict[str, Any]:
+    """The configuration in which the model in `role` answers the sample's task: the task's own, which Inspect gives
+    to the model under test alone, together with what the user set for it."""
+    if get_model(role=role) is get_model():
+        return {}
+    decoding = task_of(state).decoding
+    found = {"max_tokens": decoding.max_tokens, "temperature": decoding.temperature, "top_p": decoding.top_p}
+    if state.metadata.get(WEIGHED):
+        found |= {"logprobs": True, "top_logprobs": MOST_ALTERNATIVES}
+    return found
 
 
 async def side_by_side(*asked: Coroutine[Any, Any, T]) -> list[T]:
@@ -75,16 +106,18 @@ async def draws(
 def conclude(
     state: TaskState,
     method: str,
-    answer: str,
+    answer: str | ModelOutput,
     *,
     probability: float | None = None,
     reason: str = "",
     counts: Mapping[str, float] | None = None,
     draft: str | None = None,
     steps: Any = None,
+    opinions: Mapping[str, str | None] | None = None,
 ) -> TaskState:
     """The state with the reply that a method comes to, in words that the task's scorer reads; empty where there is
-    none, and then `reason` says why."""
+    none, and then `reason` says why. A model's reply to the task itself is given whole, and keeps its
+    log-probabilities."""
     told = {
         METHOD: method,
         PROBABILITY: probability,
@@ -92,9 +125,11 @@ def conclude(
         COUNTS: counts,
         DRAFT: draft,
         STEPS: steps,
+        OPINIONS: opinions,
     }
-    state.output = ModelOutput.from_content(str(state.model), answer)
-    state.output.metadata = {key: value for key, value in told.items() if value is not None}
+    output = answer if isinstance(answer, ModelOutput) else ModelOutput.from_content(str(state.model), answer)
+    known = {key: value for key, value in told.items() if value is not None}
+    state.output = output.model_copy(update={"metadata": {**(output.metadata or {}), **known}})
     state.messages.append(state.output.message)
     return state
 
@@ -110,10 +145,10 @@ def tokens_of(output: ModelOutput) -> list[Token]:
     ]
 
 
-def task_of(state: TaskState, method: str) -> Task:
+def task_of(state: TaskState) -> Task:
     """The package's task that a sample is of. Raises UsageError where it is of none."""
     if "task" not in state.metadata:
-        raise UsageError(f"{method} serves the tasks of halu_tasks, and the sample {state.sample_id!r} is of none")
+        raise UsageError(f"this solver serves the tasks of halu_tasks, and the sample {state.sample_id!r} is of none")
     return task_named(state.metadata["task"])
 
 

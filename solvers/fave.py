@@ -91,7 +91,7 @@ def _wording(name: str, prompts: str | None) -> str:
 
 
 def _papers(state: TaskState, method: str) -> Papers:
-    task = task_of(state, method)
+    task = task_of(state)
     if task.benchmark != "fave":
         raise UsageError(f"{method} revises the cited summaries of fave, and {task.name} asks for something else")
     # of what the scorer is given only what the prompt shows too
