@@ -5,10 +5,17 @@ import pkgutil
 
 from halu_tasks import benchmarks, inspect_models
 from halu_tasks.scorers import inspect_scorer
-from halu_tasks.solvers import factored_verification, fave
+from halu_tasks.solvers import factored_verification, fave, truth_triangulator, with_knowledge
 
 for _module in pkgutil.iter_modules(benchmarks.__path__):
     _benchmark = importlib.import_module(f"{benchmarks.__name__}.{_module.name}")
     importlib.import_module(f"halu_tasks.{getattr(_benchmark, 'INSPECT_MODULE', _module.name)}")
 
-__all__ = ["factored_verification", "fave", "inspect_models", "inspect_scorer"]
+__all__ = [
+    "factored_verification",
+    "fave",
+    "inspect_models",
+    "inspect_scorer",
+    "truth_triangulator",
+    "with_knowledge",
+]

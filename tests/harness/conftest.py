@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-Answer = Callable[[dict[str, Any]], "str | int | tuple[str, list[dict[str, Any]]]"]
-"""A request's JSON -> the reply's text, its text and its tokens with their log-probabilities, or an HTTP status
-to fail with."""
+Answer = Callable[[dict[str, Any]], "str | int | tuple[str, list[dict[str, Any]]] | dict[str, Any]"]
+"""A request's JSON -> the reply's text, its text and its tokens with their log-probabilities, the whole message (such
+as one with tool calls), or an HTTP status to fail with."""
 
 
 class ScriptedServer(ThreadingHTTPServer):
@@ -47,7 +47,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(answer, {"error": {"message": "scripted failure", "type": "server_error"}})
             return
         text, tokens = answer if isinstance(answer, tuple) else (answer, [])
-        message = {"role": "assistant", "content": text}
+        message = {"role": "assistant", **(text if isinstance(text, dict) else {"content": text})}
+        text = message["content"]
         choice: dict[str, Any] = {"index": 0, "message": message, "text": text, "finish_reason": "stop"}
         if tokens:
             choice["logprobs"] = {"content": tokens}
@@ -144,8 +145,8 @@ def run_method(
     serve: Callable[..., ScriptedServer], openai: Callable[..., Any], run_inspect: Callable[..., Any]
 ) -> Callable[..., Any]:
     """`run_method(task, method, answer, **arguments of the method)` runs a task on the sample with a solver of the
-    package, against a server that answers by `answer`, the one before where `same_server`. `task_args`, `limit` and
-    `model_roles` are the run's. Returns the log."""
+    package, against a server that answers by `answer`, the one before where `same_server`. `task_args`, `limit`,
+    `temperature` and `model_roles` are the run's. Returns the log."""
     servers: list[ScriptedServer] = []
 
     def run(task: str, method: str, answer: Answer, same_server: bool = False, **arguments: Any) -> Any:
@@ -153,7 +154,7 @@ def run_method(
 
         if not same_server:
             servers.append(serve(answer))
-        own = {name: arguments.pop(name) for name in ("limit", "model_roles") if name in arguments}
+        own = {name: arguments.pop(name) for name in ("limit", "temperature", "model_roles") if name in arguments}
         task_args = arguments.pop("task_args", None)
         solver = registry_create("solver", f"halu_tasks/{method}", **arguments)
         return run_inspect(task, openai(servers[-1]), task_args, solver=solver, **own)

@@ -1,0 +1,388 @@
+"""Tasks asked with something to look up, run in Inspect against a scripted model on loopback."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halu_tasks.options import Options
+from halu_tasks.solvers.tools import MOST_ROUNDS
+from halu_tasks.tasks import build, registry
+
+Run = Callable[..., Any]
+TASK = "factchd"
+ITEMS = build(TASK, Options(data="sample")).items
+METHOD = "with_knowledge"
+
+
+@pytest.fixture(scope="module")
+def wiki(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A passage on each item of FactCHD's sample, and two that no item is about."""
+    folder = tmp_path_factory.mktemp("wiki")
+    rows = [{"id": item.id, "title": f"About {item.id}", "text": item.fields["evidence"]} for item in ITEMS]
+    rows += [{"id": f"other{n}", "text": "qwertz asdfgh"} for n in range(2)]
+    (folder / "corpus.jsonl").write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    """A file with tools: one that notes what it is asked and knows one thing, one that fails, one with arguments."""
+    file = tmp_path / "tools.py"
+    file.write_text(
+        f'''
+from __future__ import annotations
+from pathlib import Path
+from inspect_ai.tool import Tool, ToolError, tool
+
+ASKED = Path({str(tmp_path / "asked.txt")!r})
+
+@tool
+def almanac() -> Tool:
+    async def execute(query: str) -> str:
+        """Look something up.
+
+        Args:
+            query: what to look up.
+        """
+        with ASKED.open("a") as file:
+            file.write(query + "\\n")
+        return f"The almanac has this on {{query}}: it is so."
+    return execute
+
+@tool
+def broken() -> Tool:
+    async def execute(query: str) -> str:
+        """Look something up.
+
+        Args:
+            query: what to look up.
+        """
+        raise ToolError("out of order")
+    return execute
+
+@tool
+def keyed(key: str) -> Tool:
+    async def execute(query: str) -> str:
+        """Look something up.
+
+        Args:
+            query: what to look up.
+        """
+        return key
+    return execute
+''',
+        encoding="utf-8",
+    )
+    return file
+
+
+def figures(log: Any) -> dict[str, float]:
+    assert log.status == "success", log.error
+    return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+
+
+def last(request: dict[str, Any]) -> str:
+    return str(next(m for m in reversed(request["messages"]) if m["role"] == "user")["content"])
+
+
+def item_of(asked: str) -> Any:
+    return next(item for item in ITEMS if asked.endswith(item.prompt))
+
+
+def call(query: str, name: str = "almanac", number: int = 1) -> dict[str, Any]:
+    function = {"name": name, "arguments": json.dumps({"query": query})}
+    return {"content": None, "tool_calls": [{"id": f"call_{number}", "type": "function", "function": function}]}
+
+
+class Reader:
+    """Gives the right label where the item's own evidence is shown, and the wrong one where it is not."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+
+    def __call__(self, request: dict[str, Any]) -> str:
+        self.asked.append(request)
+        item = item_of(last(request))
+        other = {"FACTUAL": "NON-FACTUAL", "NON-FACTUAL": "FACTUAL"}[item.target]
+        return f"{item.target if item.fields['evidence'] in last(request) else other}. So it is."
+
+
+def test_passages_stand_in_front_of_the_question(run_method: Run, wiki: Path) -> None:
+    reader = Reader()
+    log = run_method("factchd_4shot", METHOD, reader, knowledge=str(wiki), top=3)
+    found = figures(log)
+    assert found["acc"] == 1.0
+    assert 1 <= found["passages"] <= 3 and found["no_passage"] == 0.0
+    assert found["calls"] == len(ITEMS) and found["cached_calls"] == 0
+    plain = build("factchd_4shot", Options(data="sample", fewshot=4))
+    for request in reader.asked:
+        system, *examples, question = request["messages"]
+        item = item_of(last(request))
+        assert system["content"] == item.system and len(examples) == 8
+        assert examples[0]["content"] == plain.examples[0].prompt
+        text = question["content"]
+        mark = next(line for line in text.splitlines() if line.startswith("====="))
+        _, block, after = text.split(mark)
+        assert block.startswith("\n[1] About ") and "qwertz" not in block
+        assert item.fields["evidence"] in block
+        assert after.endswith(f"\n{item.prompt}")
+    for sample in log.samples:
+        told = sample.output.metadata
+        assert told["halu_method"] == METHOD and len(told["halu_steps"]["knowledge_sha256"]) == 64
+        assert sample.id in [one["id"] for one in told["halu_steps"]["found"]]
+        assert sample.output.completion.endswith("So it is.")
+        assert [message.role for message in sample.messages[-2:]] == ["user", "assistant"]
+
+
+def test_it_is_asked_as_the_run_asks(run_method: Run, wiki: Path) -> None:
+    """With the task's decoding, which the command line overrides."""
+    for given, temperature in ({}, 0.2), ({"temperature": 0.7}, 0.7):
+        reader = Reader()
+        run_method(TASK, METHOD, reader, knowledge=str(wiki), limit=1, **given)
+        (request,) = reader.asked
+        assert request["temperature"] == temperature
+        assert 1024 in (request.get("max_tokens"), request.get("max_completion_tokens"))
+
+
+def test_where_nothing_is_found_the_model_is_told(run_method: Run, tmp_path: Path) -> None:
+    (tmp_path / "other.txt").write_text("qwertz asdfgh\n", encoding="utf-8")
+    reader = Reader()
+    found = figures(run_method(TASK, METHOD, reader, knowledge=str(tmp_path / "other.txt")))
+    assert found["passages"] == 0.0 and found["no_passage"] == 1.0 and found["acc"] == 0.0
+    assert all("none was found" in last(request) and "=====" not in last(request) for request in reader.asked)
+
+
+def test_gold_is_the_evidence_of_the_item(run_method: Run) -> None:
+    reader = Reader()
+    found = figures(run_method(TASK, METHOD, reader, knowledge="gold"))
+    assert found["acc"] == 1.0 and found["passages"] == 1.0
+    assert all(f"[1] {item_of(last(request)).fields['evidence']}\n=====" in last(request) for request in reader.asked)
+
+
+def test_evidence_that_is_empty_or_missing(run_method: Run, tmp_path: Path) -> None:
+    row = {"id": "1", "query": "Who?", "response": "Nobody.", "label": "FACTUAL", "reason": "FACTUAL. So."}
+    asked: list[str] = []
+
+    def server(request: dict[str, Any]) -> str:
+        asked.append(last(request))
+        return "FACTUAL."
+
+    file = tmp_path / "fact_test_noe.jsonl"
+    file.write_text(json.dumps({**row, "evidence": []}), encoding="utf-8")
+    log = run_method(TASK, METHOD, server, knowledge="gold", task_args={"data": str(file)})
+    assert figures(log)["no_passage"] == 1.0 and "none was found" in asked[0]
+    file.write_text(json.dumps(row), encoding="utf-8")
+    log = run_method(TASK, METHOD, server, knowledge="gold", task_args={"data": str(file)})
+    assert log.status == "error" and "item 1 of factchd has none; name knowledge=PATH" in log.error.message
+    log = run_method("refact_correction", METHOD, server, knowledge="gold", limit=1)
+    assert log.status == "error" and "of refact_correction has none" in log.error.message
+    assert "\n" not in log.error.message
+
+
+def test_a_probability_that_is_asked_for_is_read_from_the_reply(run_method: Run) -> None:
+    summaries = build("halueval_summarization", Options(data="sample")).items
+
+    def server(request: dict[str, Any]) -> Any:
+        assert request["logprobs"] and request["top_logprobs"] == 20
+        item = next(item for item in summaries if last(request).endswith(item.prompt))
+        p = 0.9 if item.target == "Yes" else 0.2
+        tokens = [{"token": t, "logprob": math.log(q), "bytes": None} for t, q in (("Yes", p), ("No", 1 - p))]
+        return item.target, [{**tokens[item.target == "No"], "top_logprobs": tokens}]
+
+    log = run_method("halueval_summarization", METHOD, server, knowledge="gold", task_args={"probability": True})
+    found = figures(log)
+    assert found["roc_auc"] == 1.0 and found["no_probability"] == 0.0 and found["acc"] == 1.0
+
+
+def test_a_tool_is_called_until_the_model_replies(run_method: Run, tools: Path) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def server(request: dict[str, Any]) -> Any:
+        asked.append(request)
+        results = [message for message in request["messages"] if message["role"] == "tool"]
+        item = item_of(last(request))
+        if len(results) < 2:
+            return call(f"{item.id} {len(results)}", number=len(results))
+        assert results[0]["content"] == f"The almanac has this on {item.id} 0: it is so."
+        return f"{item.target}. Looked up."
+
+    log = run_method(TASK, METHOD, server, tool=f"{tools}@almanac")
+    found = figures(log)
+    assert found["acc"] == 1.0 and found["lookups"] == found["passages"] == 2.0 and found["lookups_failed"] == 0.0
+    assert found["calls"] == 3 * len(ITEMS)
+    assert asked[0]["tools"][0]["function"]["name"] == "almanac"
+    assert "with a tool" in last(asked[0]) and last(asked[0]).endswith(item_of(last(asked[0])).prompt)
+    looked_up = (tools.parent / "asked.txt").read_text().splitlines()
+    assert sorted(looked_up) == sorted(f"{item.id} {n}" for item in ITEMS for n in (0, 1))
+    sample = log.samples[0]
+    assert sample.output.metadata["halu_steps"]["found"][0]["title"] == f'almanac {{"query": "{sample.id} 0"}}'
+    assert [m.role for m in sample.messages[-5:]] == ["assistant", "tool", "assistant", "tool", "assistant"]
+    # the model is asked nothing twice, and the tool may know more by now
+    number = len(asked)
+    again = figures(run_method(TASK, METHOD, server, same_server=True, tool=f"{tools}@almanac"))
+    assert len(asked) == number and again["calls"] == 0 and again["acc"] == 1.0
+
+
+def test_a_model_caught_in_looking_up_has_to_answer(run_method: Run, tools: Path) -> None:
+    number = 0
+
+    def server(request: dict[str, Any]) -> Any:
+        nonlocal number
+        number += 1
+        return call("more", number=number) if request.get("tools") else "FACTUAL."
+
+    log = run_method(TASK, METHOD, server, tool=f"{tools}@almanac", limit=1)
+    found = figures(log)
+    assert found["lookups"] == MOST_ROUNDS and found["calls"] == MOST_ROUNDS + 1 and found["unparsed"] == 0.0
+    # and one that even then calls has no answer
+    log = run_method(TASK, METHOD, lambda request: call("more"), tool=f"{tools}@almanac", limit=1)
+    assert figures(log)["unparsed"] == 1.0
+
+
+def test_a_tool_that_fails_is_counted(run_method: Run, tools: Path) -> None:
+    def server(request: dict[str, Any]) -> Any:
+        return "FACTUAL." if request["messages"][-1]["role"] == "tool" else call("x", "broken")
+
+    found = figures(run_method(TASK, METHOD, server, tool=f"{tools}@broken", limit=3))
+    assert found["lookups"] == found["lookups_failed"] == found["no_passage"] == 1.0 and found["passages"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "needs something to look up; name one of knowledge=PATH, knowledge=gold"),
+        ({"knowledge": "gold", "tool": "web_search"}, "looks up one thing, and two are named"),
+        ({"knowledge": "gold", "top": 0}, "option top=0 is less than 1"),
+        ({"knowledge": "/nowhere/wiki"}, "knowledge '/nowhere/wiki' does not exist"),
+        ({"tool": "nobody/knows"}, "tool 'nobody/knows' is not known to Inspect; name its own, as web_search"),
+        ({"tool": "/nowhere/tools.py@almanac"}, "there is no file /nowhere/tools.py"),
+        ({"tool": "{tools}@other"}, "other' is not known to Inspect"),
+        ({"tool": "{tools}@keyed"}, "cannot be made without arguments"),
+    ],
+)
+def test_what_cannot_be_looked_up_in_is_told_in_one_line(
+    arguments: dict[str, Any], message: str, run_method: Run, tools: Path
+) -> None:
+    given = {key: value.format(tools=tools) if isinstance(value, str) else value for key, value in arguments.items()}
+    with pytest.raises(ValueError, match=message.split("(")[0]) as raised:
+        run_method(TASK, METHOD, Reader(), **given)
+    assert "\n" not in str(raised.value)
+
+
+def test_inspects_own_tools_are_known_by_name() -> None:
+    from halu_tasks.solvers.tools import tool_named
+
+    assert callable(tool_named("web_search")) and callable(tool_named("inspect_ai/think"))
+
+
+def test_a_second_run_makes_no_call(run_method: Run, wiki: Path) -> None:
+    reader = Reader()
+    first = figures(run_method(TASK, METHOD, reader, knowledge=str(wiki)))
+    second = figures(run_method(TASK, METHOD, reader, same_server=True, knowledge=str(wiki)))
+    assert len(reader.asked) == first["calls"] == second["cached_calls"] == len(ITEMS) and second["calls"] == 0
+    third = figures(run_method(TASK, METHOD, reader, same_server=True, knowledge=str(wiki), cache=False))
+    assert third["calls"] == len(ITEMS)
+
+
+def test_own_wording(run_method: Run, wiki: Path, tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text(json.dumps({"knowledge_passages": {"user": "{question}\nSee:\n{passages}"}}), encoding="utf-8")
+    asked: list[str] = []
+
+    def server(request: dict[str, Any]) -> str:
+        asked.append(last(request))
+        return "FACTUAL."
+
+    run_method(TASK, METHOD, server, knowledge=str(wiki), prompts=str(file), limit=1)
+    assert asked[0].startswith("#Question#") and "\nSee:\n=====" in asked[0]
+
+
+@pytest.mark.parametrize("task", sorted(registry()[0]))
+def test_every_task_can_be_asked_with_knowledge(task: str, run_inspect: Run, wiki: Path) -> None:
+    from inspect_ai.util import registry_create
+
+    solver = registry_create("solver", f"halu_tasks/{METHOD}", knowledge=str(wiki), cache=False)
+    log = run_inspect(task, "halu/oracle", solver=solver, limit=2)
+    found = figures(log)
+    assert found["calls"] == 2 and found["passages"] + found["no_passage"] > 0
+    scores = [sample.scores["halu_score"].value for sample in log.samples]
+    assert set(scores) <= ({"N"} if registry()[0][task].judged else {"C"})
+    built = build(task, Options(data="sample"))
+    for sample in log.samples:
+        item = next(item for item in built.items if item.id == sample.id)
+        assert sample.messages[-2].text.endswith(item.prompt) and sample.messages[-2].text != item.prompt
+
+
+def test_the_knowledge_is_opened_once_and_not_in_the_event_loop(
+    run_inspect: Run, wiki: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import threading
+
+    from inspect_ai.util import registry_create
+
+    from halu_tasks.knowledge import open_knowledge
+    from halu_tasks.solvers import knowledge
+
+    opened: list[threading.Thread] = []
+
+    def open_slowly(path: str) -> Any:
+        opened.append(threading.current_thread())
+        threading.Event().wait(0.2)
+        return open_knowledge(path)
+
+    monkeypatch.setattr(knowledge, "open_knowledge", open_slowly)
+    solver = registry_create("solver", f"halu_tasks/{METHOD}", knowledge=str(wiki), cache=False)
+    run_inspect(TASK, "halu/oracle", solver=solver)
+    assert len(opened) == 1 and opened[0] is not threading.main_thread()
+
+
+def test_what_a_provider_searched_is_told_by_what_the_reply_cites(run_inspect: Run) -> None:
+    from inspect_ai.model import (
+        ChatCompletionChoice,
+        ChatMessageAssistant,
+        ContentText,
+        ContentToolUse,
+        ModelOutput,
+        ModelUsage,
+        UrlCitation,
+        get_model,
+    )
+    from inspect_ai.util import registry_create
+
+    def use(error: str | None = None) -> ContentToolUse:
+        return ContentToolUse(
+            tool_type="web_search", id="1", name="search", arguments="{}", result="sealed", error=error
+        )
+
+    quoted = UrlCitation(url="https://a.example", title="A", cited_text="it is so")
+    placed = UrlCitation(url="https://b.example", cited_text=(0, 3))
+    text = ContentText(text="FACTUAL. So.", citations=[quoted, placed, quoted])
+    message = ChatMessageAssistant(content=[use(), use("failed"), text])
+    sought = ModelOutput(model="m", choices=[ChatCompletionChoice(message=message)])
+    plain = ModelOutput.from_content("m", "FACTUAL.")
+    # with usage given, Inspect fetches no tokenizer
+    sought.usage = plain.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+    solver = registry_create("solver", "halu_tasks/truth_triangulator", tool="web_search", cache=False)
+    seen: list[str] = []
+
+    def others(input: list[Any], *_: Any) -> ModelOutput:
+        seen.append(input[-1].text)
+        return plain
+
+    log = run_inspect(
+        TASK,
+        get_model("mockllm/model", custom_outputs=others),
+        model_roles={"seeker": get_model("mockllm/model", custom_outputs=[sought])},
+        solver=solver,
+        limit=1,
+    )
+    found = figures(log)
+    assert found["lookups"] == 2.0 and found["lookups_failed"] == 1.0 and found["passages"] == 2.0
+    (asked,) = [text for text in seen if "You are the manager" in text]
+    assert "[1] A https://a.example\nit is so\n\n[2] https://b.example\n=====" in asked and "sealed" not in asked
