@@ -38,8 +38,8 @@ def test_shares_are_what_counting_gives(items: list[tuple[str | None, str | None
 
 def test_kappa_of_a_textbook_table_and_none_of_a_constant_one() -> None:
     # 20 and 15 agreed, 5 and 10 not: 0.7 agreed, 0.5 by chance
-    pairs: list[Opinions] = [{"a": "Yes", "b": "Yes"}] * 20 + [{"a": "Yes", "b": "No"}] * 5
-    pairs += [{"a": "No", "b": "Yes"}] * 10 + [{"a": "No", "b": "No"}] * 15
+    table = {("Yes", "Yes"): 20, ("Yes", "No"): 5, ("No", "Yes"): 10, ("No", "No"): 15}
+    pairs: list[Opinions] = [{"a": a, "b": b} for (a, b), number in table.items() for _ in range(number)]
     found = opinion_figures(scored(["Yes"] * 50, ["Yes"] * 50), pairs)
     assert found["agreement"].value == pytest.approx(0.7)
     assert found["cohen_kappa"].value == pytest.approx(0.4)
