@@ -14,14 +14,25 @@ from halu_tasks.scorers.claim_list import listed_claims
 from halu_tasks.scorers.claims import supported
 from halu_tasks.scorers.combine import combined
 from halu_tasks.scorers.probability import probability_of
-from halu_tasks.solvers.asking import ask, conclude, decide, draws, side_by_side, subject_of, tokens_of
+from halu_tasks.solvers.asking import (
+    MOST_ALTERNATIVES,
+    ask,
+    conclude,
+    decide,
+    draws,
+    side_by_side,
+    subject_of,
+    tokens_of,
+)
+from halu_tasks.solvers.knowledge import Seeker, shown
 from halu_tasks.solvers.prompting import fill, prompt_for
 
 logger = logging.getLogger(__name__)
 
 How = Literal["auto", "logprobs", "reasoned", "samples"]
 _YES, _NO = "Yes", "No"
-_ALTERNATIVES = 20
+_METHOD = "factored_verification"
+
 _PROBE = "Reply with the single word: Yes"
 
 
@@ -74,7 +85,7 @@ class Checker:
             temperature=0.0,
             max_tokens=16,
             logprobs=True,
-            top_logprobs=_ALTERNATIVES,
+            top_logprobs=MOST_ALTERNATIVES,
         )
         answer = supported(output.completion).value
         if answer is None:
@@ -92,7 +103,7 @@ class Checker:
                 temperature=0.0,
                 max_tokens=16,
                 logprobs=True,
-                top_logprobs=_ALTERNATIVES,
+                top_logprobs=MOST_ALTERNATIVES,
             )
         except Exception as error:
             # some providers refuse the question; whether they answer any is seen at the next
@@ -110,13 +121,15 @@ def factored_verification(
     samples: int = 5,
     temperature: float = 1.0,
     threshold: float = 0.5,
+    knowledge: str | None = None,
+    top: int = 5,
     prompts: str | None = None,
     cache: bool = True,
 ) -> Solver:
     """Split a text into claims, check each on its own against its source, and multiply their probabilities.
 
-    For tasks whose items have a source text. The model role `decomposer` lists the claims and `verifier` checks
-    them; both are the model under test where they are not named.
+    For tasks whose items have a source text, and with `knowledge` for all that judge one text. The model role
+    `decomposer` lists the claims and `verifier` checks them; both are the model under test where they are not named.
 
     Args:
         how: how a claim gets its probability: `logprobs`, `reasoned`, `samples`, or `auto`, which is `logprobs`
@@ -124,20 +137,30 @@ def factored_verification(
         samples: number of replies drawn for a claim under `samples`.
         temperature: of these replies.
         threshold: a text is called hallucinated when the probability that some claim is wrong is above it.
+        knowledge: a file or folder of passages; each claim is checked against those that BM25 finds for it, in place
+            of the item's source.
+        top: number of passages to look up for a claim.
         prompts: a prompt file whose wording replaces the package's.
         cache: keep replies, so that a second run asks nothing again.
     """
+    library = Seeker(_METHOD, knowledge, None, top, prompts, cache) if knowledge else None
     checker = Checker(how, samples, temperature, prompts, cache)
-    listing = prompt_for("factored_verification_claims", "factored_verification", prompts)["user"]
-    name = "factored_verification"
+    listing = prompt_for("factored_verification_claims", _METHOD, prompts)["user"]
+
+    async def check(claim: str, source: str) -> float | None:
+        if library is None:
+            return await checker.probability(claim, source)
+        found = await library.search(claim)
+        # of a claim that nothing is found for nothing is known
+        return await checker.probability(claim, shown(found)) if found else None
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        subject = subject_of(state, name, ("text", "source"))
+        subject = subject_of(state, _METHOD, ("text",) if library else ("text", "source"))
         used = await checker.ready()
         asked = fill(listing, {"text": subject["text"]})
         reply = await ask(asked, "decomposer", cache=cache, temperature=0.0, max_tokens=2048)
         listed = listed_claims(reply.completion)
-        found = await side_by_side(*(checker.probability(claim, subject["source"]) for claim in listed.claims))
+        found = await side_by_side(*(check(claim, subject.get("source", "")) for claim in listed.claims))
         counts = {
             "claims": len(listed.claims),
             "claims_unread": sum(probability is None for probability in found),
@@ -148,9 +171,9 @@ def factored_verification(
         supports = combined(found)
         if supports is None:
             reason = listed.reason or "no claim was answered with yes or no"
-            return conclude(state, name, "", reason=reason, **told)
+            return conclude(state, _METHOD, "", reason=reason, **told)
         hallucinated = 1 - supports
         answer = decide(state, hallucinated, threshold)
-        return conclude(state, name, answer, probability=hallucinated, **told)
+        return conclude(state, _METHOD, answer, probability=hallucinated, **told)
 
     return solve

@@ -102,13 +102,14 @@ class Seeker:
             failed = sum(lookup.result is None for lookup in lookups)
             counts = {**_counts(results), "lookups": len(lookups), "lookups_failed": failed}
             return Sought(output, messages, results, counts, _steps(results))
-        found = self._gold(state) if self._knowledge == GOLD else await self._search(query_of(state))
+        found = self._gold(state) if self._knowledge == GOLD else await self.search(query_of(state))
         asked = with_question(state.messages, self._passages if found else self._none, {"passages": shown(found)})
         output = await ask(asked, role, cache=self._cache, **config)
         steps = _steps(found) | ({"knowledge_sha256": self._opened.sha256} if self._opened else {})
         return Sought(output, asked, found, _counts(found), steps)
 
-    async def _search(self, query: str) -> list[Found]:
+    async def search(self, query: str) -> list[Found]:
+        """The passages for a query, where a path is named as knowledge."""
         async with self._lock:
             if self._opened is None:
                 # in a thread, since an index may take minutes to build, and others are waiting for replies

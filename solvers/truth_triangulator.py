@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.util import collect
 
 from halu_tasks.errors import UsageError
 from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.judge import fence
-from halu_tasks.solvers.asking import ask, conclude, decoding_for, task_of
+from halu_tasks.solvers.asking import ask, conclude, decoding_for, side_by_side, task_of
 from halu_tasks.solvers.knowledge import Seeker, Sought, shown, with_question
 from halu_tasks.solvers.prompting import next_question, prompt_for
 from halu_tasks.tasks import Task
@@ -71,7 +70,7 @@ async def _both(seeker: Seeker, state: TaskState, cache: bool) -> tuple[Sought, 
     async def guard() -> ModelOutput:
         return await ask(state.messages, GUARDIAN, cache=cache, **decoding_for(state, GUARDIAN))
 
-    found: list[Sought | ModelOutput] = await collect(seeker.reply(state, SEEKER), guard())
+    found: list[Sought | ModelOutput] = await side_by_side(seeker.reply(state, SEEKER), guard())
     sought, guarded = found
     assert isinstance(sought, Sought) and isinstance(guarded, ModelOutput)
     return sought, guarded

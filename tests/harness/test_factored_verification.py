@@ -255,3 +255,27 @@ def test_table_1_is_a_task_of_its_own(serve: Run, openai: Run, tmp_path: Path) -
     found = figures(log)
     assert log.eval.task_version.endswith("train5_test20")
     assert len(log.samples) == 2 + 10 and found["acc_tuned"] == 1.0 and 0 < found["threshold"] < 1
+
+
+def test_knowledge_takes_the_place_of_a_source(run_method: Run, tmp_path: Path) -> None:
+    rows = [{"id": str(n), "text": claim} for n, claim in enumerate(sorted(TRUE))]
+    file = tmp_path / "wiki.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    seen: list[str] = []
+    base = Verifier(logprobs=False)
+
+    def by_passages(request: dict[str, Any]) -> Any:
+        asked = str(request["messages"][-1]["content"])
+        if "Reasoning:" not in asked:
+            return base(request)
+        seen.append(asked)
+        claim = re.findall(r"Claim: (.*)", asked)[-1].strip(" .")
+        return f"Supported: {'Yes' if claim in asked.rpartition('Claim:')[0] else 'No'}"
+
+    # no source there, and none in ReFACT
+    log = run_method(TASK, "factored_verification", by_passages, knowledge=str(file), top=3)
+    assert figures(log)["acc"] == 1.0 and seen
+    log = run_method("refact_judgment_independent", "factored_verification", by_passages, knowledge=str(file), limit=4)
+    assert figures(log)["claims"] > 0
+    log = run_method("factchd", "factored_verification", by_passages, limit=4)
+    assert {sample.output.completion for sample in log.samples} <= {"FACTUAL", "NON-FACTUAL"}
