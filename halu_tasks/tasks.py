@@ -172,22 +172,32 @@ class Task:
         score = self.scoring[mode].score
         if self.judged:
             return score(item, self.judged_text(mode, item, reply.text), verdicts)
-        found = None
-        if cut := self._cut(mode, reply.text):
-            found = score(item, cut, None)
-        if found is None or found.answer is None:
-            found = score(item, reply.text, None)
+        for text in self._readings(mode, reply.text):
+            found = score(item, text, None)
+            if found.answer is not None:
+                break
         return with_probability(found, reply.probability)
 
-    def judged_text(self, mode: str, item: Item, text: str) -> str:
-        """What a judge is asked about, of a reply: as in `score`, up to another question."""
-        cut = self._cut(mode, text)
-        return cut if cut and self.judged and self.judged.questions(item, cut) else text
+    def label(self, reply: str) -> Answer[str]:
+        """The label that a reply states, read as in strict but without the gold, for tasks with `read`."""
+        assert self.read
+        for text in self._readings("strict", reply):
+            found = self.read(text)
+            if found.value is not None:
+                break
+        return found
 
-    def _cut(self, mode: str, text: str) -> str | None:
-        """A reply up to where it asks itself another question; None where it does not, and in `paper`."""
-        end = next_question(self.benchmark).search(text) if mode == "strict" else None
-        return text[: end.start()] if end else None
+    def judged_text(self, mode: str, item: Item, reply: str) -> str:
+        """What a judge is asked about, of a reply to a judged task."""
+        assert self.judged
+        asked = (text for text in self._readings(mode, reply) if self.judged and self.judged.questions(item, text))
+        return next(asked, reply)
+
+    def _readings(self, mode: str, reply: str) -> tuple[str, ...]:
+        """What to read of a reply in strict: what stands before another question that it goes on to ask itself, and
+        where that says nothing all of it, as always in paper."""
+        end = next_question(self.benchmark).search(reply) if mode == "strict" else None
+        return (reply[: end.start()], reply) if end else (reply,)
 
     def own_prompt(self, options: Options, file: str | None = None) -> Prompt:
         """The prompt that asks the task under `options`: the package's, with what the user's `file` gives."""

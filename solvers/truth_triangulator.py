@@ -11,8 +11,7 @@ from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.judge import fence
 from halu_tasks.solvers.asking import ask, conclude, decoding_for, side_by_side, task_of
 from halu_tasks.solvers.knowledge import Seeker, Sought, shown, with_question
-from halu_tasks.solvers.prompting import next_question, prompt_for
-from halu_tasks.tasks import Task
+from halu_tasks.solvers.prompting import prompt_for
 
 SEEKER, GUARDIAN, MANAGER = "seeker", "guardian", "manager"
 SILENT = "(gave no answer)"
@@ -58,7 +57,7 @@ def truth_triangulator(
             output,
             counts={**sought.counts, "opinions_unread": sum(not text for text in said.values())},
             steps={**sought.steps, **said},
-            opinions={role: _label(task, text) for role, text in said.items()},
+            opinions={role: task.label(text).value for role, text in said.items()},
         )
 
     return solve
@@ -79,11 +78,3 @@ async def _both(seeker: Seeker, state: TaskState, cache: bool) -> tuple[Sought, 
 def _said(output: ModelOutput) -> str:
     """What a reply says behind its reasoning; empty where that is nothing, or never ends."""
     return (strip_reasoning(output.completion) or "").strip()
-
-
-def _label(task: Task, text: str) -> str | None:
-    """The label that an opinion states, up to where it goes on to ask itself another question, as replies to the
-    task itself are read."""
-    assert task.read
-    end = next_question(task.benchmark).search(text)
-    return (task.read(text[: end.start()]).value if end else None) or task.read(text).value
