@@ -62,6 +62,9 @@ async def ask(
     model = get_model(role=role)
     policy = CachePolicy(expiry=None, scopes={"draw": str(draw)}) if cache else False
     own = GenerateConfig(**config).merge(model.config) if config else GenerateConfig()
+    if own.seed is not None:
+        # under one seed every draw would be the same reply
+        own.seed += draw
     return await model.generate(asked, tools=list(tools), tool_choice=tool_choice, config=own, cache=policy)
 
 
@@ -96,7 +99,7 @@ async def side_by_side(*asked: Coroutine[Any, Any, T]) -> list[T]:
 
 
 async def draws(
-    asked: str | list[ChatMessage], role: str, number: int, *, cache: bool = True, **config: Any
+    asked: str | list[ChatMessage], role: str | None, number: int, *, cache: bool = True, **config: Any
 ) -> list[str]:
     """`number` replies to one prompt, drawn side by side."""
     replies = await side_by_side(*(ask(asked, role, cache=cache, draw=draw, **config) for draw in range(number)))
