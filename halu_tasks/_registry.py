@@ -5,7 +5,13 @@ import pkgutil
 
 from halu_tasks import benchmarks, inspect_models
 from halu_tasks.scorers import inspect_scorer
-from halu_tasks.solvers import factored_verification, fave, truth_triangulator, with_knowledge
+from halu_tasks.solvers import (
+    factored_verification,
+    fave,
+    self_consistency,
+    truth_triangulator,
+    with_knowledge,
+)
 
 for _module in pkgutil.iter_modules(benchmarks.__path__):
     _benchmark = importlib.import_module(f"{benchmarks.__name__}.{_module.name}")
@@ -16,6 +22,7 @@ __all__ = [
     "fave",
     "inspect_models",
     "inspect_scorer",
+    "self_consistency",
     "truth_triangulator",
     "with_knowledge",
 ]

@@ -206,7 +206,8 @@ def halu_score(
         headline = next(m for m in task.scoring[scoring].metrics if m.name == task.headline)
         record |= {"task": task.name, "scoring": scoring, "score": found.as_json(), "cost": cost}
         if (draft := told.get(DRAFT)) is not None:
-            labels = [v.label for v in await judge.of_reply(item, task.judged_text(scoring, item, draft))] if judge else None
+            first = await judge.of_reply(item, task.judged_text(scoring, item, draft)) if judge else []
+            labels = [verdict.label for verdict in first] if judge else None
             record["draft"] = task.score(scoring, item, Reply(draft), labels).as_json()
         if OPINIONS in told:
             record["opinions"] = told[OPINIONS]

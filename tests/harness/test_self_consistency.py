@@ -1,0 +1,214 @@
+"""Self-consistency, run in Inspect: with the embedded models, and against a model on loopback that changes its mind."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halu_tasks.options import Options
+from halu_tasks.solvers.self_consistency import winner
+from halu_tasks.tasks import build, registry, task_named
+
+Run = Callable[..., Any]
+VOTED = [name for name, task in registry()[0].items() if task.read]
+READINGS = list({task.read.__qualname__: name for name, task in registry()[0].items() if task.read}.values())
+"""One task for each way to read a reply."""
+TASK = "halueval_summarization"
+ITEMS = build(TASK, Options(data="sample")).items
+
+
+class Voter:
+    """Gives each prompt the replies of its script in turn, in which R stands for the right label and W for the wrong
+    one. Only how often a prompt came before decides."""
+
+    def __init__(self, *script: str) -> None:
+        self.script = script
+        self.right = {item.prompt: item.target for item in ITEMS}
+        self.came: Counter[str] = Counter()
+        self.requests: list[dict[str, Any]] = []
+
+    def __call__(self, request: dict[str, Any]) -> str:
+        self.requests.append(request)
+        asked = str(request["messages"][-1]["content"])
+        reply = self.script[self.came[asked] % len(self.script)]
+        self.came[asked] += 1
+        right = self.right[asked]
+        wrong = "Yes" if right == "No" else "No"
+        return re.sub(r"\b[RW]\b", lambda word: right if word[0] == "R" else wrong, reply)
+
+
+def figures(log: Any) -> dict[str, float]:
+    assert log.status == "success", log.error
+    return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+
+
+def voting(samples: int, **arguments: Any) -> Any:
+    from inspect_ai.util import registry_create
+
+    return registry_create("solver", "halu_tasks/self_consistency", samples=samples, **arguments)
+
+
+@pytest.mark.parametrize("task", VOTED)
+def test_every_task_that_asks_for_a_label_can_be_voted_on(task: str, run_inspect: Run) -> None:
+    found = figures(run_inspect(task, "halu/oracle", solver=voting(2), limit=4))
+    assert found[task_named(task).headline] == (0.0 if "hallucination_rate" in found else 1.0)
+    assert found["agreement"] == 1.0 and found["votes"] == 2 and found["votes_unread"] == found["votes_tied"] == 0
+
+
+@pytest.mark.parametrize("task", READINGS)
+def test_the_floor_stays_the_floor_in_paper_too(task: str, run_inspect: Run) -> None:
+    voted, plain = (
+        figures(run_inspect(task, "halu/baseline", {"scoring": "paper"}, limit=6, **how))
+        for how in ({"solver": voting(3)}, {})
+    )
+    of_probability = ("roc_auc", "auprc", "brier", "ece", "no_probability")
+    assert {name: voted[name] for name in plain if not name.startswith(of_probability)} == {
+        name: value for name, value in plain.items() if not name.startswith(of_probability)
+    }
+
+
+@pytest.mark.parametrize("task", READINGS)
+def test_one_vote_is_the_reply_itself(task: str, run_inspect: Run, tmp_path: Path) -> None:
+    """Right, wrong, worded, doubled and unreadable replies; to comparative questions also in the other order."""
+    built = build(task, Options(data="sample", fewshot=0))
+    rows = []
+    for number, item in enumerate(built.items):
+        right, floor = built.task.oracle(item), built.task.baseline(item)
+        outputs = [right, floor, f"<think>{floor}?</think>\n{right}", "", f"I think that it is {floor}", "Who knows?"]
+        rows.append({"id": item.id, "output": outputs[number % 6]})
+        if task == "refact_judgment_comparative":
+            rows[-1]["target"] = "AB"[number % 4 > 1]
+    file = tmp_path / "replies.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    plain, voted = (
+        run_inspect(task, "halu/replay", {"fewshot": 0}, model_args={"predictions": str(file)}, **how)
+        for how in ({"limit": 12}, {"limit": 12, "solver": voting(1)})
+    )
+    for one, other in zip(plain.samples, voted.samples, strict=True):
+        a, b = (sample.scores["halu_score"] for sample in (one, other))
+        assert (one.id, a.answer) == (other.id, b.answer)
+        if a.answer is not None:
+            assert a.value == b.value
+    assert figures(plain)["unparsed"] == figures(voted)["unparsed"] > 0
+
+
+def test_the_majority_wins_whatever_the_order(run_method: Run) -> None:
+    for script in (("R", "W", "R", "W", "R"), ("W", "W", "R", "R", "R"), ("R", "I cannot tell", "W", "R", "")):
+        log = run_method(TASK, "self_consistency", Voter(*script), cache=False, limit=20)
+        found = figures(log)
+        assert found["acc"] == 1.0 and found["roc_auc"] == 1.0 and found["unparsed"] == 0
+        assert found["agreement"] == pytest.approx(2 / 3 if "" in script else 0.6)
+        assert found["votes"] == 5 and found["votes_unread"] == (2 if "" in script else 0)
+        for sample in log.samples:
+            share = found["agreement"] if sample.target == "Yes" else 1 - found["agreement"]
+            assert sample.output.metadata["halu_probability"] == pytest.approx(share)
+            assert Counter(sample.output.metadata["halu_steps"]["labels"])[sample.target] == script.count("R")
+    found = figures(run_method(TASK, "self_consistency", Voter("W", "W", "R"), samples=3, limit=8))
+    assert found["acc"] == 0.0 and found["roc_auc"] == 0.0
+
+
+def test_a_tie_is_broken_by_item_and_seed_and_counted(run_method: Run) -> None:
+    def answers(script: str, **arguments: Any) -> dict[str, str]:
+        log = run_method(TASK, "self_consistency", Voter(*script), samples=4, limit=32, **arguments)
+        found = figures(log)
+        assert found["votes_tied"] == 1.0 and found["agreement"] == 0.5 and found["unparsed"] == 0
+        assert {sample.output.metadata["halu_probability"] for sample in log.samples} == {0.5}
+        return {sample.id: sample.scores["halu_score"].answer for sample in log.samples}
+
+    first = answers("RRWW", cache=False)
+    assert first == answers("WWRR", cache=False) == answers("WRRW")
+    assert 0.25 < list(first.values()).count("Yes") / len(first) < 0.75
+    other = answers("RRWW", cache=False, seed=1)
+    assert 0.25 < sum(other[id] != label for id, label in first.items()) / len(first) < 0.75
+
+
+def test_ties_of_three_and_single_votes() -> None:
+    wins = Counter(winner(["entity", "relation", "sentence"], str(number), 0)[0] for number in range(3000))
+    assert all(900 < number < 1100 for number in wins.values()) and len(wins) == 3
+    assert winner(["b", "a", "b", "c", "a", "b"], "1", 0) == ("b", False)
+    assert winner(["a"], "1", 0) == ("a", False)
+    # a label that is not among the leaders never wins
+    assert {winner(["a", "b", "a", "b", "c"], str(number), 0)[0] for number in range(50)} == {"a", "b"}
+
+
+def test_no_vote_can_be_read(run_method: Run) -> None:
+    log = run_method(TASK, "self_consistency", Voter("Who knows?", "", "<think>Yes"), samples=3, limit=8)
+    found = figures(log)
+    assert found["unparsed"] == 1.0 and found["acc"] == 0.0 and found["votes_unread"] == found["votes"] == 3
+    assert found.get("roc_auc") is None and "agreement" not in found and "votes_tied" not in found
+    assert {sample.output.completion for sample in log.samples} == {""}
+    assert {sample.scores["halu_score"].explanation for sample in log.samples} == {"no vote can be read"}
+
+
+def test_the_reply_is_the_first_that_states_the_label(run_inspect: Run, serve: Run, openai: Run) -> None:
+    came: Counter[str] = Counter()
+
+    def answer(request: dict[str, Any]) -> str:
+        asked = str(request["messages"])
+        came[asked] += 1
+        return ["FACTUAL.\nReason A.", "NON-FACTUAL.\nReason B.", "NON-FACTUAL.\nReason C."][came[asked] - 1]
+
+    model = openai(serve(answer))
+    log = run_inspect("factchd", model, solver=voting(3), limit=4)
+    for sample in log.samples:
+        steps = sample.output.metadata["halu_steps"]
+        assert sorted(steps["labels"]) == ["FACTUAL", "NON-FACTUAL", "NON-FACTUAL"]
+        assert sample.output.completion in ("NON-FACTUAL.\nReason B.", "NON-FACTUAL.\nReason C.")
+        assert sample.messages[-1].text == sample.output.completion
+
+
+def test_a_reply_that_runs_on_is_read_up_to_the_next_question(run_method: Run) -> None:
+    script = "R\n\n#Document#: A bee.\n#Summary#: An ant.\n#Your Judgement#: W"
+    found = figures(run_method(TASK, "self_consistency", Voter(script), samples=1))
+    assert found["acc"] == 1.0 and found["votes_unread"] == 0
+
+
+def test_draws_are_requests_of_their_own_and_a_second_run_makes_none(run_method: Run) -> None:
+    few = 16
+    voter = Voter("R", "W", "R")
+    first = figures(run_method(TASK, "self_consistency", voter, samples=3, limit=few))
+    assert first["calls"] == len(voter.requests) == 3 * few and first["cached_calls"] == 0
+    assert set(voter.came.values()) == {3}
+    # the task's limit of tokens, and the method's temperature
+    assert {request["temperature"] for request in voter.requests} == {0.7}
+    assert {request["max_tokens"] for request in voter.requests} == {task_named(TASK).decoding.max_tokens}
+    assert {len(request["messages"]) for request in voter.requests} == {2}
+    second = figures(run_method(TASK, "self_consistency", voter, samples=3, same_server=True, limit=few))
+    assert second["calls"] == 0 and second["cached_calls"] == 3 * few == len(voter.requests)
+    assert second["acc"] == first["acc"] and second["agreement"] == first["agreement"]
+    # two more draws than before
+    third = figures(run_method(TASK, "self_consistency", voter, samples=5, same_server=True, limit=few))
+    assert third["calls"] == 2 * few and third["cached_calls"] == 3 * few
+
+
+def test_draws_under_a_seed_have_seeds_of_their_own(run_inspect: Run, serve: Run, openai: Run) -> None:
+    from inspect_ai.model import GenerateConfig
+
+    voter = Voter("R")
+    run_inspect(TASK, openai(serve(voter), config=GenerateConfig(seed=7)), solver=voting(3), limit=1)
+    assert sorted(request["seed"] for request in voter.requests) == [7, 8, 9]
+
+
+def test_worked_examples_are_shown_to_voters_too(run_method: Run) -> None:
+    voter = Voter("R")
+    log = run_method(TASK, "self_consistency", voter, samples=1, limit=4, task_args={"fewshot": 2})
+    assert figures(log)["acc"] == 1.0
+    assert {len(request["messages"]) for request in voter.requests} == {6}
+
+
+@pytest.mark.parametrize("task", ["refact_correction", "cfaith_gen", "halueval_general_localization"])
+def test_a_task_without_labels_is_told(task: str, run_method: Run) -> None:
+    log = run_method(task, "self_consistency", lambda request: "A", limit=1)
+    assert log.status == "error"
+    assert f"self_consistency votes on labels, and {task} asks for something else" in log.error.message
+
+
+def test_an_option_out_of_range_is_told(run_method: Run) -> None:
+    with pytest.raises(Exception, match="option samples=0 is less than 1"):
+        run_method(TASK, "self_consistency", Voter("R"), samples=0)
