@@ -9,6 +9,7 @@ from halu_tasks.solvers import (
     factored_verification,
     fave,
     self_consistency,
+    selfcheck,
     truth_triangulator,
     with_knowledge,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "inspect_models",
     "inspect_scorer",
     "self_consistency",
+    "selfcheck",
     "truth_triangulator",
     "with_knowledge",
 ]

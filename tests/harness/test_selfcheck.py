@@ -1,0 +1,319 @@
+"""SelfCheckGPT, run in Inspect against a model on loopback that knows the right answers, or only wrong ones."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halu_tasks.options import Options
+from halu_tasks.scorers.ngram import as_probability, ngram_scores
+from halu_tasks.scorers.sentences import sentences
+from halu_tasks.solvers.prompting import prompt_for
+from halu_tasks.tasks import build, task_named
+
+Run = Callable[..., Any]
+TASK = "refact_judgment_independent"
+FEW = 12
+ANSWER, SUMMARY = (
+    prompt_for(f"selfcheck_{kind}", "selfcheck")["user"].partition("{")[0] for kind in ("answer", "summary")
+)
+CHECK = re.compile(r"Context: (.*)\n\nSentence: (.*)\n\nDoes", re.DOTALL)
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+class Knower:
+    """Answers a question, or summarises a source, with the text of the task's items that has `label`, and supports
+    the sentences that the context holds."""
+
+    def __init__(self, task: str = TASK, label: str | None = None) -> None:
+        subject, choices = task_named(task).subject, task_named(task).choices
+        assert subject and choices
+        self.known = {}
+        for item in build(task, Options(data="sample")).items:
+            parts = subject.of(item.fields)
+            if item.target == (label or choices[1]):
+                self.known[parts.get("query") or parts["source"]] = parts["text"]
+        self.asked: Counter[str] = Counter()
+        self.checked: list[tuple[str, str]] = []
+        self.sampled: list[dict[str, Any]] = []
+
+    def __call__(self, request: dict[str, Any]) -> str:
+        asked = str(request["messages"][-1]["content"])
+        if found := CHECK.match(asked):
+            return self.check(*found.groups())
+        self.sampled.append(request)
+        self.asked[asked] += 1
+        assert asked.startswith((ANSWER, SUMMARY))
+        return self.passage(asked.removeprefix(ANSWER).removeprefix(SUMMARY))
+
+    def passage(self, of: str) -> str:
+        return self.known.get(of, "I do not know.")
+
+    def check(self, context: str, sentence: str) -> str:
+        self.checked.append((context, sentence))
+        return "Yes" if flat(sentence) in context else "No"
+
+
+class Scripted(Knower):
+    """One passage for all questions and one reply to all checks."""
+
+    def __init__(self, passage: Callable[[str], str] | str, check: str = "Yes") -> None:
+        super().__init__()
+        self.passages, self.checks = passage, check
+
+    def passage(self, of: str) -> str:
+        return self.passages if isinstance(self.passages, str) else self.passages(of)
+
+    def check(self, context: str, sentence: str) -> str:
+        super().check(context, sentence)
+        return self.checks
+
+
+def figures(log: Any) -> dict[str, float]:
+    assert log.status == "success", log.error
+    return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+
+
+def told(log: Any) -> list[dict[str, Any]]:
+    assert log.status == "success", log.error
+    return [sample.output.metadata for sample in log.samples]
+
+
+def general(tmp_path: Path, *texts: str) -> dict[str, Any]:
+    """Options for HaluEval's general task on own texts."""
+    rows = [
+        {"user_query": f"Question {number}?", "chatgpt_response": text, "ID": str(number), "hallucination": "no"}
+        for number, text in enumerate(texts)
+    ]
+    file = tmp_path / "general_data.json"
+    file.write_text("".join(json.dumps(row | {"hallucination_spans": []}) + "\n" for row in rows))
+    return {"data": str(file)}
+
+
+def test_a_model_that_knows_the_answers_and_one_that_has_them_wrong(run_method: Run) -> None:
+    log = run_method(TASK, "selfcheck_prompt", Knower(), samples=2, threshold=0.0, limit=FEW)
+    found = figures(log)
+    assert found["acc"] == found["roc_auc"] == 1.0 and found["unparsed"] == found["checks_unread"] == 0
+    assert found["samples"] == 2 and found["samples_empty"] == 0
+    for sample, own in zip(log.samples, told(log), strict=True):
+        text = sample.metadata["subject"]["text"]
+        assert [sentence for sentence, _ in own["halu_steps"]["sentences"]] == sentences(text)
+        scores = [score for _, score in own["halu_steps"]["sentences"]]
+        assert own["halu_probability"] == pytest.approx(sum(scores) / len(scores))
+        # both passages are the right text, so that a sentence is in both or in none
+        assert set(scores) <= ({0.0} if sample.target == "True" else {0.0, 1.0})
+        assert own["halu_counts"]["sentences"] == len(scores)
+    task = "halueval_summarization"
+    found = figures(run_method(task, "selfcheck_prompt", Knower(task, "Yes"), samples=2, threshold=0.0, limit=FEW))
+    assert found["acc"] == found["roc_auc"] == 0.0
+
+
+@pytest.mark.parametrize("statistic", ["average", "maximum"])
+def test_ngrams_of_a_model_that_knows_the_answers(statistic: str, run_method: Run) -> None:
+    knower = Knower()
+    log = run_method(TASK, "selfcheck_ngram", knower, samples=5, statistic=statistic)
+    for sample, own in zip(log.samples, told(log), strict=True):
+        subject = sample.metadata["subject"]
+        scores = ngram_scores(sentences(subject["text"]), [flat(knower.known[subject["query"]])] * 5)
+        assert scores
+        expected = scores.maximum if statistic == "maximum" else scores.average
+        assert own["halu_steps"]["surprise"] == pytest.approx(expected)
+        assert own["halu_probability"] == pytest.approx(as_probability(expected))
+        assert len(own["halu_steps"]["sentences"]) == len(sentences(subject["text"]))
+    assert not knower.checked
+    # one word of a long text is another one, which few n-grams show
+    assert figures(log)["roc_auc"] > (0.75 if statistic == "maximum" else 0.6)
+
+
+def test_bigrams(run_method: Run) -> None:
+    arguments = {"samples": 2, "statistic": "average", "limit": 4}
+    one, two = (told(run_method(TASK, "selfcheck_ngram", Knower(), n=n, **arguments)) for n in (1, 2))
+    # a bigram is seen no more often than its words
+    assert all(b["halu_probability"] > a["halu_probability"] for a, b in zip(one, two, strict=True))
+
+
+@pytest.mark.parametrize(
+    "task",
+    ["halueval_summarization", "halueval_general", "factchd", "halluverse25_binary_ar", "halluverse25_binary_tr"],
+)
+def test_tasks_with_a_question_or_a_source(task: str, run_method: Run) -> None:
+    knower = Knower(task)
+    found = figures(run_method(task, "selfcheck_prompt", knower, samples=1, threshold=0.0, limit=8))
+    assert found["unparsed"] == 0
+    begin = SUMMARY if task.startswith(("halueval_summ", "halluverse")) else ANSWER
+    assert all(asked.startswith(begin) for asked in knower.asked)
+    if begin == SUMMARY:
+        assert found["acc"] == found["roc_auc"] == 1.0
+
+
+def test_half_of_the_passages_support_a_sentence(run_method: Run, tmp_path: Path) -> None:
+    drawn = iter(["Bees dance. Ants do not."] * 3 + ["Bees sleep. Ants do not."] * 3)
+    base = Scripted(lambda of: next(drawn))
+    base.check = lambda context, sentence: Knower.check(base, context, sentence)  # type: ignore[method-assign]
+    options = general(tmp_path, "Bees dance. Ants do not. Wasps sing.")
+    (own,) = told(run_method("halueval_general", "selfcheck_prompt", base, samples=6, task_args=options))
+    assert own["halu_steps"]["sentences"] == [["Bees dance.", 0.5], ["Ants do not.", 0.0], ["Wasps sing.", 1.0]]
+    assert own["halu_probability"] == 0.5
+    assert own["halu_counts"] == {"sentences": 3, "samples": 6, "samples_empty": 0, "checks_unread": 0}
+
+
+def test_the_threshold_is_exceeded_or_not(run_method: Run, tmp_path: Path) -> None:
+    options = general(tmp_path, "Bees dance.")
+    server = Scripted("Bees dance.")
+    for check, threshold, answer in (("No", 0.99, "Yes"), ("No", 1.0, "No"), ("Yes", 0.0, "No")):
+        server.checks = check
+        log = run_method(
+            "halueval_general",
+            "selfcheck_prompt",
+            server,
+            samples=1,
+            threshold=threshold,
+            task_args=options,
+            cache=False,
+        )
+        assert log.samples[0].output.completion == answer
+
+
+@pytest.mark.parametrize("method", ["selfcheck_prompt", "selfcheck_ngram"])
+@pytest.mark.parametrize("passage", ["", " \n", "<think>A bee", "<think>A bee dances.</think>\n"])
+def test_without_samples_there_is_no_probability(passage: str, method: str, run_method: Run) -> None:
+    server = Scripted(passage)
+    log = run_method(TASK, method, server, samples=2, limit=4)
+    found = figures(log)
+    assert found["unparsed"] == 1.0 and found["samples_empty"] == found["samples"] == 2 and not server.checked
+    assert found.get("roc_auc") is None
+    assert {sample.scores["halu_score"].explanation for sample in log.samples} == {"all samples are empty"}
+    assert all("halu_probability" not in own for own in told(log))
+
+
+def test_empty_samples_are_left_out_and_reasoning_is_no_passage(run_method: Run, tmp_path: Path) -> None:
+    drawn = iter(["", "<think>Bees sleep.</think>Bees\n dance.", "<think>Bees"])
+    server = Scripted(lambda of: next(drawn))
+    options = general(tmp_path, "Bees dance.")
+    (own,) = told(run_method("halueval_general", "selfcheck_prompt", server, samples=3, task_args=options))
+    assert own["halu_counts"]["samples_empty"] == 2 and own["halu_probability"] == 0.0
+    assert server.checked == [("Bees dance.", "Bees dance.")]
+
+
+def test_a_checker_that_says_neither(run_method: Run, tmp_path: Path) -> None:
+    options = general(tmp_path, "Bees dance. Ants do not.")
+    log = run_method("halueval_general", "selfcheck_prompt", Scripted("Bees.", "Hm."), samples=3, task_args=options)
+    found = figures(log)
+    assert found["unparsed"] == 1.0 and found["checks_unread"] == 6
+    assert log.samples[0].scores["halu_score"].explanation == "no check was answered with yes or no"
+    assert "halu_probability" not in told(log)[0]
+
+    server = Scripted("Bees dance.")
+    server.check = lambda context, sentence: "No." if "Ants" in sentence else "Hm."  # type: ignore[method-assign]
+    (own,) = told(run_method("halueval_general", "selfcheck_prompt", server, samples=3, task_args=options))
+    assert own["halu_steps"]["sentences"] == [["Bees dance.", 0.5], ["Ants do not.", 1.0]]
+    assert own["halu_probability"] == 0.75 and own["halu_counts"]["checks_unread"] == 3
+
+
+@pytest.mark.parametrize(
+    "said", ["No", "no.", "**No**", "No, it contradicts it.", "Supported: No", "<think>Yes</think>No"]
+)
+def test_checks_are_read_as_they_are_written(said: str, run_method: Run, tmp_path: Path) -> None:
+    options = general(tmp_path, "Bees dance.")
+    server = Scripted("Bees dance.", said)
+    (own,) = told(run_method("halueval_general", "selfcheck_prompt", server, samples=1, task_args=options))
+    assert own["halu_probability"] == 1.0
+
+
+def test_one_sentence_and_three_hundred(run_method: Run, tmp_path: Path) -> None:
+    long = " ".join(f"Bee number {number} dances." for number in range(300))
+    options = general(tmp_path, "Bees dance", long, "...", "蜜蜂会跳舞。蚂蚁不会。")
+    server = Scripted(long)
+    log = run_method("halueval_general", "selfcheck_prompt", server, samples=2, task_args=options)
+    assert [own["halu_counts"]["sentences"] for own in told(log)] == [1, 300, 1, 2]
+    assert len(server.checked) == 2 * 304
+    log = run_method("halueval_general", "selfcheck_ngram", server, samples=2, task_args=options)
+    assert all(0 < own["halu_probability"] < 1 for own in told(log))
+
+
+def test_passages_are_drawn_one_by_one_and_a_second_run_asks_nothing(run_method: Run) -> None:
+    knower = Knower()
+    first_log = run_method(TASK, "selfcheck_prompt", knower, samples=3, limit=FEW)
+    first = figures(first_log)
+    # the texts on a question share its passages
+    queries = {sample.metadata["subject"]["query"] for sample in first_log.samples}
+    assert len(queries) < FEW and len(knower.sampled) == 3 * len(queries)
+    assert set(knower.asked.values()) == {3}
+    assert {request["temperature"] for request in knower.sampled} == {1.0}
+    listed = sum(len(sentences(sample.metadata["subject"]["text"])) for sample in first_log.samples)
+    assert first["calls"] + first["cached_calls"] == 3 * FEW + 3 * listed
+    asked = len(knower.sampled) + len(knower.checked)
+    assert first["calls"] == asked
+    second_log = run_method(TASK, "selfcheck_prompt", knower, samples=3, limit=FEW, same_server=True)
+    second = figures(second_log)
+    assert second["calls"] == 0 and len(knower.sampled) + len(knower.checked) == asked
+    assert [own["halu_probability"] for own in told(second_log)] == [own["halu_probability"] for own in told(first_log)]
+    # the other variant has the same passages
+    assert figures(run_method(TASK, "selfcheck_ngram", knower, samples=3, limit=FEW, same_server=True))["calls"] == 0
+    third = figures(run_method(TASK, "selfcheck_prompt", knower, samples=3, limit=FEW, same_server=True, cache=False))
+    assert third["calls"] == 3 * FEW + 3 * listed
+
+
+def test_sampler_and_checker_are_model_roles(run_method: Run, serve: Run, openai: Run) -> None:
+    own, other = Knower(), Knower()
+    run_method(TASK, "selfcheck_prompt", own, samples=1, limit=2, model_roles={"checker": openai(serve(other))})
+    assert own.sampled and not own.checked and other.checked and not other.sampled
+    own, other = Knower(), Knower()
+    run_method(TASK, "selfcheck_prompt", own, samples=1, limit=2, model_roles={"sampler": openai(serve(other))})
+    assert other.sampled and not other.checked and own.checked and not own.sampled
+
+
+def test_own_wording(run_method: Run, tmp_path: Path) -> None:
+    file = tmp_path / "own.yaml"
+    file.write_text(json.dumps({"selfcheck_answer": {"user": "{query} Be brief."}}))
+    asked: list[str] = []
+
+    def server(request: dict[str, Any]) -> str:
+        asked.append(str(request["messages"][-1]["content"]))
+        return "Yes"
+
+    run_method(TASK, "selfcheck_prompt", server, samples=1, prompts=str(file), limit=1)
+    assert asked[0].endswith(" Be brief.") and len(asked) > 1
+
+
+@pytest.mark.parametrize("method", ["selfcheck_prompt", "selfcheck_ngram"])
+@pytest.mark.parametrize(
+    ("task", "options", "message"),
+    [
+        ("refact_correction", {}, "judges one text as one of two labels, and refact_correction asks for something"),
+        ("cfaith_choice", {}, "judges one text as one of two labels, and cfaith_choice asks for something else"),
+        (
+            "halluverse25_binary_tr",
+            {"without_original": True},
+            "needs the query or the source of each item, and halluverse25_binary_tr has neither",
+        ),
+    ],
+)
+def test_a_task_that_it_cannot_serve_is_told(
+    task: str, options: dict[str, Any], message: str, method: str, run_method: Run
+) -> None:
+    log = run_method(task, method, Knower(), limit=1, task_args=options)
+    assert log.status == "error" and f"{method} {message}" in log.error.message
+
+
+@pytest.mark.parametrize(
+    ("method", "arguments", "message"),
+    [
+        ("selfcheck_prompt", {"samples": 0}, "option samples=0 is less than 1"),
+        ("selfcheck_ngram", {"samples": -1}, "option samples=-1 is less than 1"),
+        ("selfcheck_ngram", {"n": 0}, "option n=0 is less than 1"),
+        ("selfcheck_ngram", {"statistic": "median"}, "'median' is unknown; choose average or maximum"),
+    ],
+)
+def test_an_option_out_of_range_is_told(method: str, arguments: dict[str, Any], message: str, run_method: Run) -> None:
+    with pytest.raises(Exception, match=re.escape(message)):
+        run_method(TASK, method, Knower(), **arguments)
