@@ -9,14 +9,13 @@ from typing import Any, Literal, NamedTuple
 
 import anyio
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.util import collect
 
 from halu_tasks.errors import UsageError
 from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.claims import supported
 from halu_tasks.scorers.ngram import as_probability, ngram_scores
 from halu_tasks.scorers.sentences import sentences
-from halu_tasks.solvers.asking import ask, conclude, decide, draws, subject_of, task_of
+from halu_tasks.solvers.asking import ask, conclude, decide, draws, side_by_side, subject_of
 from halu_tasks.solvers.prompting import fill, prompt_for
 
 Statistic = Literal["average", "maximum"]
@@ -105,12 +104,14 @@ def selfcheck_prompt(
 
     async def checked(sentence: str, passages: list[str]) -> list[bool | None]:
         asked = [fill(check, {"context": passage, "sentence": sentence}) for passage in passages]
-        replies = await collect(*(ask(one, "checker", cache=cache, temperature=0.0, max_tokens=1024) for one in asked))
+        replies = await side_by_side(
+            *(ask(one, "checker", cache=cache, temperature=0.0, max_tokens=1024) for one in asked)
+        )
         return [supported(reply.completion).value for reply in replies]
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         told = await sampler.compared(state)
-        found = await collect(*(checked(sentence, told.passages) for sentence in told.sentences))
+        found = await side_by_side(*(checked(sentence, told.passages) for sentence in told.sentences))
         checks = [value for of_sentence in found for value in of_sentence]
         unread = checks.count(None)
         counts = {**told.counts, "checks_unread": unread}
@@ -120,7 +121,7 @@ def selfcheck_prompt(
         scores = [fmean(_SCORES[value] for value in of_sentence) for of_sentence in found]
         score = fmean(scores)
         steps = {"sentences": [list(pair) for pair in zip(told.sentences, scores, strict=True)]}
-        answer = decide(task_of(state), score, threshold)
+        answer = decide(state, score, threshold)
         return conclude(state, name, answer, probability=score, counts=counts, steps=steps)
 
     return solve
@@ -171,7 +172,7 @@ def selfcheck_ngram(
         probability = as_probability(surprise)
         pairs = [list(pair) for pair in zip(told.sentences, by_sentence, strict=True)]
         steps: dict[str, Any] = {"surprise": surprise, "sentences": pairs}
-        answer = decide(task_of(state), probability, threshold)
+        answer = decide(state, probability, threshold)
         return conclude(state, name, answer, probability=probability, counts=told.counts, steps=steps)
 
     return solve
