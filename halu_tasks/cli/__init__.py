@@ -68,6 +68,32 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--partial", action="store_true", help="only the ids that are in every file")
     command.add_argument("--json", action="store_true", help="one JSON object instead of a table")
 
+    command = commands.add_parser("compare", help="finished Inspect logs of a task: figures, costs, differences")
+    about = "a log, or a folder of logs; the others are compared with the first one"
+    command.add_argument("logs", metavar="LOG", nargs="+", help=about)
+    _comparison_arguments(command)
+
+    command = commands.add_parser("methods", help="run the plain prompt and methods in Inspect, and compare them")
+    _task_arguments(command)
+    about = "plain, or a method as NAME or NAME:ARGUMENT=VALUE,… (factored_verification:how=samples,samples=3)"
+    command.add_argument("methods", metavar="METHOD", nargs="+", help=about)
+    command.add_argument("--scoring", choices=("strict", "paper"), default="strict")
+    command.add_argument("--limit", type=_number, metavar="N", help="only the first N items")
+    command.add_argument("--model", required=True, help="the model under test, named as Inspect names it")
+    command.add_argument("--model-base-url", metavar="URL", help="where it is served")
+    for flags, name, form, about in (
+        (("-M",), "model_arg", "KEY=VALUE", "an argument of the model"),
+        (("--model-role",), "model_role", "ROLE=MODEL", "another model for a role of a method"),
+        (("-T",), "task_option", "KEY=VALUE", "any other option that the task has in Inspect (probability=true)"),
+    ):
+        told = f"{about}; may be given several times"
+        command.add_argument(*flags, dest=name, action="append", default=[], metavar=form, help=told)
+    command.add_argument("--max-connections", type=_number, metavar="N", help="calls side by side, of each model")
+    command.add_argument("--log-dir", metavar="PATH", help="folder of the logs; logs/methods/TASK when not given")
+    kinds = ("full", "rich", "plain", "log", "none")
+    command.add_argument("--display", choices=kinds, help="how Inspect shows its progress, on standard error")
+    _comparison_arguments(command)
+
     command = commands.add_parser("published", help="figures that the papers print for the same tasks")
     command.add_argument("task", nargs="?", metavar="TASK", help="a task or a group; all when not given")
     command.add_argument("--json", action="store_true", help="one JSON object instead of a table")
@@ -75,6 +101,12 @@ def parser() -> argparse.ArgumentParser:
     command = commands.add_parser("demo", help="both harnesses on the packaged sample, offline")
     command.add_argument("--tasks", default="", metavar="A,B", help="task names; all when not given")
     return main
+
+
+def _comparison_arguments(command: argparse.ArgumentParser) -> None:
+    about = "a metric to compare by, the task's main one when not given; may be given several times"
+    command.add_argument("--metric", action="append", default=[], metavar="NAME", help=about)
+    command.add_argument("--json", action="store_true", help="one JSON object instead of tables")
 
 
 def _task_arguments(command: argparse.ArgumentParser) -> None:

@@ -1,0 +1,221 @@
+"""`halu-tasks methods`: the plain prompt and methods on the same items in Inspect, compared."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib
+import pkgutil
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+import yaml
+from inspect_ai import eval_set
+from inspect_ai.log import EvalLog
+from inspect_ai.model import CachePolicy, GenerateConfig, Model, get_model
+from inspect_ai.solver import SolverSpec
+from inspect_ai.util import registry_create, registry_info
+
+from halu_tasks import solvers
+from halu_tasks.cli import options_of
+from halu_tasks.cli.compare import show
+from halu_tasks.comparison import chosen_metrics, compare
+from halu_tasks.errors import DataError, HaluTasksError, UsageError
+from halu_tasks.inspect_logs import PACKAGE, Run, read_run
+from halu_tasks.options import Options
+from halu_tasks.tasks import Built, build, task_named
+
+_PLAIN = "plain"
+_JUDGE = "grader"
+_ARGUMENT = re.compile(r",(?=\s*[A-Za-z_]\w*=)")
+"""Where one argument of a method ends and the next begins: values may hold commas."""
+
+
+class Method(NamedTuple):
+    """A way to answer: the plain prompt, or a solver of this package with its arguments."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+    @property
+    def spec(self) -> SolverSpec | None:
+        """What Inspect makes the solver of, and knows it by in a log; None for the plain prompt."""
+        given = dict(self.arguments)
+        return None if self.name == _PLAIN else SolverSpec(PACKAGE + self.name, given, given)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    methods = named_methods(arguments.methods)
+    task_args = _task_args(arguments)
+    # what is wrong with the options, the data or the models is told before anything is asked
+    built = build(arguments.task, Options(**{"fewshot": task_named(arguments.task).shots, **task_args}))
+    chosen_metrics(built.task, built.options.scoring, arguments.metric)
+    model_args = _assigned(arguments.model_arg, "-M")
+    _model(arguments.model, arguments.model_base_url, model_args)
+    roles = _assigned(arguments.model_role, "--model-role")
+    folder = arguments.log_dir or f"logs/methods/{arguments.task}"
+    settings: dict[str, Any] = {
+        "model": arguments.model,
+        "model_base_url": arguments.model_base_url,
+        "model_args": model_args,
+        "task_args": task_args,
+        "limit": arguments.limit,
+        "display": arguments.display,
+        "log_dir": folder,
+    }
+    if arguments.max_connections:
+        settings["max_connections"] = arguments.max_connections
+    runs, failed = [], []
+    for method in methods:
+        # models of their own for each run, as their connections end with it; the plain prompt has no other role
+        # than the judge's, and is not to be asked again when those of a method change
+        named = [role for role in roles if method.name != _PLAIN or role == _JUDGE]
+        own = {role: _role(roles[role]) for role in named}
+        log = _answered(arguments.task, method, {**settings, "model_roles": own or None})
+        if log.status == "success":
+            runs.append(_of_these_data(read_run(_path(log.location)), built))
+        else:
+            failed.append(_why(method, log))
+    for why in failed:
+        print(f"halu-tasks: {why}", file=sys.stderr)
+    if runs and (len(runs) > 1 or not failed):
+        show(compare(runs, arguments.metric), as_json=arguments.json)
+    if failed:
+        raise DataError(
+            f"{len(failed)} of {len(methods)} methods failed (above); what is done lies in {folder}, and the same "
+            "command goes on from there"
+        )
+
+
+def _task_args(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The task's options that are not at their default, as Inspect's `-T` takes them."""
+    options = options_of(arguments, scoring=arguments.scoring)
+    named = {field.name: value for field in fields(options) if (value := getattr(options, field.name)) != field.default}
+    given = _assigned(arguments.task_option, "-T")
+    known = [field.name for field in fields(Options)]
+    if unknown := [name for name in given if name not in known]:
+        raise UsageError(f"-T {unknown[0]}: there is no such option; options: {', '.join(known)}")
+    return named | given
+
+
+def named_methods(given: Sequence[str]) -> list[Method]:
+    """The methods that a command names, `NAME` or `NAME:ARGUMENT=VALUE,…` each, with the plain prompt first.
+
+    Raises:
+        UsageError: a method is unknown or named twice, or an argument is none of its own.
+    """
+    found = [_method(text) for text in given]
+    if twice := next((text for text, method in zip(given, found, strict=True) if found.count(method) > 1), None):
+        raise UsageError(f"method {twice} is named twice")
+    plain = Method(_PLAIN, {})
+    return [plain, *(method for method in found if method != plain)]
+
+
+def _method(text: str) -> Method:
+    name, _, listed = text.partition(":")
+    method = Method(name, _assigned(_ARGUMENT.split(listed) if listed else (), f"method {name}"))
+    if name == _PLAIN:
+        if method.arguments:
+            raise UsageError(f"method {text}: the plain prompt has no arguments")
+        return method
+    known = _solvers()
+    if name not in known:
+        raise UsageError(f"unknown method {name!r}; methods: {', '.join([_PLAIN, *known])}")
+    try:
+        registry_create("solver", PACKAGE + name, **method.arguments)
+    except TypeError as error:
+        raise UsageError(f"method {text}: {error}") from None
+    return method
+
+
+def _solvers() -> dict[str, Callable[..., Any]]:
+    """The methods of this package: a module of `solvers` holds the solver of its name."""
+    found: dict[str, Callable[..., Any]] = {}
+    for name in sorted(info.name for info in pkgutil.iter_modules(solvers.__path__)):
+        solver = getattr(importlib.import_module(f"{solvers.__name__}.{name}"), name, None)
+        with contextlib.suppress(ValueError):
+            # which is raised for what is in no registry of Inspect
+            if solver and registry_info(solver).type == "solver":
+                found[name] = solver
+    return found
+
+
+def _assigned(given: Sequence[str], what: str) -> dict[str, Any]:
+    """`KEY=VALUE` each, values as YAML and with commas lists, as Inspect reads them."""
+    found: dict[str, Any] = {}
+    for text in given:
+        key, equals, raw = text.strip().partition("=")
+        if not (key and equals):
+            raise UsageError(f"{what}: {text!r} is not of the form KEY=VALUE")
+        try:
+            value = yaml.safe_load(raw)
+        except yaml.YAMLError:
+            value = raw
+        split = value.split(",") if isinstance(value, str) else []
+        found[key.replace("-", "_")] = split if len(split) > 1 else value
+    return found
+
+
+def _model(name: str, base_url: Any, arguments: Mapping[str, Any], config: Mapping[str, Any] | None = None) -> Model:
+    try:
+        return get_model(name, base_url=base_url, config=GenerateConfig(**config or {}), **arguments)
+    except HaluTasksError:
+        raise
+    except Exception as error:
+        # a provider that is unknown or not installed, a missing key: each has an error of its own
+        told = re.sub(r"\[/?\w+\]", "", str(getattr(error, "message", error)))
+        raise UsageError(f"model {name}: {' '.join(told.split())}") from None
+
+
+def _role(value: Any) -> Any:
+    """What Inspect takes for a role: a name, names, or the model that `{model: NAME, temperature: …}` describes."""
+    if isinstance(value, list):
+        return [_role(each) for each in value]
+    if not isinstance(value, dict):
+        _model(str(value), None, {})
+        return str(value)
+    config = {name: given for name, given in value.items() if name not in ("model", "base_url", "model_args")}
+    arguments = {"memoize": False, **value.get("model_args", {})}
+    return _model(str(value.get("model")), value.get("base_url"), arguments, config)
+
+
+def _answered(task: str, method: Method, settings: Mapping[str, Any]) -> EvalLog:
+    """The log of a method, which an earlier run may have written in part or in full."""
+    asked = {**settings, "max_tasks": 1, "retry_attempts": 1, "log_dir_allow_dirty": True}
+    # this package's own models cost nothing, and the file of replies that one reads may change
+    if method.name == _PLAIN and not settings["model"].startswith("halu/"):
+        asked["cache"] = CachePolicy(expiry=None)
+    try:
+        # one after the other, so that the time of each is its own, and standard output left to the comparison
+        with contextlib.redirect_stdout(sys.stderr):
+            _, (log,) = eval_set(PACKAGE + task, solver=method.spec, **asked)
+    except KeyboardInterrupt:
+        told = f"broken off; what is done lies in {settings['log_dir']}, and the same command goes on from there"
+        print(f"halu-tasks: {told}", file=sys.stderr)
+        raise SystemExit(130) from None
+    return log
+
+
+def _of_these_data(run: Run, built: Built) -> Run:
+    if run.provenance["data_sha256"] != built.located.sha256:
+        raise DataError(
+            f"{run.log} is of other data than {built.located.path} now holds; name another folder with --log-dir"
+        )
+    return run
+
+
+def _why(method: Method, log: EvalLog) -> str:
+    message = " ".join((log.error.message if log.error else "").split())
+    # an error of this package is told by its message alone
+    own = re.fullmatch(r"""\w+Error\((["'])(.*)\1\)""", message)
+    return f"{method.name} ended as {log.status}: {(own[2] if own else message)[:300]} (log: {_path(log.location)})"
+
+
+def _path(location: str) -> str:
+    """The path of a log that Inspect may call by its address."""
+    return url2pathname(urlsplit(location).path) if location.startswith("file:") else location
