@@ -45,7 +45,7 @@ _OF_TRANSPORT = {
 }
 """Settings that do not bear on what a model answers."""
 
-_LARGE = {"input", "messages", "events", "store", "attachments"}
+_LARGE = {"messages", "events", "store", "attachments"}
 _BATCH = 100
 
 

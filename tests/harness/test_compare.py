@@ -1,0 +1,364 @@
+"""`halu-tasks compare` on real logs: what it computes, and what it refuses. `halu-tasks methods` is in test_methods."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inspect_ai import Task
+from inspect_ai import eval as inspect_eval
+from inspect_ai.dataset import Sample
+from inspect_ai.log import convert_eval_logs
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from inspect_ai.util import registry_create
+from scipy.special import stdtrit
+
+from halu_tasks.cli import main
+from halu_tasks.comparison import compare
+from halu_tasks.data import SAMPLE
+from halu_tasks.inspect_logs import find_logs, read_run
+from halu_tasks.options import Options
+from halu_tasks.published import published
+from halu_tasks.tasks import build
+
+TASK = "halueval_summarization"
+ITEMS = build(TASK, Options(data="sample")).items
+Run = Callable[..., str]
+
+
+def asked(folder: Path, task: str = TASK, model: Any = "halu/baseline", solver: Any = None, **others: Any) -> str:
+    """The path of the log of a run of `task`; `limit` and `epochs` are the run's, all else are options."""
+    own = {name: others.pop(name) for name in ("limit", "epochs", "fail_on_error", "temperature") if name in others}
+    (log,) = inspect_eval(
+        f"halu_tasks/{task}",
+        model=model,
+        solver=solver,
+        task_args={"data": "sample"} | others,
+        log_dir=str(folder),
+        display="none",
+        **own,
+    )
+    return str(log.location)
+
+
+def said(text: str) -> ModelOutput:
+    """An output with usage given, for which Inspect counts no tokens and so fetches no tokenizer."""
+    output = ModelOutput.from_content("mockllm", text)
+    output.usage = ModelUsage()
+    return output
+
+
+def mock(reply: Callable[[str], str]) -> Any:
+    """A model that answers a prompt by `reply`."""
+    outputs = lambda input, *_: said(reply(input[-1].text))  # noqa: E731
+    return get_model("mockllm/model", custom_outputs=outputs, memoize=False)
+
+
+def says(wrong: set[str]) -> Any:
+    """A model that answers right, but for the items whose id is in `wrong`."""
+
+    def reply(text: str) -> str:
+        item = next(item for item in ITEMS if text.endswith(item.prompt))
+        return item.target if item.id not in wrong else {"Yes": "No", "No": "Yes"}[item.target]
+
+    return mock(reply)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def baseline(folder: Path) -> str:
+    return asked(folder / "baseline")
+
+
+@pytest.fixture(scope="module")
+def oracle(folder: Path) -> str:
+    return asked(folder / "oracle", model="halu/oracle")
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """`halu-tasks compare`; its output where it ends well."""
+
+    def call(*arguments: str | Path) -> str:
+        capsys.readouterr()
+        assert main(["compare", *map(str, arguments)]) == 0, capsys.readouterr().err
+        return capsys.readouterr().out
+
+    return call
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Run:
+    """`halu-tasks compare`; the one line that it refuses with."""
+
+    def call(*arguments: str | Path) -> str:
+        capsys.readouterr()
+        assert main(["compare", *map(str, arguments)]) == 2
+        out, err = capsys.readouterr()
+        assert out == "" and err.count("\n") == 1 and err.startswith("halu-tasks: ")
+        return err
+
+    return call
+
+
+# --- what is computed ------------------------------------------------------------------------------
+
+
+def test_the_difference_is_what_a_calculation_by_hand_gives(tmp_path: Path, run: Run) -> None:
+    first, second = {ITEMS[i].id for i in (0, 1, 2, 8, 20)}, {ITEMS[i].id for i in (0, 5, 9)}
+    logs = [asked(tmp_path / str(i), model=says(wrong)) for i, wrong in enumerate((first, second))]
+    shown = json.loads(run(*logs, "--json"))
+    assert [own["metrics"]["acc"] for own in shown["runs"]] == [1 - 5 / 52, 1 - 3 / 52]
+    by_cluster: dict[str, list[int]] = {}
+    for item in ITEMS:
+        by_cluster.setdefault(item.cluster, []).append((item.id in first) - (item.id in second))
+    total, n, clusters = 5 - 3, len(ITEMS), len(by_cluster)
+    without = [(total - sum(own)) / (n - len(own)) for own in by_cluster.values()]
+    mean = sum(without) / clusters
+    variances = [(clusters - 1) / clusters * (value - mean) ** 2 for value in without]
+    reach = float(stdtrit(clusters - 1, 0.975)) * math.sqrt(sum(variances) + max(variances))
+    (found,) = shown["differences"]
+    assert (found["run"], found["minus"], found["items"]["acc"]) == (2, 1, 52)
+    assert found["metrics"]["acc"] == pytest.approx(2 / 52)
+    assert found["stderr"]["acc"] == pytest.approx(math.sqrt(sum(variances)))
+    assert found["intervals"]["acc"] == pytest.approx([2 / 52 - reach, 2 / 52 + reach])
+
+
+def test_the_first_log_is_the_one_compared_with(baseline: str, oracle: str, run: Run) -> None:
+    shown = json.loads(run(baseline, oracle, "--json"))
+    turned = json.loads(run(oracle, baseline, "--json"))
+    assert [own["log"] for own in shown["runs"]] == [baseline, oracle]
+    assert [own["log"] for own in turned["runs"]] == [oracle, baseline]
+    assert shown["differences"][0]["metrics"]["acc"] == 0.5 == -turned["differences"][0]["metrics"]["acc"]
+    low, high = shown["differences"][0]["intervals"]["acc"]
+    assert turned["differences"][0]["intervals"]["acc"] == pytest.approx([-high, -low])
+
+
+def test_a_run_compared_with_its_like_differs_by_nothing(baseline: str, tmp_path: Path, run: Run) -> None:
+    copy = shutil.copy(baseline, tmp_path)
+    shown = json.loads(run(baseline, copy, "--json"))
+    low, high = shown["differences"][0]["intervals"]["acc"]
+    assert shown["differences"][0]["metrics"]["acc"] == 0 and low == -high < 0
+
+
+def test_the_tables(baseline: str, oracle: str, run: Run) -> None:
+    lines = run(baseline, oracle, "--metric", "acc", "--metric", "roc_auc").splitlines()
+    assert lines[0] == f"{TASK} 1-A-sample  scoring: strict  data: sample  52 items"
+    assert lines[2].split("  ")[0] == "run" and lines[2].split()[-6:] == [
+        "input",
+        "tokens",
+        "output",
+        "tokens",
+        "seconds",
+        "n",
+    ]
+    cells = lines[4].split()
+    # a baseline has no probabilities, and so no ROC-AUC
+    assert cells[:5] == ["1", "plain", "prompt", "halu/baseline", "0.5000"] and cells[7:9] == ["-", "-"]
+    assert cells[9:13] == ["52", "0", "0", "0"] and cells[-1] == "52"
+    assert lines[5].split()[3:6] == ["halu/oracle", "1.0000", "[0.8597,"]
+    below = [line.split() for line in lines[7:11]]
+    assert below[2][:5] == ["2", "-", "1", "acc", "+0.5000"] and below[3] == ["2", "-", "1", "roc_auc", "-", "-", "-"]
+    assert lines[12:14] == [f"run 1: {baseline}", f"run 2: {oracle}"]
+
+
+def test_what_papers_print_stands_apart(baseline: str, oracle: str, run: Run) -> None:
+    text = run(baseline, oracle)
+    told = "published: other models and other prompts, to know the order of size, not runs to compare with"
+    assert text.index(told) > text.index("run 2: ")
+    figures = [figure for figure in published(TASK) if figure.metric == "acc"]
+    assert len(figures) > 2 and all(f"{figure.value:g}" in text.partition(told)[2] for figure in figures)
+    shown = json.loads(run(baseline, oracle, "--json"))["published"]
+    assert [(own["model"], own["value"]) for own in shown] == [(own.model, own.value) for own in figures]
+    assert "published" not in run(baseline, oracle, "--metric", "precision")
+    runs = [read_run(baseline), read_run(oracle)]
+    assert [own.value for own in compare(runs).published] == [own.value for own in figures]
+
+
+def test_a_method_is_told_with_its_arguments_and_roles(tmp_path: Path, baseline: str, run: Run) -> None:
+    model = mock(lambda text: "The claims are:\n- One.\n- Two." if "The claims are" in text else "Supported: Yes")
+    solver = registry_create("solver", "halu_tasks/factored_verification", how="reasoned", cache=False)
+    log = asked(tmp_path, model=model, solver=solver)
+    shown = json.loads(run(baseline, log, "--json"))
+    method = {"solver": "factored_verification", "arguments": {"how": "reasoned", "cache": False}}
+    assert shown["runs"][1]["steps"] == [method]
+    assert shown["runs"][1]["method"] == "factored_verification:how=reasoned,cache=false"
+    assert shown["runs"][0]["method"] == "plain prompt"
+
+
+def test_what_sets_runs_of_a_method_apart_is_told(tmp_path: Path, baseline: str, run: Run) -> None:
+    other = asked(tmp_path, fewshot=2, temperature=0.7)
+    lines = run(baseline, other).splitlines()
+    assert lines[0].startswith(f"{TASK} 1-A-sample  ")
+    assert "settings" in lines[2] and "temperature=0.0" in lines[4] and "2shot, temperature=0.7" in lines[5]
+    assert "max_tokens" not in lines[5]
+
+
+def test_a_folder_is_read_with_the_plain_prompt_first_and_then_by_time(tmp_path: Path, run: Run) -> None:
+    solver = registry_create("solver", "halu_tasks/factored_verification", how="reasoned")
+    method = asked(tmp_path, model=mock(lambda text: ""), solver=solver)
+    plain = asked(tmp_path, model="halu/oracle")
+    (tmp_path / "logs.json").write_text("{}")
+    (tmp_path / "notes.txt").write_text("no log")
+    (tmp_path / "deeper").mkdir()
+    shutil.copy(plain, tmp_path / "deeper")
+    assert find_logs(str(tmp_path)) == [method, plain]
+    assert [own["log"] for own in json.loads(run(tmp_path, "--json"))["runs"]] == [plain, method]
+
+
+def test_a_log_in_json_is_read_like_another(baseline: str, oracle: str, tmp_path: Path, run: Run) -> None:
+    convert_eval_logs(oracle, "json", str(tmp_path))
+    (converted,) = find_logs(str(tmp_path))
+    assert converted.endswith(".json")
+    shown, other = (json.loads(run(baseline, log, "--json")) for log in (oracle, converted))
+    assert shown["runs"][1] | {"log": ""} == other["runs"][1] | {"log": ""}
+    assert shown["differences"] == other["differences"]
+
+
+def test_a_record_too_long_for_a_summary_is_read_from_the_sample(tmp_path: Path, run: Run) -> None:
+    log = asked(tmp_path, "refact_localization_negation", model=mock(lambda text: f"<ans>{'word ' * 400}</ans>"))
+    plain = asked(tmp_path / "b", "refact_localization_negation")
+    found = read_run(log)
+    assert len(found.scores) == len(read_run(plain).scores) == found.provenance["items"]
+    assert any(len(str(score.as_json())) > 1024 for score in found.scores)
+    assert json.loads(run(log, plain, "--json"))["runs"][0]["n"] == len(found.scores)
+
+
+def test_epochs_compare_with_as_many(tmp_path: Path, baseline: str, run: Run, refused: Run) -> None:
+    thrice = [asked(tmp_path / model, model=f"halu/{model}", epochs=3) for model in ("baseline", "oracle")]
+    shown = json.loads(run(*thrice, "--json"))
+    assert shown["n"] == 3 * 52 and shown["differences"][0]["metrics"]["acc"] == 0.5
+    # three equal replies are no more evidence than one
+    once = json.loads(run(baseline, asked(tmp_path, model="halu/oracle"), "--json"))
+    assert shown["differences"][0]["intervals"]["acc"] == pytest.approx(once["differences"][0]["intervals"]["acc"])
+    assert "answers each item 3 times, not 1; run both with the same --epochs" in refused(baseline, thrice[0])
+
+
+def test_a_limited_run_says_of_how_many(tmp_path: Path, run: Run) -> None:
+    logs = [asked(tmp_path / model, model=f"halu/{model}", limit=10) for model in ("baseline", "oracle")]
+    assert run(*logs).splitlines()[0].endswith("10 items of 52")
+
+
+# --- what is refused -------------------------------------------------------------------------------
+
+
+def test_other_tasks_data_scoring_and_items_are_refused(tmp_path: Path, baseline: str, refused: Run, run: Run) -> None:
+    def why(log: str) -> str:
+        told = refused(baseline, log)
+        assert told.startswith(f"halu-tasks: {log} does not compare with {baseline}: ")
+        return told
+
+    other = asked(tmp_path / "task", "halueval_summarization_cot")
+    assert f"it is of the task halueval_summarization_cot, not {TASK}" in why(other)
+    file = tmp_path / "summarization_data.json"
+    file.write_text((SAMPLE / "halueval" / file.name).read_text() + "\n")
+    own = asked(tmp_path / "data", data=str(file))
+    assert "it is of other data, summarization_data.json (local, sha256 " in why(own)
+    paper = asked(tmp_path / "paper", scoring="paper")
+    told = why(paper)
+    assert "it is scored as paper, not strict; score it again: inspect score" in told
+    limited = asked(tmp_path / "limit", limit=10)
+    assert "10 items, not 52; the runs differ in their items: 42 only in the first run" in why(limited)
+    assert "run both with the same --limit and options" in why(limited)
+    part = asked(tmp_path / "split", split="train5")
+    assert "the runs differ in their items" in why(part)
+
+
+def test_a_question_asked_in_another_order_is_refused(tmp_path: Path, refused: Run) -> None:
+    logs = [asked(tmp_path / str(seed), "refact_judgment_comparative", seed=seed) for seed in (0, 7)]
+    assert "are asked in another way, so that the right answer is" in refused(*logs)
+
+
+def test_a_log_scored_again_is_read_as_scored(tmp_path: Path, run: Run) -> None:
+    from inspect_ai import score
+    from inspect_ai.log import read_eval_log, write_eval_log
+
+    from halu_tasks.scorers.inspect_scorer import halu_score
+
+    paper, strict = asked(tmp_path / "paper", scoring="paper"), asked(tmp_path / "strict")
+    again = score(read_eval_log(paper), halu_score(scoring="strict"), action="overwrite")
+    write_eval_log(again, paper)
+    shown = json.loads(run(strict, paper, "--json"))
+    assert shown["scoring"] == "strict" and shown["differences"][0]["metrics"]["acc"] == 0
+
+
+def test_files_that_are_no_logs_are_named(tmp_path: Path, baseline: str, refused: Run) -> None:
+    def file(name: str, content: bytes) -> Path:
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    whole = Path(baseline).read_bytes()
+    for path in (
+        file("empty.eval", b""),
+        file("text.eval", b"no log"),
+        file("half.eval", whole[: len(whole) // 2]),
+        file("other.json", b'{"a": 1}'),
+        file("list.json", b"[]"),
+        file("predictions.jsonl", b'{"id": "a", "output": "b"}\n'),
+    ):
+        assert f"{path}: cannot be read as a log of Inspect (" in refused(baseline, path)
+    archive = tmp_path / "archive.eval"
+    with zipfile.ZipFile(archive, "w") as zipped:
+        zipped.writestr("a.txt", "a")
+    assert f"{archive}: cannot be read as a log of Inspect (" in refused(baseline, archive)
+    assert "nowhere: there is no such log or folder of logs" in refused(baseline, tmp_path / "nowhere")
+    (tmp_path / "folder").mkdir()
+    assert "folder: holds no log of Inspect" in refused(baseline, tmp_path / "folder")
+
+
+def test_logs_of_other_tasks_and_of_groups_are_named(tmp_path: Path, baseline: str, refused: Run) -> None:
+    task = Task(dataset=[Sample(input="a", target="b")], name="another")
+    (log,) = inspect_eval(task, model=mock(str), log_dir=str(tmp_path), display="none")
+    assert "is of the task another, which is none of this package's" in refused(baseline, log.location)
+    group = asked(tmp_path, "refact_judgment")
+    told = "is of a group; run each of its tasks by itself: refact_judgment_independent, refact_judgment_comparative"
+    assert told in refused(group, baseline)
+
+
+def test_an_unfinished_log_is_refused_and_says_how_to_finish(
+    tmp_path: Path, baseline: str, refused: Run, serve: Any, openai: Any
+) -> None:
+    answered: list[int] = []
+
+    def reply(request: dict[str, Any]) -> str | int:
+        answered.append(1)
+        return "No" if len(answered) < 5 else 400
+
+    log = asked(tmp_path / "broken", model=openai(serve(reply)))
+    told = refused(baseline, log)
+    assert f"{log}: the run is unfinished (error: " in told and f"inspect eval-retry {log}" in told
+    answered.clear()
+    log = asked(tmp_path / "errors", model=openai(serve(reply)), fail_on_error=False)
+    told = refused(baseline, log)
+    assert f"{log}: 48 of 52 samples ended in an error; finish it with: inspect eval-retry {log}" in told
+
+
+def test_a_log_without_scores_says_how_to_score_it(tmp_path: Path, baseline: str, refused: Run) -> None:
+    (log,) = inspect_eval(
+        f"halu_tasks/{TASK}", model="halu/oracle", task_args={"data": "sample"}, log_dir=str(tmp_path), score=False,
+        display="none",
+    )  # fmt: skip
+    told = refused(baseline, log.location)
+    assert "has no score of this package; score it with: inspect score" in told
+
+
+def test_one_log_and_one_named_twice_are_refused(baseline: str, refused: Run) -> None:
+    assert "a comparison is of two logs or more" in refused(baseline)
+    assert "is named twice" in refused(baseline, baseline)
+    assert "is named twice" in refused(baseline, Path(baseline).parent)
+
+
+def test_an_unknown_metric_lists_those_that_there_are(baseline: str, oracle: str, refused: Run) -> None:
+    told = refused(baseline, oracle, "--metric", "accuracy")
+    assert f"{TASK} has no metric 'accuracy' in strict; metrics: acc, " in told
