@@ -58,6 +58,8 @@ def run(arguments: argparse.Namespace) -> None:
     model_args = _assigned(arguments.model_arg, "-M")
     _model(arguments.model, arguments.model_base_url, model_args)
     roles = _assigned(arguments.model_role, "--model-role")
+    for value in roles.values():
+        _role(value)
     folder = arguments.log_dir or f"logs/methods/{arguments.task}"
     settings: dict[str, Any] = {
         "model": arguments.model,
@@ -193,12 +195,15 @@ def _answered(task: str, method: Method, settings: Mapping[str, Any]) -> EvalLog
     try:
         # one after the other, so that the time of each is its own, and standard output left to the comparison
         with contextlib.redirect_stdout(sys.stderr):
-            _, (log,) = eval_set(PACKAGE + task, solver=method.spec, **asked)
+            _, logs = eval_set(PACKAGE + task, solver=method.spec, **asked)
     except KeyboardInterrupt:
+        logs = []
+    # Inspect, too, may end a run that is broken off, and then tells of no log
+    if not logs or logs[0].status == "cancelled":
         told = f"broken off; what is done lies in {settings['log_dir']}, and the same command goes on from there"
         print(f"halu-tasks: {told}", file=sys.stderr)
-        raise SystemExit(130) from None
-    return log
+        raise SystemExit(130)
+    return logs[0]
 
 
 def _of_these_data(run: Run, built: Built) -> Run:
