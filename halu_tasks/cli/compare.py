@@ -60,7 +60,7 @@ def report(compared: Comparison) -> str:
         parts.append(_differences(compared))
     parts.append("\n".join(f"run {number}: {run.log}" for number, run in enumerate(compared.runs, 1)))
     if compared.published:
-        told = "published: other models and other prompts, to know the order of size, not runs to compare with"
+        told = "published: other models and other prompts, for orientation, no runs to compare with"
         parts.append(f"{told}\n\n{published_report(compared.published)}")
     return "\n\n".join(parts)
 

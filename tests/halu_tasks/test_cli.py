@@ -87,7 +87,9 @@ def loaded_by(code: str) -> set[str]:
     return set(json.loads(run.stdout.splitlines()[-1]))
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["score", "--help"], ["score"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["score", "--help"], ["score"], ["compare"], ["methods", "--help"]]
+)
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     code = f"""
 from halu_tasks.cli import main
@@ -120,7 +122,19 @@ for info in pkgutil.iter_modules(halu_tasks.scorers.__path__):
 def test_help_names_every_command(cli: Cli) -> None:
     shown = cli("--help")
     assert shown.returncode == 0 and shown.stderr == ""
-    for command in ("list", "path", "data", "items", "export", "score", "agree", "published", "demo"):
+    for command in (
+        "list",
+        "path",
+        "data",
+        "items",
+        "export",
+        "score",
+        "agree",
+        "published",
+        "compare",
+        "methods",
+        "demo",
+    ):
         assert re.search(rf"^ +{command} +\w", shown.stdout, re.M)
 
 

@@ -174,7 +174,7 @@ def test_the_tables(baseline: str, oracle: str, run: Run) -> None:
 
 def test_what_papers_print_stands_apart(baseline: str, oracle: str, run: Run) -> None:
     text = run(baseline, oracle)
-    told = "published: other models and other prompts, to know the order of size, not runs to compare with"
+    told = "published: other models and other prompts, for orientation, no runs to compare with"
     assert text.index(told) > text.index("run 2: ")
     figures = [figure for figure in published(TASK) if figure.metric == "acc"]
     assert len(figures) > 2 and all(f"{figure.value:g}" in text.partition(told)[2] for figure in figures)
