@@ -61,9 +61,6 @@ def self_consistency(samples: int = 5, temperature: float = 0.7, seed: int = 0, 
         counts |= {"votes_tied": float(tied), "agreement": read.count(label) / len(read)}
         probability = read.count(task.choices[0]) / len(read) if task.choices else None
         chosen = replies[labels.index(label)]
-        conclude(state, name, chosen.completion, probability=probability, counts=counts, steps=steps)
-        # a replayed reply tells which order of A and B it is about
-        state.output.metadata = {**(chosen.metadata or {}), **(state.output.metadata or {})}
-        return state
+        return conclude(state, name, chosen, probability=probability, counts=counts, steps=steps)
 
     return solve

@@ -61,7 +61,7 @@ class Sampler:
         elif "source" in subject:
             asked = fill(self._summary, {"source": subject["source"]})
         else:
-            task = task_of(state).name
+            task = state.metadata.get("task", "this sample")
             raise UsageError(f"{self._name} needs the query or the source of each item, and {task} has neither")
         # the second text on one question waits for the first, whose passages it then has from the cache
         async with self._drawing.setdefault(hash(asked), anyio.Lock()):
