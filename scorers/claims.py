@@ -64,8 +64,8 @@ _LAST = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(
-    r"\b(?:claim|sentence|statement)\b.{0,200}?\b(?:is|are|was)\b(?P<no> (?:not|only|partially|partly)\b|n't\b)?(?: \w+){0,2}? "
-    r"(?P<word>supported|unsupported|contradicted)",
+    r"\b(?:claim|sentence|statement)\b.{0,200}?\b(?:is|are|was)\b(?P<no> (?:not|only|partially|partly)\b|n't\b)?"
+    r"(?: \w+){0,2}? (?P<word>supported|unsupported|contradicted)",
     re.IGNORECASE,
 )
 
