@@ -96,7 +96,7 @@ def compare(runs: Sequence[Run], metrics: Sequence[str] = ()) -> Comparison:
         costs=[total(run.costs) if run.costs else None for run in runs],
         settings=_settings(runs),
         differences=[{name: value for name, value in own.items() if value} for own in found],
-        published=_published(task.name, names),
+        published=published_beside(task.name, names),
     )
 
 
@@ -149,7 +149,7 @@ def _settings(runs: Sequence[Run]) -> list[list[str]]:
     return [[text for text in own if not all(text in others for others in told)] for own in told]
 
 
-def _published(task: str, metrics: Sequence[str]) -> list[Published]:
+def published_beside(task: str, metrics: Sequence[str]) -> list[Published]:
     """What papers print; for a figure at a tuned threshold, where they print none under its name, that of the name
     without `_tuned`."""
     figures = published(task)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -140,7 +141,7 @@ def read_run(log: str) -> Run:
     header = _read(log, lambda: read_eval_log(log, header_only=True))
     provenance = _provenance(log, header)
     if header.status != "success":
-        raise DataError(f"{log}: the run is unfinished ({_told(header)}); finish it with: inspect eval-retry {log}")
+        raise DataError(f"{log}: the run is unfinished ({state(header)}); finish it with: inspect eval-retry {log}")
     if header.invalidated:
         raise DataError(f"{log}: samples of the run were marked as invalid; run them again: inspect eval-retry {log}")
     records = list(_records(log, header))
@@ -174,6 +175,16 @@ def read_run(log: str) -> Run:
     )
 
 
+def state(header: EvalLog) -> str:
+    """An unfinished run's state, and in a few words the error that it ended in."""
+    message = header.error.message if header.error else ""
+    if inner := re.fullmatch(r"""\w+\((["'])(.*)\1\)""", message, re.DOTALL):
+        # the error's text without its name; that of a call that failed begins with all that was asked
+        message = inner[2].rpartition(r"\n\n")[2].replace("\\", "")
+    why = " ".join(message.split())[:200]
+    return f"{header.status}: {why}" if why else header.status
+
+
 def _read(log: str, read: Callable[[], T]) -> T:
     try:
         return read()
@@ -191,12 +202,6 @@ def _provenance(log: str, header: EvalLog) -> dict[str, Any]:
         members = ", ".join(own["task"] for own in known)
         raise DataError(f"{log}: is of a group; run each of its tasks by itself: {members}")
     return dict(known[0])
-
-
-def _told(header: EvalLog) -> str:
-    """An unfinished run's state, and its error in a few words."""
-    why = " ".join(header.error.message.split())[:120] if header.error else ""
-    return f"{header.status}: {why}" if why else header.status
 
 
 def _records(log: str, header: EvalLog) -> Iterator[dict[str, Any]]:

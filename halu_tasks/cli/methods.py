@@ -26,7 +26,7 @@ from halu_tasks.cli import options_of
 from halu_tasks.cli.compare import show
 from halu_tasks.comparison import chosen_metrics, compare
 from halu_tasks.errors import DataError, HaluTasksError, UsageError
-from halu_tasks.inspect_logs import PACKAGE, Run, read_run
+from halu_tasks.inspect_logs import PACKAGE, Run, read_run, state
 from halu_tasks.options import Options
 from halu_tasks.tasks import Built, build, task_named
 
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> None:
         if log.status == "success":
             runs.append(_of_these_data(read_run(_path(log.location)), built))
         else:
-            failed.append(_why(method, log))
+            failed.append(f"{method.name} ended as {state(log)} (log: {_path(log.location)})")
     for why in failed:
         print(f"halu-tasks: {why}", file=sys.stderr)
     if runs and (len(runs) > 1 or not failed):
@@ -212,13 +212,6 @@ def _of_these_data(run: Run, built: Built) -> Run:
             f"{run.log} is of other data than {built.located.path} now holds; name another folder with --log-dir"
         )
     return run
-
-
-def _why(method: Method, log: EvalLog) -> str:
-    message = " ".join((log.error.message if log.error else "").split())
-    # an error of this package is told by its message alone
-    own = re.fullmatch(r"""\w+Error\((["'])(.*)\1\)""", message)
-    return f"{method.name} ended as {log.status}: {(own[2] if own else message)[:300]} (log: {_path(log.location)})"
 
 
 def _path(location: str) -> str:

@@ -20,7 +20,7 @@ from inspect_ai.util import registry_create
 from scipy.special import stdtrit
 
 from halu_tasks.cli import main
-from halu_tasks.comparison import compare
+from halu_tasks.comparison import compare, published_beside
 from halu_tasks.data import SAMPLE
 from halu_tasks.inspect_logs import find_logs, read_run
 from halu_tasks.options import Options
@@ -337,7 +337,10 @@ def test_an_unfinished_log_is_refused_and_says_how_to_finish(
 
     log = asked(tmp_path / "broken", model=openai(serve(reply)))
     told = refused(baseline, log)
-    assert f"{log}: the run is unfinished (error: " in told and f"inspect eval-retry {log}" in told
+    assert (
+        f"{log}: the run is unfinished (error: BadRequestError('Error code: 400 - scripted failure')); finish" in told
+        and f"inspect eval-retry {log}" in told
+    )
     answered.clear()
     log = asked(tmp_path / "errors", model=openai(serve(reply)), fail_on_error=False)
     told = refused(baseline, log)
@@ -362,3 +365,10 @@ def test_one_log_and_one_named_twice_are_refused(baseline: str, refused: Run) ->
 def test_an_unknown_metric_lists_those_that_there_are(baseline: str, oracle: str, refused: Run) -> None:
     told = refused(baseline, oracle, "--metric", "accuracy")
     assert f"{TASK} has no metric 'accuracy' in strict; metrics: acc, " in told
+
+
+def test_a_figure_at_a_tuned_threshold_stands_beside_the_published_one() -> None:
+    figures = [figure for figure in published(TASK) if figure.metric == "acc"]
+    # no paper prints acc_tuned under that name, and what stands for both is there once
+    assert published_beside(TASK, ["acc_tuned"]) == published_beside(TASK, ["acc", "acc_tuned"]) == figures
+    assert published_beside(TASK, ["roc_auc"]) == []
