@@ -85,8 +85,11 @@ def compare(runs: Sequence[Run], metrics: Sequence[str] = ()) -> Comparison:
     for other in others:
         if why := not_comparable(first, other):
             raise DataError(f"{other.log} does not compare with {first.log}: {why}")
-    task = task_named(first.task)
-    chosen = chosen_metrics(task, first.scoring, metrics)
+    asked = list(dict.fromkeys(run.task for run in runs))
+    chosen = chosen_metrics(task_named(first.task), first.scoring, metrics)
+    for task in asked[1:]:
+        # the headline of the first, too, has to be a figure of the others
+        chosen_metrics(task_named(task), first.scoring, [metric.name for metric in chosen])
     names = [metric.name for metric in chosen]
     found = [{metric.name: difference(metric, other.scores, first.scores) for metric in chosen} for other in others]
     return Comparison(
@@ -96,7 +99,7 @@ def compare(runs: Sequence[Run], metrics: Sequence[str] = ()) -> Comparison:
         costs=[total(run.costs) if run.costs else None for run in runs],
         settings=_settings(runs),
         differences=[{name: value for name, value in own.items() if value} for own in found],
-        published=published_beside(task.name, names),
+        published=[figure for task in asked for figure in published_beside(task, names)],
     )
 
 
@@ -110,12 +113,11 @@ def chosen_metrics(task: Task, scoring: str, names: Sequence[str]) -> list[Metri
 
 def not_comparable(first: Run, other: Run) -> str:
     """Why two runs do not compare, and what to do; empty where they do."""
-    for what, own, asked in (
-        ("of the task", other.task, first.task),
-        ("of the task's version", other.task_version, first.task_version),
-    ):
-        if own != asked:
-            return f"it is {what} {own}, not {asked}"
+    benchmarks = [task_named(run.task).benchmark for run in (first, other)]
+    if benchmarks[0] != benchmarks[1]:
+        return f"it is of the task {other.task}, whose items are not those of {first.task}"
+    if other.task == first.task and other.task_version != first.task_version:
+        return f"it is of the task's version {other.task_version}, not {first.task_version}"
     if other.scoring != first.scoring:
         scorer = f"--scorer halu_tasks/halu_score -S scoring={first.scoring}"
         how = f"inspect score {other.log} {scorer} --overwrite --action overwrite"
@@ -142,8 +144,13 @@ def _data(run: Run) -> str:
 
 def _settings(runs: Sequence[Run]) -> list[list[str]]:
     """For each run, its marks and settings that some other run has not."""
+    tasks = {run.task for run in runs}
     told = [
-        [*run.marks, *(f"{name}={value}" for name, value in run.settings.items() if value not in ([], {}))]
+        [
+            *([run.task] if len(tasks) > 1 else []),
+            *run.marks,
+            *(f"{name}={value}" for name, value in run.settings.items() if value not in ([], {})),
+        ]
         for run in runs
     ]
     return [[text for text in own if not all(text in others for others in told)] for own in told]

@@ -136,15 +136,16 @@ def _method(text: str) -> Method:
 
 
 def _solvers() -> dict[str, Callable[..., Any]]:
-    """The methods of this package: a module of `solvers` holds the solver of its name."""
+    """The solvers of this package, by name."""
     found: dict[str, Callable[..., Any]] = {}
-    for name in sorted(info.name for info in pkgutil.iter_modules(solvers.__path__)):
-        solver = getattr(importlib.import_module(f"{solvers.__name__}.{name}"), name, None)
-        with contextlib.suppress(ValueError):
-            # which is raised for what is in no registry of Inspect
-            if solver and registry_info(solver).type == "solver":
-                found[name] = solver
-    return found
+    for info in pkgutil.iter_modules(solvers.__path__):
+        for name, member in vars(importlib.import_module(f"{solvers.__name__}.{info.name}")).items():
+            # whatever is in no registry of Inspect raises one of these
+            with contextlib.suppress(ValueError, TypeError, AttributeError):
+                told = registry_info(member)
+                if told.type == "solver" and told.name == f"{PACKAGE}{name}":
+                    found[name] = member
+    return dict(sorted(found.items()))
 
 
 def _assigned(given: Sequence[str], what: str) -> dict[str, Any]:

@@ -258,8 +258,10 @@ def test_other_tasks_data_scoring_and_items_are_refused(tmp_path: Path, baseline
         assert told.startswith(f"halu-tasks: {log} does not compare with {baseline}: ")
         return told
 
-    other = asked(tmp_path / "task", "halueval_summarization_cot")
-    assert f"it is of the task halueval_summarization_cot, not {TASK}" in why(other)
+    other = asked(tmp_path / "task", "refact_judgment_independent")
+    assert f"it is of the task refact_judgment_independent, whose items are not those of {TASK}" in why(other)
+    general = asked(tmp_path / "general", "halueval_general")
+    assert "it is of other data" in why(general)
     file = tmp_path / "summarization_data.json"
     file.write_text((SAMPLE / "halueval" / file.name).read_text() + "\n")
     own = asked(tmp_path / "data", data=str(file))
@@ -372,3 +374,11 @@ def test_a_figure_at_a_tuned_threshold_stands_beside_the_published_one() -> None
     # no paper prints acc_tuned under that name, and what stands for both is there once
     assert published_beside(TASK, ["acc_tuned"]) == published_beside(TASK, ["acc", "acc_tuned"]) == figures
     assert published_beside(TASK, ["roc_auc"]) == []
+
+
+def test_tasks_that_ask_the_same_items_in_other_ways_compare(tmp_path: Path, baseline: str, run: Run) -> None:
+    """As in Table 1 of Factored Verification: at once, after reasoning, claim by claim."""
+    others = [asked(tmp_path / kind, f"{TASK}_{kind}", model="halu/oracle") for kind in ("cot", "claims")]
+    out = run(baseline, *others)
+    assert f"{TASK}_cot" in out and f"{TASK}_claims" in out
+    assert out.count("+0.5000") == 2

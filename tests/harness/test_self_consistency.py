@@ -88,7 +88,7 @@ def test_one_vote_is_the_reply_itself(task: str, run_inspect: Run, tmp_path: Pat
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     plain, voted = (
         run_inspect(task, "halu/replay", {"fewshot": 0}, model_args={"predictions": str(file)}, **how)
-        for how in ({"limit": 12}, {"limit": 12, "solver": voting(1)})
+        for how in ({"limit": 5}, {"limit": 5, "solver": voting(1)})
     )
     for one, other in zip(plain.samples, voted.samples, strict=True):
         a, b = (sample.scores["halu_score"] for sample in (one, other))
@@ -115,7 +115,7 @@ def test_the_majority_wins_whatever_the_order(run_method: Run) -> None:
 
 def test_a_tie_is_broken_by_item_and_seed_and_counted(run_method: Run) -> None:
     def answers(script: str, **arguments: Any) -> dict[str, str]:
-        log = run_method(TASK, "self_consistency", Voter(*script), samples=4, limit=32, **arguments)
+        log = run_method(TASK, "self_consistency", Voter(*script), samples=4, limit=20, **arguments)
         found = figures(log)
         assert found["votes_tied"] == 1.0 and found["agreement"] == 0.5 and found["unparsed"] == 0
         assert {sample.output.metadata["halu_probability"] for sample in log.samples} == {0.5}

@@ -229,13 +229,13 @@ def test_checks_are_read_as_they_are_written(said: str, run_method: Run, tmp_pat
     assert own["halu_probability"] == 1.0
 
 
-def test_one_sentence_and_three_hundred(run_method: Run, tmp_path: Path) -> None:
-    long = " ".join(f"Bee number {number} dances." for number in range(300))
+def test_one_sentence_and_a_hundred(run_method: Run, tmp_path: Path) -> None:
+    long = " ".join(f"Bee number {number} dances." for number in range(100))
     options = general(tmp_path, "Bees dance", long, "...", "蜜蜂会跳舞。蚂蚁不会。")
     server = Scripted(long)
     log = run_method("halueval_general", "selfcheck_prompt", server, samples=2, task_args=options)
-    assert [own["halu_counts"]["sentences"] for own in told(log)] == [1, 300, 1, 2]
-    assert len(server.checked) == 2 * 304
+    assert [own["halu_counts"]["sentences"] for own in told(log)] == [1, 100, 1, 2]
+    assert len(server.checked) == 2 * 104
     log = run_method("halueval_general", "selfcheck_ngram", server, samples=2, task_args=options)
     assert all(0 < own["halu_probability"] < 1 for own in told(log))
 
