@@ -253,7 +253,14 @@ def test_an_id_that_another_file_has_is_an_error(tmp_path: Path) -> None:
         open_knowledge(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"plain", gzip.compress(GOOD * 1000)[:-20], b"\x1f\x8b\x08\0\0\0\0\0\0\0\xff\xff"])
+DAMAGED = {
+    "plain": b"plain",
+    "cut off": gzip.compress(GOOD * 1000)[:-20],
+    "broken": b"\x1f\x8b\x08\0\0\0\0\0\0\0\xff\xff",
+}
+
+
+@pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED)
 def test_a_damaged_compressed_file_is_named(content: bytes, tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl.gz", content)
     with pytest.raises(DataError, match=f"^{path}: [^\n]+$"):
