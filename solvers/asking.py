@@ -59,7 +59,7 @@ async def ask(
         config: of generation; what the model of the role was given of its own counts more. Without any, the model
             under test is asked as the run asks it.
     """
-    model = get_model(role=role)
+    model = get_model(role=role, default=get_model())
     policy = CachePolicy(expiry=None, scopes={"draw": str(draw)}) if cache else False
     own = GenerateConfig(**config).merge(model.config) if config else GenerateConfig()
     if own.seed is not None:
@@ -71,7 +71,7 @@ async def ask(
 def decoding_for(state: TaskState, role: str | None) -> dict[str, Any]:
     """The configuration in which the model in `role` answers the sample's task: the task's own, which Inspect gives
     to the model under test alone, together with what the user set for it."""
-    if get_model(role=role) is get_model():
+    if get_model(role=role, default=get_model()) is get_model():
         return {}
     decoding = task_of(state).decoding
     found = {"max_tokens": decoding.max_tokens, "temperature": decoding.temperature, "top_p": decoding.top_p}

@@ -57,7 +57,9 @@ def test_texts_without_labels_are_checked_and_nothing_is_said_of_accuracy(check:
     found = figures(log)
     assert found["hallucinated"] == found["mean_probability"] == 0.5 and found["labelled"] == 0
     assert "acc" not in found and "roc_auc" not in found and found["claims"] == 2 and found["calls"] > 0
-    scores = {str(sample.id): sample.scores["text_score"] for sample in log.samples}
+    from halu_tasks.texts import text_score
+
+    scores = {str(sample.id): sample.scores[text_score.__name__] for sample in log.samples}
     assert {id: score.answer for id, score in scores.items()} == {"one": "No", "two": "Yes"}
     assert {score.value for score in scores.values()} == {"N"}
     claims = {str(sample.id): sample.output.metadata["halu_steps"]["claims"] for sample in log.samples}

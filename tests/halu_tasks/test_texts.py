@@ -1,0 +1,27 @@
+"""Texts of a user's own become samples; running them is tested in tests/harness/test_texts.py."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from inspect_ai.solver import generate
+from inspect_ai.util import registry_info
+
+from halu_tasks.texts import text_score, texts_task
+
+
+def test_a_row_becomes_a_sample_with_what_a_method_looks_at(tmp_path: Path) -> None:
+    file = tmp_path / "my.jsonl"
+    rows = [
+        {"text": " A ship sank. ", "source": ["One.", " Two. "], "query": "What sank?", "label": " yes "},
+        {"id": "b", "text": "A ship sank.", "source": "One.", "further": 3},
+        {"text": "A ship sank.", "source": "Three."},
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    task = texts_task(str(file), generate())
+    first, second, third = task.dataset
+    subject = {"text": "A ship sank.", "source": "One.\n\nTwo.", "query": "What sank?"}
+    assert first.metadata == {"subject": subject} and first.target == "Yes" and first.input == "A ship sank."
+    assert second.id == "b" and second.target == "" and len({first.id, second.id, third.id}) == 3
+    assert registry_info(text_score()).name == "halu_tasks/text_score"
