@@ -118,6 +118,8 @@ def run_inspect(tmp_path: Path) -> Callable[..., Any]:
             task_args={"data": "sample"} | (task_args or {}),
             log_dir=str(tmp_path / "logs"),
             display="none",
+            # nobody watches these runs, and keeping events for who might takes a third of their time
+            log_realtime=False,
             **arguments,
         )
         return log

@@ -16,7 +16,6 @@ from halu_tasks.solvers.self_consistency import winner
 from halu_tasks.tasks import build, registry, task_named
 
 Run = Callable[..., Any]
-VOTED = [name for name, task in registry()[0].items() if task.read]
 READINGS = list({task.read.__qualname__: name for name, task in registry()[0].items() if task.read}.values())
 """One task for each way to read a reply."""
 TASK = "halueval_summarization"
@@ -54,14 +53,14 @@ def voting(samples: int, **arguments: Any) -> Any:
     return registry_create("solver", "halu_tasks/self_consistency", samples=samples, **arguments)
 
 
-@pytest.mark.parametrize("task", VOTED)
-def test_every_task_that_asks_for_a_label_can_be_voted_on(task: str, run_inspect: Run) -> None:
+@pytest.mark.parametrize("task", READINGS)
+def test_a_task_of_every_reading_can_be_voted_on(task: str, run_inspect: Run) -> None:
     found = figures(run_inspect(task, "halu/oracle", solver=voting(2), limit=4))
     assert found[task_named(task).headline] == (0.0 if "hallucination_rate" in found else 1.0)
     assert found["agreement"] == 1.0 and found["votes"] == 2 and found["votes_unread"] == found["votes_tied"] == 0
 
 
-@pytest.mark.parametrize("task", READINGS)
+@pytest.mark.parametrize("task", READINGS[:3])
 def test_the_floor_stays_the_floor_in_paper_too(task: str, run_inspect: Run) -> None:
     voted, plain = (
         figures(run_inspect(task, "halu/baseline", {"scoring": "paper"}, limit=6, **how))

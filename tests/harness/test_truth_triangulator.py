@@ -20,7 +20,8 @@ TASK = "factchd"
 ITEMS = build(TASK, Options(data="sample")).items
 METHOD = "truth_triangulator"
 OTHER = {"FACTUAL": "NON-FACTUAL", "NON-FACTUAL": "FACTUAL"}
-JUDGEMENTS = sorted(name for name, task in registry()[0].items() if task.read)
+JUDGEMENTS = sorted({task.benchmark: name for name, task in registry()[0].items() if task.read}.values())
+"""One a benchmark."""
 PLANS = list(product([True, False], repeat=3))
 """Whether seeker, guardian and manager are right; the items take them in turn."""
 
@@ -336,7 +337,7 @@ def test_the_managers_log_probabilities_are_the_answers(run_method: Run, serve: 
 
 
 @pytest.mark.parametrize("task", JUDGEMENTS)
-def test_every_judgement_can_be_triangulated(task: str, run_inspect: Run, tmp_path: Path) -> None:
+def test_a_judgement_of_every_benchmark_can_be_triangulated(task: str, run_inspect: Run, tmp_path: Path) -> None:
     from inspect_ai.util import registry_create
 
     built = build(task, Options(data="sample"))
