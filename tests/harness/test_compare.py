@@ -27,6 +27,8 @@ from halu_tasks.options import Options
 from halu_tasks.published import published
 from halu_tasks.tasks import build
 
+pytestmark = pytest.mark.slow
+
 TASK = "halueval_summarization"
 ITEMS = build(TASK, Options(data="sample")).items
 Run = Callable[..., str]

@@ -24,6 +24,8 @@ from halu_tasks.inspect_logs import find_logs
 from halu_tasks.options import Options
 from halu_tasks.tasks import build
 
+pytestmark = pytest.mark.slow
+
 TASK = "halueval_summarization"
 ITEMS = build(TASK, Options(data="sample")).items
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,6 +15,8 @@ from halu_tasks.options import Options
 from halu_tasks.solvers.self_consistency import winner
 from halu_tasks.tasks import build, registry, task_named
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., Any]
 READINGS = list({task.read.__qualname__: name for name, task in registry()[0].items() if task.read}.values())
 """One task for each way to read a reply."""

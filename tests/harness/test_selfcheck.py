@@ -17,6 +17,8 @@ from halu_tasks.scorers.sentences import sentences
 from halu_tasks.solvers.prompting import prompt_for
 from halu_tasks.tasks import build, task_named
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., Any]
 TASK = "refact_judgment_independent"
 FEW = 12

@@ -15,6 +15,8 @@ import pytest
 from halu_tasks.options import Options
 from halu_tasks.tasks import build, registry
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., Any]
 TASK = "factchd"
 ITEMS = build(TASK, Options(data="sample")).items

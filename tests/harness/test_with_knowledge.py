@@ -14,6 +14,8 @@ from halu_tasks.options import Options
 from halu_tasks.solvers.tools import MOST_ROUNDS
 from halu_tasks.tasks import build, registry
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., Any]
 TASK = "factchd"
 ITEMS = build(TASK, Options(data="sample")).items
