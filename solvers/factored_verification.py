@@ -7,6 +7,7 @@ import logging
 from typing import Any, Literal
 
 import anyio
+from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from halu_tasks.errors import UsageError
@@ -78,15 +79,7 @@ class Checker:
         return sum(read) / len(read) if read else None
 
     async def _by_tokens(self, asked: str) -> float | None:
-        output = await ask(
-            asked,
-            "verifier",
-            cache=self._cache,
-            temperature=0.0,
-            max_tokens=16,
-            logprobs=True,
-            top_logprobs=MOST_ALTERNATIVES,
-        )
+        output = await self._word_reply(asked)
         answer = supported(output.completion).value
         if answer is None:
             return None
@@ -94,17 +87,14 @@ class Checker:
         # said in other words, as "Supported": then the answer itself is the probability
         return float(answer) if found is None else found
 
+    async def _word_reply(self, asked: str) -> ModelOutput:
+        """A reply of one word with its log-probabilities."""
+        told: dict[str, Any] = {"logprobs": True, "top_logprobs": MOST_ALTERNATIVES}
+        return await ask(asked, "verifier", cache=self._cache, temperature=0.0, max_tokens=16, **told)
+
     async def _gives_logprobs(self) -> bool:
         try:
-            output = await ask(
-                _PROBE,
-                "verifier",
-                cache=self._cache,
-                temperature=0.0,
-                max_tokens=16,
-                logprobs=True,
-                top_logprobs=MOST_ALTERNATIVES,
-            )
+            output = await self._word_reply(_PROBE)
         except Exception as error:
             # some providers refuse the question; whether they answer any is seen at the next
             logger.info("the verifier refused log-probabilities: %s", error)
