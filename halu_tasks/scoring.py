@@ -15,6 +15,7 @@ from tqdm import tqdm
 from halu_tasks.data import cache_folder
 from halu_tasks.errors import JudgeError
 from halu_tasks.items import Item, Reply
+from halu_tasks.options import Options
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built, Task
 
@@ -84,6 +85,9 @@ def score_command(built: Built, predictions: Path) -> str:
         "--judge-base-url": options.judge_base_url,
         "--judge-max-failures": str(options.judge_max_failures) if options.judge_max_failures != 0.05 else None,
     }
+    for name, option in Options.of_some_tasks().items():
+        if name in built.task.own_options and (value := getattr(options, name)) != option.default:
+            given[f"--{name.replace('_', '-')}"] = str(value)
     words = [word for flag, value in given.items() if value for word in (flag, value)]
     return shlex.join(["halu-tasks", "score", built.task.name, str(predictions), "--partial", *words])
 

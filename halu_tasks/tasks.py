@@ -87,15 +87,16 @@ class Scoring:
 
 class Subject(NamedTuple):
     """What a detection method looks at in an item, each part by the name of its field: the text that may
-    hallucinate, the question that it answers, and the source that has to support it; None where a task has no
-    such part."""
+    hallucinate, the question that it answers, and the source that has to support it; None where a task does not
+    show such a part. `evidence` is not shown and only for a method that is told to use it."""
 
     text: str
     query: str | None = None
     source: str | None = None
+    evidence: str | None = None
 
     def of(self, fields: Mapping[str, str]) -> dict[str, str]:
-        """The parts that the fields have, under the names `text`, `query` and `source`."""
+        """The parts that the fields have, under the names `text`, `query`, `source` and `evidence`."""
         return {part: fields[name] for part, name in self._asdict().items() if name in fields}
 
 
@@ -244,7 +245,8 @@ class Built:
         path = self.located.path
         rows = self.task.reader.rows(path)
         seen: set[str] = set()
-        for case in sampled(self.task.cases(rows, self.options), self.options):
+        cases = self.task.cases(rows, self.options)
+        for case in sampled(cases, self.options) if "split" in self.task.own_options else cases:
             if case.id in seen:
                 raise DataError(f"{path}: two rows make the item {case.id!r}; ids must differ")
             seen.add(case.id)

@@ -25,7 +25,7 @@ from halu_tasks.solvers.asking import (
     subject_of,
     tokens_of,
 )
-from halu_tasks.solvers.knowledge import Seeker, shown
+from halu_tasks.solvers.knowledge import GOLD, Seeker, evidence_of, shown
 from halu_tasks.solvers.prompting import fill, prompt_for
 
 logger = logging.getLogger(__name__)
@@ -128,12 +128,12 @@ def factored_verification(
         temperature: of these replies.
         threshold: a text is called hallucinated when the probability that some claim is wrong is above it.
         knowledge: a file or folder of passages; each claim is checked against those that BM25 finds for it, in place
-            of the item's source.
+            of the item's source. Or `gold`: the item's evidence, also where the task does not show it.
         top: number of passages to look up for a claim.
         prompts: a prompt file whose wording replaces the package's.
         cache: keep replies, so that a second run asks nothing again.
     """
-    library = Seeker(_METHOD, knowledge, None, top, prompts, cache) if knowledge else None
+    library = Seeker(_METHOD, knowledge, None, top, prompts, cache) if knowledge not in (None, GOLD) else None
     checker = Checker(how, samples, temperature, prompts, cache)
     listing = prompt_for("factored_verification_claims", _METHOD, prompts)["user"]
 
@@ -145,12 +145,17 @@ def factored_verification(
         return await checker.probability(claim, shown(found)) if found else None
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        subject = subject_of(state, _METHOD, ("text",) if library else ("text", "source"))
+        subject = subject_of(state, _METHOD, ("text",) if knowledge else ("text", "source"))
+        source = subject.get("source", "")
+        if knowledge == GOLD:
+            if (evidence := evidence_of(state)) is None:
+                raise UsageError(f"{_METHOD} with knowledge=gold needs evidence in each item, and there is none")
+            source = evidence
         used = await checker.ready()
         asked = fill(listing, {"text": subject["text"]})
         reply = await ask(asked, "decomposer", cache=cache, temperature=0.0, max_tokens=2048)
         listed = listed_claims(reply.completion)
-        found = await side_by_side(*(check(claim, subject.get("source", "")) for claim in listed.claims))
+        found = await side_by_side(*(check(claim, source) for claim in listed.claims))
         counts = {
             "claims": len(listed.claims),
             "claims_unread": sum(probability is None for probability in found),

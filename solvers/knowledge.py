@@ -118,7 +118,7 @@ class Seeker:
         return [Found(passage.id, passage.title, passage.text) for passage in passages]
 
     def _gold(self, state: TaskState) -> list[Found]:
-        source: str | None = (state.metadata.get("subject") or {}).get("source")
+        source = evidence_of(state)
         if source is None:
             task = state.metadata.get("task", "the task")
             raise UsageError(
@@ -126,6 +126,12 @@ class Seeker:
                 "has none; name knowledge=PATH or tool=NAME"
             )
         return [] if source.strip() in _NO_EVIDENCE else [Found(GOLD, "", source)]
+
+
+def evidence_of(state: TaskState) -> str | None:
+    """The item's own evidence: the source that the task shows, or what it keeps for who asks for it."""
+    subject: dict[str, str] = state.metadata.get("subject") or {}
+    return subject.get("source", subject.get("evidence"))
 
 
 def query_of(state: TaskState) -> str:

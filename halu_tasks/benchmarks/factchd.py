@@ -146,7 +146,7 @@ _SCORING = modes(factchd.score, factchd.score_published, factchd.METRICS, factch
 _Cases = Callable[[Iterable[Row], Options], Iterator[Case]]
 
 
-def _task(name: str, about: str, shown: _Cases = cases, shots: int = 0) -> Task:
+def _task(name: str, about: str, shown: _Cases = cases, shots: int = 0, *, evidence_shown: bool = False) -> Task:
     return Task(
         name,
         1,
@@ -163,7 +163,7 @@ def _task(name: str, about: str, shown: _Cases = cases, shots: int = 0) -> Task:
         examples=one_a_pattern,
         own_options=("seed", "split"),
         choices=(factchd.NON_FACTUAL, factchd.FACTUAL),
-        subject=Subject("response", "query", "evidence"),
+        subject=Subject("response", "query", **{"source" if evidence_shown else "evidence": "evidence"}),
         read=lambda reply: factchd.read(reply)[0],
     )
 
@@ -175,6 +175,7 @@ TASKS = (
         "factchd_evidence",
         "The same with the gold evidence shown",
         partial(cases, shown=("query", "response", "evidence")),
+        evidence_shown=True,
     ),
     _task("factchd_no_query", "The same without the question", partial(cases, shown=("response",))),
 )

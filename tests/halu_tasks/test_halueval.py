@@ -160,7 +160,9 @@ def test_a_sample_is_part_of_the_version_and_takes_no_worked_example(tmp_path: P
     built = build(SUMMARIES[0], Options(data="sample", split="test20", seed=3, fewshot=8))
     assert built.marks == ("sample", "seed3", "test20") and len(built.items) == 10
     assert len(built.examples) == 8
-    assert build(GENERAL[1], Options(data="sample", split="test20")).marks == ("sample",)
+    # a task that has no such option is asked whole, and says nothing of one
+    whole = build(GENERAL[1], Options(data="sample", split="test20"))
+    assert whole.marks == ("sample",) and whole.items == build(GENERAL[1], Options(data="sample")).items
     with pytest.raises(UsageError, match="option split='test' is unknown; choose all or train5 or test20"):
         Options(split="test")
     assert main(["items", "halueval_general_localization", "--data", "sample", "--split", "test20"]) == 2

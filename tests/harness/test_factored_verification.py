@@ -277,5 +277,10 @@ def test_knowledge_takes_the_place_of_a_source(run_method: Run, tmp_path: Path) 
     assert figures(log)["acc"] == 1.0 and seen
     log = run_method("refact_judgment_independent", "factored_verification", by_passages, knowledge=str(file), limit=4)
     assert figures(log)["claims"] > 0
-    log = run_method("factchd", "factored_verification", by_passages, limit=4)
-    assert {sample.output.completion for sample in log.samples} <= {"FACTUAL", "NON-FACTUAL"}
+    # evidence that the task does not show is looked at only by who asks for it
+    log = run_method("factchd", "factored_verification", by_passages, limit=1)
+    assert "needs the source of each item, and factchd has none" in log.error.message
+    for task, own in (("factchd_evidence", {}), ("factchd", {"knowledge": "gold"})):
+        log = run_method(task, "factored_verification", by_passages, limit=4, **own)
+        assert log.status == "success"
+        assert {sample.output.completion for sample in log.samples} <= {"FACTUAL", "NON-FACTUAL"}

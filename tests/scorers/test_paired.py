@@ -114,6 +114,9 @@ def test_value_and_error_are_those_of_leaving_a_cluster_of_both_runs_out(
             - defined(metric, [s for s in runs[1] if s.cluster != name])
             for name in names
         ]
+        if any(math.isnan(value) for value in without):
+            # the only probability of a run went with a cluster: with nothing known all tie, which is no figure alone
+            return
         spread = np.sum((np.array(without) - np.mean(without)) ** 2)
         assert found.stderr == pytest.approx(math.sqrt((len(names) - 1) / len(names) * spread))
 

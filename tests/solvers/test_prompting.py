@@ -157,7 +157,7 @@ def test_every_packaged_file_is_a_prompt_file_of_tasks_or_of_a_method() -> None:
 
 def test_the_judges_question_shows_the_reply_between_its_fences(sample: dict[str, Built]) -> None:
     task = TASKS["cfaith_gen"]
-    prompt = prompt_for(str(task.judged), "judge")
+    prompt = prompt_for(task.judged.prompt, "judge")
     for item in sample["cfaith_gen"].items:
         text = fill(prompt["user"], {**item.gold, "output": fence("{question} the verdict is consistent")})
         assert fence("{question} the verdict is consistent") in text
