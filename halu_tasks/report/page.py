@@ -1,0 +1,100 @@
+"""The report as one HTML page that needs nothing else: no network, no build step, no script to be read."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from halu_tasks.report import numbers, plots
+from halu_tasks.report.items import items, kinds_of, limit_of
+from halu_tasks.report.marks import marked
+from halu_tasks.report.svg import drawing
+from halu_tasks.report.texts import NAME, as_text, block, characters, name, plain
+from halu_tasks.report.view import View
+
+_HERE = Path(__file__).parent
+ACROSS = 7
+"""Columns of figures that fit across a printed page."""
+
+
+def render(report: Mapping[str, Any]) -> str:
+    """The page of a view model.
+
+    Whatever stands in the view model is shown as text: escaped, with what cannot be seen made visible. Should that
+    ever fail, the page's policy lets nothing run but the page's own script, and nothing load at all.
+    """
+    view = View(report)
+    kinds = kinds_of(view)
+    found = items(view, kinds)
+    script = _file("report.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    with drawing():
+        return (
+            _environment(as_text(report.get("table") or "items.parquet"))
+            .get_template("report.html.j2")
+            .render(
+                report=report,
+                view=view,
+                items=found,
+                kinds=kinds,
+                limit=limit_of(found),
+                across=ACROSS,
+                plots=plots,
+                style=Markup(_file("report.css")),
+                script=Markup(script),
+                policy=f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; "
+                "base-uri 'none'; form-action 'none'",
+            )
+        )
+
+
+def _file(name: str) -> str:
+    # exactly as inlined, or the policy's hash is that of another text
+    return (_HERE / name).read_text("utf-8").replace("\r\n", "\n")
+
+
+def _date(value: Any) -> str:
+    """A moment as a date and a time of day; what is no moment stays as it is."""
+    try:
+        return datetime.fromisoformat(as_text(value)).strftime("%Y-%m-%d %H:%M")
+    except ValueError:
+        return as_text(value)
+
+
+def _environment(table: str) -> Environment:
+    """Templates in which every text becomes visible characters on its way out, escaped after that."""
+    environment = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: value if isinstance(value, Markup) or not isinstance(value, str) else plain(value),
+    )
+    environment.filters |= {
+        "name": name,
+        "plain": lambda value: plain(value, NAME),
+        "line": lambda value, limit=300: name(value, limit),
+        "characters": characters,
+        "block": lambda value, limit, left=0: block(value, limit, table, left),
+        "number": numbers.number,
+        "count": numbers.count,
+        "p": numbers.p_value,
+        "rank": numbers.rank,
+        "date": _date,
+    }
+    environment.globals |= {
+        "interval": numbers.interval,
+        "figure_words": numbers.figure_words,
+        "defined_number": numbers.defined,
+        "marked": lambda text, gold, predicted, limit: marked(text, gold, predicted, limit, table),
+        "table": table,
+    }
+    return environment

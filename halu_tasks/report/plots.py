@@ -1,0 +1,63 @@
+"""Which plots a column has, from the view model."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from halu_tasks.report.charts import Bar, Curve, calibration, interval_words, intervals
+from halu_tasks.report.numbers import defined, number
+from halu_tasks.report.texts import as_text, plain
+from halu_tasks.report.view import Record, View
+
+
+class Curves(NamedTuple):
+    """Calibration of one label: the plot, and the records that it is drawn from."""
+
+    label: str
+    plot: Markup
+    records: list[Record]
+
+
+def interval_plot(view: View, column: int) -> Markup | None:
+    """The intervals of a column's main figure, best first, with its floors; None where there is no figure."""
+    record = view.columns[column]
+    bars = []
+    for entry in view.ranked(column):
+        result = view.result(entry, column)
+        assert result is not None
+        figure = result["metrics"][record["headline"]]
+        ends = (figure["low"], figure["high"]) if defined(figure.get("low")) else (None, None)
+        bars.append(Bar(as_text(view.entries[entry]["label"]), figure["value"], *ends))
+    if not bars:
+        return None
+    floors = [(as_text(f["name"]), f["value"]) for f in view.of_column("floors", column) if f["headline"]]
+    floors = [floor for floor in floors if defined(floor[1])]
+    words = interval_words(as_text(record["title"]), record["headline"], record["higher_is_better"], bars, floors)
+    return intervals(f"i{column}", bars, floors, record.get("range") or (None, None), words)
+
+
+def calibration_plots(view: View, column: int) -> list[Curves]:
+    """The curves of a column, a plot for each label whose probability was asked for."""
+    records = view.why.get(column, {}).get("calibration") or ()
+    found = []
+    for position, label in enumerate(dict.fromkeys(as_text(record["label"]) for record in records)):
+        own = [record for record in records if as_text(record["label"]) == label]
+        curves = [
+            Curve(
+                as_text(view.entries[view.entry_number[record["entry"]]]["label"]),
+                [(b["mean"], b["share"], b["n"]) for b in record["bins"] if b["n"] and defined(b["mean"])],
+            )
+            for record in own
+        ]
+        errors = [
+            f"{plain(curve.label, 40)} {number((record.get('ece') or {}).get('value'))}"
+            for curve, record in zip(curves, own, strict=True)
+        ]
+        words = (
+            f"Calibration curves of the probability of {plain(label, 40)}; expected calibration error: "
+            + "; ".join(errors)
+        )
+        found.append(Curves(label, calibration(f"k{column}-{position}", curves, words), own))
+    return found

@@ -1,0 +1,203 @@
+"""The view model by the places of the page: what stands in which row and cell, under numbers instead of its ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from halu_tasks.report.numbers import defined
+from halu_tasks.report.texts import as_text
+
+Record = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Head:
+    """The head of a column of figures: a group's mean, or a column of the report."""
+
+    record: Record
+    metric: str
+    higher: bool
+    column: int | None = None
+    """Number of the report's column; None of a group's mean."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of the leaderboard. `result` is given where an entry was measured; `note` where a figure is of others."""
+
+    figure: Record
+    result: Record | None = None
+    note: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the leaderboard: an `entry`, a `floor`, or a `published` model."""
+
+    kind: str
+    label: str
+    details: Sequence[str]
+    cells: Sequence[Cell | None]
+    entry: int | None = None
+
+
+@dataclass(frozen=True)
+class Board:
+    """Rows by columns. `sorted_by` is the number of the column that the entries are sorted by, best first."""
+
+    heads: Sequence[Head]
+    rows: Sequence[Row]
+    sorted_by: int | None = None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two entries, by number, and their differences by column."""
+
+    first: int
+    second: int
+    rows: list[Record] = field(default_factory=list)
+
+
+class View:
+    """The view model, looked up from where the page needs it. Ids may be anything, so elements are known by number."""
+
+    def __init__(self, report: Record) -> None:
+        self.report = report
+        self.entries: Sequence[Record] = report.get("entries", ())
+        self.columns: Sequence[Record] = report.get("columns", ())
+        self.groups: Sequence[Record] = report.get("groups", ())
+        self.entry_number = {entry["id"]: i for i, entry in enumerate(self.entries)}
+        self.column_number = {column["id"]: i for i, column in enumerate(self.columns)}
+        self._results = {(r["entry"], r["column"]): r for r in report.get("results", ())}
+        self._means = {(r["entry"], r["group"]): r["figure"] for r in report.get("group_results", ())}
+        self.why = {self.column_number[w["column"]]: w for w in report.get("why", ())}
+
+    @cached_property
+    def main(self) -> list[int]:
+        """Numbers of the columns that compare."""
+        return [i for i, column in enumerate(self.columns) if column["main"]]
+
+    @cached_property
+    def apart(self) -> list[int]:
+        """Numbers of the columns that are shown apart."""
+        return [i for i, column in enumerate(self.columns) if not column["main"]]
+
+    def result(self, entry: int, column: int) -> Record | None:
+        """What was measured of an entry in a column."""
+        return self._results.get((self.entries[entry]["id"], self.columns[column]["id"]))
+
+    def of_column(self, what: str, column: int) -> list[Record]:
+        """The `floors` or `published` figures of a column."""
+        return [r for r in self.report.get(what, ()) if r.get("column") == self.columns[column]["id"]]
+
+    def ranked(self, column: int) -> list[int]:
+        """Numbers of the entries that a column has, best first."""
+        metric, higher = self.columns[column]["headline"], self.columns[column]["higher_is_better"]
+        found = []
+        for entry in range(len(self.entries)):
+            result = self.result(entry, column)
+            value = (result or {}).get("metrics", {}).get(metric, {}).get("value")
+            if defined(value):
+                found.append((-value if higher else value, entry))
+        return [entry for _, entry in sorted(found)]
+
+    def board(self, columns: Sequence[int], *, groups: bool) -> Board:
+        """The leaderboard of some columns, after the groups' means where they are asked for."""
+        heads = [
+            Head(group, group["metric"], group["higher_is_better"])
+            for group in (self.groups if groups else ())
+            if any(mean[1] == group["id"] for mean in self._means)
+        ]
+        heads += [
+            Head(self.columns[i], self.columns[i]["headline"], self.columns[i]["higher_is_better"], i) for i in columns
+        ]
+        rows = [self._entry_row(i, heads) for i in range(len(self.entries))]
+        rows = [row for row in rows if any(row.cells)]
+        sorted_by = 0 if heads else None
+        if heads:
+
+            def place(row: Row) -> float:
+                cell = row.cells[0]
+                if cell is None or not defined(cell.figure.get("value")):
+                    return float("inf")
+                value = float(cell.figure["value"])
+                return -value if heads[0].higher else value
+
+            rows.sort(key=place)
+        return Board(heads, [*rows, *self._floor_rows(heads), *self._published_rows(heads)], sorted_by)
+
+    def _entry_row(self, number: int, heads: Iterable[Head]) -> Row:
+        entry = self.entries[number]
+        cells: list[Cell | None] = []
+        for head in heads:
+            if head.column is None:
+                figure = self._means.get((entry["id"], head.record["id"]))
+                cells.append(None if figure is None else Cell(figure))
+            else:
+                result = self.result(number, head.column)
+                cells.append(None if result is None else Cell(result["metrics"].get(head.metric, {}), result))
+        return Row("entry", as_text(entry["label"]), self.details(entry), cells, number)
+
+    @staticmethod
+    def details(entry: Record) -> list[str]:
+        """What an entry is, where its label does not say it already."""
+        told = [entry.get("method"), entry.get("harness")]
+        if entry.get("model") != entry.get("label"):
+            told.insert(0, entry.get("model"))
+        found = [as_text(value) for value in told if value]
+        found += [f"{as_text(k)}: {as_text(v)}" for k, v in (entry.get("roles") or {}).items()]
+        return found + [f"{as_text(k)} {as_text(v)}" for k, v in (entry.get("settings") or {}).items()]
+
+    def _floor_rows(self, heads: Sequence[Head]) -> list[Row]:
+        floors = [f for f in self.report.get("floors", ()) if f["headline"]]
+        by = {(f["name"], self.column_number[f["column"]]): f for f in floors}
+        rows = []
+        for name in dict.fromkeys(f["name"] for f in floors):
+            found = [by.get((name, head.column)) if head.column is not None else None for head in heads]
+            if any(found):
+                cells = [f and Cell({"value": f["value"]}) for f in found]
+                rows.append(Row("floor", as_text(name), ["embedded, without knowing"], cells))
+        return rows
+
+    def _published_rows(self, heads: Sequence[Head]) -> list[Row]:
+        figures = [f for f in self.report.get("published", ()) if f["headline"]]
+        rows = []
+        for model, method in dict.fromkeys((f["model"], f["method"]) for f in figures):
+            cells: list[Cell | None] = []
+            for head in heads:
+                key = "group" if head.column is None else "column"
+                found = [
+                    f
+                    for f in figures
+                    if (f["model"], f["method"]) == (model, method) and f.get(key) == head.record["id"]
+                ]
+                cells.append(
+                    Cell({"value": found[0]["value"]}, note=[as_text(found[0]["source"]), as_text(found[0]["scoring"])])
+                    if found
+                    else None
+                )
+            if any(cells):
+                rows.append(Row("published", as_text(model), ["published", as_text(method)], cells))
+        return rows
+
+    @cached_property
+    def pairs(self) -> list[Pair]:
+        """Each two entries that were compared, the main columns first."""
+        found: dict[tuple[int, int], Pair] = {}
+        rows = sorted(self.report.get("pairs", ()), key=lambda row: self.column_number[row["column"]] in self.apart)
+        for row in rows:
+            key = self.entry_number[row["first"]], self.entry_number[row["second"]]
+            found.setdefault(key, Pair(*key)).rows.append(row)
+        return [found[key] for key in sorted(found)]
+
+    @cached_property
+    def wins(self) -> dict[tuple[int, int], Record]:
+        """For each two entries on how many columns the first is better, worse, and neither."""
+        return {
+            (self.entry_number[row["first"]], self.entry_number[row["second"]]): row
+            for row in self.report.get("wins", ())
+        }
