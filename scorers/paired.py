@@ -12,11 +12,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 
 from halu_tasks.scorers.agreement import Labels
-from halu_tasks.scorers.metrics import Metric, by_cluster
+from halu_tasks.scorers.metrics import Array, Metric, by_cluster
 from halu_tasks.scorers.score import Score
+
+Sums = tuple[Array, Array]
+"""What `Metric.sums` gives: sums over all clusters, shape (K,), and what goes with each cluster, shape (C, K)."""
 
 
 class Difference(NamedTuple):
@@ -50,14 +53,101 @@ def same_items(ones: Sequence[Score], others: Sequence[Score]) -> str:
     return f"the runs differ in their items: {'; '.join(found)}" if found else ""
 
 
+class LeftOut(NamedTuple):
+    """A metric of one run minus that of another, and what leaving out a cluster of both runs says of its error.
+
+    Attributes:
+        value: the difference, in the metric's unit.
+        stderr: its jackknife standard error; 0 where all clusters differ alike, None where fewer than two bear on the
+            difference, or it hangs on one of them.
+        degrees: of freedom of that standard error.
+        clusters: how many bear on the difference, each left out in turn.
+        width: largest possible difference, of the metric's range; may be infinite.
+    """
+
+    value: float
+    stderr: float | None
+    degrees: float
+    clusters: int
+    width: float
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95% interval that `difference` explains."""
+        if self.stderr:
+            reach = float(stdtrit(self.degrees, 0.975)) * self.stderr
+            return max(self.value - reach, -self.width), min(self.value + reach, self.width)
+        if self.stderr is None or math.isinf(self.width):
+            return None
+        t = float(stdtrit(self.clusters - 1, 0.975))
+        unlike = t**2 / (self.clusters + t**2)
+        return self.value - unlike * (self.width + self.value), self.value + unlike * (self.width - self.value)
+
+    @property
+    def tails(self) -> tuple[float, float] | None:
+        """One-sided p values of "not above 0" and "not below 0": below 0.025 where that end of the interval leaves
+        out 0. Where all clusters differ alike, those of the t at which the end reaches 0."""
+        if self.stderr:
+            t, degrees = self.value / self.stderr, self.degrees
+        elif self.stderr is None or math.isinf(self.width):
+            return None
+        else:
+            t = math.copysign(math.sqrt(self.clusters * abs(self.value) / self.width), self.value)
+            degrees = self.clusters - 1.0
+        return float(stdtr(degrees, -t)), float(stdtr(degrees, t))
+
+
+def left_out(metric: Metric, one: Sums, other: Sums) -> LeftOut | None:
+    """The difference of two runs from the sums of each, with the clusters of both in one order; None where it is not
+    defined for both."""
+    (total, table), (other_total, other_table) = one, other
+    value = float(metric.value(total)) - float(metric.value(other_total))
+    if math.isnan(value):
+        return None
+    width = metric.range[1] - metric.range[0]
+    bears = metric.bears(table) | metric.bears(other_table)
+    without_one = metric.value(total - table[bears]) - metric.value(other_total - other_table[bears])
+    clusters = len(without_one)
+    degrees = clusters - 1.0
+    if clusters < 2 or np.isnan(without_one).any():
+        return LeftOut(value, None, degrees, clusters, width)
+    variances = (clusters - 1) / clusters * (without_one - without_one.mean()) ** 2
+    variance = float(variances.sum())
+    if math.sqrt(variance) <= rounding(metric):
+        return LeftOut(value, 0.0, degrees, clusters, width)
+    # clusters times the sum of squares over the squared sum is a kurtosis: 1 where all deviate as much
+    excess = clusters * float((variances**2).sum()) / variance**2 - 1
+    if excess > 0:
+        degrees = min(degrees, 2 * clusters / excess)
+    return LeftOut(value, math.sqrt(variance), degrees, clusters, width)
+
+
+def rounding(metric: Metric) -> float:
+    """A difference of the metric that is no more than this is none."""
+    width = metric.range[1] - metric.range[0]
+    return 1e-9 * width if math.isfinite(width) else 1e-9
+
+
+def sums_of(metric: Metric, scores: Sequence[Score]) -> Sums:
+    """The metric's sums over the clusters of a run, in an order that does not hang on that of the scores; which also
+    groups the clusters of all runs alike where a metric leaves out groups. Repeats of an item keep their order."""
+    return metric.sums(by_cluster(sorted(scores, key=lambda s: (s.cluster, s.id))))
+
+
+def items_of(metric: Metric, scores: Sequence[Score]) -> int:
+    """How many items have the tag that the metric is about, if it is about one."""
+    return sum(metric.where is None or metric.where in s.tags.items() for s in scores)
+
+
 def difference(metric: Metric, ones: Sequence[Score], others: Sequence[Score]) -> Difference | None:
     """The metric of `ones` minus that of `others`, two runs on the same items in any order; None where it is not
     defined for both.
 
-    The interval is Student's t around the difference, within what the metric's range allows. Its reach is that of
-    the standard error had one more cluster been seen, as far out as the furthest of those that were: when few
-    clusters differ, the error of those few is itself uncertain (Agresti and Min 2005 add pseudo-observations to the
-    same end).
+    The interval is Student's t around the difference, within what the metric's range allows. When few clusters differ,
+    or some are much larger than others, few carry the standard error, and it is itself uncertain. Its degrees of
+    freedom are therefore Satterthwaite's (1946), 2·V²/Var(V) for a variance V, with Var(V) from how much the clusters
+    contribute to it (Pan and Wall 2002), and at most one less than there are clusters: about 2k where k clusters
+    differ and the others do not.
 
     Where all clusters differ alike, as in two equal runs, the standard error is 0, and the interval that of a share:
     at most t²/(n + t²) of all clusters, the upper end of Wilson's interval for none of n, are unlike those seen, and
@@ -71,30 +161,11 @@ def difference(metric: Metric, ones: Sequence[Score], others: Sequence[Score]) -
         raise ValueError(wrong)
     if not ones:
         return None
-    # in one order, which also groups the clusters of both runs alike where a metric leaves out groups
-    (total, table), (other_total, other_table) = (
-        metric.sums(by_cluster(sorted(scores, key=lambda s: s.cluster))) for scores in (ones, others)
-    )
-    value = float(metric.value(total)) - float(metric.value(other_total))
-    if math.isnan(value):
+    found = left_out(metric, sums_of(metric, ones), sums_of(metric, others))
+    if found is None:
         return None
-    items = sum(metric.where is None or metric.where in s.tags.items() for s in ones)
-    bears = metric.bears(table) | metric.bears(other_table)
-    without_one = metric.value(total - table[bears]) - metric.value(other_total - other_table[bears])
-    clusters = len(without_one)
-    if clusters < 2 or np.isnan(without_one).any():
-        return Difference(value, None, None, None, items)
-    variances = (clusters - 1) / clusters * (without_one - without_one.mean()) ** 2
-    stderr = math.sqrt(variances.sum())
-    width = metric.range[1] - metric.range[0]
-    t = float(stdtrit(clusters - 1, 0.975))
-    if stderr <= (1e-9 * width if math.isfinite(width) else 1e-9):
-        if math.isinf(width):
-            return Difference(value, 0.0, None, None, items)
-        unlike = t**2 / (clusters + t**2)
-        return Difference(value, 0.0, value - unlike * (width + value), value + unlike * (width - value), items)
-    reach = t * math.sqrt(variances.sum() + variances.max())
-    return Difference(value, stderr, max(value - reach, -width), min(value + reach, width), items)
+    low, high = found.interval or (None, None)
+    return Difference(found.value, found.stderr, low, high, items_of(metric, ones))
 
 
 def flips(ones: Sequence[Score], others: Sequence[Score]) -> dict[str, int]:
