@@ -20,7 +20,7 @@ from halu_tasks.report.texts import NAME, as_text, block, characters, name, plai
 from halu_tasks.report.view import View
 
 _HERE = Path(__file__).parent
-ACROSS = 7
+ACROSS = 9
 """Columns of figures that fit across a printed page."""
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from halu_tasks.report.numbers import defined
@@ -51,6 +52,18 @@ class Board:
     heads: Sequence[Head]
     rows: Sequence[Row]
     sorted_by: int | None = None
+
+    def parts(self, across: int) -> list[Board]:
+        """The same rows by fewer columns each, about as many in each part, `across` at most."""
+        count = -(-len(self.heads) // across)
+        borders = [len(self.heads) * i // count for i in range(count + 1)] if count else []
+        return [
+            Board(
+                self.heads[a:b],
+                [replace(row, cells=row.cells[a:b]) for row in self.rows if any(row.cells[a:b])],
+            )
+            for a, b in pairwise(borders)
+        ]
 
 
 @dataclass(frozen=True)
