@@ -128,10 +128,10 @@ def calibration(prefix: str, curves: Sequence[Curve], words: str) -> Markup:
     across = 3 if len(curves) > 2 else 2
     side = (WIDTH - 24) / across - 12
     down = -(-len(curves) // across)
-    figure = Figure(figsize=(WIDTH / 72, (down * (side + 30) + 16) / 72))
+    figure = Figure(figsize=(WIDTH / 72, (down * (side + 36) + 16) / 72))
     for position, curve in enumerate(curves):
         row, column = divmod(position, across)
-        axes = _axes(figure, 24 + column * (side + 12), 16 + row * (side + 30), side, side)
+        axes = _axes(figure, 24 + column * (side + 12), 16 + row * (side + 36), side, side)
         axes.set_xlim(-0.03, 1.03)
         axes.set_ylim(-0.03, 1.03)
         axes.set_xticks([0, 0.5, 1], ["0", "0.5", "1"])

@@ -40,7 +40,7 @@ def render(report: Mapping[str, Any]) -> str:
             _environment(as_text(report.get("table") or "items.parquet"))
             .get_template("report.html.j2")
             .render(
-                report=report,
+                report=view.report,
                 view=view,
                 items=found,
                 kinds=kinds,
@@ -65,7 +65,7 @@ def _date(value: Any) -> str:
     try:
         return datetime.fromisoformat(as_text(value)).strftime("%Y-%m-%d %H:%M")
     except ValueError:
-        return as_text(value)
+        return plain(value, NAME)
 
 
 def _environment(table: str) -> Environment:

@@ -12,6 +12,11 @@ from halu_tasks.report.numbers import defined
 from halu_tasks.report.texts import as_text
 
 Record = Mapping[str, Any]
+LISTS = (
+    *("entries", "columns", "groups", "results", "group_results", "floors", "published", "pairs", "wins"),
+    *("skipped", "superseded", "why"),
+)
+"""Parts of the view model that are lists; one that is missing is empty."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +84,15 @@ class View:
     """The view model, looked up from where the page needs it. Ids may be anything, so elements are known by number."""
 
     def __init__(self, report: Record) -> None:
-        self.report = report
-        self.entries: Sequence[Record] = report.get("entries", ())
-        self.columns: Sequence[Record] = report.get("columns", ())
-        self.groups: Sequence[Record] = report.get("groups", ())
+        self.report = report = {**dict.fromkeys(LISTS, ()), **report}
+        self.entries: Sequence[Record] = report["entries"]
+        self.columns: Sequence[Record] = report["columns"]
+        self.groups: Sequence[Record] = report["groups"]
         self.entry_number = {entry["id"]: i for i, entry in enumerate(self.entries)}
         self.column_number = {column["id"]: i for i, column in enumerate(self.columns)}
-        self._results = {(r["entry"], r["column"]): r for r in report.get("results", ())}
-        self._means = {(r["entry"], r["group"]): r["figure"] for r in report.get("group_results", ())}
-        self.why = {self.column_number[w["column"]]: w for w in report.get("why", ())}
+        self._results = {(r["entry"], r["column"]): r for r in report["results"]}
+        self._means = {(r["entry"], r["group"]): r["figure"] for r in report["group_results"]}
+        self.why = {self.column_number[w["column"]]: w for w in report["why"]}
 
     @cached_property
     def main(self) -> list[int]:
@@ -105,7 +110,7 @@ class View:
 
     def of_column(self, what: str, column: int) -> list[Record]:
         """The `floors` or `published` figures of a column."""
-        return [r for r in self.report.get(what, ()) if r.get("column") == self.columns[column]["id"]]
+        return [r for r in self.report[what] if r.get("column") == self.columns[column]["id"]]
 
     def ranked(self, column: int) -> list[int]:
         """Numbers of the entries that a column has, best first."""
@@ -166,7 +171,7 @@ class View:
         return found + [f"{as_text(k)} {as_text(v)}" for k, v in (entry.get("settings") or {}).items()]
 
     def _floor_rows(self, heads: Sequence[Head]) -> list[Row]:
-        floors = [f for f in self.report.get("floors", ()) if f["headline"]]
+        floors = [f for f in self.report["floors"] if f["headline"]]
         by = {(f["name"], self.column_number[f["column"]]): f for f in floors}
         rows = []
         for name in dict.fromkeys(f["name"] for f in floors):
@@ -177,7 +182,7 @@ class View:
         return rows
 
     def _published_rows(self, heads: Sequence[Head]) -> list[Row]:
-        figures = [f for f in self.report.get("published", ()) if f["headline"]]
+        figures = [f for f in self.report["published"] if f["headline"]]
         rows = []
         for model, method in dict.fromkeys((f["model"], f["method"]) for f in figures):
             cells: list[Cell | None] = []
@@ -201,7 +206,7 @@ class View:
     def pairs(self) -> list[Pair]:
         """Each two entries that were compared, the main columns first."""
         found: dict[tuple[int, int], Pair] = {}
-        rows = sorted(self.report.get("pairs", ()), key=lambda row: self.column_number[row["column"]] in self.apart)
+        rows = sorted(self.report["pairs"], key=lambda row: self.column_number[row["column"]] in self.apart)
         for row in rows:
             key = self.entry_number[row["first"]], self.entry_number[row["second"]]
             found.setdefault(key, Pair(*key)).rows.append(row)
@@ -210,7 +215,4 @@ class View:
     @cached_property
     def wins(self) -> dict[tuple[int, int], Record]:
         """For each two entries on how many columns the first is better, worse, and neither."""
-        return {
-            (self.entry_number[row["first"]], self.entry_number[row["second"]]): row
-            for row in self.report.get("wins", ())
-        }
+        return {(self.entry_number[row["first"]], self.entry_number[row["second"]]): row for row in self.report["wins"]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import combinations, permutations
 from typing import Any
 
@@ -15,14 +15,14 @@ ENGLISH = (
 )
 NAMES = ["gemma-3-27b-it", "Qwen/Qwen3-8B", "gpt-4o-mini", "مُحاكي اللغة", "模型七号", "llama-3.3-70b-instruct", "phi-5"]
 TASKS = [
-    ("refact_judgment_independent", "refact", "acc"),
     ("refact_judgment_comparative", "refact", "acc"),
     ("refact_localization_entity", "refact", "iou"),
+    ("halueval_summarization", "halueval", "acc"),
     ("cfaith_gen", "cfaith", "hallucination_rate"),
     ("halluverse25_ar", "halluverse25", "acc"),
     ("refact_correction", "refact", "em"),
     ("fave", "fave", "hallucinations_per_summary"),
-    ("halueval_summarization", "halueval", "acc"),
+    ("refact_judgment_independent", "refact", "acc"),
 ]
 SENTENCE = (
     "The reply goes through the passage sentence by sentence and finds that the second of them is not borne out. "
@@ -327,25 +327,34 @@ def _item(column: Mapping[str, Any], number: int, people: list[dict[str, Any]], 
     }
 
 
-FIXED = {"id", "entry", "column", "columns", "first", "second", "better", "created", "scoring", "data", "headline"}
-FIXED |= {"metric", "metrics", "group", "by"}
-"""Fields that the package fills by itself or looks things up by."""
+LOOKED_UP = {
+    "entry",
+    "column",
+    "columns",
+    "first",
+    "second",
+    "better",
+    "data",
+    "headline",
+    "metric",
+    "metrics",
+    "group",
+}
+"""Fields by which the page finds things. All other texts may be anything."""
 
 
-def with_texts(report: Any, change: Callable[[str], str], name: str = "") -> Any:
-    """The same view model with every text changed that a model, a user or a file may have written."""
+def with_texts(report: Any, text: str, name: str = "", item: bool = False) -> Any:
+    """The same view model with `text` in place of every text that a model, a user or a file may have written."""
     if isinstance(report, dict):
+        told = name in ("tags", "settings", "roles", "options", "cost")
+        # an item's id comes from a file, unlike that of an entry or a column
         return {
-            (change(key) if name in ("tags", "settings", "roles", "options", "cost") else key): (
-                _id(value, change) if key == "id" and "prompt" in report else with_texts(value, change, key)
-            )
+            (text if told else key): value
+            if (key == "id" and not item) or (key in LOOKED_UP and not told)
+            else with_texts(value, text, key, "prompt" in report or key == "items")
             for key, value in report.items()
+            if not told or isinstance(value, str)
         }
     if isinstance(report, list):
-        return [with_texts(value, change, name) for value in report]
-    return change(report) if isinstance(report, str) and name not in FIXED else report
-
-
-def _id(value: str, change: Callable[[str], str]) -> str:
-    """An item's id is a file's, unlike that of an entry or a column."""
-    return change(value)
+        return [with_texts(value, text, name, item) for value in report]
+    return text if isinstance(report, str) else report

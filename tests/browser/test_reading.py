@@ -1,0 +1,237 @@
+"""The page as people use it: sorted, filtered, by keyboard, on a phone, in the dark, on paper, without scripts."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from report_model import model
+
+pytestmark = pytest.mark.browser
+
+
+def sideways(page: Any) -> int:
+    """How far the page's body scrolls sideways."""
+    return int(page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Waits for what the page does a moment later; its policy lets no waiting script in."""
+    end = time.monotonic() + 5
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def column_of(page: Any, number: int) -> list[float | None]:
+    """Figures of the entries in a column of the leaderboard, from above."""
+    values = page.eval_on_selector_all(
+        f"#leaderboard .board tr.entry td:nth-child({number})", "cells => cells.map(cell => cell.dataset.v)"
+    )
+    return [float(value) if value else None for value in values]
+
+
+def test_sorts_by_a_column_best_first_and_back(opened: Any) -> None:
+    found = opened(model(5, 4))
+    page = found.page
+    head = page.locator("#leaderboard thead th").nth(2)
+    button = head.locator("button")
+    assert head.get_attribute("aria-sort") is None
+    button.click()
+    values = column_of(page, 3)
+    assert values == sorted(values, reverse=True)
+    assert head.get_attribute("aria-sort") == "descending"
+    button.press("Enter")
+    assert column_of(page, 3) == sorted(values)
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert page.locator("#leaderboard [aria-sort]").count() == 1
+    assert "ascending" in page.locator("#said").text_content()
+    found.quiet()
+
+
+def test_lower_is_better_sorts_the_lowest_first_and_empty_cells_last(opened: Any) -> None:
+    report = model(4, 4)
+    report["results"] = [r for r in report["results"] if (r["entry"], r["column"]) != ("e1", "c3")]
+    page = opened(report).page
+    page.locator("#leaderboard thead th").nth(5).locator("button").click()
+    *values, last = column_of(page, 6)
+    assert last is None
+    assert values == sorted(values)
+
+
+def test_n_unparsed_and_judge_failures_are_in_every_cell(opened: Any) -> None:
+    page = opened(model(3, 4)).page
+    cells = page.locator("#leaderboard tr.entry td:not(.mean)")
+    for cell in cells.all():
+        assert cell.locator(".counts").is_visible()
+        assert "unparsed" in cell.inner_text()
+        assert "n 2,002" in cell.inner_text()
+    assert "judge failure" in page.locator("#leaderboard tr.entry td:nth-child(6)").first.inner_text()
+
+
+def test_floors_and_published_figures_are_switched(opened: Any) -> None:
+    page = opened(model(3, 4)).page
+    for kind in ("floor", "published"):
+        row = page.locator(f"#leaderboard tr.{kind}").first
+        assert not row.is_visible()
+        page.locator(f"#show-{kind}{'s' if kind == 'floor' else ''}").check()
+        assert row.is_visible()
+
+
+def test_a_sample_and_what_was_left_out_are_named_at_the_top(opened: Any) -> None:
+    page = opened(model(3, 5)).page
+    header = page.locator("header").inner_text()
+    assert "SAMPLE, not the benchmark" in header
+    assert "2 files skipped" in header
+    assert "1 run superseded" in header
+    assert "SAMPLE, not the benchmark" in page.locator("#leaderboard thead").first.inner_text()
+    assert "ran out of budget" in page.locator("#runs").inner_text()
+    assert "scored as paper" in page.locator("#apart").inner_text()
+
+
+def test_two_models_are_chosen(opened: Any) -> None:
+    page = opened(model(4, 4)).page
+    assert page.locator(".pair:visible").count() == 1
+    page.select_option("#first", "3")
+    page.select_option("#second", "1")
+    assert page.locator(".pair:visible").get_attribute("id") == "pair-1-3"
+    assert page.locator(".pair:visible tbody tr").count() == 5
+    page.select_option("#second", "3")
+    assert page.locator("#no-pair").is_visible()
+    page.locator(".wins tbody tr").nth(0).locator("td a").nth(1).click()
+    assert page.locator(".pair:visible").get_attribute("id") == "pair-0-2"
+
+
+def test_items_are_filtered_paged_and_opened(opened: Any) -> None:
+    found = opened(model(3, 4, items=6))
+    page = found.page
+    shown = page.locator(".item:visible")
+    assert shown.count() == 10
+    assert page.locator("#f-count").inner_text() == "Items 1 to 10 of 30"
+    page.locator("#next").click()
+    assert page.locator("#f-count").inner_text() == "Items 11 to 20 of 30"
+    page.select_option("#f-column", "1")
+    assert shown.count() == 6
+    page.select_option("#f-entry", "0")
+    page.locator("#f-wrong").check()
+    assert shown.count() == 4
+    first = shown.first
+    first.locator("summary").click()
+    assert first.locator(".reply:visible").count() == 1
+    assert first.locator(".verdict:visible").inner_text() == "wrong"
+    assert first.locator("mark.gold").first.is_visible()
+    page.locator("#f-text").fill("what is ITEM 4?")
+    until(lambda: shown.count() == 1)
+    page.locator("#f-text").fill("nowhere at all")
+    until(lambda: shown.count() == 0)
+    assert page.locator("#f-count").inner_text() == "No item fits these filters."
+    found.quiet()
+
+
+def test_marks_in_a_right_to_left_text_keep_its_order(opened: Any) -> None:
+    page = opened(model(3, 4)).page
+    page.select_option("#f-column", "1")
+    item = page.locator(".item:visible").nth(1)
+    item.locator("summary").click()
+    text = item.locator(".reply .text > div").first
+    assert text.evaluate("e => getComputedStyle(e).direction") == "rtl"
+    # in one line the first mark lies to the right of the last one
+    text.evaluate("e => { e.style.whiteSpace = 'pre'; }")
+    boxes = [mark.bounding_box() for mark in text.locator("mark").all()]
+    assert boxes[0]["x"] > boxes[-1]["x"]
+    assert "missed" in text.text_content() or "found" in text.text_content()
+
+
+def test_dark_by_the_system_and_by_the_button(opened: Any) -> None:
+    def colours(page: Any) -> list[str]:
+        return list(
+            page.evaluate(
+                """["html", ".chart text"].map(e => getComputedStyle(document.querySelector(e)))
+                .flatMap(style => [style.backgroundColor, style.fill])"""
+            )
+        )
+
+    page = opened(model(2, 2)).page
+    light = colours(page)
+    assert light[0] == "rgb(255, 255, 255)"
+    page.emulate_media(color_scheme="dark")
+    dark = colours(page)
+    assert light[0] != dark[0]
+    assert light[-1] != dark[-1]
+    page.locator("#theme").click()
+    assert colours(page) == light
+    page.emulate_media(color_scheme="light")
+    assert colours(page) == light
+    page.locator("#theme").click()
+    assert colours(page) == dark
+
+
+def test_nothing_scrolls_sideways_at_400_pixels_but_the_tables_do_by_keyboard(opened: Any) -> None:
+    found = opened(model(10, 8, items=2), width=400)
+    found.all_open()
+    page = found.page
+    assert sideways(page) <= 0
+    region = page.locator("#leaderboard .scroll").first
+    region.focus()
+    assert region.evaluate("e => e === document.activeElement && e.scrollWidth > e.clientWidth")
+    for _ in range(8):
+        page.keyboard.press("ArrowRight")
+    until(lambda: region.evaluate("e => e.scrollLeft") > 50)
+    # the model's name stays in sight
+    assert region.locator("tr.entry th").first.bounding_box()["x"] < 40
+    for region in page.locator(".scroll").all():
+        assert region.get_attribute("tabindex") == "0"
+        assert region.get_attribute("aria-label")
+
+
+def test_the_keyboard_reaches_everything(opened: Any) -> None:
+    page = opened(model(2, 2)).page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    reached = set()
+    for _ in range(70):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("(e => e.id || e.className || e.tagName)(document.activeElement)"))
+    assert {"theme", "show-floors", "sort", "first", "f-text"} <= reached
+
+
+@pytest.mark.parametrize(("entries", "columns"), [(4, 4), (6, 11)])
+def test_on_paper_the_leaderboard_is_whole(opened: Any, entries: int, columns: int) -> None:
+    pypdf = pytest.importorskip("pypdf")
+    page = opened(model(entries, columns, items=1)).page
+    document = pypdf.PdfReader(io.BytesIO(page.pdf(prefer_css_page_size=True)))
+    assert len(document.pages) > 2
+    box = document.pages[0].mediabox
+    assert box.width > box.height
+    text = " ".join("".join(part.extract_text() for part in document.pages).split())
+    for told in ("gemma-3-27b-it", "refact_", "clustered intervals", "2 unparsed", "Pairwise", "By type", "McNemar"):
+        assert told in text
+    assert "Dark" not in text
+    # no table is wider than the sheet
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 1032, "height": 700})
+    assert sideways(page) <= 0
+    widths = page.eval_on_selector_all("#leaderboard table", "tables => tables.map(table => table.offsetWidth)")
+    assert max(widths) <= 1032
+
+
+def test_all_of_it_is_there_without_scripts(opened: Any) -> None:
+    report = model(3, 4)
+    found = opened(report, java_script_enabled=False)
+    page = found.page
+    assert page.locator(".pair:visible").count() == 3
+    assert page.locator(".item:visible").count() == 5 * 4
+    assert page.locator("#theme").is_hidden()
+    page.locator("#show-floors").check()
+    assert page.locator("#leaderboard tr.floor").first.is_visible()
+    page.locator(".item summary").first.click()
+    assert page.locator(".item .reply").first.is_visible()
+
+
+def test_an_empty_report_is_a_page(opened: Any) -> None:
+    found = opened({"title": "Nothing", "created": "", "package": "halu-tasks", "skipped": [], "superseded": []})
+    assert "no result" in found.page.locator("main").inner_text()
+    found.quiet()
