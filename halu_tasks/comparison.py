@@ -1,18 +1,43 @@
-"""Several runs of one task on the same items: their figures, what they cost, and by how much they differ."""
+"""Runs beside each other on the same items: their figures, what they cost, and by how much they differ."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from halu_tasks.comparability import not_paired, reordered
 from halu_tasks.errors import DataError, UsageError
-from halu_tasks.inspect_logs import Run
 from halu_tasks.published import Published, published
+from halu_tasks.runs import Run
+from halu_tasks.scorers.bootstrap import Paired, paired_bootstrap
 from halu_tasks.scorers.cost import total
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimates
-from halu_tasks.scorers.paired import Difference, difference, same_items
+from halu_tasks.scorers.significance import McNemar, holm, items_needed, mcnemar
 from halu_tasks.tasks import Task, task_named
+
+
+class Tested(NamedTuple):
+    """By how much a metric of one run differs from that of another, and what tests say of it.
+
+    Attributes:
+        run: the number of the run, from 1, whose figure is taken.
+        minus: the number of that whose figure is subtracted.
+        metric: its name.
+        paired: the difference with its interval.
+        only_run, only_minus: items that only one of the two has right; None where items are not right or wrong.
+        mcnemar: McNemar's exact test of those.
+        needed: items that would tell the two apart if they differ by so much.
+    """
+
+    run: int
+    minus: int
+    metric: str
+    paired: Paired
+    only_run: int | None
+    only_minus: int | None
+    mcnemar: McNemar | None
+    needed: int | None
 
 
 @dataclass(frozen=True)
@@ -25,7 +50,8 @@ class Comparison:
         figures: for each run, those that are defined.
         costs: for each run, or None where none was recorded.
         settings: for each run, what tells it apart from the others beside its method and models.
-        differences: for each run after the first, its figures minus the first one's, where both are defined.
+        tested: for each run after the first and each metric that is defined for both, the difference.
+        notes: what a reader must know.
         published: what papers print for the same task and metrics.
     """
 
@@ -34,7 +60,8 @@ class Comparison:
     figures: Sequence[dict[str, Estimate]]
     costs: Sequence[dict[str, float] | None]
     settings: Sequence[Sequence[str]]
-    differences: Sequence[dict[str, Difference]]
+    tested: Sequence[Tested]
+    notes: Sequence[str]
     published: Sequence[Published]
 
     def as_json(self) -> dict[str, Any]:
@@ -48,7 +75,8 @@ class Comparison:
             "runs": [
                 {
                     "run": number,
-                    "log": run.log,
+                    "source": run.source,
+                    "harness": run.harness,
                     "method": run.method,
                     "steps": [step._asdict() for step in run.steps],
                     "model": run.model,
@@ -61,15 +89,7 @@ class Comparison:
                 }
                 for number, (run, figures, cost) in enumerate(zip(self.runs, self.figures, self.costs, strict=True), 1)
             ],
-            "differences": [
-                {
-                    "run": number,
-                    "minus": 1,
-                    **as_json({name: Estimate(*found[:4]) for name, found in own.items()}),
-                    "items": {name: found.items for name, found in own.items()},
-                }
-                for number, own in enumerate(self.differences, 2)
-            ],
+            "notes": list(self.notes),
             "published": [asdict(figure) for figure in self.published],
         }
 
@@ -83,24 +103,78 @@ def compare(runs: Sequence[Run], metrics: Sequence[str] = ()) -> Comparison:
     """
     first, *others = runs
     for other in others:
-        if why := not_comparable(first, other):
-            raise DataError(f"{other.log} does not compare with {first.log}: {why}")
+        if why := not_paired(first, other):
+            raise DataError(f"{other.source} does not compare with {first.source}: {'; '.join(why)}")
     asked = list(dict.fromkeys(run.task for run in runs))
     chosen = chosen_metrics(task_named(first.task), first.scoring, metrics)
     for task in asked[1:]:
         # the headline of the first, too, has to be a figure of the others
         chosen_metrics(task_named(task), first.scoring, [metric.name for metric in chosen])
     names = [metric.name for metric in chosen]
-    found = [{metric.name: difference(metric, other.scores, first.scores) for metric in chosen} for other in others]
+    turned = [(number, reordered(first, other)) for number, other in enumerate(others, 2)]
     return Comparison(
         runs=runs,
         metrics=names,
         figures=[estimates(chosen, run.scores) for run in runs],
         costs=[total(run.costs) if run.costs else None for run in runs],
         settings=_settings(runs),
-        differences=[{name: value for name, value in own.items() if value} for own in found],
+        tested=[tested for number in range(2, len(runs) + 1) for tested in _tested(chosen, runs, number)],
+        notes=[
+            f"run {number} was asked {items:,} of the items with the answers in another order than run 1"
+            for number, items in turned
+            if items
+        ],
         published=[figure for task in asked for figure in published_beside(task, names)],
     )
+
+
+def _tested(metrics: Sequence[Metric], runs: Sequence[Run], number: int) -> list[Tested]:
+    own, first = runs[number - 1].scores, runs[0].scores
+    found = []
+    for metric in metrics:
+        paired = paired_bootstrap(metric, [own, first]).get((0, 1))
+        if paired is None:
+            continue
+        test = mcnemar(metric, own, first)
+        right, other = alone_right(metric, test) if test else (None, None)
+        found.append(Tested(number, 1, metric.name, paired, right, other, test, items_needed(paired)))
+    return found
+
+
+def alone_right(metric: Metric, test: McNemar) -> tuple[int, int]:
+    """How many items only the first of two tested runs has right, and only the second."""
+    found = test.first_higher, test.second_higher
+    return found if metric.higher_is_better else found[::-1]
+
+
+def corrected(tested: Sequence[Tested]) -> list[tuple[float | None, float | None]]:
+    """For each difference the p values of the bootstrap and of McNemar's test, corrected by Holm over all of them."""
+    paired = holm([own.paired.p for own in tested])
+    return list(zip(paired, holm([own.mcnemar.p if own.mcnemar else None for own in tested]), strict=True))
+
+
+def tested_as_json(tested: Sequence[Tested]) -> list[dict[str, Any]]:
+    """Differences as plain JSON values, with their corrected p values."""
+    return [
+        {
+            "run": own.run,
+            "minus": own.minus,
+            "metric": own.metric,
+            **own.paired._asdict(),
+            "p_holm": p,
+            "mcnemar": {
+                "only_run": own.only_run,
+                "only_minus": own.only_minus,
+                "left_out": own.mcnemar.unknown,
+                "p": own.mcnemar.p,
+                "p_holm": exact,
+            }
+            if own.mcnemar
+            else None,
+            "items_needed": own.needed,
+        }
+        for own, (p, exact) in zip(tested, corrected(tested), strict=True)
+    ]
 
 
 def chosen_metrics(task: Task, scoring: str, names: Sequence[str]) -> list[Metric]:
@@ -111,45 +185,16 @@ def chosen_metrics(task: Task, scoring: str, names: Sequence[str]) -> list[Metri
     return [known[name] for name in dict.fromkeys(names or [task.headline])]
 
 
-def not_comparable(first: Run, other: Run) -> str:
-    """Why two runs do not compare, and what to do; empty where they do."""
-    benchmarks = [task_named(run.task).benchmark for run in (first, other)]
-    if benchmarks[0] != benchmarks[1]:
-        return f"it is of the task {other.task}, whose items are not those of {first.task}"
-    if other.task == first.task and other.task_version != first.task_version:
-        return f"it is of the task's version {other.task_version}, not {first.task_version}"
-    if other.scoring != first.scoring:
-        scorer = f"--scorer halu_tasks/halu_score -S scoring={first.scoring}"
-        how = f"inspect score {other.log} {scorer} --overwrite --action overwrite"
-        return f"it is scored as {other.scoring}, not {first.scoring}; score it again: {how}"
-    if other.provenance["data_sha256"] != first.provenance["data_sha256"]:
-        return f"it is of other data, {_data(other)}, not {_data(first)}"
-    if other.epochs != first.epochs:
-        return f"it answers each item {other.epochs} times, not {first.epochs}; run both with the same --epochs"
-    if wrong := same_items(first.scores, other.scores):
-        told = f"{len(other.scores)} items, not {len(first.scores)}; {wrong}"
-        return f"{told}; run both with the same --limit and options"
-    targets = {score.id: score.target for score in first.scores}
-    if turned := [score for score in other.scores if score.target != targets[score.id]]:
-        return (
-            f"{len(turned)} items, such as {turned[0].id}, are asked in another way, so that the right answer is "
-            f"{turned[0].target!r}, not {targets[turned[0].id]!r}; run both with the same seed and options"
-        )
-    return ""
-
-
-def _data(run: Run) -> str:
-    return f"{run.provenance['data_file']} ({run.provenance['data']}, sha256 {run.provenance['data_sha256'][:12]}…)"
-
-
 def _settings(runs: Sequence[Run]) -> list[list[str]]:
     """For each run, its marks and settings that some other run has not."""
     tasks = {run.task for run in runs}
+    harnesses = {run.harness for run in runs}
     told = [
         [
             *([run.task] if len(tasks) > 1 else []),
+            *([run.harness] if len(harnesses) > 1 else []),
             *run.marks,
-            *(f"{name}={value}" for name, value in run.settings.items() if value not in ([], {})),
+            *(f"{name}={value}" for name, value in run.settings.items()),
         ]
         for run in runs
     ]

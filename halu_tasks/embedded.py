@@ -6,9 +6,10 @@ prompt, the task and the id that the harness carries along decide.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from halu_tasks.errors import UsageError
 from halu_tasks.items import Item, Reply
@@ -19,6 +20,12 @@ Kind = Literal["oracle", "baseline", "replay"]
 REPLY = "halu_reply"
 """Where a document of lm-eval tells the reply of an embedded model that was asked for likelihoods."""
 KINDS: tuple[Kind, ...] = ("oracle", "baseline", "replay")
+
+
+def name_of(kind: str, arguments: Mapping[str, Any]) -> str:
+    """What a result calls an embedded model, the same in both harnesses: a replay by what it replays."""
+    predictions = arguments.get("predictions")
+    return f"halu-{kind}:{predictions}" if predictions else f"halu-{kind}"
 
 
 class Known(NamedTuple):

@@ -22,7 +22,7 @@ from halu_tasks.items import Item, Reply
 from halu_tasks.options import PREFIX, Options
 from halu_tasks.predictions import aimed
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
-from halu_tasks.scorers.probability import without_probability
+from halu_tasks.scorers.probability import probability_of_likelihoods, without_probability
 from halu_tasks.scorers.score import Score
 from halu_tasks.scoring import keep_replies, prepare_judge, score_replies
 from halu_tasks.tasks import Built, build
@@ -65,14 +65,10 @@ class HaluTask(ConfigurableTask):
         }
         self._higher_is_better = {metric.name: metric.higher_is_better for metric in built.metrics}
         self._version = (given.get("metadata") or {}).get("version")
-        self.VERSION: Any = self._marked(built)
+        self._tell(built)
         self.config.metric_list = [
             {"metric": metric.name, "higher_is_better": metric.higher_is_better} for metric in built.metrics
         ]
-        if isinstance(self.config.metadata, dict):
-            # the number of worked examples is lm-eval's to tell: it is set after this
-            told = {key: value for key, value in built.provenance.items() if key != "fewshot"}
-            self.config.metadata = {**self.config.metadata, "halu_tasks": told}
 
     def download(self, *args: Any, **kwargs: Any) -> None:
         """Nothing to download: the items are built. A row holds what a log should show of an item."""
@@ -101,14 +97,17 @@ class HaluTask(ConfigurableTask):
             for name in (metric.name, f"{metric.name}_stderr")
         }
 
-    def _marked(self, built: Built) -> Any:
-        return "-".join([str(self._version), *built.marks]) if built.marks else self._version
+    def _tell(self, built: Built) -> None:
+        """Have results say how they came about."""
+        self.VERSION: Any = "-".join([str(self._version), *built.marks]) if built.marks else self._version
+        if isinstance(self.config.metadata, dict):
+            self.config.metadata = {**self.config.metadata, "halu_tasks": built.provenance}
 
     def set_config(self, key: str, value: Any, update: bool = False) -> None:
         super().set_config(key, value, update)
         if key == "num_fewshot":
             # the command line's number comes after the task was made
-            self.VERSION = self._marked(replace(self._built, options=replace(self._built.options, fewshot=value)))
+            self._tell(self._built.after(value))
 
     def _by_probability(self, doc: dict[str, Any], results: list[Weight]) -> Score:
         """The score of an item that was asked for the log-likelihoods of the task's two choices. The answer is
@@ -116,10 +115,7 @@ class HaluTask(ConfigurableTask):
         choices = self._built.task.choices
         assert choices
         first, second = results
-        probability = None
-        if not math.isnan(first.loglikelihood):
-            gap = min(second.loglikelihood - first.loglikelihood, 700.0)
-            probability = 1 / (1 + math.exp(gap)) if second.loglikelihood > -math.inf else 1.0
+        probability = probability_of_likelihoods(first.loglikelihood, second.loglikelihood)
         text = first.reply if probability is None or first.reply is not None else choices[probability <= 0.5]
         found = score_replies(self._built, [(self._items[doc["id"]], Reply(text or "", probability=probability))])[0]
         return found if probability is not None else without_probability(found)
@@ -258,6 +254,7 @@ def _doc(item: Item) -> dict[str, Any]:
         "prompt": item.prompt,
         "target": item.target,
         "cluster": item.cluster,
+        "tags": list(item.tags),
     }
 
 

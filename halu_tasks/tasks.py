@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from halu_tasks.items import Case, Example, Item, Reply
 from halu_tasks.options import Options
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import Judging
-from halu_tasks.scorers.metrics import Metric
+from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate, mean_of
 from halu_tasks.scorers.probability import with_probability
 from halu_tasks.scorers.score import Score
 from halu_tasks.solvers.prompting import Prompt, next_question, prompt_for, prompt_hash, render
@@ -77,12 +77,12 @@ class Scoring:
     """How replies become scores and scores become figures, in one mode.
 
     `score` takes the item, the reply and, for judged tasks, the judge's verdicts (None without one).
-    `beside` gives figures of fixed replies on the scored items, for a reader to compare with.
+    `beside` gives figures of fixed replies on the scored items, by reply and metric, for a reader to compare with.
     """
 
     score: Callable[[Item, str, Sequence[str] | None], Score]
     metrics: tuple[Metric, ...]
-    beside: Callable[[Sequence[Score]], Mapping[str, float]] | None = None
+    beside: Callable[[Sequence[Score]], Mapping[str, Mapping[str, float]]] | None = None
 
 
 class Subject(NamedTuple):
@@ -105,7 +105,7 @@ def modes(
     paper: Callable[[Item, str], Score],
     metrics: tuple[Metric, ...],
     published_metrics: tuple[Metric, ...] | None = None,
-    beside: Callable[[Sequence[Score]], Mapping[str, float]] | None = None,
+    beside: Callable[[Sequence[Score]], Mapping[str, Mapping[str, float]]] | None = None,
 ) -> dict[str, Scoring]:
     """The two modes of a task that needs no judge: how each scores a reply to an item, and the metrics, which
     are the same in both unless `published_metrics` are given."""
@@ -225,6 +225,24 @@ class Group:
     members: tuple[str, ...]
     means: tuple[str, ...]
 
+    def figures(self, scoring: str, by_task: Mapping[str, Sequence[Score]]) -> dict[str, Estimate]:
+        """The means over the members' scores, all in the mode `scoring`; one that is not defined for every member
+        is left out. Clusters that reach into several members keep their correlation."""
+        tagged = [
+            replace(score, tags={**score.tags, "task": task})
+            for task in self.members
+            for score in by_task.get(task, ())
+        ]
+        found: dict[str, Estimate] = {}
+        for name in self.means:
+            members = {
+                member: next(m for m in task_named(member).scoring[scoring].metrics if m.name == name)
+                for member in self.members
+            }
+            if value := estimate(mean_of(name, members, "task"), by_cluster(tagged)):
+                found[name] = value
+        return found
+
 
 @dataclass(frozen=True)
 class Built:
@@ -258,6 +276,12 @@ class Built:
     @cached_property
     def items(self) -> list[Item]:
         return list(self.stream())
+
+    def after(self, fewshot: int) -> Built:
+        """The same items, asked after another number of worked examples, which are not made here."""
+        other = replace(self, options=replace(self.options, fewshot=fewshot))
+        other.__dict__["items"] = self.items  # rows are not read again
+        return other
 
     @property
     def prompt_hash(self) -> str:
@@ -308,6 +332,7 @@ class Built:
         """What was asked and how, for a harness's log."""
         return {
             "task": self.task.name,
+            "version": self.version,
             "scoring": self.options.scoring,
             "data": self.located.kind,
             "data_file": self.located.path.name,
@@ -316,6 +341,7 @@ class Built:
             "fewshot": self.options.fewshot,
             "cot": self.options.cot,
             **{name: getattr(self.options, name) for name in self.task.own_options},
+            **({"judge": self.options.judge} if self.task.judged else {}),
             "items": len(self.items),
         }
 

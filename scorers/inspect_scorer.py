@@ -32,7 +32,7 @@ from halu_tasks.options import Options
 from halu_tasks.predictions import aimed
 from halu_tasks.scorers.cost import cost_of, total
 from halu_tasks.scorers.judge import Judging
-from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, estimates, mean, mean_of
+from halu_tasks.scorers.metrics import Estimate, estimates, mean
 from halu_tasks.scorers.opinions import Opinions, opinion_figures
 from halu_tasks.scorers.paired import difference
 from halu_tasks.scorers.probability import FACT, probability_of, with_probability, without_probability
@@ -109,7 +109,7 @@ def figures(headline: str | None = None) -> Metric:
             opinions.setdefault(record["task"], []).append(record.get("opinions"))
         found: dict[str, Estimate] = {}
         if group:
-            found |= _means(group, scoring, by_task)
+            found |= registry()[1][group].figures(scoring, by_task)
         for task, own in by_task.items():
             named = estimates(task_named(task).scoring[scoring].metrics, own) | opinion_figures(own, opinions[task])
             found |= {f"{task}.{name}" if group else name: value for name, value in named.items()}
@@ -147,20 +147,6 @@ def of_method(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
 def spread(name: str, found: Estimate) -> dict[str, float]:
     parts = {"": found.value, "_stderr": found.stderr, "_low": found.low, "_high": found.high}
     return {name + end: value for end, value in parts.items() if value is not None}
-
-
-def _means(group: str, scoring: str, by_task: dict[str, list[Score]]) -> dict[str, Estimate]:
-    _, groups = registry()
-    found: dict[str, Estimate] = {}
-    for name in groups[group].means:
-        members = {
-            member: next(m for m in task_named(member).scoring[scoring].metrics if m.name == name)
-            for member in groups[group].members
-        }
-        clusters = by_cluster(score for own in by_task.values() for score in own)
-        if value := estimate(mean_of(name, members, "task"), clusters):
-            found[name] = value
-    return found
 
 
 @scorer(metrics=[figures()])
@@ -213,7 +199,6 @@ def halu_score(
             record["opinions"] = told[OPINIONS]
         if group := state.metadata.get("group"):
             record["group"] = group
-            record["score"]["tags"] = {**record["score"]["tags"], "task": task.name}
         own = headline.item(found) if headline.item else math.nan
         return InspectScore(
             # a share turned so that more is better; a count stays what it is

@@ -43,7 +43,7 @@ def score_strings(item: Item, answer: Answer[list[str]]) -> Score:
     returned = answer.value or []
     gold = merge(_spans(item))
     text = Text(item.gold["text"])
-    placed = [(string, _meant(text.place(string), _spans(item))) for string in returned]
+    placed = [(string, places(text, string, _spans(item))) for string in returned]
     nowhere = [string for string, spans in placed if not spans]
     counts = char_counts(gold, [span for _, spans in placed for span in spans], sum(len(string) for string in nowhere))
     wanted = {normalise(string) for string in item.gold["strings"]}
@@ -82,8 +82,10 @@ def _published(item: Item, found: list[str], accuracy: Callable[[Sequence[str], 
     return Score(item.id, item.cluster, answer, gold, facts, item.tags, "" if answer else "no string")
 
 
-def _meant(places: list[Span], gold: list[Span]) -> list[Span]:
-    return [span for span in places if span in gold] or places
+def places(text: Text, string: str, gold: Sequence[Span]) -> list[Span]:
+    """Where a returned string counts in the text: at the gold spans among its places, or else at all of them."""
+    found = text.place(string)
+    return [span for span in found if span in gold] or found
 
 
 def _spans(item: Item) -> list[Span]:
@@ -115,10 +117,15 @@ METRICS = (
 )
 
 
-def fixed_replies(scores: Sequence[Score]) -> dict[str, float]:
-    """What IoU a reply without any reading earns on these items: marking all of the text, and nothing."""
+def fixed_replies(scores: Sequence[Score]) -> dict[str, dict[str, float]]:
+    """What replies without any reading earn on these items, by name and metric: marking all of the text as one
+    string, and nothing."""
     shares = [s.facts["gold_chars"] / s.facts["text_chars"] for s in scores]
-    return {"iou of marking all": sum(shares) / len(shares), "iou of marking nothing": 0.0}
+    whole = [share == 1 and len(s.target) == 1 for share, s in zip(shares, scores, strict=True)]
+    return {
+        "marking all": {"acc": sum(whole) / len(whole), "iou": sum(shares) / len(shares)},
+        "marking nothing": {"acc": 0.0, "iou": 0.0},
+    }
 
 
 PUBLISHED_METRICS = (mean("acc", "acc"), mean("iou", "iou"), share_unparsed())

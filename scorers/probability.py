@@ -44,6 +44,14 @@ def probability_of(tokens: Sequence[Token], choices: tuple[str, str], answer: st
     return None
 
 
+def probability_of_likelihoods(first: float, second: float) -> float | None:
+    """The probability of the first of two answers, from the log-likelihoods of both; None where they are not known
+    (NaN)."""
+    if math.isnan(first):
+        return None
+    return 1 / (1 + math.exp(min(second - first, 700.0))) if second > -math.inf else 1.0
+
+
 def _word(text: str) -> str:
     return text.strip(" \t\r\n\u2581\u0120\"'*_.,:;!()[]").casefold()
 

@@ -54,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("predictions", metavar="PREDICTIONS.jsonl", help='rows of {"id": …, "output": …}')
     command.add_argument("--scoring", choices=("strict", "paper"), default="strict")
     command.add_argument("--partial", action="store_true", help="score only the ids in the file")
+    command.add_argument("--model", metavar="NAME", help="whose replies they are, for a report")
     command.add_argument("--details", metavar="OUT.jsonl", help="write what happened to each item")
     command.add_argument("--judge", metavar="MODEL", help="a judge, named as Inspect names models (openai/gpt-4o)")
     command.add_argument("--judge-base-url", metavar="URL", help="a judge behind an OpenAI-compatible server")
@@ -68,9 +69,9 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--partial", action="store_true", help="only the ids that are in every file")
     command.add_argument("--json", action="store_true", help="one JSON object instead of a table")
 
-    command = commands.add_parser("compare", help="finished Inspect logs of a task: figures, costs, differences")
-    about = "a log, or a folder of logs; the others are compared with the first one"
-    command.add_argument("logs", metavar="LOG", nargs="+", help=about)
+    command = commands.add_parser("compare", help="results beside each other: figures, differences, tests")
+    about = "a result as for report, or a folder of them; the others are compared with the first one"
+    command.add_argument("results", metavar="RESULTS", nargs="+", help=about)
     _comparison_arguments(command)
 
     command = commands.add_parser("methods", help="run the plain prompt and methods in Inspect, and compare them")
@@ -93,6 +94,14 @@ def parser() -> argparse.ArgumentParser:
     kinds = ("full", "rich", "plain", "log", "none")
     command.add_argument("--display", choices=kinds, help="how Inspect shows its progress, on standard error")
     _comparison_arguments(command)
+
+    command = commands.add_parser("report", help="a page, a table and a JSON file about results in any mix")
+    about = "an lm-eval folder or results file, an Inspect log, a JSON of `score --json`, or a folder of any of these"
+    command.add_argument("results", metavar="RESULTS", nargs="+", help=about)
+    command.add_argument(
+        "-o", "--output", metavar="FOLDER", default="report", help="where to write; report when not given"
+    )
+    command.add_argument("--title", default="Hallucination benchmarks", help="the heading of the page")
 
     command = commands.add_parser("published", help="figures that the papers print for the same tasks")
     command.add_argument("task", nargs="?", metavar="TASK", help="a task or a group; all when not given")

@@ -1,17 +1,22 @@
-"""`halu-tasks compare`: finished logs of one task beside each other, with paired differences."""
+"""`halu-tasks compare`: results beside each other, task by task, with paired differences and tests."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from halu_tasks.cli.published import report as published_report
 from halu_tasks.cli.tables import table
-from halu_tasks.comparison import Comparison, compare
-from halu_tasks.errors import UsageError
-from halu_tasks.inspect_logs import PLAIN, Run, find_logs, read_run
-from halu_tasks.scorers.metrics import Estimate
+from halu_tasks.comparability import not_paired
+from halu_tasks.comparison import Comparison, Tested, compare, corrected, tested_as_json
+from halu_tasks.errors import DataError, UsageError
+from halu_tasks.report.board import Entry
+from halu_tasks.results import read_results
+from halu_tasks.runs import PLAIN, Run
 
 COSTS = {
     "calls": "calls",
@@ -22,28 +27,92 @@ COSTS = {
 }
 """Columns of the first table, by the name of what they show."""
 
+TESTS = ("difference", "95% interval", "p", "p (Holm)", "only it right", "only the other", "McNemar p", "p (Holm)")
 NONE = "-"
 
 
 def run(arguments: argparse.Namespace) -> None:
-    runs = [run for path in arguments.logs for run in runs_in(path)]
+    found = [runs_in(path) for path in arguments.results]
+    runs = [run for side in found for run in side]
     if len(runs) < 2:
-        raise UsageError("a comparison is of two logs or more; name another, or a folder that holds several")
-    paths = [Path(run.log).resolve() for run in runs]
-    if twice := next((path for path in paths if paths.count(path) > 1), None):
-        raise UsageError(f"log {twice} is named twice")
-    show(compare(runs, arguments.metric), as_json=arguments.json)
+        raise UsageError("a comparison is of two results or more; name another, or a folder that holds several")
+    seen: dict[tuple[str, str, str], str] = {}
+    for one in runs:
+        key = one.id, one.task, one.scoring
+        if key in seen:
+            raise UsageError(f"the run in {one.source} is named twice (also in {seen[key]})")
+        seen[key] = one.source
+    if len({run.task for run in runs}) == 1 or all(len(side) == 1 for side in found):
+        show(compare(runs, arguments.metric), as_json=arguments.json)
+        return
+    named = dict(zip(arguments.results, found, strict=True))
+    if len(named) == 1:
+        named = {entry.model: own for entry, own in _by_entry(runs).items()}
+    sides = [_by_task(name, side) for name, side in named.items()]
+    compared, apart = _task_by_task(sides, arguments.metric)
+    if arguments.json:
+        differences = iter(tested_as_json([tested for own in compared for tested in own.tested]))
+        told = [own.as_json() | {"differences": [next(differences) for _ in own.tested]} for own in compared]
+        print(json.dumps({"comparisons": told, "apart": apart}, ensure_ascii=False, indent=2))
+    else:
+        print(tasks_report(compared, apart))
 
 
 def runs_in(path: str) -> list[Run]:
-    """The runs of a log or of a folder of logs, there with those of the plain prompt first."""
-    return sorted((read_run(log) for log in find_logs(path)), key=lambda run: (run.method != PLAIN, run.created))
+    """The runs of a file or of all files in a folder, there with those of the plain prompt first.
+
+    Raises:
+        DataError: what was named cannot be read. What cannot be read in a folder is told on standard error.
+    """
+    runs, skipped = read_results([path])
+    for own in skipped:
+        if Path(path).expanduser().is_file():
+            raise DataError(f"{own.source}: {own.why}")
+        print(f"halu-tasks: not read: {own.source}: {own.why}", file=sys.stderr)
+    return sorted(runs, key=lambda run: (run.method != PLAIN, run.created))
+
+
+def _by_entry(runs: Sequence[Run]) -> dict[Entry, list[Run]]:
+    found: dict[Entry, list[Run]] = {}
+    for run in runs:
+        found.setdefault(Entry.of(run), []).append(run)
+    return found
+
+
+def _by_task(name: str, runs: Sequence[Run]) -> dict[str, Run]:
+    found: dict[str, Run] = {}
+    for run in runs:
+        if other := found.get(run.task):
+            told = f"{other.source} and {run.source}"
+            raise DataError(f"{name} holds several runs of {run.task} ({told}); name the files to compare")
+        found[run.task] = run
+    return found
+
+
+def _task_by_task(sides: Sequence[dict[str, Run]], metrics: Sequence[str]) -> tuple[list[Comparison], list[str]]:
+    """The comparisons of the first side with each of the others, and what does not compare."""
+    first, *others = sides
+    compared, apart = [], []
+    for number, other in enumerate(others, 2):
+        for task in dict.fromkeys([*first, *other]):
+            if task not in first or task not in other:
+                apart.append(f"{task}: only in {1 if task in first else number}")
+            elif why := not_paired(first[task], other[task]):
+                apart.append(
+                    f"{task}: {other[task].source} does not compare with {first[task].source}: {'; '.join(why)}"
+                )
+            else:
+                compared.append(compare([first[task], other[task]], metrics))
+    if not compared:
+        raise DataError(f"nothing compares: {'; '.join(apart)}")
+    return compared, apart
 
 
 def show(compared: Comparison, *, as_json: bool) -> None:
     """Print a comparison."""
     if as_json:
-        print(json.dumps(compared.as_json(), ensure_ascii=False, indent=2))
+        told = compared.as_json() | {"differences": tested_as_json(compared.tested)}
+        print(json.dumps(told, ensure_ascii=False, indent=2))
     else:
         print(report(compared))
 
@@ -56,13 +125,42 @@ def report(compared: Comparison) -> str:
     items = f"{len(first.scores):,} items" + (f" of {whole:,}" if len(first.scores) < whole else "")
     head = f"{first.task} {'-'.join([first.task_version, *common])}  scoring: {first.scoring}"
     parts = [f"{head}  data: {first.provenance['data']}  {items}", _runs(compared)]
-    if compared.differences:
-        parts.append(_differences(compared))
-    parts.append("\n".join(f"run {number}: {run.log}" for number, run in enumerate(compared.runs, 1)))
+    if compared.tested:
+        rows = [
+            [f"{tested.run} - {tested.minus}", tested.metric, *cells]
+            for tested, cells in zip(compared.tested, _tests(compared.tested), strict=True)
+        ]
+        parts.append(_tests_table(["runs", "metric"], rows))
+    parts.append("\n".join(f"run {number}: {run.source}" for number, run in enumerate(compared.runs, 1)))
+    parts += compared.notes
     if compared.published:
         told = "published: other models and other prompts, for orientation, no runs to compare with"
         parts.append(f"{told}\n\n{published_report(compared.published)}")
     return "\n\n".join(parts)
+
+
+def tasks_report(compared: Sequence[Comparison], apart: Sequence[str]) -> str:
+    """The tables for people about several tasks: one for each two models."""
+    tests = iter(_tests([tested for own in compared for tested in own.tested]))
+    rows: dict[tuple[str, str], list[list[str]]] = {}
+    for own in compared:
+        first, other = own.runs
+        told = rows.setdefault((_named(first), _named(other)), [])
+        for tested in own.tested:
+            figures = [own.figures[i].get(tested.metric) for i in (0, 1)]
+            values = [f"{figure.value:.4f}" if figure else NONE for figure in figures]
+            told.append([first.task, first.scoring, first.provenance["data"], tested.metric, *values, *next(tests)])
+    parts = [
+        f"1: {first}\n2: {other}\n\n" + _tests_table(["task", "scoring", "data", "metric", "1", "2"], own)
+        for (first, other), own in rows.items()
+    ]
+    parts.append("differences are 2 - 1; p (Holm) is corrected over all of them")
+    parts += [f"{own.runs[0].task}: {note}" for own in compared for note in own.notes]
+    return "\n\n".join([*parts, *apart])
+
+
+def _named(run: Run) -> str:
+    return run.model if run.method == PLAIN else f"{run.model}, {run.method}"
 
 
 def _runs(compared: Comparison) -> str:
@@ -82,30 +180,43 @@ def _runs(compared: Comparison) -> str:
         for row, figures in zip(rows, compared.figures, strict=True):
             found = figures.get(name)
             row += [f"{found.value:.4f}" if found else NONE, _interval(found, "{:.4f}")]
-    head += [*COSTS.values(), "n"]
+    costs = COSTS if any(compared.costs) else {}
+    head += [*costs.values(), "n"]
     for row, run, cost in zip(rows, compared.runs, compared.costs, strict=True):
-        shown = [f"{cost[name]:,.{name == 'wall_seconds':d}f}" if cost else NONE for name in COSTS]
+        shown = [f"{cost[name]:,.{name == 'wall_seconds':d}f}" if cost else NONE for name in costs]
         row += [*shown, f"{len(run.scores):,}"]
     return table(head, rows, right=range(left, len(head)))
 
 
-def _differences(compared: Comparison) -> str:
-    rows = [
-        [
-            f"{number} - 1",
-            name,
-            f"{found.value:+.4f}" if found else NONE,
-            _interval(Estimate(*found[:4]) if found else None, "{:+.4f}"),
-            f"{found.items:,}" if found else NONE,
-        ]
-        for number, own in enumerate(compared.differences, 2)
-        for name in compared.metrics
-        for found in [own.get(name)]
-    ]
-    return table(["runs", "metric", "difference", "95% interval", "items"], rows, right=(2, 3, 4))
+def _tests(tested: Sequence[Tested]) -> list[list[str]]:
+    """The cells of TESTS, and items and items needed."""
+    rows = []
+    for own, (p, exact) in zip(tested, corrected(tested), strict=True):
+        found, test = own.paired, own.mcnemar
+        rows.append(
+            [
+                f"{found.value:+.4f}",
+                _interval(found, "{:+.4f}"),
+                _p(found.p),
+                _p(p),
+                *([f"{own.only_run:,}", f"{own.only_minus:,}", _p(test.p), _p(exact)] if test else [NONE] * 4),
+                f"{found.items:,}",
+                f"{own.needed:,}" if own.needed else NONE,
+            ]
+        )
+    return rows
 
 
-def _interval(found: Estimate | None, form: str) -> str:
+def _tests_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    whole = [*head, *TESTS, "items", "items needed"]
+    return table(whole, rows, right=range(len(head), len(whole)))
+
+
+def _p(value: float | None) -> str:
+    return NONE if value is None else "<0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def _interval(found: Any, form: str) -> str:
     if found is None or found.low is None or found.high is None:
         return NONE
     return f"[{form.format(found.low)}, {form.format(found.high)}]"

@@ -26,8 +26,9 @@ from halu_tasks.cli import options_of
 from halu_tasks.cli.compare import show
 from halu_tasks.comparison import chosen_metrics, compare
 from halu_tasks.errors import DataError, HaluTasksError, UsageError
-from halu_tasks.inspect_logs import PACKAGE, Run, read_run, state
+from halu_tasks.inspect_logs import PACKAGE, read_runs, state
 from halu_tasks.options import Options
+from halu_tasks.runs import Run
 from halu_tasks.tasks import Built, build, task_named
 
 _PLAIN = "plain"
@@ -80,7 +81,8 @@ def run(arguments: argparse.Namespace) -> None:
         own = {role: _role(roles[role]) for role in named}
         log = _answered(arguments.task, method, {**settings, "model_roles": own or None})
         if log.status == "success":
-            runs.append(_of_these_data(read_run(_path(log.location)), built))
+            (run,) = read_runs(_path(log.location))
+            runs.append(_of_these_data(run, built))
         else:
             failed.append(f"{method.name} ended as {state(log)} (log: {_path(log.location)})")
     for why in failed:
@@ -210,7 +212,7 @@ def _answered(task: str, method: Method, settings: Mapping[str, Any]) -> EvalLog
 def _of_these_data(run: Run, built: Built) -> Run:
     if run.provenance["data_sha256"] != built.located.sha256:
         raise DataError(
-            f"{run.log} is of other data than {built.located.path} now holds; name another folder with --log-dir"
+            f"{run.source} is of other data than {built.located.path} now holds; name another folder with --log-dir"
         )
     return run
 

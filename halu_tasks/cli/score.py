@@ -7,14 +7,17 @@ import json
 import math
 import os
 from collections.abc import Collection, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from errno import EISDIR
 from pathlib import Path
 from typing import Any
 
+from halu_tasks import __version__
 from halu_tasks.cli import options_of
 from halu_tasks.cli.files import written
 from halu_tasks.cli.tables import estimates_table
+from halu_tasks.data import sha256_of
 from halu_tasks.errors import DataError
 from halu_tasks.items import Item, Reply
 from halu_tasks.predictions import Prediction, aimed, check_targets, read_predictions, unknown_id
@@ -53,10 +56,29 @@ def run(arguments: argparse.Namespace) -> None:
             "metrics": figures["metrics"],
             "intervals": figures["intervals"],
             "version": built.version,
+            "run": told(built, arguments),
         }
         print(json.dumps(shown, ensure_ascii=False, indent=2))
     else:
         print(report(built, scores, len(missing), found, partial=arguments.partial))
+
+
+def told(built: Built, arguments: argparse.Namespace) -> dict[str, Any]:
+    """What a report needs to find the replies again and to know what they compare with. How the model was asked is
+    not known here, so nothing of that is told."""
+    own = built.task.own_options
+    given = {name: value for name, value in asdict(built.options).items() if name in ("data", *own)}
+    return {
+        "model": arguments.model,
+        "predictions": arguments.predictions,
+        "predictions_sha256": sha256_of(Path(arguments.predictions)),
+        "partial": arguments.partial,
+        "details": arguments.details,
+        "options": given,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "package": __version__,
+        "halu_tasks": {**built.provenance, "prompt_hash": None, "fewshot": None, "cot": None},
+    }
 
 
 def score_predictions(
@@ -121,5 +143,9 @@ def report(built: Built, scores: list[Score], missing: int, found: dict[str, Est
     asked = f"{len(scores)} items{part}, {missing} without a prediction"
     head = f"{built.task.name} {built.version}  scoring: {built.options.scoring}  data: {built.located.kind}  {asked}"
     beside = built.scoring.beside(scores) if built.scoring.beside and scores else {}
-    fixed = "".join(f"\nfor comparison, {name}: {value:.4f}" for name, value in beside.items())
+    fixed = "".join(
+        f"\nfor comparison, {metric} of {reply}: {value:.4f}"
+        for reply, figures in beside.items()
+        for metric, value in figures.items()
+    )
     return f"{head}\n\n{estimates_table('metric', found)}{fixed}"

@@ -466,7 +466,7 @@ def test_gold_replies_reach_the_ceiling(task: str, mode: str, score: Callable[..
         # the published extraction deletes "0." from an answer such as 0.7
         replies = {id: text for id, text in replies.items() if not re.search(r"\d\.\d", text)}
     found = score(task, replies, "--scoring", mode, "--partial")
-    assert list(found) == ["task", "scoring", "data", "n", "missing", "metrics", "intervals", "version"]
+    assert list(found) == ["task", "scoring", "data", "n", "missing", "metrics", "intervals", "version", "run"]
     assert [found[key] for key in ("task", "scoring", "data", "missing")] == [task, mode, "sample", 0]
     assert found["n"] == len(replies) >= 0.8 * len(items(task))
     judged = TASKS[task].judged
@@ -532,7 +532,7 @@ def test_the_order_of_the_predictions_changes_nothing(score: Callable[..., dict[
         score(COMPARATIVE, order, "--details", out)
         for order, out in zip((replies, dict(reversed(replies.items()))), outs, strict=True)
     ]
-    assert found[0] == found[1]
+    assert [{**own, "run": {}} for own in found] == [{**found[0], "run": {}}] * 2
     assert outs[0].read_bytes() == outs[1].read_bytes()
 
 

@@ -17,12 +17,12 @@ from inspect_ai.dataset import Sample
 from inspect_ai.log import convert_eval_logs
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.util import registry_create
-from scipy.special import stdtrit
+from scipy.stats import binomtest
 
 from halu_tasks.cli import main
 from halu_tasks.comparison import compare, published_beside
 from halu_tasks.data import SAMPLE
-from halu_tasks.inspect_logs import find_logs, read_run
+from halu_tasks.inspect_logs import read_runs
 from halu_tasks.options import Options
 from halu_tasks.published import published
 from halu_tasks.tasks import build
@@ -128,34 +128,36 @@ def test_the_difference_is_what_a_calculation_by_hand_gives(tmp_path: Path, run:
     without = [(total - sum(own)) / (n - len(own)) for own in by_cluster.values()]
     mean = sum(without) / clusters
     variances = [(clusters - 1) / clusters * (value - mean) ** 2 for value in without]
-    reach = float(stdtrit(clusters - 1, 0.975)) * math.sqrt(sum(variances) + max(variances))
     (found,) = shown["differences"]
-    assert (found["run"], found["minus"], found["items"]["acc"]) == (2, 1, 52)
-    assert found["metrics"]["acc"] == pytest.approx(2 / 52)
-    assert found["stderr"]["acc"] == pytest.approx(math.sqrt(sum(variances)))
-    assert found["intervals"]["acc"] == pytest.approx([2 / 52 - reach, 2 / 52 + reach])
+    assert (found["run"], found["minus"], found["metric"], found["items"]) == (2, 1, "acc", 52)
+    assert found["value"] == pytest.approx(2 / 52)
+    assert found["stderr"] == pytest.approx(math.sqrt(sum(variances)))
+    assert found["low"] < 0 < found["high"] and found["p"] == found["p_holm"] > 0.05
+    # items 1, 2, 8 and 20 are wrong in the first run alone, 5 and 9 in the second
+    exact = found["mcnemar"]
+    assert (exact["only_run"], exact["only_minus"], exact["left_out"]) == (4, 2, 0)
+    assert exact["p"] == pytest.approx(binomtest(2, 6).pvalue)
 
 
 def test_the_first_log_is_the_one_compared_with(baseline: str, oracle: str, run: Run) -> None:
     shown = json.loads(run(baseline, oracle, "--json"))
     turned = json.loads(run(oracle, baseline, "--json"))
-    assert [own["log"] for own in shown["runs"]] == [baseline, oracle]
-    assert [own["log"] for own in turned["runs"]] == [oracle, baseline]
-    assert shown["differences"][0]["metrics"]["acc"] == 0.5 == -turned["differences"][0]["metrics"]["acc"]
-    low, high = shown["differences"][0]["intervals"]["acc"]
-    assert turned["differences"][0]["intervals"]["acc"] == pytest.approx([-high, -low])
+    assert [own["source"] for own in shown["runs"]] == [baseline, oracle]
+    assert [own["source"] for own in turned["runs"]] == [oracle, baseline]
+    found, other = shown["differences"][0], turned["differences"][0]
+    assert found["value"] == 0.5 == -other["value"]
+    assert [other["low"], other["high"]] == pytest.approx([-found["high"], -found["low"]])
 
 
 def test_a_run_compared_with_its_like_differs_by_nothing(baseline: str, tmp_path: Path, run: Run) -> None:
-    copy = shutil.copy(baseline, tmp_path)
-    shown = json.loads(run(baseline, copy, "--json"))
-    low, high = shown["differences"][0]["intervals"]["acc"]
-    assert shown["differences"][0]["metrics"]["acc"] == 0 and low == -high < 0
+    again = asked(tmp_path)
+    (found,) = json.loads(run(baseline, again, "--json"))["differences"]
+    assert found["value"] == 0 and found["low"] == -found["high"] < 0 and found["p"] == 1
 
 
 def test_the_tables(baseline: str, oracle: str, run: Run) -> None:
     lines = run(baseline, oracle, "--metric", "acc", "--metric", "roc_auc").splitlines()
-    assert lines[0] == f"{TASK} 1-A-sample  scoring: strict  data: sample  52 items"
+    assert lines[0] == f"{TASK} 1-sample  scoring: strict  data: sample  52 items"
     assert lines[2].split("  ")[0] == "run" and lines[2].split()[-6:] == [
         "input",
         "tokens",
@@ -166,12 +168,13 @@ def test_the_tables(baseline: str, oracle: str, run: Run) -> None:
     ]
     cells = lines[4].split()
     # a baseline has no probabilities, and so no ROC-AUC
-    assert cells[:5] == ["1", "plain", "prompt", "halu/baseline", "0.5000"] and cells[7:9] == ["-", "-"]
+    assert cells[:5] == ["1", "plain", "prompt", "halu-baseline", "0.5000"] and cells[7:9] == ["-", "-"]
     assert cells[9:13] == ["52", "0", "0", "0"] and cells[-1] == "52"
-    assert lines[5].split()[3:6] == ["halu/oracle", "1.0000", "[0.8597,"]
-    below = [line.split() for line in lines[7:11]]
-    assert below[2][:5] == ["2", "-", "1", "acc", "+0.5000"] and below[3] == ["2", "-", "1", "roc_auc", "-", "-", "-"]
-    assert lines[12:14] == [f"run 1: {baseline}", f"run 2: {oracle}"]
+    assert lines[5].split()[3:6] == ["halu-oracle", "1.0000", "[0.8597,"]
+    below = [line.split() for line in lines[7:10]]
+    assert below[0][2:8] == ["difference", "95%", "interval", "p", "p", "(Holm)"]
+    assert below[2][:5] == ["2", "-", "1", "acc", "+0.5000"] and below[2][-6:-4] == ["26", "0"]
+    assert lines[11:13] == [f"run 1: {baseline}", f"run 2: {oracle}"]
 
 
 def test_what_papers_print_stands_apart(baseline: str, oracle: str, run: Run) -> None:
@@ -183,7 +186,7 @@ def test_what_papers_print_stands_apart(baseline: str, oracle: str, run: Run) ->
     shown = json.loads(run(baseline, oracle, "--json"))["published"]
     assert [(own["model"], own["value"]) for own in shown] == [(own.model, own.value) for own in figures]
     assert "published" not in run(baseline, oracle, "--metric", "precision")
-    runs = [read_run(baseline), read_run(oracle)]
+    runs = [*read_runs(baseline), *read_runs(oracle)]
     assert [own.value for own in compare(runs).published] == [own.value for own in figures]
 
 
@@ -201,8 +204,8 @@ def test_a_method_is_told_with_its_arguments_and_roles(tmp_path: Path, baseline:
 def test_what_sets_runs_of_a_method_apart_is_told(tmp_path: Path, baseline: str, run: Run) -> None:
     other = asked(tmp_path, fewshot=2, temperature=0.7)
     lines = run(baseline, other).splitlines()
-    assert lines[0].startswith(f"{TASK} 1-A-sample  ")
-    assert "settings" in lines[2] and "temperature=0.0" in lines[4] and "2shot, temperature=0.7" in lines[5]
+    assert lines[0].startswith(f"{TASK} 1-sample  ")
+    assert "settings" in lines[2] and "temperature" not in lines[4] and "2shot, temperature=0.7" in lines[5]
     assert "max_tokens" not in lines[5]
 
 
@@ -212,26 +215,25 @@ def test_a_folder_is_read_with_the_plain_prompt_first_and_then_by_time(tmp_path:
     plain = asked(tmp_path, model="halu/oracle")
     (tmp_path / "logs.json").write_text("{}")
     (tmp_path / "notes.txt").write_text("no log")
-    (tmp_path / "deeper").mkdir()
-    shutil.copy(plain, tmp_path / "deeper")
-    assert find_logs(str(tmp_path)) == [method, plain]
-    assert [own["log"] for own in json.loads(run(tmp_path, "--json"))["runs"]] == [plain, method]
+    deeper = tmp_path / "deeper"
+    deeper.mkdir()
+    moved = shutil.move(plain, deeper)
+    assert [own["source"] for own in json.loads(run(tmp_path, "--json"))["runs"]] == [str(moved), method]
 
 
 def test_a_log_in_json_is_read_like_another(baseline: str, oracle: str, tmp_path: Path, run: Run) -> None:
     convert_eval_logs(oracle, "json", str(tmp_path))
-    (converted,) = find_logs(str(tmp_path))
-    assert converted.endswith(".json")
+    (converted,) = map(str, tmp_path.glob("*.json"))
     shown, other = (json.loads(run(baseline, log, "--json")) for log in (oracle, converted))
-    assert shown["runs"][1] | {"log": ""} == other["runs"][1] | {"log": ""}
+    assert shown["runs"][1] | {"source": ""} == other["runs"][1] | {"source": ""}
     assert shown["differences"] == other["differences"]
 
 
 def test_a_record_too_long_for_a_summary_is_read_from_the_sample(tmp_path: Path, run: Run) -> None:
     log = asked(tmp_path, "refact_localization_negation", model=mock(lambda text: f"<ans>{'word ' * 400}</ans>"))
     plain = asked(tmp_path / "b", "refact_localization_negation")
-    found = read_run(log)
-    assert len(found.scores) == len(read_run(plain).scores) == found.provenance["items"]
+    (found,), (other,) = read_runs(log), read_runs(plain)
+    assert len(found.scores) == len(other.scores) == found.provenance["items"]
     assert any(len(str(score.as_json())) > 1024 for score in found.scores)
     assert json.loads(run(log, plain, "--json"))["runs"][0]["n"] == len(found.scores)
 
@@ -239,10 +241,11 @@ def test_a_record_too_long_for_a_summary_is_read_from_the_sample(tmp_path: Path,
 def test_epochs_compare_with_as_many(tmp_path: Path, baseline: str, run: Run, refused: Run) -> None:
     thrice = [asked(tmp_path / model, model=f"halu/{model}", epochs=3) for model in ("baseline", "oracle")]
     shown = json.loads(run(*thrice, "--json"))
-    assert shown["n"] == 3 * 52 and shown["differences"][0]["metrics"]["acc"] == 0.5
+    assert shown["n"] == 3 * 52 and shown["differences"][0]["value"] == 0.5
     # three equal replies are no more evidence than one
     once = json.loads(run(baseline, asked(tmp_path, model="halu/oracle"), "--json"))
-    assert shown["differences"][0]["intervals"]["acc"] == pytest.approx(once["differences"][0]["intervals"]["acc"])
+    ends = [[own["differences"][0][end] for end in ("low", "high")] for own in (shown, once)]
+    assert ends[0] == pytest.approx(ends[1])
     assert "answers each item 3 times, not 1; run both with the same --epochs" in refused(baseline, thrice[0])
 
 
@@ -278,9 +281,13 @@ def test_other_tasks_data_scoring_and_items_are_refused(tmp_path: Path, baseline
     assert "the runs differ in their items" in why(part)
 
 
-def test_a_question_asked_in_another_order_is_refused(tmp_path: Path, refused: Run) -> None:
+def test_a_question_asked_in_another_order_is_told(tmp_path: Path, run: Run) -> None:
     logs = [asked(tmp_path / str(seed), "refact_judgment_comparative", seed=seed) for seed in (0, 7)]
-    assert "are asked in another way, so that the right answer is" in refused(*logs)
+    options = [Options(data="sample", seed=seed) for seed in (0, 7)]
+    first, other = (build("refact_judgment_comparative", own).items for own in options)
+    turned = sum(one.target != two.target for one, two in zip(first, other, strict=True))
+    told = f"run 2 was asked {turned} of the items with the answers in another order than run 1"
+    assert turned > 5 and told in run(*logs).splitlines()
 
 
 def test_a_log_scored_again_is_read_as_scored(tmp_path: Path, run: Run) -> None:
@@ -293,7 +300,7 @@ def test_a_log_scored_again_is_read_as_scored(tmp_path: Path, run: Run) -> None:
     again = score(read_eval_log(paper), halu_score(scoring="strict"), action="overwrite")
     write_eval_log(again, paper)
     shown = json.loads(run(strict, paper, "--json"))
-    assert shown["scoring"] == "strict" and shown["differences"][0]["metrics"]["acc"] == 0
+    assert shown["scoring"] == "strict" and shown["differences"][0]["value"] == 0
 
 
 def test_files_that_are_no_logs_are_named(tmp_path: Path, baseline: str, refused: Run) -> None:
@@ -307,27 +314,33 @@ def test_files_that_are_no_logs_are_named(tmp_path: Path, baseline: str, refused
         file("empty.eval", b""),
         file("text.eval", b"no log"),
         file("half.eval", whole[: len(whole) // 2]),
-        file("other.json", b'{"a": 1}'),
-        file("list.json", b"[]"),
-        file("predictions.jsonl", b'{"id": "a", "output": "b"}\n'),
     ):
         assert f"{path}: cannot be read as a log of Inspect (" in refused(baseline, path)
+    for path in (file("other.json", b'{"a": 1}'), file("list.json", b"[]")):
+        assert f"{path}: is no result of lm-eval, Inspect or halu-tasks score --json" in refused(baseline, path)
+    predictions = file("predictions.jsonl", b'{"id": "a", "output": "b"}\n')
+    assert "score predictions with: halu-tasks score TASK FILE --json" in refused(baseline, predictions)
     archive = tmp_path / "archive.eval"
     with zipfile.ZipFile(archive, "w") as zipped:
         zipped.writestr("a.txt", "a")
     assert f"{archive}: cannot be read as a log of Inspect (" in refused(baseline, archive)
-    assert "nowhere: there is no such log or folder of logs" in refused(baseline, tmp_path / "nowhere")
+    assert "nowhere: there is no such file or folder of results" in refused(baseline, tmp_path / "nowhere")
     (tmp_path / "folder").mkdir()
-    assert "folder: holds no log of Inspect" in refused(baseline, tmp_path / "folder")
+    assert "folder: holds no results (" in refused(baseline, tmp_path / "folder")
 
 
-def test_logs_of_other_tasks_and_of_groups_are_named(tmp_path: Path, baseline: str, refused: Run) -> None:
+def test_logs_of_other_tasks_are_named_and_a_group_is_compared_task_by_task(
+    tmp_path: Path, baseline: str, refused: Run, run: Run
+) -> None:
     task = Task(dataset=[Sample(input="a", target="b")], name="another")
     (log,) = inspect_eval(task, model=mock(str), log_dir=str(tmp_path), display="none")
     assert "is of the task another, which is none of this package's" in refused(baseline, log.location)
-    group = asked(tmp_path, "refact_judgment")
-    told = "is of a group; run each of its tasks by itself: refact_judgment_independent, refact_judgment_comparative"
-    assert told in refused(group, baseline)
+    groups = [asked(tmp_path / model, "refact_judgment", model=f"halu/{model}") for model in ("baseline", "oracle")]
+    told = json.loads(run(*groups, "--json"))["comparisons"]
+    assert [own["task"] for own in told] == ["refact_judgment_independent", "refact_judgment_comparative"]
+    values = [own["differences"][0]["value"] for own in told]
+    assert values == [1 - own["runs"][0]["metrics"]["acc"] for own in told] and min(values) > 0
+    assert "nothing compares: " in refused(groups[0], baseline)
 
 
 def test_an_unfinished_log_is_refused_and_says_how_to_finish(
@@ -361,7 +374,7 @@ def test_a_log_without_scores_says_how_to_score_it(tmp_path: Path, baseline: str
 
 
 def test_one_log_and_one_named_twice_are_refused(baseline: str, refused: Run) -> None:
-    assert "a comparison is of two logs or more" in refused(baseline)
+    assert "a comparison is of two results or more" in refused(baseline)
     assert "is named twice" in refused(baseline, baseline)
     assert "is named twice" in refused(baseline, Path(baseline).parent)
 

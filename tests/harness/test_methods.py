@@ -20,8 +20,8 @@ from halu_tasks.cli import main
 from halu_tasks.cli.methods import Method, named_methods
 from halu_tasks.data import SAMPLE
 from halu_tasks.errors import UsageError
-from halu_tasks.inspect_logs import find_logs
 from halu_tasks.options import Options
+from halu_tasks.results import find_results
 from halu_tasks.tasks import build
 
 pytestmark = pytest.mark.slow
@@ -88,7 +88,7 @@ def test_costs_are_what_the_server_saw_and_a_rerun_asks_nothing(methods: Call, s
         assert cost["input_tokens"] == cost["output_tokens"] == cost["calls"] and cost["wall_seconds"] > 0
     # every text has an unsupported claim, so the method calls all hallucinated, and the prompt none
     assert [own["metrics"]["acc"] for own in first["runs"]] == [0.5, 0.5]
-    assert first["differences"][0]["metrics"]["acc"] == 0
+    assert first["differences"][0]["value"] == 0
     again = shown(methods(server, REASONED, "--json"))
     assert len(server.asked) == len(asked)
     assert again == first
@@ -98,7 +98,7 @@ def test_costs_are_what_the_server_saw_and_a_rerun_asks_nothing(methods: Call, s
     assert third["runs"][:2] == first["runs"]
     assert third["runs"][2]["method"] == "factored_verification:how=reasoned,threshold=0.9"
     assert third["runs"][2]["cost"]["calls"] == 0 < third["runs"][2]["cost"]["cached_calls"]
-    assert len(find_logs(str(tmp_path / "logs"))) == 3
+    assert len(find_results([str(tmp_path / "logs")])) == 3
     # and compare gives of the folder what methods gave
     assert main(["compare", str(tmp_path / "logs"), "--json"]) == 0
 
@@ -126,7 +126,7 @@ def test_in_another_folder_the_cache_answers(methods: Call, serve: Any, tmp_path
 def test_the_table_is_all_that_is_on_standard_output(methods: Call, serve: Any) -> None:
     status, out, _ = methods(serve(reply), REASONED, "--metric", "acc", "--metric", "recall", "--split", "train5")
     assert status == 0
-    assert out.startswith(f"{TASK} 1-A-sample-train5  scoring: strict  data: sample  2 items\n\nrun  method ")
+    assert out.startswith(f"{TASK} 1-sample-train5  scoring: strict  data: sample  2 items\n\nrun  method ")
     assert f"2    {REASONED}  openai/gpt-4o  0.5000" in out and "2 - 1  recall     +1.0000" in out
 
 
@@ -184,9 +184,9 @@ def test_options_of_the_task_and_of_inspect_reach_it(methods: Call, serve: Any, 
     server = serve(reply)
     arguments = ("plain", "--limit", "2", "--scoring", "paper", "-T", "fewshot=2", "--max-connections", "1")
     found = shown(methods(server, *arguments, "--json"))
-    assert found["scoring"] == "paper" and found["runs"][0]["version"] == "1-A-sample-paper-2shot"
-    (log,) = find_logs(str(tmp_path / "logs"))
-    header = read_eval_log(log, header_only=True)
+    assert found["scoring"] == "paper" and found["runs"][0]["version"] == "1-sample-paper-2shot"
+    (log,) = find_results([str(tmp_path / "logs")])
+    header = read_eval_log(str(log), header_only=True)
     assert header.eval.model_generate_config.max_connections == 1 or header.plan.config.max_connections == 1
     assert len(server.asked[0]["messages"]) >= 5
 

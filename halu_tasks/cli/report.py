@@ -1,0 +1,55 @@
+"""`halu-tasks report`: a page, a table and a JSON file that say who is better, by how much, how sure, and why."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from tqdm import tqdm
+
+from halu_tasks.cli.files import written
+from halu_tasks.errors import DataError
+from halu_tasks.report.assemble import TABLE, assemble
+from halu_tasks.report.board import board
+from halu_tasks.report.markdown import markdown
+from halu_tasks.report.page import render
+from halu_tasks.results import find_results, read_results
+
+PAGE, TEXT, FIGURES = "index.html", "report.md", "report.json"
+
+
+def run(arguments: argparse.Namespace) -> None:
+    files = find_results(arguments.results)
+    folder = Path(arguments.output).expanduser()
+    with tqdm(total=len(files), desc="reading results", unit="file") as bar:
+        results = read_results(arguments.results, bar.update)
+    for skipped in results.skipped:
+        print(f"halu-tasks: not read: {skipped.source}: {skipped.why}", file=sys.stderr)
+    if not results.runs:
+        raise DataError(f"no result of this package is in {', '.join(arguments.results)} ({len(files)} files)")
+    found = board(results.runs)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"report {folder}: {error.strerror}") from None
+    with (
+        written(folder / TABLE, "report") as table,
+        tqdm(total=len(found.columns), desc="comparing", unit="task") as bar,
+    ):
+        report = assemble(found, results.skipped, table, arguments.title, bar.update)
+        table.replace(folder / TABLE)
+    for name, text in (
+        (PAGE, render(report)),
+        (TEXT, markdown(report)),
+        (FIGURES, json.dumps(report, indent=1) + "\n"),
+    ):
+        with written(folder / name, "report") as partial:
+            partial.write_text(text, encoding="utf-8")
+            partial.replace(folder / name)
+    apart = len(found.columns) - len(found.main)
+    told = [f"{len(found.entries)} entries, {len(found.main)} tasks"]
+    told += [f"{apart} results apart"] if apart else []
+    told += [f"{len(results.skipped)} not read"] if results.skipped else []
+    print(f"{folder / PAGE}: {', '.join(told)}; beside it {TEXT}, {FIGURES}, {TABLE}")

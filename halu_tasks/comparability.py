@@ -1,0 +1,69 @@
+"""Which runs compare with each other, and why others do not."""
+
+from __future__ import annotations
+
+from halu_tasks.runs import Run
+from halu_tasks.scorers.paired import same_items
+from halu_tasks.tasks import task_named
+
+
+def not_paired(first: Run, other: Run) -> list[str]:
+    """Why the items of `other` cannot be set against those of `first`, one by one, and what to do: other data, another
+    yardstick, other items. Empty where they can, whatever the method, the prompt or the model."""
+    if task_named(first.task).benchmark != task_named(other.task).benchmark:
+        return [f"it is of the task {other.task}, whose items are not those of {first.task}"]
+    told = []
+    if other.task == first.task and other.task_version != first.task_version:
+        told.append(f"it is of the task's version {other.task_version}, not {first.task_version}")
+    if other.scoring != first.scoring:
+        told.append(f"it is scored as {other.scoring}, not {first.scoring}; {_score_again(other, first.scoring)}")
+    if other.judge != first.judge:
+        told.append(f"it is judged by {other.judge or 'nobody'}, not {first.judge or 'nobody'}")
+    if other.provenance["data_sha256"] != first.provenance["data_sha256"]:
+        return [*told, f"it is of other data, {_data(other)}, not {_data(first)}"]
+    if other.epochs != first.epochs:
+        told.append(f"it answers each item {other.epochs} times, not {first.epochs}; run both with the same --epochs")
+    elif other.items_hash != first.items_hash:
+        wrong = same_items(first.scores, other.scores)
+        items = f"{len(other.scores):,} items, not {len(first.scores):,}"
+        told.append(f"{items}; {wrong}; run both with the same --limit and options")
+    elif not told and (turned := _other_targets(first, other)) and not task_named(first.task).labels:
+        told.append(f"the right answer of {len(turned)} items, such as {turned[0]}, is another")
+    return told
+
+
+def asked_otherwise(first: Run, other: Run) -> list[str]:
+    """In what `other` was asked in another way than `first`, another run of the same task."""
+    told = []
+    if (hash := other.provenance["prompt_hash"]) != first.provenance["prompt_hash"]:
+        known = f"the prompt is {hash}" if hash else "how the model was asked is not known"
+        told.append(f"{known}, not {first.provenance['prompt_hash'] or 'unknown as there'}")
+    own, others = first.asked, other.asked
+    told += [
+        f"{name} is {others[name]}, not {own[name]}"
+        for name in own
+        if name in others and None not in (own[name], others[name]) and own[name] != others[name]
+    ]
+    return told
+
+
+def reordered(first: Run, other: Run) -> int:
+    """How many items of two runs that compare are asked in another order of the answers, so that the right one has
+    another name."""
+    return len(_other_targets(first, other))
+
+
+def _other_targets(first: Run, other: Run) -> list[str]:
+    targets = {score.id: score.target for score in first.scores}
+    return [score.id for score in other.scores if score.target != targets[score.id]]
+
+
+def _score_again(run: Run, scoring: str) -> str:
+    if not run.source.endswith(".eval"):
+        return f"score or run it again as {scoring}"
+    scorer = f"--scorer halu_tasks/halu_score -S scoring={scoring}"
+    return f"score it again: inspect score {run.source} {scorer} --overwrite --action overwrite"
+
+
+def _data(run: Run) -> str:
+    return f"{run.provenance['data_file']} ({run.provenance['data']}, sha256 {run.provenance['data_sha256'][:12]}…)"

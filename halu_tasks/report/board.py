@@ -1,0 +1,191 @@
+"""The board of a report: which results stand beside each other, as entries (rows) and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from halu_tasks.comparability import asked_otherwise, not_paired, reordered
+from halu_tasks.runs import PLAIN, Run
+from halu_tasks.scorers.metrics import Estimate, Metric
+from halu_tasks.tasks import Task, registry, task_named
+
+_DATA = ("pinned", "extract", "local", "sample")
+"""Kinds of data, those first that say most about the benchmark."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is compared: a model as it was asked. `settings` and `roles` are those of its runs that are not the
+    tasks' own; the judge is no part of it."""
+
+    model: str
+    harness: str
+    method: str
+    settings: tuple[tuple[str, str], ...]
+    roles: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, run: Run) -> Entry:
+        return cls(
+            model=run.model,
+            harness=run.harness.rpartition(" ")[0] or run.harness,
+            method=run.method,
+            settings=tuple(sorted((name, str(value)) for name, value in run.settings.items())),
+            roles=tuple(sorted((role, model) for role, model in run.roles.items() if role != "grader")),
+        )
+
+    def order(self) -> tuple[Any, ...]:
+        return self.model.casefold(), self.model, self.harness, self.method, self.settings, self.roles
+
+    def told(self) -> list[str]:
+        """What may set it apart from another entry of the same model."""
+        return [
+            self.harness,
+            *([] if self.method == PLAIN else [self.method]),
+            *(f"{name}={value}" for name, value in (*self.roles, *self.settings)),
+        ]
+
+
+@dataclass
+class Column:
+    """Results that compare: runs of one task under one condition, one an entry.
+
+    Attributes:
+        runs: by entry.
+        why: what is different from the task's main column; empty for a main column.
+    """
+
+    runs: dict[Entry, Run] = field(default_factory=dict)
+    why: str = ""
+
+    @property
+    def first(self) -> Run:
+        return next(iter(self.runs.values()))
+
+    @cached_property
+    def task(self) -> Task:
+        return task_named(self.first.task)
+
+    @cached_property
+    def metrics(self) -> list[Metric]:
+        """Those that some run has, in the task's order."""
+        known = self.task.scoring[self.first.scoring].metrics
+        asked = self.first.provenance
+        return [m for m in known if m.needs is None or asked.get(m.needs)]
+
+    @cached_property
+    def headline(self) -> Metric:
+        return next(metric for metric in self.metrics if metric.name == self.task.headline)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know of runs that nevertheless compare."""
+        others = [(entry, reordered(self.first, run)) for entry, run in list(self.runs.items())[1:]]
+        return [
+            f"{entry.model} was asked {turned:,} of the items with the answers in another order than {self.first.model}"
+            for entry, turned in others
+            if turned
+        ]
+
+
+@dataclass
+class Board:
+    """Entries and columns, main columns first, and runs in whose place a later one stands."""
+
+    entries: list[Entry]
+    columns: list[Column]
+    superseded: list[tuple[Run, Run]]
+
+    @property
+    def main(self) -> list[Column]:
+        return [column for column in self.columns if not column.why]
+
+    def labels(self) -> dict[Entry, str]:
+        """Each entry's name: its model's, with what sets it apart where a model has several entries."""
+        found = {}
+        for entry in self.entries:
+            alike = [other for other in self.entries if other.model == entry.model]
+            own = [text for text in entry.told() if not all(text in other.told() for other in alike)]
+            found[entry] = f"{entry.model} ({', '.join(own)})" if own else entry.model
+        return found
+
+    def groups(self) -> Iterator[tuple[str, str, list[Column], dict[Entry, Estimate]]]:
+        """Group, metric, the members' main columns, and the means of the entries that have all of them."""
+        by_task = {column.task.name: column for column in self.main}
+        for group in registry()[1].values():
+            columns = [by_task[member] for member in group.members if member in by_task]
+            modes = {column.first.scoring for column in columns}
+            if len(columns) < len(group.members) or len(modes) > 1:
+                continue
+            whole = [entry for entry in self.entries if all(entry in column.runs for column in columns)]
+            figures = {
+                entry: group.figures(modes.copy().pop(), {c.task.name: c.runs[entry].scores for c in columns})
+                for entry in whole
+            }
+            for name in group.means:
+                means = {entry: own[name] for entry, own in figures.items() if name in own}
+                if means:
+                    yield group.name, name, columns, means
+
+
+def board(runs: Sequence[Run]) -> Board:
+    """The board of runs, which are in the order of their time: of two that differ in nothing else, the later one
+    stands."""
+    columns: dict[tuple[Any, ...], Column] = {}
+    superseded = []
+    for run in runs:
+        own = columns.setdefault(_condition(run), Column()).runs
+        entry = Entry.of(run)
+        if earlier := own.pop(entry, None):
+            superseded.append((earlier, run))
+        own[entry] = run
+    tasks = {name: i for i, name in enumerate(registry()[0])}
+    by_task: dict[str, list[Column]] = {}
+    for column in sorted(columns.values(), key=lambda column: (tasks[column.task.name], _rank(column))):
+        by_task.setdefault(column.task.name, []).append(column)
+    for main, *others in by_task.values():
+        for column in others:
+            column.why = "; ".join(_apart(main.first, column.first))
+    ordered = [columns[0] for columns in by_task.values()]
+    ordered += [column for columns in by_task.values() for column in columns[1:]]
+    entries = sorted({entry for column in ordered for entry in column.runs}, key=Entry.order)
+    for column in ordered:
+        column.runs = {entry: column.runs[entry] for entry in entries if entry in column.runs}
+    return Board(entries, ordered, superseded)
+
+
+def _condition(run: Run) -> tuple[Any, ...]:
+    """What runs of a task that compare have in common."""
+    labelled = bool(task_named(run.task).labels)
+    targets = () if labelled else tuple(sorted((score.id, str(score.target)) for score in run.scores))
+    return (
+        run.task,
+        run.task_version,
+        run.scoring,
+        run.provenance["data_sha256"],
+        run.provenance["prompt_hash"],
+        tuple(sorted((name, str(value)) for name, value in run.asked.items())),
+        run.judge,
+        run.epochs,
+        run.items_hash,
+        hash(targets),
+    )
+
+
+def _rank(column: Column) -> tuple[Any, ...]:
+    """The main column of a task is the least: most entries, then strict, the benchmark's own data, all of it."""
+    run = column.first
+    kind = run.provenance["data"]
+    data = _DATA.index(kind) if kind in _DATA else len(_DATA)
+    return -len(column.runs), run.scoring != "strict", data, -len(run.scores), run.created
+
+
+def _apart(main: Run, other: Run) -> list[str]:
+    told = [
+        why.removeprefix("it is ").removeprefix("it ")
+        for why in (*not_paired(main, other), *asked_otherwise(main, other))
+    ]
+    return told or ["its right answers are others"]

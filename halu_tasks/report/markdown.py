@@ -1,0 +1,121 @@
+"""A report as Markdown: the leaderboard, the pairs, and what stands apart or was skipped."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+
+def markdown(report: Mapping[str, Any]) -> str:
+    """The report, from `assemble`, as text for an issue or a README."""
+    labels = {entry["id"]: entry["label"] for entry in report["entries"]}
+    parts = [f"# {_text(report['title'])}", f"{report['package']}, {report['created'][:10]}"]
+    parts += list(_skipped(report))
+    for main, heading in ((True, "Leaderboard"), (False, "Shown apart")):
+        columns = [column for column in report["columns"] if column["main"] == main]
+        if columns:
+            parts += [f"## {heading}", *_board(report, columns, labels, main=main)]
+    if report["pairs"]:
+        parts += ["## Pairs", _pairs(report, labels)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _skipped(report: Mapping[str, Any]) -> Iterator[str]:
+    for title, key in (("Not read", "skipped"), ("A later run of the same stands in place of", "superseded")):
+        if report[key]:
+            yield f"{title}:\n\n" + "\n".join(f"- {_text(own['source'])}: {_text(own['why'])}" for own in report[key])
+
+
+def _board(
+    report: Mapping[str, Any], columns: Sequence[Mapping[str, Any]], labels: Mapping[str, str], *, main: bool
+) -> Iterator[str]:
+    cells = {(cell["entry"], cell["column"]): cell for cell in report["results"]}
+    groups = report["groups"] if main else []
+    means = {(own["entry"], own["group"]): own["figure"] for own in report["group_results"]}
+    shown = [entry for entry in labels if any((entry, column["id"]) in cells for column in columns)]
+    head = ["model", *(_head(column) for column in columns), *(_text(group["title"]) for group in groups)]
+    rows = [
+        [
+            _text(labels[entry]),
+            *(_cell(cells.get((entry, column["id"])), column) for column in columns),
+            *(_figure(means.get((entry, group["id"]))) for group in groups),
+        ]
+        for entry in shown
+    ]
+    yield _table(head, rows)
+    yield (
+        "Each figure with its 95% interval over clusters of items; #: 95% confidence set of the rank; n items asked; "
+        "unparsed replies count as wrong. "
+        + " ".join(f"{_text(column['title'])}: {_text(note)}." for column in columns for note in column["notes"])
+    ).strip()
+    if not main:
+        yield "\n".join(f"- {_text(column['title'])}: {_text(column['why'])}" for column in columns)
+
+
+def _head(column: Mapping[str, Any]) -> str:
+    kind = "" if column["data"] == "pinned" else f", {column['data'].upper()}"
+    return f"{_text(column['title'])} {column['headline']} ({column['scoring']}{kind})"
+
+
+def _cell(cell: Mapping[str, Any] | None, column: Mapping[str, Any]) -> str:
+    if cell is None:
+        return ""
+    told = [_figure(cell["metrics"].get(column["headline"]))]
+    if cell["rank"]:
+        low, high = cell["rank"]
+        told.append(f"#{low}" if low == high else f"#{low}–{high}")
+    told.append(f"n {cell['n']:,}, {cell['unparsed']:,} unparsed")
+    if cell["judge_failed"] is not None:
+        told.append(f"{cell['judge_failed']:,} not judged")
+    return "<br>".join(told)
+
+
+def _figure(figure: Mapping[str, Any] | None) -> str:
+    if figure is None:
+        return "–"
+    interval = "" if figure["low"] is None else f" [{figure['low']:.3f}, {figure['high']:.3f}]"
+    return f"{figure['value']:.3f}{interval}"
+
+
+def _pairs(report: Mapping[str, Any], labels: Mapping[str, str]) -> str:
+    titles = {column["id"]: column["title"] for column in report["columns"]}
+    head = ["task", "first", "second", "first − second", "p (Holm)", "only first / second right", "McNemar p (Holm)"]
+    rows = []
+    for pair in report["pairs"]:
+        test = pair["mcnemar"]
+        rows.append(
+            [
+                _text(titles[pair["column"]]),
+                _text(labels[pair["first"]]),
+                _text(labels[pair["second"]]),
+                _figure(pair),
+                _p(pair["p_holm"]),
+                f"{test['only_first']:,} / {test['only_second']:,}" if test else "–",
+                _p(test["p_holm"]) if test else "–",
+            ]
+        )
+    return _table(head, rows)
+
+
+def _p(value: float | None) -> str:
+    return "–" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _text(value: object) -> str:
+    """A text from anywhere on one line, with nothing that Markdown or HTML reads as its own."""
+    seen = "".join(
+        " "
+        if char.isspace()
+        else "\N{REPLACEMENT CHARACTER}"
+        if unicodedata.category(char) in ("Cc", "Cf", "Cs")
+        else char
+        for char in str(value)
+    )
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|&~])", r"\\\1", " ".join(seen.split()))

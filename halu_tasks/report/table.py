@@ -1,0 +1,82 @@
+"""The full table of a report: one row an answer, as Parquet."""
+
+from __future__ import annotations
+
+import json
+from itertools import repeat
+from pathlib import Path
+from types import TracebackType
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from halu_tasks.report.board import Column
+from halu_tasks.report.why import value_of
+from halu_tasks.runs import Run
+from halu_tasks.scorers.score import Score
+
+_TEXTS = (
+    *("entry", "column", "task", "scoring", "id", "cluster", "target", "answer", "reason", "reply"),
+    *("system", "prompt", "tags", "facts", "other_scoring", "other_answer", "source"),
+)
+_NUMBERS = ("value", "other_value")
+SCHEMA = pa.schema([*((name, pa.string()) for name in _TEXTS), *((name, pa.float64()) for name in _NUMBERS)])
+
+
+class ItemTable:
+    """Writes the rows of one result after the other. Lists and mappings are JSON; what is no Unicode text (half of a
+    surrogate pair) becomes a question mark."""
+
+    def __init__(self, path: Path) -> None:
+        self._writer = pq.ParquetWriter(path, SCHEMA, compression="zstd")
+
+    def __enter__(self) -> ItemTable:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._writer.close()
+
+    def add(self, entry: str, title: str, column: Column, run: Run, others: list[Score] | None, mode: str) -> None:
+        """The answers of a run, with their scores in the other `mode` where there are any."""
+        known = {metric.name: metric for metric in column.task.scoring[mode].metrics}.get(column.headline.name)
+        rows = []
+        for answered, other in zip(run.answers, others or repeat(None, len(run.answers)), strict=True):
+            item, score = answered.item, answered.score
+            rows.append(
+                {
+                    "entry": entry,
+                    "column": title,
+                    "task": run.task,
+                    "scoring": run.scoring,
+                    "id": item.id,
+                    "cluster": item.cluster,
+                    "target": _told(score.target),
+                    "answer": _told(score.answer),
+                    "value": value_of(column.headline, score),
+                    "reason": score.reason,
+                    "reply": answered.reply,
+                    "system": item.system,
+                    "prompt": item.prompt,
+                    "tags": json.dumps(dict(item.tags), ensure_ascii=False),
+                    "facts": json.dumps(dict(score.facts)),
+                    "other_scoring": mode if other else None,
+                    "other_answer": _told(other.answer) if other else None,
+                    "other_value": value_of(known, other) if other and known else None,
+                    "source": run.source,
+                }
+            )
+        columns = {
+            name: [_text(row[name]) for row in rows] if name in _TEXTS else [row[name] for row in rows]
+            for name in SCHEMA.names
+        }
+        self._writer.write_table(pa.table(columns, schema=SCHEMA))
+
+
+def _told(answer: str | list[str] | None) -> str | None:
+    return json.dumps(answer, ensure_ascii=False) if isinstance(answer, list) else answer
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value).encode("utf-8", "replace").decode("utf-8")

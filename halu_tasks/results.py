@@ -1,0 +1,109 @@
+"""Results in any mix, from files and folders: lm-eval's, Inspect's logs, and scored predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from halu_tasks import inspect_logs, lm_eval_results, scored_predictions
+from halu_tasks.errors import DataError, HaluTasksError
+from halu_tasks.items import Item
+from halu_tasks.runs import Run, Skipped
+
+
+class Results(NamedTuple):
+    """What was read, in the order of the runs' beginning, and what was not."""
+
+    runs: list[Run]
+    skipped: list[Skipped]
+
+
+def find_results(paths: Sequence[str]) -> list[Path]:
+    """The files that may hold results: those named, and of a folder all below it, each once.
+
+    Raises:
+        DataError: there is no such file or folder, or none in a folder.
+    """
+    found: dict[Path, Path] = {}
+    for path in paths:
+        named = Path(path).expanduser()
+        if not named.exists():
+            raise DataError(f"{path}: there is no such file or folder of results")
+        below = sorted(_below(named)) if named.is_dir() else [named]
+        if not below:
+            raise DataError(
+                f"{path}: holds no results (lm-eval's results_*.json, Inspect's *.eval or *.json, "
+                "halu-tasks score --json)"
+            )
+        for file in below:
+            found.setdefault(file.resolve(), file)
+    return list(found.values())
+
+
+def read_results(paths: Sequence[str], step: Callable[[int], object] = lambda files: None) -> Results:
+    """The runs in files and folders. What cannot be read is named, and the rest is read; `step` is called after
+    each file with 1.
+
+    Raises:
+        DataError: a path does not exist or holds no results.
+    """
+    runs: list[Run] = []
+    skipped: list[Skipped] = []
+    items: dict[tuple[str, str], Item] = {}
+    known: dict[tuple[str, str, str], Run] = {}
+    named = {Path(path).expanduser().resolve() for path in paths}
+    for file in find_results(paths):
+        try:
+            for found in _read(file, named=file.resolve() in named):
+                if isinstance(found, Skipped):
+                    skipped.append(found)
+                elif (same := known.setdefault((found.id, found.task, found.scoring), found)) is not found:
+                    skipped.append(Skipped(found.source, f"{found.task}: the same run as in {same.source}"))
+                else:
+                    runs.append(_sharing(found, items))
+        except HaluTasksError as error:
+            skipped.append(Skipped(str(file), str(error).removeprefix(f"{file}: ")))
+        step(1)
+    return Results(sorted(runs, key=lambda run: run.created), skipped)
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        if path.suffix in (".eval", ".json") and path.is_file():
+            yield path
+        elif path.match("samples_*.jsonl"):
+            date = path.stem.rpartition("_")[2]
+            if not path.with_name(f"results_{date}.json").exists():
+                yield path
+
+
+def _read(file: Path, *, named: bool) -> Iterator[Run | Skipped]:
+    """The runs of one file. One that was not named and is of another kind is passed over."""
+    if file.suffix == ".eval":
+        yield from inspect_logs.read_runs(str(file))
+    elif file.match("samples_*.jsonl"):
+        raise DataError(f"{file}: no results file is beside it, so its run did not end")
+    elif file.match("results_*.json"):
+        yield from lm_eval_results.read_runs(file)
+    elif file.suffix == ".json":
+        found = scored_predictions.read_json(file)
+        if scored_predictions.is_scored(found):
+            yield scored_predictions.read_run(file, found)
+        elif isinstance(found, dict) and {"eval", "plan"} <= found.keys():
+            yield from inspect_logs.read_runs(str(file))
+        elif named:
+            raise DataError(f"{file}: is no result of lm-eval, Inspect or halu-tasks score --json")
+    else:
+        how = "; score predictions with: halu-tasks score TASK FILE --json" if file.suffix == ".jsonl" else ""
+        raise DataError(f"{file}: is no result of lm-eval, Inspect or halu-tasks score --json{how}")
+
+
+def _sharing(run: Run, items: dict[tuple[str, str], Item]) -> Run:
+    """The run with items that are equal to those of other runs held once."""
+    answers = []
+    for answered in run.answers:
+        known = items.setdefault((run.task, answered.item.id), answered.item)
+        answers.append(answered._replace(item=known) if known == answered.item else answered)
+    return replace(run, answers=answers)
