@@ -1,0 +1,175 @@
+"""The report's page as text: what is escaped and shown, how marks are cut, that it stays small and the same."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import pytest
+from report_model import model, with_texts
+
+from halu_tasks.report import numbers
+from halu_tasks.report.charts import Bar, Curve, calibration, intervals
+from halu_tasks.report.items import verdict
+from halu_tasks.report.marks import marked, segments
+from halu_tasks.report.page import render
+from halu_tasks.report.svg import drawing
+from halu_tasks.report.texts import block, characters, name, plain
+from halu_tasks.report.view import View
+
+
+def test_importing_the_package_does_not_import_matplotlib() -> None:
+    code = "import sys, halu_tasks, halu_tasks.tasks; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], timeout=60).returncode == 0
+
+
+def test_a_text_is_escaped_before_pictures_are_put_in() -> None:
+    shown = characters("<b>\x00\x01&\u202e")
+    assert shown == (
+        '&lt;b&gt;<span class="ctl" title="U+0000 U+0001">␀␁</span>&amp;<span class="ctl" title="U+202E">⟨RLO⟩</span>'
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\nb\tc", "a␊b␉c"),
+        ("\x7f\x85", "␡⟨U+0085⟩"),
+        ("\ud800", "⟨U+D800⟩"),
+        ("\u200e\u200f\u200dx", "\u200e\u200f\u200dx"),
+        ("e" + "\u0301" * 99, "e" + "\u0301" * 6),
+        (["a", 1], '["a", 1]'),
+    ],
+)
+def test_one_line_of_characters_that_can_be_seen(text: object, shown: str) -> None:
+    assert plain(text) == shown
+
+
+def test_a_long_text_says_how_much_is_left_out() -> None:
+    assert "… 1,510 more characters in items.parquet" in block("x" * 2000, 500, "items.parquet", left=10)
+    assert "more characters" not in block("x" * 500, 500, "items.parquet")
+    assert str(name("y" * 200)).count("y") == 80
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "cut"),
+    [
+        ([], [], [(0, 10, False, False)]),
+        ([[2, 4]], [], [(0, 2, False, False), (2, 4, True, False), (4, 10, False, False)]),
+        # overlap of both kinds, of predictions with each other, and over the end
+        ([[2, 6]], [[4, 8], [5, 7]], [(0, 2, 0, 0), (2, 4, 1, 0), (4, 6, 1, 1), (6, 8, 0, 1), (8, 10, 0, 0)]),
+        ([[0, 3], [3, 5]], [[8, 99]], [(0, 5, 1, 0), (5, 8, 0, 0), (8, 10, 0, 1)]),
+        ([[5, 5], [7, 3], [-4, 2]], [[20, 30]], [(0, 2, 1, 0), (2, 10, 0, 0)]),
+    ],
+)
+def test_a_text_is_cut_at_every_border(
+    gold: list[list[int]], predicted: list[list[int]], cut: list[tuple[int, int, bool, bool]]
+) -> None:
+    assert segments("0123456789", gold, predicted) == cut
+
+
+def test_marks_count_code_points_and_are_told_in_words() -> None:
+    drawn = str(marked("😀ab<c", [[1, 3]], [[2, 5]], 100, "t"))
+    assert re.sub("<span[^>]*>.*?</span>", "", drawn) == (
+        '<div class="text"><div dir="auto">😀<mark class="gold">a</mark><mark class="both">b</mark>'
+        '<mark class="predicted">&lt;c</mark></div></div>'
+    )
+    assert " [missed: " in drawn
+    assert "1 of the marks lie there" in marked("x" * 50, [[1, 3], [40, 45]], [], 20, "t")
+
+
+def test_numbers() -> None:
+    assert [numbers.number(x) for x in (0.5, -0.25, 12.345, None, float("nan"), -0.0001)] == [
+        *("0.500", "−0.250", "12.3", "–", "–", "0.000")
+    ]
+    assert [numbers.number(x, True) for x in (0.5, -0.5, 0.0)] == ["+0.500", "−0.500", "0.000"]
+    assert [numbers.p_value(p) for p in (0.0123, 0.00001, None)] == ["0.012", "<\u202f0.001", "–"]
+    assert [numbers.rank(span) for span in ([1, 3], [2, 2], None)] == ["1–3", "2", ""]
+    assert numbers.count(16713) == "16,713"
+
+
+def test_what_a_reply_is_worth() -> None:
+    up = {"higher_is_better": True, "range": [0.0, 1.0]}
+    down = {"higher_is_better": False, "range": [0.0, 1.0]}
+    many = {"higher_is_better": False, "range": [0.0, None]}
+    assert verdict(up, {"value": 1.0, "answer": "A"}) == ("right", "right")
+    assert verdict(down, {"value": 1.0, "answer": "A"}) == ("wrong", "wrong")
+    assert verdict(up, {"value": 0.25, "answer": ["x"]}) == ("partly", "0.25")
+    assert verdict(up, {"value": 0.0, "answer": None}) == ("wrong unread", "unparsed")
+    assert verdict(up, {"value": None, "answer": "A"}) == ("unread", "no verdict")
+    assert verdict(many, {"value": 3.0, "answer": "A"}) == ("wrong", "3")
+
+
+def test_a_plot_stands_in_a_page_beside_others() -> None:
+    label = r"$\frac{$ <b> id='x' مُحاكي 模型" + "\x00\ud800"
+    with drawing():
+        plots = [
+            intervals("a", [Bar(label, 0.5, 0.4, 0.6), Bar("", 0.1, None, None)], [("$", 0.2)], (0.0, 1.0), "<words>"),
+            intervals("b", [Bar(label, 0.5, 0.4, 0.6)], [], (0.0, None), "words"),
+            calibration("c", [Curve(label, [(0.1, 0.2, 3)]), Curve("x", [])], "words"),
+        ]
+        assert plots[1] == intervals("b", [Bar(label, 0.5, 0.4, 0.6)], [], (0.0, None), "words")
+    whole = "".join(plots)
+    ids = re.findall(r'\bid="([^"]*)"', whole)
+    assert len(ids) == len(set(ids)) > 0
+    assert set(re.findall(r'href="#([^"]*)"|url\(#([^)]*)\)', whole)) <= {(i, "") for i in ids} | {("", i) for i in ids}
+    assert r"$\frac{$ &lt;b&gt; id='x'" in whole
+    for foreign in ("<style", "xmlns", "http", "metadata", "DejaVu"):
+        assert foreign not in whole
+    assert 'aria-label="&lt;words&gt;"' in whole
+
+
+def test_floors_and_published_figures_have_rows_of_their_own() -> None:
+    view = View(model(3, 4))
+    board = view.board(view.main, groups=True)
+    assert [row.kind for row in board.rows] == ["entry"] * 3 + ["floor"] * 3 + ["published"] * 2
+    parts = board.parts(3)
+    assert [len(part.heads) for part in parts] == [2, 3]
+    assert all(any(row.cells) for part in parts for row in part.rows)
+
+
+class Check(HTMLParser):
+    """Counts elements, and holds what is left open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.ids += [value or "" for key, value in attrs if key == "id"]
+        if tag not in ("meta", "input", "wbr", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.ids += [value or "" for key, value in attrs if key == "id"]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_well_formed_the_same_each_time_and_loads_nothing() -> None:
+    page = render(model(3, 5))
+    assert page == render(model(3, 5))
+    check = Check()
+    check.feed(page)
+    assert check.open == []
+    assert len(check.ids) == len(set(check.ids))
+    assert not re.search(r'\b(?:src|href)="(?!#)', page)
+    assert "default-src 'none'" in page.replace("&#39;", "'")
+
+
+@pytest.mark.parametrize("reply", [300, 6000])
+def test_ten_models_by_eight_tasks_stay_under_five_megabytes(reply: int) -> None:
+    report = model(10, 8, items=20)
+    for why in report["why"]:
+        for item in why["items"]:
+            for found in item["replies"]:
+                found["reply"] = (found["reply"] * 20)[:reply]
+    assert len(render(report).encode()) < 5_000_000
+
+
+def test_a_page_of_nothing_but_hostile_characters_is_utf_8() -> None:
+    render(with_texts(model(2, 4, items=1), "\ud800\x00\ufffe\U000e0041")).encode("utf-8")
