@@ -37,16 +37,35 @@ def mixed_replies(task: str) -> list[dict[str, str]]:
     return rows
 
 
-@pytest.mark.parametrize("scoring", ["strict", "paper"])
+class Keeper(ReplayLM):
+    """An lm-eval model that keeps what it is asked, as the turns of a chat where it is asked for a chat template."""
+
+    def __init__(self, predictions: Path) -> None:
+        self.asked: dict[str, str] = {}
+        super().__init__(str(predictions))
+
+    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+        self.asked |= {request.doc["id"]: request.args[0] for request in requests}
+        return super().generate_until(requests, disable_tqdm)
+
+    def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
+        # what is asked ends the prompt, by which a replayed reply is found
+        turns = json.dumps(chat_history, ensure_ascii=False)
+        return f"{turns}\n{chat_history[-1]['content']}"
+
+
+@pytest.mark.parametrize(("scoring", "fewshot"), [("strict", 0), ("paper", 2)])
 @pytest.mark.parametrize("task", TASKS)
-def test_the_same_replies_give_the_same_numbers_everywhere(
+def test_the_same_bytes_are_asked_and_the_same_replies_give_the_same_numbers_everywhere(
     task: str,
     scoring: str,
+    fewshot: int,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     run_lm_eval: Callable[..., dict[str, Any]],
     run_inspect: Callable[..., Any],
 ) -> None:
+    """A run of each harness serves both: runs are what takes the time here."""
     rows = mixed_replies(task)
     if task == "refact_judgment_comparative":
         # replies that were made with A and B the other way round
@@ -60,12 +79,15 @@ def test_the_same_replies_give_the_same_numbers_everywhere(
     assert scored["n"] == len(build(task, Options(data="sample")).items)
     assert len(set(scored["metrics"].values())) > 1
 
-    results = run_lm_eval([task], ReplayLM(str(predictions)), {"halu_scoring": scoring})["results"][task]
+    keeper = Keeper(predictions)
+    chat = {"num_fewshot": fewshot, "apply_chat_template": True, "fewshot_as_multiturn": True}
+    results = run_lm_eval([task], keeper, {"halu_scoring": scoring}, **chat)["results"][task]
     in_lm_eval = {key.removesuffix(",none"): value for key, value in results.items() if key.endswith(",none")}
     for name, value in scored["metrics"].items():
         assert in_lm_eval[name] == value, name
 
-    log = run_inspect(task, "halu/replay", {"scoring": scoring}, model_args={"predictions": str(predictions)})
+    options = {"scoring": scoring, "fewshot": fewshot}
+    log = run_inspect(task, "halu/replay", options, model_args={"predictions": str(predictions)})
     assert log.status == "success"
     in_inspect = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
     for name, value in scored["metrics"].items():
@@ -73,6 +95,13 @@ def test_the_same_replies_give_the_same_numbers_everywhere(
         if name in scored["intervals"]:
             assert [in_inspect[f"{name}_low"], in_inspect[f"{name}_high"]] == scored["intervals"][name]
             assert in_lm_eval[f"{name}_stderr"] == in_inspect[f"{name}_stderr"]
+
+    turns = {
+        str(sample.id): [{"role": message.role, "content": message.text} for message in sample.input]
+        for sample in log.samples
+    }
+    assert {id: json.loads(asked.partition("\n")[0]) for id, asked in keeper.asked.items()} == turns
+    assert all(len(own) >= 1 + 2 * fewshot for own in turns.values())
 
 
 def test_rows_labelled_0_give_the_same_figures_in_both_harnesses(
@@ -89,44 +118,12 @@ def test_rows_labelled_0_give_the_same_figures_in_both_harnesses(
             assert in_lm_eval[name] == value, name
 
 
-class Keeper(ReplayLM):
-    """An lm-eval model that keeps what it is asked, and says nothing."""
-
-    def __init__(self, template: Callable[[list[dict[str, str]]], str] | None = None) -> None:
-        self.asked: dict[str, str] = {}
-        self._template = template
-        self._rank, self._world_size = 0, 1
-        super().__init__("/dev/null")
-
-    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
-        self.asked |= {request.doc["id"]: request.args[0] for request in requests}
-        return ["" for _ in requests]
-
-    def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
-        return json.dumps(chat_history, ensure_ascii=False)
-
-
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("fewshot", [0, 2])
-def test_both_harnesses_send_the_same_bytes(
-    task: str, fewshot: int, run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any]
-) -> None:
-    log = run_inspect(task, "halu/baseline", {"fewshot": fewshot})
-    in_inspect = {
-        str(sample.id): [{"role": message.role, "content": message.text} for message in sample.input]
-        for sample in log.samples
-    }
-    keeper = Keeper()
-    run_lm_eval([task], keeper, num_fewshot=fewshot, apply_chat_template=True, fewshot_as_multiturn=True)
-    in_lm_eval = {id: json.loads(asked) for id, asked in keeper.asked.items()}
-    assert in_lm_eval == in_inspect
-    assert all(len(turns) >= 1 + 2 * fewshot for turns in in_inspect.values())
-
-
 def test_without_a_chat_template_the_system_text_stands_above_the_prompt(
-    run_lm_eval: Callable[..., dict[str, Any]],
+    run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
-    keeper = Keeper()
+    nothing = tmp_path / "predictions.jsonl"
+    nothing.write_text("")
+    keeper = Keeper(nothing)
     run_lm_eval(["refact_correction"], keeper, num_fewshot=1)
     built = build("refact_correction", Options(data="sample", fewshot=1))
     ((example),) = built.examples
