@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import rich
 from hypothesis import settings
 
 # a busy machine is no failure: no test here is about time spent on one example
@@ -16,6 +18,12 @@ settings.register_profile("halu_tasks", deadline=None)
 settings.load_profile("halu_tasks")
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data"
+
+
+def pytest_collection_finish() -> None:
+    """What collecting imported stays to the end: the garbage collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -31,6 +39,13 @@ def _isolated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             patch.delenv(name, raising=False)
         patch.setenv("NO_PROXY", "127.0.0.1,localhost")
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quiet() -> None:
+    """Runs of Inspect ask for the display that only logs, as the others draw a table at the end even where none is
+    shown, which takes a third of a short run. It would log to standard output, and tests read that."""
+    rich.get_console().quiet = True
 
 
 @pytest.fixture(autouse=True)

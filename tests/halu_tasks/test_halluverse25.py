@@ -256,7 +256,7 @@ def test_the_inspect_module_runs_all_languages_or_the_one_named(
 
     def figures(**arguments: str) -> tuple[str, dict[str, float]]:
         (log,) = inspect_eval(
-            file, model="halu/baseline", task_args={"data": "sample"} | arguments, log_dir=str(tmp_path), display="none"
+            file, model="halu/baseline", task_args={"data": "sample"} | arguments, log_dir=str(tmp_path), display="log"
         )
         assert log.status == "success" and log.results
         return log.eval.task, {name: float(m.value) for name, m in log.results.scores[0].metrics.items()}

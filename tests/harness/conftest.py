@@ -27,7 +27,8 @@ class ScriptedServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answer, self.delay = answer, delay
         self.asked: list[dict[str, Any]] = []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        # looks often whether to end: a test waits for that
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
     @property
     def url(self) -> str:
@@ -117,7 +118,7 @@ def run_inspect(tmp_path: Path) -> Callable[..., Any]:
             model=model,
             task_args={"data": "sample"} | (task_args or {}),
             log_dir=str(tmp_path / "logs"),
-            display="none",
+            display="log",
             # nobody watches these runs, and keeping events for who might takes a third of their time
             log_realtime=False,
             **arguments,

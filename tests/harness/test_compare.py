@@ -43,7 +43,7 @@ def asked(folder: Path, task: str = TASK, model: Any = "halu/baseline", solver: 
         solver=solver,
         task_args={"data": "sample"} | others,
         log_dir=str(folder),
-        display="none",
+        display="log",
         **own,
     )
     return str(log.location)
@@ -333,7 +333,7 @@ def test_logs_of_other_tasks_are_named_and_a_group_is_compared_task_by_task(
     tmp_path: Path, baseline: str, refused: Run, run: Run
 ) -> None:
     task = Task(dataset=[Sample(input="a", target="b")], name="another")
-    (log,) = inspect_eval(task, model=mock(str), log_dir=str(tmp_path), display="none")
+    (log,) = inspect_eval(task, model=mock(str), log_dir=str(tmp_path), display="log")
     assert "is of the task another, which is none of this package's" in refused(baseline, log.location)
     groups = [asked(tmp_path / model, "refact_judgment", model=f"halu/{model}") for model in ("baseline", "oracle")]
     told = json.loads(run(*groups, "--json"))["comparisons"]
@@ -367,7 +367,7 @@ def test_an_unfinished_log_is_refused_and_says_how_to_finish(
 def test_a_log_without_scores_says_how_to_score_it(tmp_path: Path, baseline: str, refused: Run) -> None:
     (log,) = inspect_eval(
         f"halu_tasks/{TASK}", model="halu/oracle", task_args={"data": "sample"}, log_dir=str(tmp_path), score=False,
-        display="none",
+        display="log",
     )  # fmt: skip
     told = refused(baseline, log.location)
     assert "has no score of this package; score it with: inspect score" in told

@@ -250,7 +250,7 @@ def test_table_1_is_a_task_of_its_own(serve: Run, openai: Run, tmp_path: Path) -
         model=openai(serve(Verifier(sure=0.8))),
         task_args={"data": "sample"},
         log_dir=str(tmp_path / "logs"),
-        display="none",
+        display="log",
     )
     found = figures(log)
     assert log.eval.task_version.endswith("train5_test20")

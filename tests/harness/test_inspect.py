@@ -149,11 +149,11 @@ def test_a_run_that_failed_half_way_resumes_and_asks_nothing_twice(
 
     (log,) = inspect_eval(
         "halu_tasks/refact_judgment_comparative", model="openai/gpt-4o", model_base_url=serve(reply).url,
-        task_args={"data": "sample"}, log_dir=str(tmp_path), display="none", max_connections=1, max_samples=1,
+        task_args={"data": "sample"}, log_dir=str(tmp_path), display="log", max_connections=1, max_samples=1,
     )  # fmt: skip
     assert log.status == "error" and len(answered) == 20
     broken = False
-    (log,) = eval_retry(log.location, log_dir=str(tmp_path), display="none", max_connections=1, max_samples=1)
+    (log,) = eval_retry(log.location, log_dir=str(tmp_path), display="log", max_connections=1, max_samples=1)
     assert figures(log)["unparsed"] == 0.0 and len(log.samples) == 32
     assert len(answered) == len(set(answered)) == 32
 
@@ -225,7 +225,7 @@ def test_hostile_replies_are_counted_and_survive_the_log(tmp_path: Path) -> None
 
     (log,) = inspect_eval(
         "halu_tasks/refact_judgment_comparative", model=get_model("mockllm/model", custom_outputs=reply),
-        task_args={"data": "sample"}, log_dir=str(tmp_path), display="none",
+        task_args={"data": "sample"}, log_dir=str(tmp_path), display="log",
     )  # fmt: skip
     read = read_eval_log(log.location)
     assert len(read.samples) == 32

@@ -101,8 +101,12 @@ def test_with_a_judge_the_group_has_its_mean(serve: Serve, run_lm_eval: Callable
 
 @pytest.mark.parametrize("answer", [lambda request: 500, lambda request: 401], ids=["down", "refuses"])
 def test_a_judge_that_cannot_be_reached_stops_the_run_before_generation(
-    answer: Any, serve: Serve, run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any]
-) -> None:
+    answer: Any, serve: Serve, run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    # Inspect tries again, and nobody need wait seconds for that here
+    monkeypatch.setattr("tenacity.wait_exponential_jitter.__call__", lambda *_: 0.0)
+
     class Unasked(OracleLM):
         def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
             raise AssertionError("generated although the judge is not there")

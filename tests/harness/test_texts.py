@@ -37,7 +37,7 @@ def check(serve: Run, openai: Run, tmp_path: Path) -> Run:
             model=openai(serve(rule)),
             task_args={"input": str(file)},
             log_dir=str(tmp_path / "logs"),
-            display="none",
+            display="log",
         )
         return log
 
@@ -120,6 +120,6 @@ def test_the_solver_serves_samples_of_others(serve: Run, openai: Run, tmp_path: 
         Task(dataset=[sample], solver=solver, scorer=match()),
         model=openai(serve(rule)),
         log_dir=str(tmp_path),
-        display="none",
+        display="log",
     )
     assert log.samples[0].output.completion == "fine"
