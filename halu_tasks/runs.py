@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from halu_tasks.items import Item, Reply
+from halu_tasks.options import Options
 from halu_tasks.predictions import aimed
 from halu_tasks.scorers.cost import Cost
 from halu_tasks.scorers.probability import FACT
@@ -148,6 +149,16 @@ class Run:
         """The options of the task that its items and prompts depend on, by name."""
         own = task_named(self.task).own_options
         return {name: self.provenance[name] for name in ("fewshot", "cot", *own) if name in self.provenance}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Those of `asked` that are not at their default, but for the number of worked examples."""
+        usual = Options()
+        return {
+            name: value
+            for name, value in self.asked.items()
+            if name != "fewshot" and value is not None and value != getattr(usual, name)
+        }
 
     @cached_property
     def items_hash(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import combinations
@@ -48,7 +49,7 @@ def assemble(
     ids = {entry: f"e{number}" for number, entry in enumerate(found.entries, 1)}
     names = {id(column): f"c{number}" for number, column in enumerate(found.columns, 1)}
     labels = found.labels()
-    titles = {id(column): _title(column) for column in found.columns}
+    titles = _titles(found)
     differences = {id(column): _differences(column) for column in found.columns}
     pairs = _pairs(found, ids, names, differences)
     cells: list[dict[str, Any]] = []
@@ -109,9 +110,16 @@ def assemble(
 # --- columns and cells ------------------------------------------------------------------------------
 
 
-def _title(column: Column) -> str:
-    run = column.first
-    return "-".join([run.task, *run.marks]) if column.why else run.task
+def _titles(found: Board) -> dict[int, str]:
+    """The name of each column: its task's, apart with its marks, and with a number where that is not enough."""
+    told = {id(c): "-".join([c.task.name, *c.first.marks]) if c.why else c.task.name for c in found.columns}
+    uses = Counter(told.values())
+    seen: Counter[str] = Counter()
+    for key, title in told.items():
+        seen[title] += 1
+        if uses[title] > 1:
+            told[key] = f"{title} ({seen[title]})"
+    return told
 
 
 def _column(column: Column, name: str, title: str) -> dict[str, Any]:
@@ -134,7 +142,7 @@ def _column(column: Column, name: str, title: str) -> dict[str, Any]:
         "version": run.task_version,
         "marks": run.marks,
         "fewshot": run.provenance.get("fewshot"),
-        "options": {key: value for key, value in run.asked.items() if key != "fewshot"},
+        "options": run.options,
         "epochs": run.epochs,
         "n": len(run.scores),
         "of": run.provenance["items"] * run.epochs,
