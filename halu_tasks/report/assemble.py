@@ -179,21 +179,26 @@ def _groups(
     found: Board, ids: Mapping[Entry, str], names: Mapping[int, str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     groups, figures = [], []
-    for number, (group, metric, columns, means) in enumerate(found.groups(), 1):
-        first = next(m for m in columns[0].metrics if m.name == metric)
-        about = f"the unweighted mean of {metric} over {', '.join(column.task.name for column in columns)}"
+    for number, mean in enumerate(found.groups(), 1):
+        first = next(metric for metric in mean.columns[0].metrics if metric.name == mean.metric)
+        tasks = ", ".join(column.task.name for column in mean.columns)
         groups.append(
             {
                 "id": f"g{number}",
-                "title": f"{group} {metric}",
-                "group": group,
-                "metric": metric,
-                "columns": [names[id(column)] for column in columns],
-                "about": about,
+                "title": f"{mean.group} {mean.metric}" if mean.main else f"{mean.group} {mean.metric} ({mean.scoring})",
+                "group": mean.group,
+                "metric": mean.metric,
+                "scoring": mean.scoring,
+                "main": mean.main,
+                "columns": [names[id(column)] for column in mean.columns],
+                "about": f"the unweighted mean of {mean.metric} over {tasks}",
                 "higher_is_better": first.higher_is_better,
             }
         )
-        figures += [{"entry": ids[e], "group": f"g{number}", "figure": plain(mean)} for e, mean in means.items()]
+        figures += [
+            {"entry": ids[entry], "group": f"g{number}", "figure": plain(figure)}
+            for entry, figure in mean.figures.items()
+        ]
     return groups, figures
 
 
@@ -214,25 +219,29 @@ def _floors(column: Column, name: str) -> Iterator[dict[str, Any]]:
 
 def _published(found: Board, names: Mapping[int, str], groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     told = []
-    for column in found.main:
+    for column in found.columns:
         metrics = {metric.name for metric in column.metrics}
         told += [
             {"column": names[id(column)], "group": None, "headline": figure.metric == column.headline.name}
             | _figure(figure)
             for figure in published(column.task.name)
-            if figure.task == column.task.name and figure.metric in metrics and _same_mode(figure, column)
+            if figure.task == column.task.name and figure.metric in metrics and _same_mode(figure, column.first.scoring)
         ]
     for group in groups:
         told += [
             {"column": None, "group": group["id"], "headline": True} | _figure(figure)
             for figure in published(group["group"])
-            if figure.task == group["group"] and figure.metric == group["metric"]
+            if figure.task == group["group"]
+            and figure.metric == group["metric"]
+            and _same_mode(figure, group["scoring"])
         ]
     return told
 
 
-def _same_mode(figure: Published, column: Column) -> bool:
-    return figure.scoring in ("both", column.first.scoring) or column.first.scoring == "strict"
+def _same_mode(figure: Published, scoring: str) -> bool:
+    """Whether a figure may stand beside those of a mode: a published one beside strict ones for orientation, and says
+    that it is none of them."""
+    return scoring == "strict" or figure.scoring in ("both", scoring)
 
 
 def _figure(figure: Published) -> dict[str, Any]:

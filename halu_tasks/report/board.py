@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from halu_tasks.comparability import asked_otherwise, not_paired, reordered
 from halu_tasks.runs import PLAIN, Run
@@ -112,23 +112,42 @@ class Board:
             found[entry] = f"{entry.model} ({', '.join(own)})" if own else entry.model
         return found
 
-    def groups(self) -> Iterator[tuple[str, str, list[Column], dict[Entry, Estimate]]]:
-        """Group, metric, the members' main columns, and the means of the entries that have all of them."""
-        by_task = {column.task.name: column for column in self.main}
+    def groups(self) -> Iterator[Mean]:
+        """The groups whose members all have a column, in each mode: of the main columns, and of the first columns
+        apart of a mode that the main ones are not in."""
         for group in registry()[1].values():
-            columns = [by_task[member] for member in group.members if member in by_task]
-            modes = {column.first.scoring for column in columns}
-            if len(columns) < len(group.members) or len(modes) > 1:
-                continue
-            whole = [entry for entry in self.entries if all(entry in column.runs for column in columns)]
-            figures = {
-                entry: group.figures(modes.copy().pop(), {c.task.name: c.runs[entry].scores for c in columns})
-                for entry in whole
-            }
-            for name in group.means:
-                means = {entry: own[name] for entry, own in figures.items() if name in own}
-                if means:
-                    yield group.name, name, columns, means
+            for mode in ("strict", "paper"):
+                columns = [self._column(member, mode) for member in group.members]
+                whole = [column for column in columns if column]
+                if len(whole) < len(columns) or len({column.first.provenance["data"] for column in whole}) > 1:
+                    continue
+                entries = [entry for entry in self.entries if all(entry in column.runs for column in whole)]
+                figures = {
+                    entry: group.figures(mode, {c.task.name: c.runs[entry].scores for c in whole}) for entry in entries
+                }
+                for name in group.means:
+                    means = {entry: own[name] for entry, own in figures.items() if name in own}
+                    if means:
+                        yield Mean(group.name, name, mode, whole, means)
+
+    def _column(self, task: str, mode: str) -> Column | None:
+        """The first column of a task in a mode, which is the main one where that is in it."""
+        own = (column for column in self.columns if column.task.name == task and column.first.scoring == mode)
+        return next(own, None)
+
+
+class Mean(NamedTuple):
+    """A metric's mean over the tasks of a group, by entry: those that have all of its columns."""
+
+    group: str
+    metric: str
+    scoring: str
+    columns: list[Column]
+    figures: dict[Entry, Estimate]
+
+    @property
+    def main(self) -> bool:
+        return not any(column.why for column in self.columns)
 
 
 def board(runs: Sequence[Run]) -> Board:

@@ -32,7 +32,7 @@ def _board(
     report: Mapping[str, Any], columns: Sequence[Mapping[str, Any]], labels: Mapping[str, str], *, main: bool
 ) -> Iterator[str]:
     cells = {(cell["entry"], cell["column"]): cell for cell in report["results"]}
-    groups = report["groups"] if main else []
+    groups = [group for group in report["groups"] if group["main"] == main]
     means = {(own["entry"], own["group"]): own["figure"] for own in report["group_results"]}
     shown = [entry for entry in labels if any((entry, column["id"]) in cells for column in columns)]
     head = ["model", *(_head(column) for column in columns), *(_text(group["title"]) for group in groups)]

@@ -1,0 +1,131 @@
+"""What a report of ten models by ReFACT's five tasks takes: `python tests/benchmark_report.py [lm-eval|Inspect]`.
+
+Two sets of replies to 1,001 rows grown from the sample are run through the harness, each result stands for five models,
+and the report is made in a process of its own. No network; some minutes, nearly all of them the harness's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import inspect_ai.log  # noqa: F401 (with it, zipfile knows the compression of logs)
+from benchmark import grow_sample
+
+MODELS, ROWS = 10, 1_001
+FILLER = "This is a step of the reasoning that a model writes before its verdict, weighed and found to hold. " * 12
+
+
+def write_replies(folder: Path, data: Path, seed: int) -> None:
+    """Predictions of a model that is right in some items, each with reasoning before it."""
+    from halu_tasks.options import Options
+    from halu_tasks.tasks import build, registry
+
+    chance = random.Random(seed)
+    folder.mkdir()
+    for name in registry()[1]["refact"].members:
+        built = build(name, Options(data=str(data)))
+        with (folder / f"{name}.jsonl").open("w") as file:
+            for item in built.items:
+                right = chance.random() < 0.5 + seed / 10
+                reply = (built.task.oracle if right else built.task.baseline)(item)
+                if name.startswith("refact_judgment"):
+                    reply = f"{FILLER}\n\nFinal Verdict: {reply}"
+                file.write(json.dumps({"id": item.id, "output": reply}) + "\n")
+
+
+def run_lm_eval(data: Path, predictions: Path, out: Path) -> None:
+    command = ["-m", "lm_eval", "--model", "halu-replay", "--tasks", "refact", "--log_samples"]
+    command += ["--model_args", f"predictions={predictions}", "--output_path", str(out)]
+    subprocess.run([sys.executable, *command, "--metadata", f"halu_data={data}"], check=True, capture_output=True)
+
+
+def run_inspect(data: Path, predictions: Path, out: Path) -> None:
+    from inspect_ai import eval
+
+    (log,) = eval(
+        "halu_tasks/refact",
+        model="halu/replay",
+        model_args={"predictions": str(predictions)},
+        task_args={"data": str(data)},
+        log_dir=str(out),
+        display="none",
+    )
+    assert log.status == "success"
+
+
+def rename_lm_eval(source: Path, out: Path, number: int) -> None:
+    """The results of `source` as those of another model."""
+    for path in source.rglob("*.json*"):
+        target = out / path.name
+        out.mkdir(parents=True, exist_ok=True)
+        if path.suffix == ".jsonl":
+            shutil.copy(path, target)
+            continue
+        found: dict[str, Any] = json.loads(path.read_text())
+        found["config"] |= {"model": "hf", "model_args": {"pretrained": f"model-{number}"}}
+        found["model_name"] = f"model-{number}"
+        target.write_text(json.dumps(found))
+
+
+def rename_inspect(source: Path, out: Path, number: int) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    (log,) = source.glob("*.eval")
+    with ZipFile(log) as old, ZipFile(out / log.name, "w") as new:
+        for info in old.infolist():
+            content = old.read(info)
+            if info.filename == "header.json":
+                header = json.loads(content)
+                header["eval"] |= {"model": f"hf/model-{number}", "model_args": {}, "eval_id": f"id-{number}"}
+                content = json.dumps(header).encode()
+            new.writestr(info.filename, content, info.compress_type)
+
+
+HARNESSES = {"lm-eval": (run_lm_eval, rename_lm_eval), "Inspect": (run_inspect, rename_inspect)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("harness", nargs="?", choices=[*HARNESSES], help="one of them; both when not given")
+    given = parser.parse_args().harness
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        data = folder / "data"
+        data.mkdir()
+        grow_sample(data, ROWS)
+        for seed in (1, 2):
+            write_replies(folder / f"replies-{seed}", data, seed)
+        for harness, (run, rename) in HARNESSES.items():
+            if given in (None, harness):
+                for seed in (1, 2):
+                    run(data, folder / f"replies-{seed}", folder / harness / f"run-{seed}")
+                for number in range(MODELS):
+                    rename(folder / harness / f"run-{number % 2 + 1}", folder / f"{harness}-all" / str(number), number)
+                print(f"{harness}: {measured(folder / f'{harness}-all', folder / 'report')}")
+
+
+def measured(results: Path, out: Path) -> str:
+    command = [sys.executable, "-m", "halu_tasks", "report", str(results), "-o", str(out)]
+    started = time.perf_counter()
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - started
+    assert status == 0
+    peak = used.ru_maxrss / 1024
+    size = (out / "index.html").stat().st_size / 1e6
+    return f"{seconds:.1f} s, at most {peak:,.0f} MiB, page {size:.2f} MB"
+
+
+if __name__ == "__main__":
+    main()
