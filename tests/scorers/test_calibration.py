@@ -59,10 +59,11 @@ def test_intervals_cover_the_figures_of_a_population() -> None:
         p = rng.beta(1.2, 1.2, n)
         return [(bool(y), float(x)) for y, x in zip(rng.random(n) < p, p, strict=True)]
 
-    truth = {name: e.value for name, e in estimates(METRICS, scores(draw(60_000))).items()}
     covered = dict.fromkeys(("auprc", "brier"), 0)
+    metrics = [metric for metric in METRICS if metric.name in covered]
+    truth = {name: e.value for name, e in estimates(metrics, scores(draw(60_000))).items()}
     for _ in range(200):
-        found = estimates(METRICS, scores(draw(150)))
+        found = estimates(metrics, scores(draw(150)))
         for name in covered:
             low, high = found[name].low, found[name].high
             assert low is not None and high is not None

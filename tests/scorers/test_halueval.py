@@ -429,11 +429,11 @@ def test_a_judgement_behind_the_cue_wins(before: str, word: str) -> None:
     "nasty",
     ["Yes ", "not ", "Claim: ", "Supported: ", "- x - Yes\n", "|", "(", "?\n", " ", "claim is ", "*", "Therefore, "],
 )
-def test_ten_megabytes_are_read_in_linear_time(nasty: str) -> None:
-    reply = nasty * (10_000_000 // len(nasty))
-    start = time.perf_counter()
+def test_two_megabytes_are_read_in_linear_time(nasty: str) -> None:
+    reply = nasty * (2_000_000 // len(nasty))
+    start = time.process_time()
     hallucinates(reply), checks(reply), passages(reply, TEXT), halueval.score_claims_published(item(), reply)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 4
 
 
 @pytest.mark.parametrize("explanation", [" (they are of wood)", " - wrong material", " → wood", ": they are of wood"])

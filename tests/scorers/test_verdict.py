@@ -312,12 +312,12 @@ UNITS = [
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_ten_megabytes_take_little_time(unit: str) -> None:
-    reply = unit * (10_000_000 // len(unit))
+def test_two_megabytes_take_little_time(unit: str) -> None:
+    reply = unit * (2_000_000 // len(unit))
     for read in READERS:
         start = time.process_time()
         read(reply)
-        assert time.process_time() - start < 5  # Measured: at most 0.6 s; a quadratic reading takes hours.
+        assert time.process_time() - start < 5  # Measured: at most 0.6 s; a quadratic reading takes many minutes.
 
 
 def test_verdict_at_the_end_of_a_long_reply() -> None:
