@@ -318,19 +318,19 @@ def test_figures_by_hand_of_replies_in_hindi() -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_text_of_any_script_survives_table_items_and_details(
-    language: str, tmp_path: Path, cli: Callable[..., CompletedProcess[str]]
+    language: str, tmp_path: Path, here: Callable[..., CompletedProcess[str]]
 ) -> None:
     question, answer, edited = TEXTS[language]
     book = sheet(tmp_path / "some.xlsx", [QA, [question, 1, answer, edited, "entity"]])
     task = f"halluverse_m3_{language}"
-    (line,) = cli("items", task, "--data", book, "--json").stdout.splitlines()
+    (line,) = here("items", task, "--data", book, "--json").stdout.splitlines()
     item = json.loads(line)
     shown = f"Question: {question}\nOriginal answer: {answer}\nEdited answer: {edited}"
     assert item["prompt"].endswith(shown)
-    assert cli("items", task, "--data", book).stdout.endswith(f"{shown}\n\n")
+    assert here("items", task, "--data", book).stdout.endswith(f"{shown}\n\n")
     predictions, details = tmp_path / "predictions.jsonl", tmp_path / "details.jsonl"
     predictions.write_text(json.dumps({"id": item["id"], "output": edited}) + "\n")
-    run = cli("score", task, predictions, "--data", book, "--details", details)
+    run = here("score", task, predictions, "--data", book, "--details", details)
     assert run.returncode == 0 and "unparsed" in run.stdout
     (detail,) = map(json.loads, details.read_text().splitlines())
     assert detail["id"] == item["id"] and detail["target"] == "entity"
