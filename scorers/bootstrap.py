@@ -67,9 +67,9 @@ def paired_bootstrap(
     the metric is not defined in both runs is left out.
 
     The p value inverts the interval: the share of draws on the other side of 0, (count + 1) / (B + 1) with those at 0
-    on both sides, is taken back through alpha', is no smaller than the jackknife's, and is doubled. Where no draw is on
-    the other side, all that draws tell is that p is smaller than they resolve, and it is the jackknife's; else the
-    correction for many comparisons (`significance.holm`) would ask for more draws than there are.
+    on both sides, is taken back to that of Student's t, is no smaller than the jackknife's, and is doubled. Where no
+    draw is on the other side, all that draws tell is that p is smaller than they resolve, and it is the jackknife's;
+    else the correction for many comparisons (`significance.holm`) would ask for more draws than there are.
 
     The jackknife alone speaks (`by`) where a metric is `pooled`, as its sums over drawn clusters are not those of the
     clusters; where clusters are fewer than draws can tell apart (about five for 10,000 draws); and where no draw

