@@ -54,6 +54,12 @@ def _low_towers(text: str) -> str:
     return "".join(kept)
 
 
+def _start(text: str, limit: int) -> tuple[str, bool]:
+    """The first characters of a name, and whether they are all of it; marks that no script needs do not count."""
+    low = _low_towers(text[: 8 * limit])
+    return low[:limit], len(low) <= limit and len(text) <= 8 * limit
+
+
 def as_text(value: Any) -> str:
     """A value of the view model as a text: a text itself, other values as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
@@ -63,9 +69,8 @@ def plain(value: Any, limit: int | None = None) -> str:
     """A text as one line of characters that can all be seen, for places that hold no elements: attributes, options,
     the title, labels of a chart. It is not escaped."""
     text = as_text(value)
-    if limit is not None and len(text) > limit:
-        text = text[:limit] + "…"
-    return _low_towers(_IN_LINE.sub(_pictures, text))
+    start, whole = (text, True) if limit is None else _start(text, limit)
+    return _low_towers(_IN_LINE.sub(_pictures, start)) + ("" if whole else "…")
 
 
 def characters(text: str, *, line: bool = False) -> Markup:
@@ -91,10 +96,10 @@ def cut_note(left: int, table: str) -> Markup:
 
 def name(value: Any, limit: int = NAME) -> Markup:
     """A name in a line of the page, in a bidi isolate of its own."""
-    text = as_text(value)
+    start, whole = _start(as_text(value), limit)
     # long names of tasks and files break where people would break them
-    shown = Markup(_BREAK.sub(r"\g<0><wbr>", str(characters(_low_towers(text[:limit]), line=True))))
-    more = Markup('<span class="cut">…</span>') if len(text) > limit else Markup("")
+    shown = Markup(_BREAK.sub(r"\g<0><wbr>", str(characters(start, line=True))))
+    more = Markup("") if whole else Markup('<span class="cut">…</span>')
     return Markup('<bdi class="name" dir="auto">{}{}</bdi>').format(shown, more)
 
 

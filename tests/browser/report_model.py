@@ -327,19 +327,7 @@ def _item(column: Mapping[str, Any], number: int, people: list[dict[str, Any]], 
     }
 
 
-LOOKED_UP = {
-    "entry",
-    "column",
-    "columns",
-    "first",
-    "second",
-    "better",
-    "data",
-    "headline",
-    "metric",
-    "metrics",
-    "group",
-}
+LOOKED_UP = {"entry", "column", "first", "second", "better", "data", "headline", "metric", "metrics", "group"}
 """Fields by which the page finds things. All other texts may be anything."""
 
 
@@ -356,5 +344,10 @@ def with_texts(report: Any, text: str, name: str = "", item: bool = False) -> An
             if not told or isinstance(value, str)
         }
     if isinstance(report, list):
-        return [with_texts(value, text, name, item) for value in report]
+        # a group's columns are ids, the report's are records
+        return (
+            report
+            if name == "columns" and isinstance(report[0], str)
+            else [with_texts(value, text, name, item) for value in report]
+        )
     return text if isinstance(report, str) else report
