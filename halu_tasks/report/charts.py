@@ -1,4 +1,4 @@
-"""The page's plots: intervals of a column's figures, and curves of calibration."""
+"""The page's plots: intervals of a column's figures and of two entries' differences, and curves of calibration."""
 
 from __future__ import annotations
 
@@ -66,6 +66,56 @@ def _axes(figure: Figure, left: float, top: float, width: float, height: float) 
     return axes
 
 
+def _rows(axes: Axes, bars: Sequence[Bar], signed: bool = False) -> None:
+    """A line for each bar, from above: its label, its interval with the figure on it, the figure as a number."""
+    axes.set_ylim(len(bars) - 0.5, -0.5)
+    axes.set_yticks([])
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=4, min_n_ticks=2))
+    axes.grid(axis="x", color=RULE, linewidth=0.5)
+    axes.set_axisbelow(True)
+    for row, bar in enumerate(bars):
+        if bar.low is not None and bar.high is not None:
+            axes.plot([bar.low, bar.high], [row, row], color=ACCENT, linewidth=2, solid_capstyle="butt", clip_on=False)
+        axes.plot([bar.value], [row], "o", color=INK, markersize=4.2, clip_on=False)
+        for x, text in ((-6.0, short(bar.label, 23)), (WIDTH - _LABEL, number(bar.value, signed))):
+            axes.annotate(
+                text,
+                (0, row),
+                xycoords=axes.get_yaxis_transform(),
+                xytext=(x, 0),
+                textcoords="offset points",
+                ha="right",
+                va="center",
+                fontsize=_SIZE,
+                color=INK,
+                parse_math=False,
+            )
+
+
+def differences(prefix: str, bars: Sequence[Bar], words: str) -> Markup:
+    """One line a task with the interval of a difference; to the right of nothing the first of the two is better."""
+    top, height = 18.0, _LINE * len(bars)
+    figure = Figure(figsize=(WIDTH / 72, (top + height + 20) / 72))
+    axes = _axes(figure, _LABEL, top, WIDTH - _LABEL - _VALUES, height)
+    ends = [abs(x) for bar in bars for x in (bar.value, bar.low, bar.high) if x is not None]
+    reach = 1.08 * max(ends) or 1.0
+    axes.set_xlim(-reach, reach)
+    _rows(axes, bars, signed=True)
+    axes.axvline(0, color=MUTED, linewidth=0.9)
+    for x, side, text in ((-4.0, "right", "← second better"), (4.0, "left", "first better →")):
+        axes.annotate(
+            text,
+            (0, 1),
+            xycoords=axes.get_xaxis_transform(),
+            xytext=(x, 4),
+            textcoords="offset points",
+            ha=side,
+            fontsize=_SIZE - 1,
+            color=MUTED,
+        )
+    return inline(figure, prefix, words)
+
+
 def intervals(
     prefix: str, bars: Sequence[Bar], floors: Sequence[tuple[str, float]], span: Sequence[float | None], words: str
 ) -> Markup:
@@ -79,13 +129,8 @@ def intervals(
     low, high = min(ends), max(ends)
     room = 0.05 * (high - low) or 0.05
     axes.set_xlim(low - room, high + room)
-    axes.set_ylim(len(bars) - 0.5, -0.5)
-    axes.set_yticks([])
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=4, min_n_ticks=2))
-    axes.grid(axis="x", color=RULE, linewidth=0.5)
-    axes.set_axisbelow(True)
-    left_out = [bound for bound in span if bound is not None and low - room < bound < high + room]
-    for bound in left_out:
+    bounds = [bound for bound in span if bound is not None and low - room < bound < high + room]
+    for bound in bounds:
         axes.axvline(bound, color=MUTED, linewidth=0.6)
     for row, (label, value) in enumerate(floors):
         axes.axvline(value, color=MUTED, linewidth=0.9, linestyle=(0, (2, 2)))
@@ -102,23 +147,7 @@ def intervals(
             color=MUTED,
             parse_math=False,
         )
-    for row, bar in enumerate(bars):
-        if bar.low is not None and bar.high is not None:
-            axes.plot([bar.low, bar.high], [row, row], color=ACCENT, linewidth=2, solid_capstyle="butt", clip_on=False)
-        axes.plot([bar.value], [row], "o", color=INK, markersize=4.2, clip_on=False)
-        for x, text, side in ((-6, short(bar.label, 23), "right"), (WIDTH - _LABEL, number(bar.value), "right")):
-            axes.annotate(
-                text,
-                (0, row),
-                xycoords=axes.get_yaxis_transform(),
-                xytext=(x, 0),
-                textcoords="offset points",
-                ha=side,
-                va="center",
-                fontsize=_SIZE,
-                color=INK,
-                parse_math=False,
-            )
+    _rows(axes, bars)
     return inline(figure, prefix, words)
 
 

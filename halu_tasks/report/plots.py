@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from halu_tasks.report.charts import Bar, Curve, calibration, interval_words, intervals
-from halu_tasks.report.numbers import defined, number
+from halu_tasks.report.charts import Bar, Curve, calibration, differences, interval_words, intervals
+from halu_tasks.report.numbers import defined, interval, number
 from halu_tasks.report.texts import as_text, plain
-from halu_tasks.report.view import Record, View
+from halu_tasks.report.view import Pair, Record, View
 
 
 class Curves(NamedTuple):
@@ -36,6 +36,30 @@ def interval_plot(view: View, column: int) -> Markup | None:
     floors = [floor for floor in floors if defined(floor[1])]
     words = interval_words(as_text(record["title"]), record["headline"], record["higher_is_better"], bars, floors)
     return intervals(f"i{column}", bars, floors, record.get("range") or (None, None), words)
+
+
+PAIRS = 10
+"""Pairs that have a plot; with more of them the page would take long to draw."""
+
+
+def difference_plot(view: View, pair: Pair) -> Markup | None:
+    """The differences of two entries on the tasks whose figures go from 0 to 1, to the right where the first is
+    better; None where there are none, or too many pairs to draw."""
+    bars = []
+    for row in pair.rows:
+        column = view.columns[view.column_number[row["column"]]]
+        better = column["directions"].get(row["metric"], column["higher_is_better"])
+        if column["main"] and better is not None and list(column["range"]) == [0, 1] and defined(row["value"]):
+            ends = (row["low"], row["high"]) if better else (row["high"], row["low"])
+            sign = 1 if better else -1
+            low, high = (sign * end if defined(end) else None for end in ends)
+            bars.append(Bar(as_text(column["title"]), sign * row["value"], low, high))
+    if not bars or len(view.pairs) > PAIRS:
+        return None
+    first, second = (plain(view.entries[i]["label"], 40) for i in (pair.first, pair.second))
+    told = [f"{plain(bar.label, 60)} {number(bar.value, True)} {interval(bar.low, bar.high, True)}" for bar in bars]
+    words = f"By how much {first} is better than {second}: {'; '.join(told)}."
+    return differences(f"d{pair.first}-{pair.second}", bars, words)
 
 
 def calibration_plots(view: View, column: int) -> list[Curves]:

@@ -209,7 +209,7 @@ def _pair(column: Mapping[str, Any], a: Mapping[str, Any], b: Mapping[str, Any],
         "by": "bootstrap",
         "items": column["n"],
         "clusters": column["clusters"],
-        "better": None if 6 * p > 0.05 else a["id"] if value > 0 else b["id"],
+        "better": None if 6 * p > 0.05 else a["id"] if (value > 0) == column["higher_is_better"] else b["id"],
         "mcnemar": counts if column["headline"] in ("acc", "em") else None,
         "items_needed": 310,
     }

@@ -11,7 +11,7 @@ import pytest
 from report_model import model, with_texts
 
 from halu_tasks.report import numbers
-from halu_tasks.report.charts import Bar, Curve, calibration, intervals
+from halu_tasks.report.charts import Bar, Curve, calibration, differences, intervals
 from halu_tasks.report.items import verdict
 from halu_tasks.report.marks import marked, segments
 from halu_tasks.report.page import render
@@ -108,6 +108,7 @@ def test_a_plot_stands_in_a_page_beside_others() -> None:
         plots = [
             intervals("a", [Bar(label, 0.5, 0.4, 0.6), Bar("", 0.1, None, None)], [("$", 0.2)], (0.0, 1.0), "<words>"),
             intervals("b", [Bar(label, 0.5, 0.4, 0.6)], [], (0.0, None), "words"),
+            differences("d", [Bar(label, -0.5, -0.6, 0.1), Bar("x", 0.0, None, None)], "words"),
             calibration("c", [Curve(label, [(0.1, 0.2, 3)]), Curve("x", [])], "words"),
         ]
         assert plots[1] == intervals("b", [Bar(label, 0.5, 0.4, 0.6)], [], (0.0, None), "words")
