@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 NONE = "–"
@@ -32,12 +32,6 @@ def interval(low: Any, high: Any, signed: bool = False) -> str:
     if not (defined(low) and defined(high)):
         return ""
     return f"[{number(low, signed)}, {number(high, signed)}]"
-
-
-def figure_words(figure: Mapping[str, Any]) -> str:
-    """A figure and its interval in words, for who hears the page."""
-    ends = f", {number(figure['low'])} to {number(figure['high'])}" if defined(figure.get("low")) else ""
-    return number(figure.get("value")) + ends
 
 
 def count(value: Any) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from halu_tasks.report import numbers, plots
 from halu_tasks.report.items import items, kinds_of, limit_of
 from halu_tasks.report.marks import marked
 from halu_tasks.report.svg import drawing
-from halu_tasks.report.texts import NAME, as_text, block, characters, name, plain
+from halu_tasks.report.texts import NAME, as_text, block, name, plain
 from halu_tasks.report.view import View
 
 _HERE = Path(__file__).parent
@@ -33,18 +34,23 @@ def render(report: Mapping[str, Any]) -> str:
     view = View(report)
     kinds = kinds_of(view)
     found = items(view, kinds)
+    limit = limit_of(found)
+    table = as_text(report.get("table") or "items.parquet")
     script = _file("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     with drawing():
         return (
-            _environment(as_text(report.get("table") or "items.parquet"))
+            _environment()
             .get_template("report.html.j2")
             .render(
                 report=view.report,
                 view=view,
                 items=found,
                 kinds=kinds,
-                limit=limit_of(found),
+                table=table,
+                block=lambda value, left=0: block(value, limit, table, left),
+                marked=lambda text, gold, predicted: marked(text, gold, predicted, limit, table),
+                limit=limit,
                 across=ACROSS,
                 plots=plots,
                 style=Markup(_file("report.css")),
@@ -68,7 +74,8 @@ def _date(value: Any) -> str:
         return plain(value, NAME)
 
 
-def _environment(table: str) -> Environment:
+@cache
+def _environment() -> Environment:
     """Templates in which every text becomes visible characters on its way out, escaped after that."""
     environment = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
@@ -78,23 +85,19 @@ def _environment(table: str) -> Environment:
         lstrip_blocks=True,
         finalize=lambda value: value if isinstance(value, Markup) or not isinstance(value, str) else plain(value),
     )
-    environment.filters |= {
+    filters: dict[str, Callable[..., Any]] = {
         "name": name,
         "plain": lambda value: plain(value, NAME),
         "line": lambda value, limit=300: name(value, limit),
-        "characters": characters,
-        "block": lambda value, limit, left=0: block(value, limit, table, left),
         "number": numbers.number,
         "count": numbers.count,
         "p": numbers.p_value,
         "rank": numbers.rank,
         "date": _date,
     }
+    environment.filters.update(filters)
     environment.globals |= {
         "interval": numbers.interval,
-        "figure_words": numbers.figure_words,
         "defined_number": numbers.defined,
-        "marked": lambda text, gold, predicted, limit: marked(text, gold, predicted, limit, table),
-        "table": table,
     }
     return environment
