@@ -123,12 +123,12 @@ class View:
                 found.append((-value if higher else value, entry))
         return [entry for _, entry in sorted(found)]
 
-    def board(self, columns: Sequence[int], *, groups: bool) -> Board:
-        """The leaderboard of some columns, after the groups' means where they are asked for."""
+    def board(self, columns: Sequence[int], *, main: bool) -> Board:
+        """The leaderboard of some columns, after the means of groups of `main` columns, or of columns apart."""
         heads = [
             Head(group, group["metric"], group["higher_is_better"])
-            for group in (self.groups if groups else ())
-            if any(mean[1] == group["id"] for mean in self._means)
+            for group in self.groups
+            if group["main"] == main and any(mean[1] == group["id"] for mean in self._means)
         ]
         heads += [
             Head(self.columns[i], self.columns[i]["headline"], self.columns[i]["higher_is_better"], i) for i in columns
