@@ -124,7 +124,7 @@ def test_a_plot_stands_in_a_page_beside_others() -> None:
 
 def test_floors_and_published_figures_have_rows_of_their_own() -> None:
     view = View(model(3, 4))
-    board = view.board(view.main, groups=True)
+    board = view.board(view.main, main=True)
     assert [row.kind for row in board.rows] == ["entry"] * 3 + ["floor"] * 3 + ["published"] * 2
     parts = board.parts(3)
     assert [len(part.heads) for part in parts] == [2, 3]
