@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -28,6 +29,7 @@ _OF_TASKS = {"logprobs", "top_logprobs"}
 """Settings that a task has when it is asked for probabilities, which its options tell."""
 
 _ATTACHED = "attachment://"
+_EVENTS = re.compile(rb',\s*"events"\s*:\s*\[')
 
 
 def read_runs(log: str) -> list[Run]:
@@ -158,14 +160,25 @@ def _samples(log: str) -> Iterator[dict[str, Any]]:
             yield from json.loads(Path(log).read_text(encoding="utf-8")).get("samples") or ()
             return
         with ZipFile(log) as archive:
+            failed = {(s["id"], s["epoch"]) for s in json.loads(archive.read("summaries.json")) if s.get("error")}
             # a sample that was written again is there twice, and read by name it is the last
             for name in dict.fromkeys(archive.namelist()):
                 if name.startswith("samples/"):
-                    yield json.loads(archive.read(name))
+                    sample = _sample(archive.read(name))
+                    yield sample | {"error": (sample["id"], sample["epoch"]) in failed}
     except DataError:
         raise
     except Exception as error:
         raise _unreadable(log, error) from None
+
+
+def _sample(content: bytes) -> dict[str, Any]:
+    """A sample up to its events, which are most of it, where nothing refers to what stands behind them."""
+    # a quotation mark inside a text is escaped, so this is a name
+    if (found := _EVENTS.search(content)) and _ATTACHED.encode() not in content[: found.start()]:
+        with suppress(ValueError):
+            return dict(json.loads(content[: found.start()] + b"}"))
+    return dict(json.loads(content))
 
 
 def _answered(sample: Mapping[str, Any], record: Mapping[str, Any]) -> Answered:

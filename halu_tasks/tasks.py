@@ -228,11 +228,7 @@ class Group:
     def figures(self, scoring: str, by_task: Mapping[str, Sequence[Score]]) -> dict[str, Estimate]:
         """The means over the members' scores, all in the mode `scoring`; one that is not defined for every member
         is left out. Clusters that reach into several members keep their correlation."""
-        tagged = [
-            replace(score, tags={**score.tags, "task": task})
-            for task in self.members
-            for score in by_task.get(task, ())
-        ]
+        tagged = [score.tagged({"task": task}) for task in self.members for score in by_task.get(task, ())]
         found: dict[str, Estimate] = {}
         for name in self.means:
             members = {

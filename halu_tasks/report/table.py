@@ -6,6 +6,7 @@ import json
 from itertools import repeat
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -67,10 +68,7 @@ class ItemTable:
                     "source": run.source,
                 }
             )
-        columns = {
-            name: [_text(row[name]) for row in rows] if name in _TEXTS else [row[name] for row in rows]
-            for name in SCHEMA.names
-        }
+        columns = [_array([row[name] for row in rows], SCHEMA.field(name).type) for name in SCHEMA.names]
         self._writer.write_table(pa.table(columns, schema=SCHEMA))
 
 
@@ -78,5 +76,9 @@ def _told(answer: str | list[str] | None) -> str | None:
     return json.dumps(answer, ensure_ascii=False) if isinstance(answer, list) else answer
 
 
-def _text(value: object) -> str | None:
-    return None if value is None else str(value).encode("utf-8", "replace").decode("utf-8")
+def _array(values: list[Any], kind: Any) -> Any:
+    try:
+        return pa.array(values, kind)
+    except UnicodeEncodeError:
+        whole = (value and value.encode("utf-8", "replace").decode("utf-8") for value in values)
+        return pa.array(whole, kind)

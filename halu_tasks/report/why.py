@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,7 +47,7 @@ def breakdowns(column: Column) -> list[Breakdown]:
         values = list(dict.fromkeys(lengths.values())) if name == "length" else sorted(counts)
         figures = {}
         for entry, run in column.runs.items():
-            tagged = by_cluster(replace(score, tags=tags[score.id]) for score in run.scores)
+            tagged = by_cluster(score.tagged(tags[score.id]) for score in run.scores)
             figures[entry] = [estimate(column.headline.only(name, value, value), tagged) for value in values]
         found.append(Breakdown(name, [(value, counts[value]) for value in values], figures))
     return found
