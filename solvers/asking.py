@@ -6,7 +6,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 import anyio
-from inspect_ai.model import CachePolicy, ChatMessage, GenerateConfig, ModelOutput, get_model
+from inspect_ai.model import CachePolicy, ChatMessage, GenerateConfig, ModelOutput, get_model, model_roles
 from inspect_ai.solver import TaskState
 from inspect_ai.tool import Tool, ToolChoice
 
@@ -59,7 +59,8 @@ async def ask(
         config: of generation; what the model of the role was given of its own counts more. Without any, the model
             under test is asked as the run asks it.
     """
-    model = get_model(role=role, default=get_model())
+    # as the default of a role it would be a copy, to which the run's configuration does not apply
+    model = get_model(role=role) if _named(role) else get_model()
     policy = CachePolicy(expiry=None, scopes={"draw": str(draw)}) if cache else False
     own = GenerateConfig(**config).merge(model.config) if config else GenerateConfig()
     if own.seed is not None:
@@ -71,13 +72,18 @@ async def ask(
 def decoding_for(state: TaskState, role: str | None) -> dict[str, Any]:
     """The configuration in which the model in `role` answers the sample's task: the task's own, which Inspect gives
     to the model under test alone, together with what the user set for it."""
-    if get_model(role=role, default=get_model()) is get_model():
+    if not _named(role):
         return {}
     decoding = task_of(state).decoding
     found = {"max_tokens": decoding.max_tokens, "temperature": decoding.temperature, "top_p": decoding.top_p}
     if state.metadata.get(WEIGHED):
         found |= {"logprobs": True, "top_logprobs": MOST_ALTERNATIVES}
     return found
+
+
+def _named(role: str | None) -> bool:
+    """Whether a model was named for a role."""
+    return role is not None and role in model_roles()
 
 
 async def side_by_side(*asked: Coroutine[Any, Any, T]) -> list[T]:
