@@ -25,6 +25,8 @@ PACKAGE = "halu_tasks/"
 _SETUP = PACKAGE + "judge_ready"
 """A step that this package puts before every judged task, whatever the method."""
 
+_SCORER = "halu_score"
+
 _OF_TASKS = {"logprobs", "top_logprobs"}
 """Settings that a task has when it is asked for probabilities, which its options tell."""
 
@@ -70,7 +72,7 @@ def _run(
         role: ", ".join(named.model for named in (models if isinstance(models, list) else [models]))
         for role, models in (spec.model_roles or {}).items()
     }
-    if judge := provenance.get("judge"):
+    if judge := _judge(header, provenance):
         roles = {"grader": judge} | roles
     kind = spec.model.removeprefix("halu/")
     model = name_of(kind, spec.model_args) if kind != spec.model else spec.model
@@ -97,6 +99,14 @@ def _run(
     )
 
 
+def _judge(header: EvalLog, provenance: Mapping[str, Any]) -> str | None:
+    """The judge that was named as an option, of the scoring that is read: a log may have been scored again."""
+    scorers = [own for own in header.eval.scorers or () if own.name.removeprefix(PACKAGE) == _SCORER]
+    if not scorers or "judge" not in provenance:
+        return provenance.get("judge")
+    return (scorers[0].options or {}).get("judge")
+
+
 def state(header: EvalLog) -> str:
     """An unfinished run's state, and in a few words the error that it ended in."""
     message = header.error.message if header.error else ""
@@ -116,7 +126,7 @@ def _unreadable(log: str, error: Exception) -> DataError:
 def _provenance(log: str, header: EvalLog) -> list[dict[str, Any]]:
     known = (header.eval.metadata or {}).get(RECORD)
     if not isinstance(known, list) or not known:
-        raise DataError(f"{log}: is of the task {header.eval.task}, which is none of this package's")
+        raise DataError(f"{log}: is of the task {header.eval.task}, which is none of this package's benchmarks")
     if old := next((own for own in known if "version" not in own), None):
         raise DataError(f"{log}: was written by an older version of this package; run {old.get('task')} again")
     return [dict(own) for own in known]
@@ -127,7 +137,10 @@ def _answers(log: str, header: EvalLog) -> Iterator[tuple[Answered, Mapping[str,
 
     Inspect's own reading of a sample checks all of its events and takes ten times as long.
     """
+    ids = header.eval.dataset.sample_ids or []
+    place = {id: number for number, id in enumerate(ids)}
     count = failed = 0
+    answers: list[tuple[Any, Answered, Mapping[str, Any]]] = []
     for sample in _samples(log):
         count += 1
         if sample.get("error"):
@@ -141,16 +154,20 @@ def _answers(log: str, header: EvalLog) -> Iterator[tuple[Answered, Mapping[str,
                 f"{log}: sample {sample['id']} has no score of this package; score it with: "
                 f"inspect score {log} --scorer {PACKAGE}halu_score"
             )
-        yield _answered(sample, record), record
+        order = sample["epoch"], place.get(sample["id"], len(place))
+        answers.append((order, _answered(sample, record), record))
+    if not count:
+        raise DataError(f"{log}: holds no samples; run the task again without --no-log-samples")
     if failed:
         raise DataError(
             f"{log}: {failed} of {count} samples ended in an error; finish it with: inspect eval-retry {log}"
         )
-    planned = len(header.eval.dataset.sample_ids or range(count)) * (header.eval.config.epochs or 1)
+    planned = len(ids or range(count)) * (header.eval.config.epochs or 1)
     if count < planned:
         raise DataError(f"{log}: holds {count} of {planned} samples; finish it with: inspect eval-retry {log}")
-    if not count:
-        raise DataError(f"{log}: holds no sample")
+    # a log has them as they were answered; in the order in which Inspect adds them up sums are the same to the last bit
+    answers.sort(key=lambda own: own[0])
+    yield from ((answered, record) for _, answered, record in answers)
 
 
 def _samples(log: str) -> Iterator[dict[str, Any]]:

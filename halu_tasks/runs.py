@@ -79,7 +79,7 @@ class Run:
 
     Attributes:
         source: the file that tells of it.
-        id: what its copies have in common.
+        id: of the replies: what copies have in common, however they are scored.
         harness: the program that made it, and its version.
         task: the task's name.
         scoring: the mode that its replies are scored in.
@@ -139,6 +139,11 @@ class Run:
         marks += ["paper"] if self.scoring == "paper" else []
         shots = self.provenance.get("fewshot")
         return marks if shots in (None, task_named(self.task).shots) else [*marks, f"{shots}shot"]
+
+    @property
+    def identity(self) -> tuple[str, str, str, str | None]:
+        """What copies of the run have in common: the same answers, scored in the same way."""
+        return self.id, self.task, self.scoring, self.judge
 
     @property
     def judge(self) -> str | None:

@@ -34,21 +34,24 @@ NONE = "-"
 def run(arguments: argparse.Namespace) -> None:
     found = [runs_in(path) for path in arguments.results]
     runs = [run for side in found for run in side]
+    if empty := [path for path, side in zip(arguments.results, found, strict=True) if not side]:
+        raise DataError(f"{empty[0]}: holds no result of this package that can be read")
     if len(runs) < 2:
         raise UsageError("a comparison is of two results or more; name another, or a folder that holds several")
-    seen: dict[tuple[str, str, str], str] = {}
+    seen: dict[object, str] = {}
     for one in runs:
-        key = one.id, one.task, one.scoring
-        if key in seen:
-            raise UsageError(f"the run in {one.source} is named twice (also in {seen[key]})")
-        seen[key] = one.source
+        if one.identity in seen:
+            raise UsageError(f"the run in {one.source} is named twice (also in {seen[one.identity]})")
+        seen[one.identity] = one.source
     if len({run.task for run in runs}) == 1 or all(len(side) == 1 for side in found):
         show(compare(runs, arguments.metric), as_json=arguments.json)
         return
-    named = dict(zip(arguments.results, found, strict=True))
+    named = list(zip(arguments.results, found, strict=True))
     if len(named) == 1:
-        named = {entry.model: own for entry, own in _by_entry(runs).items()}
-    sides = [_by_task(name, side) for name, side in named.items()]
+        named = [(entry.model, own) for entry, own in _by_entry(runs).items()]
+        if len(named) == 1:
+            raise UsageError(f"{arguments.results[0]} holds one result a task; name another file or folder")
+    sides = [_by_task(name, side) for name, side in named]
     compared, apart = _task_by_task(sides, arguments.metric)
     if arguments.json:
         differences = iter(tested_as_json([tested for own in compared for tested in own.tested]))
