@@ -27,27 +27,36 @@ _SAMPLING = {"max_gen_toks": "max_tokens"}
 
 
 def samples_of(results: Path) -> str:
-    """The pattern of the names of the sample files that belong to a results file."""
-    return f"samples_*_{results.stem.removeprefix('results_')}.jsonl"
+    """The pattern of the names of the sample files that belong to a results file, `results_DATE.json`, or
+    `NAME_DATE.json` where --output_path is NAME.json."""
+    return f"samples_*_{results.stem.rpartition('_')[2]}.jsonl"
 
 
-def read_runs(path: Path) -> Iterator[Run | Skipped]:
-    """The runs of this package's tasks in a `results_*.json`, and the tasks that cannot be read, with why.
+def is_results(found: Any) -> bool:
+    """Whether a JSON value is what lm-eval writes as the results of a run."""
+    return isinstance(found, dict) and {"results", "configs", "config", "n-samples"} <= found.keys()
+
+
+def read_runs(path: Path, found: Any) -> Iterator[Run | Skipped]:
+    """The runs of this package's tasks in lm-eval's results `found`, read from `path`, and the tasks that cannot be
+    read, with why.
 
     Raises:
-        DataError: the file is no results file of lm-eval.
+        DataError: they are no results of lm-eval.
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
         configs, config = found["configs"], found["config"]
         names = [name for name in found["results"] if name in configs]
-    except (ValueError, KeyError, TypeError) as error:
+    except (KeyError, TypeError) as error:
         raise DataError(f"{path}: is no whole results file of lm-eval ({type(error).__name__}: {error})") from None
     for name in names:
         try:
             yield _run(path, name, found, configs[name], config)
         except DataError as error:
             yield Skipped(str(path), str(error))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            # a damaged task is no reason to leave out the others of its file
+            yield Skipped(str(path), f"{name}: its record is damaged ({type(error).__name__}: {error})")
 
 
 def _run(path: Path, name: str, found: Mapping[str, Any], own: Mapping[str, Any], config: Mapping[str, Any]) -> Run:
@@ -59,6 +68,8 @@ def _run(path: Path, name: str, found: Mapping[str, Any], own: Mapping[str, Any]
     task = registry()[0].get(provenance["task"])
     if task is None:
         raise DataError(f"the task {provenance['task']} is not known to this version of the package")
+    if "bypass,none" in found["results"][name]:
+        raise DataError(f"{name} was run with --predict_only and has no scores; run it again without")
     samples = path.with_name(samples_of(path).replace("*", name))
     if not samples.is_file():
         raise DataError(f"{name}: {samples.name} is not beside it; run lm_eval with --log_samples")

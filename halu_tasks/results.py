@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from glob import escape
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +29,7 @@ def find_results(paths: Sequence[str]) -> list[Path]:
     Raises:
         DataError: there is no such file or folder, or none in a folder.
     """
-    found: dict[Path, Path] = {}
+    found: dict[str, Path] = {}
     for path in paths:
         named = Path(path).expanduser()
         if not named.exists():
@@ -38,7 +41,7 @@ def find_results(paths: Sequence[str]) -> list[Path]:
                 "halu-tasks score --json)"
             )
         for file in below:
-            found.setdefault(file.resolve(), file)
+            found.setdefault(_real(file), file)
     return list(found.values())
 
 
@@ -52,44 +55,61 @@ def read_results(paths: Sequence[str], step: Callable[[int], object] = lambda fi
     runs: list[Run] = []
     skipped: list[Skipped] = []
     items: dict[tuple[str, str], Item] = {}
-    known: dict[tuple[str, str, str], Run] = {}
-    named = {Path(path).expanduser().resolve() for path in paths}
-    for file in find_results(paths):
+    known: dict[object, Run] = {}
+    files = find_results(paths)
+    named = {_real(Path(path).expanduser()) for path in paths}
+    for file in files:
         try:
-            for found in _read(file, named=file.resolve() in named):
+            for found in _read(file, named=_real(file) in named):
                 if isinstance(found, Skipped):
                     skipped.append(found)
-                elif (same := known.setdefault((found.id, found.task, found.scoring), found)) is not found:
+                elif (same := known.setdefault(found.identity, found)) is not found:
                     skipped.append(Skipped(found.source, f"{found.task}: the same run as in {same.source}"))
                 else:
+                    _check(found)
                     runs.append(_sharing(found, items))
         except HaluTasksError as error:
             skipped.append(Skipped(str(file), str(error).removeprefix(f"{file}: ")))
+        except Exception as error:
+            # a file can be damaged in any way, and the others are to be read nevertheless
+            why = " ".join(str(error).split())[:200]
+            skipped.append(Skipped(str(file), f"cannot be read as a result ({type(error).__name__}: {why})"))
         step(1)
     return Results(sorted(runs, key=lambda run: run.created), skipped)
 
 
+def _real(path: Path) -> str:
+    # unlike Path.resolve it has an answer for links that lead back to themselves
+    return os.path.realpath(path)
+
+
 def _below(folder: Path) -> Iterator[Path]:
-    for path in folder.rglob("*"):
-        if path.suffix in (".eval", ".json") and path.is_file():
-            yield path
-        elif path.match("samples_*.jsonl"):
-            date = path.stem.rpartition("_")[2]
-            if not path.with_name(f"results_{date}.json").exists():
+    # what cannot be listed is named when it is read
+    unlisted: list[OSError] = []
+    for inside, _, names in os.walk(folder, onerror=unlisted.append):
+        for path in map(Path(inside).joinpath, names):
+            if path.suffix in (".eval", ".json"):
                 yield path
+            elif path.match("samples_*.jsonl"):
+                date = path.stem.rpartition("_")[2]
+                if not any(path.parent.glob(f"*_{escape(date)}.json")):
+                    yield path
+    yield from (Path(error.filename) for error in unlisted)
 
 
 def _read(file: Path, *, named: bool) -> Iterator[Run | Skipped]:
     """The runs of one file. One that was not named and is of another kind is passed over."""
-    if file.suffix == ".eval":
+    if file.is_dir():
+        next(os.scandir(file))
+    elif file.suffix == ".eval":
         yield from inspect_logs.read_runs(str(file))
     elif file.match("samples_*.jsonl"):
         raise DataError(f"{file}: no results file is beside it, so its run did not end")
-    elif file.match("results_*.json"):
-        yield from lm_eval_results.read_runs(file)
     elif file.suffix == ".json":
         found = scored_predictions.read_json(file)
-        if scored_predictions.is_scored(found):
+        if lm_eval_results.is_results(found) or file.match("results_*.json"):
+            yield from lm_eval_results.read_runs(file, found)
+        elif scored_predictions.is_scored(found):
             yield scored_predictions.read_run(file, found)
         elif isinstance(found, dict) and {"eval", "plan"} <= found.keys():
             yield from inspect_logs.read_runs(str(file))
@@ -98,6 +118,27 @@ def _read(file: Path, *, named: bool) -> Iterator[Run | Skipped]:
     else:
         how = "; score predictions with: halu-tasks score TASK FILE --json" if file.suffix == ".jsonl" else ""
         raise DataError(f"{file}: is no result of lm-eval, Inspect or halu-tasks score --json{how}")
+
+
+_PROVENANCE = {
+    "version": str,
+    "data": str,
+    "data_file": str,
+    "data_sha256": str,
+    "prompt_hash": str | None,
+    "items": int,
+}
+
+
+def _check(run: Run) -> None:
+    """Raise DataError where a result does not say what it is of, or a fact is no number that figures can be made of."""
+    for name, kind in _PROVENANCE.items():
+        if name not in run.provenance or not isinstance(run.provenance[name], kind):
+            raise DataError(f"{run.source}: {run.task}: its record does not tell {name}; it is damaged, run it again")
+    for score in run.scores:
+        for name, value in score.facts.items():
+            if not math.isfinite(value):
+                raise DataError(f"{run.source}: {run.task}: {name} of item {score.id!r} is {value}, which is no number")
 
 
 def _sharing(run: Run, items: dict[tuple[str, str], Item]) -> Run:
