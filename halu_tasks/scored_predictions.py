@@ -41,9 +41,7 @@ def read_run(path: Path, found: Mapping[str, Any]) -> Run:
     built = build(found["task"], options)
     if built.located.sha256 != provenance["data_sha256"]:
         raise DataError(f"{path}: the data {built.located.path} are not those that it was scored on; score it again")
-    predictions = _beside(path, told["predictions"])
-    if sha256_of(predictions) != told["predictions_sha256"]:
-        raise DataError(f"{path}: {predictions} is not what was scored; score it again")
+    predictions = _beside(path, told["predictions"], told["predictions_sha256"])
     replies = read_predictions(predictions)
     if built.task.judged:
         answers = _from_details(path, told, built, replies)
@@ -107,12 +105,17 @@ def _from_details(
     ]
 
 
-def _beside(path: Path, named: str) -> Path:
-    """A file by the name it was given when `path` was written, or beside `path`."""
-    for found in (Path(named).expanduser(), path.parent / named, path.parent / Path(named).name):
-        if found.is_file():
-            return found
-    raise DataError(f"{path}: {named} is neither where it was nor beside it")
+def _beside(path: Path, named: str, sha256: str | None = None) -> Path:
+    """A file by the name it was given when `path` was written, or beside `path`: that with the checksum, where one is
+    known."""
+    places = (Path(named).expanduser(), path.parent / named, path.parent / Path(named).name)
+    files = [place for place in places if place.is_file()]
+    if not files:
+        raise DataError(f"{path}: {named} is neither where it was nor beside it")
+    found = next((file for file in files if sha256 in (None, sha256_of(file))), None)
+    if found is None:
+        raise DataError(f"{path}: {files[0]} is not what was scored; score it again")
+    return found
 
 
 def _other(figures: Mapping[str, float], told: Mapping[str, float]) -> str:
