@@ -94,13 +94,15 @@ def assemble(
         "skipped": [own._asdict() for own in skipped],
         "superseded": [
             {
-                "entry": ids[Entry.of(earlier)],
-                "column": next(names[id(c)] for c in found.columns if later in c.runs.values()),
+                "entry": ids[entry],
+                "column": names[id(column)],
                 "source": earlier.source,
                 "created": earlier.created,
                 "why": f"the run of {later.created} ({later.source}) is the same, later",
             }
-            for earlier, later in found.superseded
+            for earlier, column in found.superseded
+            for entry in [Entry.of(earlier)]
+            for later in [column.runs[entry]]
         ],
         "why": why,
         "table": TABLE,
@@ -322,8 +324,16 @@ def _correct(pairs: list[dict[str, Any]]) -> None:
 def _ranks(column: Column, differences: Differences) -> dict[Entry, tuple[int, int]]:
     if len(column.runs) < 2 or column.headline.higher_is_better is None:
         return {}
-    ranges = rank_ranges(differences, len(column.runs), column.headline.higher_is_better)
-    return dict(zip(column.runs, ranges, strict=True))
+    # an entry that has no figure, as without a judge, has no rank, and none stands behind it
+    ranked = [number for number, run in enumerate(column.runs.values()) if estimates([column.headline], run.scores)]
+    own = {
+        (ranked.index(i), ranked.index(j)): paired
+        for (i, j), paired in differences.items()
+        if i in ranked and j in ranked
+    }
+    ranges = rank_ranges(own, len(ranked), column.headline.higher_is_better)
+    entries = list(column.runs)
+    return {entries[number]: found for number, found in zip(ranked, ranges, strict=True)} if len(ranked) > 1 else {}
 
 
 def _wins(

@@ -93,11 +93,12 @@ class Column:
 
 @dataclass
 class Board:
-    """Entries and columns, main columns first, and runs in whose place a later one stands."""
+    """Entries and columns, main columns first, and runs in whose place the last of their kind stands, each with the
+    column."""
 
     entries: list[Entry]
     columns: list[Column]
-    superseded: list[tuple[Run, Run]]
+    superseded: list[tuple[Run, Column]]
 
     @property
     def main(self) -> list[Column]:
@@ -119,7 +120,7 @@ class Board:
             for mode in ("strict", "paper"):
                 columns = [self._column(member, mode) for member in group.members]
                 whole = [column for column in columns if column]
-                if len(whole) < len(columns) or len({column.first.provenance["data"] for column in whole}) > 1:
+                if len(whole) < len(columns) or not _asked_alike(whole):
                     continue
                 entries = [entry for entry in self.entries if all(entry in column.runs for column in whole)]
                 figures = {
@@ -156,11 +157,11 @@ def board(runs: Sequence[Run]) -> Board:
     columns: dict[tuple[Any, ...], Column] = {}
     superseded = []
     for run in runs:
-        own = columns.setdefault(_condition(run), Column()).runs
+        column = columns.setdefault(_condition(run), Column())
         entry = Entry.of(run)
-        if earlier := own.pop(entry, None):
-            superseded.append((earlier, run))
-        own[entry] = run
+        if earlier := column.runs.pop(entry, None):
+            superseded.append((earlier, column))
+        column.runs[entry] = run
     tasks = {name: i for i, name in enumerate(registry()[0])}
     by_task: dict[str, list[Column]] = {}
     for column in sorted(columns.values(), key=lambda column: (tasks[column.task.name], _rank(column))):
@@ -174,6 +175,16 @@ def board(runs: Sequence[Run]) -> Board:
     for column in ordered:
         column.runs = {entry: column.runs[entry] for entry in entries if entry in column.runs}
     return Board(entries, ordered, superseded)
+
+
+def _asked_alike(columns: Sequence[Column]) -> bool:
+    """Whether a mean over these columns is of one thing: not of the sample and the benchmark, of two modes, or of other
+    values of an option that both tasks have."""
+    told = [{"scoring": run.scoring, "data": run.provenance["data"], **run.asked} for run in (c.first for c in columns)]
+    values: dict[str, set[str]] = {}
+    for name, value in (pair for own in told for pair in own.items()):
+        values.setdefault(name, set()).add(str(value))
+    return all(len(own) == 1 for own in values.values())
 
 
 def _condition(run: Run) -> tuple[Any, ...]:
@@ -195,11 +206,13 @@ def _condition(run: Run) -> tuple[Any, ...]:
 
 
 def _rank(column: Column) -> tuple[Any, ...]:
-    """The main column of a task is the least: most entries, then strict, the benchmark's own data, all of it."""
+    """The main column of a task is the least: one that has the judge it needs, most entries, then strict, the
+    benchmark's own data, all of it."""
     run = column.first
+    unjudged = column.task.judged is not None and run.judge is None
     kind = run.provenance["data"]
     data = _DATA.index(kind) if kind in _DATA else len(_DATA)
-    return -len(column.runs), run.scoring != "strict", data, -len(run.scores), run.created
+    return unjudged, -len(column.runs), run.scoring != "strict", data, -len(run.scores), run.created
 
 
 def _apart(main: Run, other: Run) -> list[str]:

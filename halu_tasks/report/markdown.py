@@ -55,8 +55,9 @@ def _board(
 
 
 def _head(column: Mapping[str, Any]) -> str:
-    kind = "" if column["data"] == "pinned" else f", {column['data'].upper()}"
-    return f"{_text(column['title'])} {column['headline']} ({column['scoring']}{kind})"
+    others = [mark for mark in column["marks"] if mark not in (column["data"], column["scoring"])]
+    told = [column["scoring"], *([] if column["data"] == "pinned" else [column["data"].upper()]), *others]
+    return f"{_text(column['title'])} {_text(column['headline'])} ({_text(', '.join(told))})"
 
 
 def _cell(cell: Mapping[str, Any] | None, column: Mapping[str, Any]) -> str:
@@ -66,7 +67,8 @@ def _cell(cell: Mapping[str, Any] | None, column: Mapping[str, Any]) -> str:
     if cell["rank"]:
         low, high = cell["rank"]
         told.append(f"#{low}" if low == high else f"#{low}–{high}")
-    told.append(f"n {cell['n']:,}, {cell['unparsed']:,} unparsed")
+    of = f" of {column['of']:,}" if cell["n"] < column["of"] else ""
+    told.append(f"n {cell['n']:,}{of}, {cell['unparsed']:,} unparsed")
     if cell["judge_failed"] is not None:
         told.append(f"{cell['judge_failed']:,} not judged")
     return "<br>".join(told)
