@@ -2,45 +2,60 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from halu_tasks.runs import Run
 from halu_tasks.scorers.paired import same_items
 from halu_tasks.tasks import task_named
 
 
-def not_paired(first: Run, other: Run) -> list[str]:
-    """Why the items of `other` cannot be set against those of `first`, one by one, and what to do: other data, another
-    yardstick, other items. Empty where they can, whatever the method, the prompt or the model."""
+class Unlike(NamedTuple):
+    """In what a run differs from another, said of the run, and what to do about it; empty where there is nothing."""
+
+    what: str
+    do: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.what}; {self.do}" if self.do else self.what
+
+
+def not_paired(first: Run, other: Run) -> list[Unlike]:
+    """Why the items of `other` cannot be set against those of `first`, one by one: other data, another yardstick,
+    other items. Empty where they can, whatever the method, the prompt or the model."""
     if task_named(first.task).benchmark != task_named(other.task).benchmark:
-        return [f"it is of the task {other.task}, whose items are not those of {first.task}"]
+        return [Unlike(f"is of the task {other.task}, whose items are not those of {first.task}")]
     told = []
     if other.task == first.task and other.task_version != first.task_version:
-        told.append(f"it is of the task's version {other.task_version}, not {first.task_version}")
+        told.append(Unlike(f"is of the task's version {other.task_version}, not {first.task_version}"))
     if other.scoring != first.scoring:
-        told.append(f"it is scored as {other.scoring}, not {first.scoring}; {_score_again(other, first.scoring)}")
+        again = _score_again(other, first.scoring)
+        told.append(Unlike(f"is scored as {other.scoring}, not {first.scoring}", again))
     if other.judge != first.judge:
-        told.append(f"it is judged by {other.judge or 'nobody'}, not {first.judge or 'nobody'}")
+        told.append(Unlike(f"is judged by {other.judge or 'nobody'}, not {first.judge or 'nobody'}"))
     if other.provenance["data_sha256"] != first.provenance["data_sha256"]:
-        return [*told, f"it is of other data, {_data(other)}, not {_data(first)}"]
+        return [*told, Unlike(f"is of other data, {_data(other)}, not {_data(first)}")]
     if other.epochs != first.epochs:
-        told.append(f"it answers each item {other.epochs} times, not {first.epochs}; run both with the same --epochs")
+        times = f"answers each item {other.epochs} times, not {first.epochs}"
+        told.append(Unlike(times, "run both with the same --epochs"))
     elif other.items_hash != first.items_hash:
         wrong = same_items(first.scores, other.scores)
-        items = f"{len(other.scores):,} items, not {len(first.scores):,}"
-        told.append(f"{items}; {wrong}; run both with the same --limit and options")
+        items = f"has {len(other.scores):,} items, not {len(first.scores):,}; {wrong}"
+        told.append(Unlike(items, "run both with the same --limit and options"))
     elif not told and (turned := _other_targets(first, other)) and not task_named(first.task).labels:
-        told.append(f"the right answer of {len(turned)} items, such as {turned[0]}, is another")
+        told.append(Unlike(f"has another right answer in {len(turned)} items, such as {turned[0]}"))
     return told
 
 
-def asked_otherwise(first: Run, other: Run) -> list[str]:
+def asked_otherwise(first: Run, other: Run) -> list[Unlike]:
     """In what `other` was asked in another way than `first`, another run of the same task."""
     told = []
     if (hash := other.provenance["prompt_hash"]) != first.provenance["prompt_hash"]:
-        known = f"the prompt is {hash}" if hash else "how the model was asked is not known"
-        told.append(f"{known}, not {first.provenance['prompt_hash'] or 'unknown as there'}")
+        main = first.provenance["prompt_hash"]
+        prompt = f"has the prompt {hash}" if hash else "does not tell its prompt"
+        told.append(Unlike(f"{prompt}, which there {f'is {main}' if main else 'is not known'}"))
     own, others = first.asked, other.asked
     told += [
-        f"{name} is {others[name]}, not {own[name]}"
+        Unlike(f"has {name} {others[name]}, not {own[name]}")
         for name in own
         if name in others and None not in (own[name], others[name]) and own[name] != others[name]
     ]

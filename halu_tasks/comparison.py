@@ -24,6 +24,7 @@ class Tested(NamedTuple):
         run: the number of the run, from 1, whose figure is taken.
         minus: the number of that whose figure is subtracted.
         metric: its name.
+        higher_is_better: None where neither direction is.
         paired: the difference with its interval.
         only_run, only_minus: items that only one of the two has right; None where items are not right or wrong.
         mcnemar: McNemar's exact test of those.
@@ -33,6 +34,7 @@ class Tested(NamedTuple):
     run: int
     minus: int
     metric: str
+    higher_is_better: bool | None
     paired: Paired
     only_run: int | None
     only_minus: int | None
@@ -104,7 +106,8 @@ def compare(runs: Sequence[Run], metrics: Sequence[str] = ()) -> Comparison:
     first, *others = runs
     for other in others:
         if why := not_paired(first, other):
-            raise DataError(f"{other.source} does not compare with {first.source}: {'; '.join(why)}")
+            told = "; ".join(f"it {unlike}" for unlike in why)
+            raise DataError(f"{other.source} does not compare with {first.source}: {told}")
     asked = list(dict.fromkeys(run.task for run in runs))
     chosen = chosen_metrics(task_named(first.task), first.scoring, metrics)
     for task in asked[1:]:
@@ -137,7 +140,9 @@ def _tested(metrics: Sequence[Metric], runs: Sequence[Run], number: int) -> list
             continue
         test = mcnemar(metric, own, first)
         right, other = alone_right(metric, test) if test else (None, None)
-        found.append(Tested(number, 1, metric.name, paired, right, other, test, items_needed(paired)))
+        found.append(
+            Tested(number, 1, metric.name, metric.higher_is_better, paired, right, other, test, items_needed(paired))
+        )
     return found
 
 
@@ -160,6 +165,7 @@ def tested_as_json(tested: Sequence[Tested]) -> list[dict[str, Any]]:
             "run": own.run,
             "minus": own.minus,
             "metric": own.metric,
+            "higher_is_better": own.higher_is_better,
             **own.paired._asdict(),
             "p_holm": p,
             "mcnemar": {

@@ -28,6 +28,13 @@ def name_of(kind: str, arguments: Mapping[str, Any]) -> str:
     return f"halu-{kind}:{predictions}" if predictions else f"halu-{kind}"
 
 
+def provenance_of(kind: str, told: Mapping[str, Any]) -> dict[str, Any]:
+    """What a result tells of how an embedded model was asked: of a replay nothing, for its replies were made
+    elsewhere."""
+    unknown = ("prompt_hash", "fewshot", "cot") if kind == "replay" else ()
+    return {**told, **dict.fromkeys(unknown)}
+
+
 class Known(NamedTuple):
     task: Task
     item: Item

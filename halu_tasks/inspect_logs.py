@@ -12,7 +12,7 @@ from zipfile import ZipFile
 
 from inspect_ai.log import EvalLog, read_eval_log  # with it, zipfile knows the compression of logs
 
-from halu_tasks.embedded import name_of
+from halu_tasks.embedded import name_of, provenance_of
 from halu_tasks.errors import DataError
 from halu_tasks.items import Item
 from halu_tasks.runs import Answered, Run, Step, own_settings
@@ -35,7 +35,8 @@ _EVENTS = re.compile(rb',\s*"events"\s*:\s*\[')
 
 
 def read_runs(log: str) -> list[Run]:
-    """The run that a log holds; of a group's log, one for each of its tasks.
+    """The run that a log holds; of a group's log, one for each of its tasks, and of one that was scored in both modes,
+    one for each.
 
     Raises:
         DataError: the file is no log, not one of a task of this package, or not of a finished run.
@@ -49,22 +50,28 @@ def read_runs(log: str) -> list[Run]:
         raise DataError(f"{log}: the run is unfinished ({state(header)}); finish it with: inspect eval-retry {log}")
     if header.invalidated:
         raise DataError(f"{log}: samples of the run were marked as invalid; run them again: inspect eval-retry {log}")
-    records: dict[str, list[tuple[Answered, Mapping[str, Any]]]] = {own["task"]: [] for own in told}
+    answers: dict[tuple[str, str], list[tuple[Answered, Mapping[str, Any]]]] = {}
     for answered, record in _answers(log, header):
-        records[record["task"]].append((answered, record))
-    return [_run(log, header, own, records[own["task"]], told) for own in told if records[own["task"]]]
+        answers.setdefault((record["task"], record["scoring"]), []).append((answered, record))
+    found = []
+    for own in told:
+        modes = {mode: answers[task, mode] for task, mode in answers if task == own["task"]}
+        if len({len(scored) for scored in modes.values()}) > 1:
+            raise DataError(
+                f"{log}: some samples are scored as {' and others as '.join(sorted(modes))}; score it again"
+            )
+        found += [_run(log, header, own, mode, scored, told) for mode, scored in modes.items()]
+    return found
 
 
 def _run(
     log: str,
     header: EvalLog,
     provenance: dict[str, Any],
+    scoring: str,
     answers: list[tuple[Answered, Mapping[str, Any]]],
     together: list[dict[str, Any]],
 ) -> Run:
-    modes = {record["scoring"] for _, record in answers}
-    if len(modes) > 1:
-        raise DataError(f"{log}: some samples are scored as {' and others as '.join(sorted(modes))}; score it again")
     spec = header.eval
     config = spec.model_generate_config.model_dump(exclude_none=True) | header.plan.config.model_dump(exclude_none=True)
     settings = {name: value for name, value in {**spec.model_args, **config}.items() if name not in _OF_TASKS}
@@ -72,7 +79,7 @@ def _run(
         role: ", ".join(named.model for named in (models if isinstance(models, list) else [models]))
         for role, models in (spec.model_roles or {}).items()
     }
-    if judge := _judge(header, provenance):
+    if judge := _judge(header, provenance, scoring):
         roles = {"grader": judge} | roles
     kind = spec.model.removeprefix("halu/")
     model = name_of(kind, spec.model_args) if kind != spec.model else spec.model
@@ -81,7 +88,7 @@ def _run(
         id=spec.eval_id,
         harness=f"Inspect {spec.packages.get('inspect_ai', '')}".strip(),
         task=provenance["task"],
-        scoring=modes.pop(),
+        scoring=scoring,
         steps=tuple(
             Step(step.solver.removeprefix(PACKAGE), dict(step.params_passed))
             for step in header.plan.steps
@@ -90,7 +97,7 @@ def _run(
         model=model,
         roles=roles,
         settings=own_settings(settings, (task_named(own["task"]).decoding for own in together)),
-        provenance=provenance,
+        provenance=provenance_of(kind, provenance) if kind != spec.model else provenance,
         epochs=spec.config.epochs or 1,
         answers=[answered for answered, _ in answers],
         costs=[cost for _, record in answers if (cost := record.get("cost"))],
@@ -99,12 +106,12 @@ def _run(
     )
 
 
-def _judge(header: EvalLog, provenance: Mapping[str, Any]) -> str | None:
+def _judge(header: EvalLog, provenance: Mapping[str, Any], scoring: str) -> str | None:
     """The judge that was named as an option, of the scoring that is read: a log may have been scored again."""
-    scorers = [own for own in header.eval.scorers or () if own.name.removeprefix(PACKAGE) == _SCORER]
+    scorers = [own.options or {} for own in header.eval.scorers or () if own.name.removeprefix(PACKAGE) == _SCORER]
     if not scorers or "judge" not in provenance:
         return provenance.get("judge")
-    return (scorers[0].options or {}).get("judge")
+    return next((own for own in scorers if own.get("scoring", "strict") == scoring), scorers[0]).get("judge")
 
 
 def state(header: EvalLog) -> str:
@@ -147,15 +154,18 @@ def _answers(log: str, header: EvalLog) -> Iterator[tuple[Answered, Mapping[str,
             failed += 1
             continue
         found = ((score.get("metadata") or {}).get(RECORD) for score in (sample.get("scores") or {}).values())
-        # that of the first scorer where a log was scored several times
-        record = next((record for record in found if isinstance(record, dict)), None)
-        if record is None:
+        # that of the first scorer of a mode where a log was scored several times
+        records: dict[str, Mapping[str, Any]] = {}
+        for record in found:
+            if isinstance(record, dict):
+                records.setdefault(record["scoring"], record)
+        if not records:
             raise DataError(
                 f"{log}: sample {sample['id']} has no score of this package; score it with: "
                 f"inspect score {log} --scorer {PACKAGE}halu_score"
             )
         order = sample["epoch"], place.get(sample["id"], len(place))
-        answers.append((order, _answered(sample, record), record))
+        answers += [(order, _answered(sample, record), record) for record in records.values()]
     if not count:
         raise DataError(f"{log}: holds no samples; run the task again without --no-log-samples")
     if failed:

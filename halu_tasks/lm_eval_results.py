@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.data import json_lines
-from halu_tasks.embedded import name_of
+from halu_tasks.embedded import name_of, provenance_of
 from halu_tasks.errors import DataError
 from halu_tasks.items import Item, Reply
 from halu_tasks.runs import Answered, Run, Skipped, own_settings
@@ -100,7 +100,7 @@ def _run(path: Path, name: str, found: Mapping[str, Any], own: Mapping[str, Any]
         model=str(model),
         roles={"grader": provenance["judge"]} if provenance.get("judge") else {},
         settings=own_settings({**given, **settings}, [task.decoding]),
-        provenance=provenance,
+        provenance=provenance_of(kind, provenance) if kind != config["model"] else provenance,
         epochs=own.get("repeats") or 1,
         answers=answers,
         created=datetime.fromtimestamp(found["date"], UTC).isoformat(timespec="seconds"),

@@ -43,7 +43,7 @@ def read_run(path: Path, found: Mapping[str, Any]) -> Run:
         raise DataError(f"{path}: the data {built.located.path} are not those that it was scored on; score it again")
     predictions = _beside(path, told["predictions"], told["predictions_sha256"])
     replies = read_predictions(predictions)
-    if built.task.judged:
+    if built.task.judged and provenance.get("judge"):
         answers = _from_details(path, told, built, replies)
     else:
         answers = [_scored(built, item, reply) for item, reply in _items(built, replies, partial=told["partial"])]
@@ -80,8 +80,7 @@ def _items(built: Built, replies: Mapping[str, Prediction], *, partial: bool) ->
 
 
 def _scored(built: Built, item: Item, reply: Reply) -> Answered:
-    aim = aimed(item, reply.target)
-    return Answered(aim, reply.text, built.task.score(built.options.scoring, aim, reply))
+    return Answered(item, reply.text, built.task.score(built.options.scoring, aimed(item, reply.target), reply))
 
 
 def _from_details(

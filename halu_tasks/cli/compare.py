@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from halu_tasks.cli.tables import table
 from halu_tasks.comparability import not_paired
 from halu_tasks.comparison import Comparison, Tested, compare, corrected, tested_as_json
 from halu_tasks.errors import DataError, UsageError
-from halu_tasks.report.board import Entry
+from halu_tasks.report.board import Entry, labels_of
 from halu_tasks.results import read_results
 from halu_tasks.runs import PLAIN, Run
 
@@ -43,22 +43,29 @@ def run(arguments: argparse.Namespace) -> None:
         if one.identity in seen:
             raise UsageError(f"the run in {one.source} is named twice (also in {seen[one.identity]})")
         seen[one.identity] = one.source
-    if len({run.task for run in runs}) == 1 or all(len(side) == 1 for side in found):
+    if len({(run.task, run.scoring) for run in runs}) == 1 or all(len(side) == 1 for side in found):
         show(compare(runs, arguments.metric), as_json=arguments.json)
         return
     named = list(zip(arguments.results, found, strict=True))
     if len(named) == 1:
-        named = [(entry.model, own) for entry, own in _by_entry(runs).items()]
+        entries = _by_entry(runs)
+        labels = labels_of(entries)
+        named = [(labels[entry], own) for entry, own in entries.items()]
         if len(named) == 1:
             raise UsageError(f"{arguments.results[0]} holds one result a task; name another file or folder")
-    sides = [_by_task(name, side) for name, side in named]
-    compared, apart = _task_by_task(sides, arguments.metric)
+    names = [name for name, _ in named]
+    compared, apart = _task_by_task([_by_task(name, side) for name, side in named], names, arguments.metric)
     if arguments.json:
-        differences = iter(tested_as_json([tested for own in compared for tested in own.tested]))
-        told = [own.as_json() | {"differences": [next(differences) for _ in own.tested]} for own in compared]
+        every = [own for pair in compared.values() for own in pair]
+        differences = iter(tested_as_json([tested for own in every for tested in own.tested]))
+        told = [own.as_json() | {"differences": [next(differences) for _ in own.tested]} for own in every]
         print(json.dumps({"comparisons": told, "apart": apart}, ensure_ascii=False, indent=2))
     else:
         print(tasks_report(compared, apart))
+
+
+Kind = tuple[str, str]
+"""A task and the mode that it is scored in."""
 
 
 def runs_in(path: str) -> list[Run]:
@@ -82,30 +89,33 @@ def _by_entry(runs: Sequence[Run]) -> dict[Entry, list[Run]]:
     return found
 
 
-def _by_task(name: str, runs: Sequence[Run]) -> dict[str, Run]:
-    found: dict[str, Run] = {}
+def _by_task(name: str, runs: Sequence[Run]) -> dict[Kind, Run]:
+    found: dict[Kind, Run] = {}
     for run in runs:
-        if other := found.get(run.task):
+        if other := found.get((run.task, run.scoring)):
             told = f"{other.source} and {run.source}"
             raise DataError(f"{name} holds several runs of {run.task} ({told}); name the files to compare")
-        found[run.task] = run
+        found[run.task, run.scoring] = run
     return found
 
 
-def _task_by_task(sides: Sequence[dict[str, Run]], metrics: Sequence[str]) -> tuple[list[Comparison], list[str]]:
-    """The comparisons of the first side with each of the others, and what does not compare."""
+def _task_by_task(
+    sides: Sequence[dict[Kind, Run]], names: Sequence[str], metrics: Sequence[str]
+) -> tuple[dict[tuple[str, str], list[Comparison]], list[str]]:
+    """The comparisons of the first side with each of the others, by the names of both, and what does not compare."""
     first, *others = sides
-    compared, apart = [], []
-    for number, other in enumerate(others, 2):
-        for task in dict.fromkeys([*first, *other]):
-            if task not in first or task not in other:
-                apart.append(f"{task}: only in {1 if task in first else number}")
-            elif why := not_paired(first[task], other[task]):
-                apart.append(
-                    f"{task}: {other[task].source} does not compare with {first[task].source}: {'; '.join(why)}"
-                )
+    compared: dict[tuple[str, str], list[Comparison]] = {}
+    apart = []
+    for name, other in zip(names[1:], others, strict=True):
+        for kind in dict.fromkeys([*first, *other]):
+            told = f"{kind[0]} ({kind[1]})"
+            if kind not in first or kind not in other:
+                apart.append(f"{told}: only in {names[0] if kind in first else name}")
+            elif why := not_paired(first[kind], other[kind]):
+                sources = f"{other[kind].source} does not compare with {first[kind].source}"
+                apart.append(f"{told}: {sources}: {'; '.join(f'it {unlike}' for unlike in why)}")
             else:
-                compared.append(compare([first[task], other[task]], metrics))
+                compared.setdefault((names[0], name), []).append(compare([first[kind], other[kind]], metrics))
     if not compared:
         raise DataError(f"nothing compares: {'; '.join(apart)}")
     return compared, apart
@@ -142,23 +152,26 @@ def report(compared: Comparison) -> str:
     return "\n\n".join(parts)
 
 
-def tasks_report(compared: Sequence[Comparison], apart: Sequence[str]) -> str:
-    """The tables for people about several tasks: one for each two models."""
-    tests = iter(_tests([tested for own in compared for tested in own.tested]))
-    rows: dict[tuple[str, str], list[list[str]]] = {}
-    for own in compared:
-        first, other = own.runs
-        told = rows.setdefault((_named(first), _named(other)), [])
-        for tested in own.tested:
-            figures = [own.figures[i].get(tested.metric) for i in (0, 1)]
-            values = [f"{figure.value:.4f}" if figure else NONE for figure in figures]
-            told.append([first.task, first.scoring, first.provenance["data"], tested.metric, *values, *next(tests)])
-    parts = [
-        f"1: {first}\n2: {other}\n\n" + _tests_table(["task", "scoring", "data", "metric", "1", "2"], own)
-        for (first, other), own in rows.items()
-    ]
+def tasks_report(compared: Mapping[tuple[str, str], Sequence[Comparison]], apart: Sequence[str]) -> str:
+    """The tables for people about several tasks: one for each two sides, by their names."""
+    tests = iter(_tests([tested for pair in compared.values() for own in pair for tested in own.tested]))
+    parts = []
+    for (first, other), pair in compared.items():
+        models = [", ".join(dict.fromkeys(_named(own.runs[i]) for own in pair)) for i in (0, 1)]
+        rows = []
+        for own in pair:
+            run = own.runs[0]
+            for tested in own.tested:
+                figures = [figure[tested.metric].value for figure in own.figures]
+                told = [run.task, run.scoring, run.provenance["data"], tested.metric]
+                rows.append([*told, *(f"{figure:.4f}" for figure in figures), *next(tests)])
+        sides = (
+            f"{i}: {name if name == model else f'{model} ({name})'}"
+            for i, name, model in zip((1, 2), (first, other), models, strict=True)
+        )
+        parts.append("\n".join(sides) + "\n\n" + _tests_table(["task", "scoring", "data", "metric", "1", "2"], rows))
     parts.append("differences are 2 - 1; p (Holm) is corrected over all of them")
-    parts += [f"{own.runs[0].task}: {note}" for own in compared for note in own.notes]
+    parts += [f"{own.runs[0].task}: {note}" for pair in compared.values() for own in pair for note in own.notes]
     return "\n\n".join([*parts, *apart])
 
 

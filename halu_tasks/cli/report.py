@@ -23,7 +23,7 @@ PAGE, TEXT, FIGURES = "index.html", "report.md", "report.json"
 def run(arguments: argparse.Namespace) -> None:
     files = find_results(arguments.results)
     folder = Path(arguments.output).expanduser()
-    with tqdm(total=len(files), desc="reading results", unit="file") as bar:
+    with tqdm(total=len(files), desc="reading results", unit="file", disable=None) as bar:
         results = read_results(arguments.results, bar.update)
     for skipped in results.skipped:
         print(f"halu-tasks: not read: {skipped.source}: {skipped.why}", file=sys.stderr)
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError(f"report {folder}: {error.strerror}") from None
     with (
         written(folder / TABLE, "report") as table,
-        tqdm(total=len(found.columns), desc="comparing", unit="task") as bar,
+        tqdm(total=len(found.columns), desc="comparing", unit="task", disable=None) as bar,
     ):
         report = assemble(found, results.skipped, table, arguments.title, bar.update)
         table.replace(folder / TABLE)
@@ -49,7 +49,11 @@ def run(arguments: argparse.Namespace) -> None:
             partial.write_text(text, encoding="utf-8")
             partial.replace(folder / name)
     apart = len(found.columns) - len(found.main)
-    told = [f"{len(found.entries)} entries, {len(found.main)} tasks"]
-    told += [f"{apart} results apart"] if apart else []
+    told = [_count(len(found.entries), "entry", "entries"), _count(len(found.main), "task", "tasks")]
+    told += [_count(apart, "column", "columns") + " apart"] if apart else []
     told += [f"{len(results.skipped)} not read"] if results.skipped else []
     print(f"{folder / PAGE}: {', '.join(told)}; beside it {TEXT}, {FIGURES}, {TABLE}")
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

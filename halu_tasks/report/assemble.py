@@ -98,7 +98,7 @@ def assemble(
                 "column": names[id(column)],
                 "source": earlier.source,
                 "created": earlier.created,
-                "why": f"the run of {later.created} ({later.source}) is the same, later",
+                "why": f"{column.task.name}: the run of {later.created} ({later.source}) is the same, later",
             }
             for earlier, column in found.superseded
             for entry in [Entry.of(earlier)]
@@ -187,7 +187,7 @@ def _groups(
         groups.append(
             {
                 "id": f"g{number}",
-                "title": f"{mean.group} {mean.metric}" if mean.main else f"{mean.group} {mean.metric} ({mean.scoring})",
+                "title": mean.group if mean.main else f"{mean.group} ({mean.scoring})",
                 "group": mean.group,
                 "metric": mean.metric,
                 "scoring": mean.scoring,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -105,13 +105,7 @@ class Board:
         return [column for column in self.columns if not column.why]
 
     def labels(self) -> dict[Entry, str]:
-        """Each entry's name: its model's, with what sets it apart where a model has several entries."""
-        found = {}
-        for entry in self.entries:
-            alike = [other for other in self.entries if other.model == entry.model]
-            own = [text for text in entry.told() if not all(text in other.told() for other in alike)]
-            found[entry] = f"{entry.model} ({', '.join(own)})" if own else entry.model
-        return found
+        return labels_of(self.entries)
 
     def groups(self) -> Iterator[Mean]:
         """The groups whose members all have a column, in each mode: of the main columns, and of the first columns
@@ -135,6 +129,17 @@ class Board:
         """The first column of a task in a mode, which is the main one where that is in it."""
         own = (column for column in self.columns if column.task.name == task and column.first.scoring == mode)
         return next(own, None)
+
+
+def labels_of(entries: Iterable[Entry]) -> dict[Entry, str]:
+    """Each entry's name: its model's, with what sets it apart where a model has several entries."""
+    entries = list(entries)
+    found = {}
+    for entry in entries:
+        alike = [other for other in entries if other.model == entry.model]
+        own = [text for text in entry.told() if not all(text in other.told() for other in alike)]
+        found[entry] = f"{entry.model} ({', '.join(own)})" if own else entry.model
+    return found
 
 
 class Mean(NamedTuple):
@@ -216,8 +221,5 @@ def _rank(column: Column) -> tuple[Any, ...]:
 
 
 def _apart(main: Run, other: Run) -> list[str]:
-    told = [
-        why.removeprefix("it is ").removeprefix("it ")
-        for why in (*not_paired(main, other), *asked_otherwise(main, other))
-    ]
-    return told or ["its right answers are others"]
+    told = [unlike.what for unlike in (*not_paired(main, other), *asked_otherwise(main, other))]
+    return told or ["has other right answers"]

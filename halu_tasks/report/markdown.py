@@ -35,19 +35,21 @@ def _board(
     groups = [group for group in report["groups"] if group["main"] == main]
     means = {(own["entry"], own["group"]): own["figure"] for own in report["group_results"]}
     shown = [entry for entry in labels if any((entry, column["id"]) in cells for column in columns)]
-    head = ["model", *(_head(column) for column in columns), *(_text(group["title"]) for group in groups)]
+    means_of = [f"{_text(group['title'])} {_text(group['metric'])}" for group in groups]
+    head = ["model", *means_of, *(_head(column) for column in columns)]
     rows = [
         [
             _text(labels[entry]),
-            *(_cell(cells.get((entry, column["id"])), column) for column in columns),
             *(_figure(means.get((entry, group["id"]))) for group in groups),
+            *(_cell(cells.get((entry, column["id"])), column) for column in columns),
         ]
         for entry in shown
     ]
     yield _table(head, rows)
+    ranked = any(cells[key]["rank"] for key in cells if key[1] in {column["id"] for column in columns})
     yield (
-        "Each figure with its 95% interval over clusters of items; #: 95% confidence set of the rank; n items asked; "
-        "unparsed replies count as wrong. "
+        f"Each figure with its 95% interval over clusters of items; {'#: 95% confidence set of the rank; ' * ranked}n "
+        "items asked; unparsed replies count as wrong. "
         + " ".join(f"{_text(column['title'])}: {_text(note)}." for column in columns for note in column["notes"])
     ).strip()
     if not main:

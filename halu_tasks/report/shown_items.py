@@ -9,6 +9,7 @@ from itertools import repeat
 from statistics import fmean, pvariance
 from typing import Any
 
+from halu_tasks.items import Item
 from halu_tasks.report.board import Column, Entry
 from halu_tasks.report.why import OTHER_MODE, value_of
 from halu_tasks.runs import Answered
@@ -134,7 +135,7 @@ def as_json(
         "tags": dict(item.tags),
         "text": {"text": item.gold["text"], "gold": item.gold["spans"]} if text else None,
         "replies": [
-            _reply(column, entry, answered, other, text, limit)
+            _reply(column, entry, answered, other, text, limit, item)
             for entry, own in answers.items()
             for answered, other in own[id]
         ],
@@ -147,7 +148,7 @@ def _localized(gold: Mapping[str, Any]) -> Text | None:
 
 
 def _reply(
-    column: Column, entry: str, answered: Answered, other: Score | None, text: Text | None, limit: int
+    column: Column, entry: str, answered: Answered, other: Score | None, text: Text | None, limit: int, shown: Item
 ) -> dict[str, Any]:
     score = answered.score
     reply, left_out = cut(answered.reply, limit)
@@ -156,7 +157,7 @@ def _reply(
         "reply": reply,
         "cut": left_out,
         "answer": _brief(score.answer, limit),
-        "target": score.target if isinstance(score.target, str) and score.target != answered.item.target else None,
+        "target": score.target if isinstance(score.target, str) and score.target != shown.target else None,
         "value": value_of(column.headline, score),
         "reason": score.reason,
         "spans": None,

@@ -112,6 +112,13 @@ class View:
         """The `floors` or `published` figures of a column."""
         return [r for r in self.report[what] if r.get("column") == self.columns[column]["id"]]
 
+    def floors(self, column: int) -> dict[str, dict[str, float]]:
+        """The floors of a column: figures by metric, by the name of the reply that is made without knowing."""
+        found: dict[str, dict[str, float]] = {}
+        for floor in self.of_column("floors", column):
+            found.setdefault(as_text(floor["name"]), {})[floor["metric"]] = floor["value"]
+        return found
+
     def ranked(self, column: int) -> list[int]:
         """Numbers of the entries that a column has, best first."""
         metric, higher = self.columns[column]["headline"], self.columns[column]["higher_is_better"]
