@@ -158,7 +158,7 @@ def _column(column: Column, name: str, title: str) -> dict[str, Any]:
 
 
 def _cell(column: Column, run: Run, rank: tuple[int, int] | None) -> dict[str, Any]:
-    failed = "judge_failed" in {metric.name for metric in column.metrics}
+    failed = next((metric for metric in column.metrics if metric.name == "judge_failed"), None)
     figures = estimates(column.metrics, run.scores)
     return {
         "source": run.source,
@@ -170,7 +170,8 @@ def _cell(column: Column, run: Run, rank: tuple[int, int] | None) -> dict[str, A
         "judge": run.judge,
         "n": len(run.scores),
         "unparsed": sum(score.answer is None for score in run.scores),
-        "judge_failed": round(figures["judge_failed"].value * len(run.scores)) if failed and run.judge else None,
+        # the failures themselves: their share may be one of sentences, and not defined where none was asked about
+        "judge_failed": round(failed.counts(run.scores)[0]) if failed and run.judge else None,
         "metrics": {name: plain(figure) for name, figure in figures.items()},
         "rank": list(rank) if rank else None,
         "cost": total(run.costs) if run.costs else None,

@@ -73,7 +73,8 @@ class Column:
     def metrics(self) -> list[Metric]:
         """Those that some run has, in the task's order."""
         known = self.task.scoring[self.first.scoring].metrics
-        asked = self.first.provenance
+        # the judge may have been named otherwise than as an option, which is all that provenance tells
+        asked = {**self.first.provenance, "judge": self.first.judge}
         return [m for m in known if m.needs is None or asked.get(m.needs)]
 
     @cached_property

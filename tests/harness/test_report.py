@@ -1,0 +1,417 @@
+"""`halu-tasks report` on real results of both harnesses: the same figures as they print, apart what does not compare,
+named what cannot be read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from inspect_ai import eval as inspect_eval
+from inspect_ai import score as score_again
+from inspect_ai.log import convert_eval_logs, read_eval_log, write_eval_log
+
+from halu_tasks.cli import main
+from halu_tasks.data import SAMPLE
+from halu_tasks.options import Options
+from halu_tasks.results import read_results
+from halu_tasks.scorers.inspect_scorer import halu_score
+from halu_tasks.tasks import build, registry
+
+TASKS, GROUPS = registry()
+MEMBERS = GROUPS["refact"].members
+LOCALIZATION, CORRECTION, INDEPENDENT = (
+    "refact_localization_entity",
+    "refact_correction",
+    "refact_judgment_independent",
+)
+
+
+def no_constant(name: str) -> None:
+    raise AssertionError(f"{name} is no JSON")
+
+
+def replies(task: str) -> list[dict[str, str]]:
+    """Right, wrong, worded, unreadable, empty and missing replies in turn."""
+    built = build(task, Options(data="sample"))
+    rows = []
+    for number, item in enumerate(built.items):
+        right, floor = built.task.oracle(item), built.task.baseline(item)
+        outputs = [right, f"**Final Verdict: {right}**", floor, right.upper(), "<think>never ends", ""]
+        if number % 7 < len(outputs):
+            rows.append({"id": item.id, "output": outputs[number % 7]})
+    return rows
+
+
+def asked(folder: Path, task: str, model: str = "halu/baseline", **others: Any) -> Path:
+    """The log of a run in Inspect; `limit`, `epochs`, `log_format` and `model_args` are the run's, others options."""
+    own = {name: others.pop(name) for name in ("limit", "epochs", "log_format", "model_args") if name in others}
+    task_args = {"data": "sample"} | others
+    where = {"log_dir": str(folder), "display": "log", "log_realtime": False}
+    (log,) = inspect_eval(f"halu_tasks/{task}", model=model, task_args=task_args, **where, **own)
+    assert log.status == "success"
+    return Path(log.location)
+
+
+def asked_lm_eval(folder: Path, tasks: list[str], model: str, **arguments: Any) -> Path:
+    """The results file of a run in lm-eval, written by what its command writes it with."""
+    import lm_eval
+    from lm_eval.loggers import EvaluationTracker
+    from lm_eval.tasks import TaskManager
+
+    from halu_tasks import lm_eval_models, task_configs  # noqa: F401  (registers the models)
+
+    tracker = EvaluationTracker(output_path=str(folder))
+    manager = TaskManager(
+        include_path=next(iter(task_configs.__path__)), include_defaults=False, metadata={"halu_data": "sample"}
+    )
+    results: Any = lm_eval.simple_evaluate(
+        model=model, tasks=tasks, task_manager=manager, log_samples=True, evaluation_tracker=tracker, **arguments
+    )
+    samples = results.pop("samples")
+    tracker.save_results_aggregated(results=results, samples=samples)
+    for name in results["configs"]:
+        tracker.save_results_samples(task_name=name, samples=samples[name])
+    (found,) = (folder.parent if folder.suffix else folder).rglob(f"*{tracker.date_id}.json")
+    return found
+
+
+def report(folder: Path, *results: Path) -> dict[str, Any]:
+    """What `halu-tasks report` writes into `folder`, as strict JSON."""
+    assert main(["report", *map(str, results), "-o", str(folder)]) == 0
+    found: dict[str, Any] = json.loads((folder / "report.json").read_text(), parse_constant=no_constant)
+    assert {path.name for path in folder.iterdir()} == {"index.html", "report.md", "report.json", "items.parquet"}
+    return found
+
+
+def cells(told: dict[str, Any], *, main_only: bool = True) -> dict[tuple[str, str], dict[str, Any]]:
+    """Cells by the titles of their column and the harness that they are from."""
+    titles = {own["id"]: own["title"] for own in told["columns"] if own["main"] or not main_only}
+    return {
+        (titles[own["column"]], own["harness"].split()[0]): own for own in told["results"] if own["column"] in titles
+    }
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("results")
+
+
+@pytest.fixture(scope="module")
+def predictions(folder: Path) -> Path:
+    made = folder / "predictions"
+    made.mkdir()
+    for task in MEMBERS:
+        (made / f"{task}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in replies(task)))
+    return made
+
+
+@pytest.fixture(scope="module")
+def lm_eval_file(folder: Path, predictions: Path) -> Path:
+    return asked_lm_eval(folder / "lm_eval", ["refact"], "halu-replay", model_args={"predictions": str(predictions)})
+
+
+@pytest.fixture(scope="module")
+def inspect_log(folder: Path, predictions: Path) -> Path:
+    return asked(folder / "inspect", "refact", "halu/replay", model_args={"predictions": str(predictions)})
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory, lm_eval_file: Path, inspect_log: Path) -> Any:
+    """The report on the same replies in both harnesses, and its folder."""
+    made = tmp_path_factory.mktemp("both")
+    return report(made, lm_eval_file.parent, inspect_log), made
+
+
+@pytest.fixture(scope="module")
+def small(folder: Path) -> Path:
+    """A log of 16 items, in JSON."""
+    return asked(folder / "small", CORRECTION, "halu/oracle", log_format="json")
+
+
+@pytest.fixture
+def told_to(capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[[], str]]:
+    """What was said on standard error so far."""
+    yield lambda: capsys.readouterr().err
+
+
+# --- the same figures ------------------------------------------------------------------------------
+
+
+def test_the_same_replies_make_the_same_row_from_both_harnesses(both: Any) -> None:
+    told, _ = both
+    assert [own["harness"] for own in told["entries"]] == ["Inspect", "lm-eval"]
+    assert all(
+        told["entries"][0][name] == told["entries"][1][name] for name in ("model", "method", "settings", "roles")
+    )
+    found = cells(told)
+    assert [own["title"] for own in told["columns"]] == list(MEMBERS) and len(found) == 10
+    for task in MEMBERS:
+        here, there = found[task, "Inspect"], found[task, "lm-eval"]
+        for name in ("metrics", "n", "unparsed", "version", "rank", "judge", "settings", "method"):
+            assert here[name] == there[name], (task, name)
+        assert here["unparsed"] > 0 and here["version"] == "1-sample"
+    values = {figure["value"] for own in found.values() for figure in own["metrics"].values()}
+    assert len(values) > 15
+    assert all(pair["value"] == 0 and pair["better"] is None for pair in told["pairs"]) and len(told["pairs"]) == 5
+
+
+def test_figures_are_those_that_the_harnesses_print(both: Any, lm_eval_file: Path, inspect_log: Path) -> None:
+    found = cells(both[0])
+    printed = json.loads(lm_eval_file.read_text())["results"]
+    logged = read_eval_log(str(inspect_log), header_only=True).results.scores[0].metrics
+    for task in MEMBERS:
+        for name, figure in found[task, "lm-eval"]["metrics"].items():
+            assert printed[task][f"{name},none"] == figure["value"]
+            assert printed[task][f"{name}_stderr,none"] == ("N/A" if figure["stderr"] is None else figure["stderr"])
+        for name, figure in found[task, "Inspect"]["metrics"].items():
+            for part, end in (("value", ""), ("stderr", "_stderr"), ("low", "_low"), ("high", "_high")):
+                own = logged.get(f"{task}.{name}{end}")
+                assert figure[part] == (own.value if own else None)
+    told = {own["title"]: own["metrics"] for own in both[0]["columns"]}
+    assert all(f"{name},none" in printed[task] for task in MEMBERS for name in told[task])
+
+
+def test_means_of_groups_are_those_that_the_harnesses_print(both: Any, lm_eval_file: Path, inspect_log: Path) -> None:
+    told, _ = both
+    titles = {own["id"]: own for own in told["groups"]}
+    names = {own["id"]: own["harness"] for own in told["entries"]}
+    found = {
+        (titles[own["group"]]["group"], titles[own["group"]]["metric"], names[own["entry"]]): own["figure"]
+        for own in told["group_results"]
+    }
+    in_lm_eval = json.loads(lm_eval_file.read_text())["groups"]
+    logged = read_eval_log(str(inspect_log), header_only=True).results.scores[0].metrics
+    assert len(found) == 8 and 0 < found["refact", "acc", "Inspect"]["value"] < 1
+    for (group, metric, harness), figure in found.items():
+        assert figure == found[group, metric, "Inspect"]
+        if harness == "lm-eval":
+            assert figure["value"] == pytest.approx(in_lm_eval[group][f"{metric},none"], abs=1e-12)
+    figure = found["refact", "acc", "Inspect"]
+    for part, end in (("value", ""), ("stderr", "_stderr"), ("low", "_low"), ("high", "_high")):
+        assert figure[part] == logged[f"acc{end}"].value
+
+
+def test_samples_in_another_order_give_the_same_figures_to_the_last_bit(inspect_log: Path, tmp_path: Path) -> None:
+    """As they stand in a log when a server answers them out of order."""
+    log = read_eval_log(str(inspect_log))
+    log.samples.reverse()
+    write_eval_log(log, str(tmp_path / "turned.json"))
+    turned, plain = (read_results([str(path)]).runs for path in (tmp_path / "turned.json", inspect_log))
+    assert [run.scores for run in turned] == [run.scores for run in plain] and len(plain) == 5
+
+
+def test_the_table_and_the_markdown_have_what_the_report_has(both: Any) -> None:
+    told, made = both
+    rows = pq.read_table(made / "items.parquet").to_pylist()
+    assert len(rows) == sum(own["n"] for own in told["results"]) == 2 * 144
+    labels = {own["label"] for own in told["entries"]}
+    assert {row["entry"] for row in rows} == labels and {row["task"] for row in rows} == set(MEMBERS)
+    given = {row["id"]: row["output"] for row in replies(CORRECTION)}
+    for row in rows:
+        if row["task"] == CORRECTION:
+            assert row["reply"] == given.get(row["id"], "") and row["other_scoring"] == "paper"
+    for cell in told["results"]:
+        own = [row for row in rows if row["source"] == cell["source"] and row["column"] == CORRECTION]
+        assert sum(row["answer"] is None for row in own) == cells(told)[CORRECTION, "Inspect"]["unparsed"]
+
+    text = (made / "report.md").read_text()
+    board = [line for line in text.splitlines() if line.startswith("| halu-replay")]
+    assert len(board) == len(labels) == 2
+    acc = cells(told)[INDEPENDENT, "Inspect"]
+    figure = acc["metrics"]["acc"]
+    shown = f"{figure['value']:.3f} [{figure['low']:.3f}, {figure['high']:.3f}]"
+    assert all(f"{shown}<br>#1–2<br>n 64, {acc['unparsed']} unparsed" in line for line in board)
+    mean = next(own["figure"] for own in told["group_results"] if own["group"] == told["groups"][-1]["id"])
+    assert told["groups"][-1]["title"] == "refact acc" and f"{mean['value']:.3f} [" in board[0]
+    assert "(strict, SAMPLE)" in text and text.count("\n| refact") == len(told["pairs"])
+
+
+def test_a_second_report_is_the_same_but_for_its_date(inspect_log: Path, small: Path, tmp_path: Path) -> None:
+    """Even where it is written among the results."""
+    for log in (inspect_log, small):
+        shutil.copy(log, tmp_path)
+    first, second = (report(tmp_path / "report", tmp_path) for _ in range(2))
+    assert {name for name in first if first[name] != second[name]} <= {"created"}
+    assert second["skipped"] == [] and len(second["entries"]) == 2
+
+
+# --- what stands apart, and what is not read --------------------------------------------------------
+
+
+def test_other_data_another_mode_another_prompt_and_a_part_stand_apart_and_say_why(small: Path, tmp_path: Path) -> None:
+    rows = (SAMPLE / "refact" / "refact_multi_error.jsonl").read_text().splitlines(keepends=True)
+    data = tmp_path / "refact_multi_error.jsonl"
+    data.write_text("".join(rows[1:]))
+    prompts = tmp_path / "prompts.yaml"
+    prompts.write_text(f"{CORRECTION}: {{user: 'mine {{question}} {{answer}}'}}")
+    logs = tmp_path / "logs"
+    asked(logs, CORRECTION)
+    others = {"limit": 5}, {"scoring": "paper"}, {"fewshot": 1}, {"cot": True}, {"epochs": 2}
+    for other in (*others, {"data": str(data)}, {"prompts": str(prompts)}):
+        asked(logs, CORRECTION, **other)
+    told = report(tmp_path / "report", logs, small)
+    (column,) = (own for own in told["columns"] if own["main"])
+    assert sum(own["column"] == column["id"] for own in told["results"]) == 2
+    why = {(*own["marks"], own["n"]): own["why"] for own in told["columns"] if not own["main"]}
+    assert len(why) == 7 and len({own["title"] for own in told["columns"]}) == 8
+    assert why["sample", 5].startswith("5 items, not 16; ")
+    assert why["sample", "paper", 16].startswith("scored as paper, not strict; ")
+    assert why["sample", "1shot", 16] == "fewshot is 1, not 0"
+    assert "cot is True, not False" in why["sample", "cot", 16]
+    assert why["sample", 32].startswith("answers each item 2 times, not 1; ")
+    ((local, told_why),) = ((marks, own) for marks, own in why.items() if marks[0] == "local")
+    assert local == ("local", 15) and told_why.startswith("of other data, refact_multi_error.jsonl (local, sha256 ")
+    ((mine, told_why),) = ((marks, own) for marks, own in why.items() if str(marks[1]).startswith("prompts_"))
+    assert told_why == f"the prompt is {mine[1].removeprefix('prompts_')}, not {column['prompt_hash']}"
+    # each by itself: neither ranked nor paired with another
+    assert {own["column"] for own in told["pairs"]} == {column["id"]}
+    assert all(own["rank"] is None for own in told["results"] if own["column"] != column["id"])
+    text = (tmp_path / "report" / "report.md").read_text().partition("## Shown apart")[2]
+    assert "n 5 of 16," in text and "fewshot is 1, not 0" in text and "(paper, SAMPLE)" in text
+
+
+def test_broken_files_are_named_and_the_rest_is_read(
+    lm_eval_file: Path, inspect_log: Path, small: Path, both: Any, tmp_path: Path, told_to: Callable[[], str]
+) -> None:
+    mixed = tmp_path / "mixed"
+    shutil.copytree(lm_eval_file.parent, mixed / "whole")
+    shutil.copy(inspect_log, mixed)
+    date = lm_eval_file.stem.removeprefix("results_")
+    half = mixed / "half"
+    shutil.copytree(lm_eval_file.parent, half)
+    results = json.loads(lm_eval_file.read_text())
+    # as of another run, of which the results, some of the samples, or all were lost
+    results["date"] += 1
+    (half / lm_eval_file.name).write_text(json.dumps(results))
+    samples = half / f"samples_{CORRECTION}_{date}.jsonl"
+    samples.write_bytes(samples.read_bytes()[:-100])
+    (half / f"samples_{LOCALIZATION}_{date}.jsonl").unlink()
+    fewer = half / f"samples_{INDEPENDENT}_{date}.jsonl"
+    fewer.write_text("".join(fewer.read_text().splitlines(keepends=True)[:-1]))
+    (mixed / "cut.eval").write_bytes(inspect_log.read_bytes()[:-1000])
+    (mixed / "cut.json").write_text(small.read_text()[:-1000])
+    (mixed / "results_cut.json").write_text(lm_eval_file.read_text()[:1000])
+    (mixed / "windows.json").write_bytes(b'{"model": "\x93m\x94"}')
+    (mixed / "samples_refact_lost.jsonl").write_text("")
+    (mixed / "deep.json").write_text("[" * 100_000)
+    (mixed / "other.json").write_text('{"not": "ours"}')
+    told = report(tmp_path / "report", mixed)
+    why: dict[str, list[str]] = {}
+    for own in told["skipped"]:
+        why.setdefault(Path(own["source"]).name, []).append(own["why"])
+    lost = sorted(why.pop(lm_eval_file.name))
+    assert lost[0].startswith(f"{samples}:16: not JSON (") and lost[1].startswith(f"{INDEPENDENT}: ")
+    assert lost[2].startswith(f"{LOCALIZATION}: ")
+    assert "holds 63 of 64 samples" in lost[1] and "run lm_eval with --log_samples" in lost[2]
+    assert sorted(why) == [
+        "cut.eval",
+        "cut.json",
+        "deep.json",
+        "results_cut.json",
+        "samples_refact_lost.jsonl",
+        "windows.json",
+    ]
+    assert why["samples_refact_lost.jsonl"] == ["no results file is beside it, so its run did not end"]
+    assert "0x93" in why["windows.json"][0]
+    said = told_to()
+    assert all(f"halu-tasks: not read: {own['source']}: {own['why']}\n" in said for own in told["skipped"])
+    text = (tmp_path / "report" / "report.md").read_text()
+    assert text.count("\n- ") >= len(told["skipped"]) and "deep.json" in text
+    # what was whole is there as if it stood alone, but for the later run's two whole tasks
+    assert [own["metrics"] for own in cells(told).values()] == [own["metrics"] for own in cells(both[0]).values()]
+    assert len(told["superseded"]) == 2
+
+
+def test_copies_of_a_run_stand_once(small: Path, inspect_log: Path, tmp_path: Path) -> None:
+    for name in ("a.json", "b.json"):
+        shutil.copy(small, tmp_path / name)
+    shutil.copy(inspect_log, tmp_path / "c.eval")
+    convert_eval_logs(str(tmp_path / "c.eval"), "json", str(tmp_path / "converted"))
+    found = read_results([str(tmp_path), str(tmp_path / "a.json")])
+    assert len(found.runs) == 1 + 5
+    told = {(Path(own.source).name, own.why) for own in found.skipped}
+    assert told == {
+        ("b.json", f"{CORRECTION}: the same run as in {tmp_path / 'a.json'}"),
+        *(("c.json", f"{task}: the same run as in {tmp_path / 'c.eval'}") for task in MEMBERS),
+    }
+
+
+def test_of_runs_that_differ_in_nothing_the_last_stands(small: Path, tmp_path: Path) -> None:
+    log = json.loads(small.read_text())
+    for day in (3, 1, 2):
+        log["eval"] |= {"eval_id": f"run{day}", "created": f"2026-01-0{day}T00:00:00+00:00"}
+        (tmp_path / f"{day}.json").write_text(json.dumps(log))
+    told = report(tmp_path / "report", *(tmp_path / f"{day}.json" for day in (2, 3, 1)))
+    ((cell,), gone) = told["results"], told["superseded"]
+    assert cell["source"] == str(tmp_path / "3.json")
+    assert [own["source"] for own in gone] == [str(tmp_path / "1.json"), str(tmp_path / "2.json")]
+    assert {(own["entry"], own["column"]) for own in gone} == {(cell["entry"], cell["column"])}
+    assert all(own["why"].startswith(f"the run of 2026-01-03T00:00:00+00:00 ({tmp_path / '3.json'})") for own in gone)
+
+
+def test_a_log_that_was_scored_again_with_a_judge_is_of_that_judge(
+    serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    refused = set()
+
+    def judge(request: dict[str, Any]) -> str:
+        text = str(request["messages"][-1]["content"])
+        if "=====" in text and (not refused or text in refused):
+            refused.add(text)
+            return "?"
+        return json.dumps({"reason": "", "verdict": "conflict"})
+
+    plain = asked(tmp_path, "cfaith_gen", "halu/oracle")
+    scorer = halu_score(judge="openai/some", judge_base_url=serve(judge).url, judge_max_failures=0.5)
+    again = score_again(read_eval_log(str(plain)), scorer, action="overwrite")
+    write_eval_log(again, str(tmp_path / "again.eval"))
+    told = report(tmp_path / "report", tmp_path)
+    assert [own["why"] for own in told["columns"]] == ["", "judged by nobody, not openai/some"]
+    judged, unjudged = told["results"]
+    assert (judged["judge"], unjudged["judge"], unjudged["judge_failed"]) == ("openai/some", None, None)
+    assert judged["metrics"]["hallucination_rate"]["value"] == 1.0 and judged["judge_failed"] == 1
+    assert "hallucination_rate" not in unjudged["metrics"] and told["why"][0]["modes"] is None
+    assert "n 36, 0 unparsed<br>1 not judged" in (tmp_path / "report" / "report.md").read_text()
+
+
+# --- compare ----------------------------------------------------------------------------------------
+
+
+def test_compare_sets_an_lm_eval_folder_against_an_inspect_log_task_by_task(
+    lm_eval_file: Path, inspect_log: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", str(lm_eval_file.parent), str(inspect_log), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out, parse_constant=no_constant)
+    assert [own["task"] for own in told["comparisons"]] == list(MEMBERS) and told["apart"] == []
+    for own in told["comparisons"]:
+        assert [run["harness"].split()[0] for run in own["runs"]] == ["lm-eval", "Inspect"]
+        assert own["runs"][0]["metrics"] == own["runs"][1]["metrics"] and own["differences"][0]["value"] == 0
+
+
+def test_entries_of_one_model_in_one_folder_are_compared_with_each_other(
+    lm_eval_file: Path, inspect_log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(lm_eval_file.parent, tmp_path / "lm_eval")
+    shutil.copy(inspect_log, tmp_path)
+    assert main(["compare", str(tmp_path), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["comparisons"]) == 5
+    assert main(["compare", str(tmp_path / "lm_eval")]) == 2
+    assert "holds one result a task; name another file or folder" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "a.json").write_text("{}")
+    assert main(["compare", str(tmp_path / "empty"), str(tmp_path)]) == 2
+    assert "empty: holds no result of this package that can be read" in capsys.readouterr().err
+
+
+def test_results_under_a_name_of_their_own_are_read(tmp_path: Path) -> None:
+    """lm-eval's `--output_path mine.json` writes `mine_DATE.json`."""
+    path = asked_lm_eval(tmp_path / "out" / "mine.json", [CORRECTION], "halu-oracle", limit=3)
+    assert path.name.startswith("mine_")
+    found = read_results([str(tmp_path)])
+    assert [len(run.scores) for run in found.runs] == [3] and found.skipped == []
