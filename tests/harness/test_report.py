@@ -380,6 +380,33 @@ def test_a_log_that_was_scored_again_with_a_judge_is_of_that_judge(
     assert "n 36, 0 unparsed<br>1 not judged" in (tmp_path / "report" / "report.md").read_text()
 
 
+def test_scored_predictions_of_a_judged_task_are_read_with_the_verdicts_in_their_details(
+    serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    server = serve(lambda request: json.dumps({"reason": "", "verdict": "conflict"}))
+    items = build("cfaith_gen", Options(data="sample")).items
+    file, details, printed = (tmp_path / name for name in ("mine.jsonl", "details.jsonl", "scored.json"))
+    file.write_text("".join(json.dumps({"id": item.id, "output": item.target}) + "\n" for item in items))
+    command = ["score", "cfaith_gen", str(file), "--data", "sample", "--json"]
+    command += ["--judge", "openai/some", "--judge-base-url", server.url]
+    for more, told in (([], "score it with --details"), (["--details", str(details)], "")):
+        capsys.readouterr()
+        assert main([*command, *more]) == 0
+        printed.write_text(capsys.readouterr().out)
+        found = read_results([str(printed)])
+        assert [own.why for own in found.skipped if told not in own.why or not told] == []
+    asked_before = len(server.asked)
+    cell = report(tmp_path / "report", printed)["results"][0]
+    assert (cell["judge"], cell["n"], cell["judge_failed"]) == ("openai/some", 36, 0)
+    assert {name: own["value"] for name, own in cell["metrics"].items()} == json.loads(printed.read_text())["metrics"]
+    assert cell["metrics"]["hallucination_rate"]["value"] == 1.0 and len(server.asked) == asked_before
+    # details of another scoring are not those of the figures
+    details.write_text(details.read_text().replace('"hallucinated": 1.0', '"hallucinated": 0.0', 1))
+    (skipped,) = read_results([str(printed)]).skipped
+    assert "its replies have other figures now (hallucination_rate is " in skipped.why
+
+
 # --- compare ----------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,525 @@
+"""Reading results and setting them beside each other: files as they are written, and runs made here."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from halu_tasks.cli import main
+from halu_tasks.data import SAMPLE
+from halu_tasks.errors import DataError
+from halu_tasks.items import Reply
+from halu_tasks.options import Options
+from halu_tasks.report.assemble import assemble
+from halu_tasks.report.board import Board, Entry, board
+from halu_tasks.report.markdown import markdown
+from halu_tasks.results import read_results
+from halu_tasks.runs import Answered, Run, Step
+from halu_tasks.tasks import build, registry
+
+TASKS, GROUPS = registry()
+CORRECTION, COMPARATIVE, HALUEVAL = "refact_correction", "refact_judgment_comparative", "halueval_summarization"
+Score = Callable[..., Path]
+
+
+def no_constant(name: str) -> None:
+    raise AssertionError(f"{name} is no JSON")
+
+
+def strict(path: Path) -> Any:
+    return json.loads(path.read_text(), parse_constant=no_constant)
+
+
+def answered(task: str, wrong: int = 0, limit: int | None = None, **options: Any) -> list[Answered]:
+    """Answers to the sample's items: right, but for the first `wrong` ones, which say nothing."""
+    built = build(task, Options(data="sample", **options))
+    verdicts = [] if built.task.judged and built.options.judge else None
+    made = []
+    for number, item in enumerate(built.items[:limit]):
+        reply = "" if number < wrong else built.task.oracle(item)
+        score = built.task.score(built.options.scoring, item, Reply(reply), verdicts)
+        made.append(Answered(item, reply, score))
+    return made
+
+
+def run_of(task: str = CORRECTION, wrong: int = 0, limit: int | None = None, **others: Any) -> Run:
+    """A run on the sample; `others` are options of the task, and what a run holds."""
+    own = {name: others.pop(name) for name in list(others) if name in Run.__dataclass_fields__ and name != "scoring"}
+    built = build(task, Options(data="sample", **others))
+    told = {
+        "source": "a.eval",
+        "id": f"{task} {wrong} {limit} {others} {own}",
+        "harness": "Inspect 0.3",
+        "task": task,
+        "scoring": built.options.scoring,
+        "steps": (),
+        "model": "m",
+        "roles": {"grader": built.options.judge} if built.options.judge else {},
+        "settings": {},
+        "provenance": built.provenance,
+        "epochs": 1,
+        "answers": answered(task, wrong, limit, **others),
+        "created": "2026-01-01T00:00:00+00:00",
+    }
+    return Run(**told | own)
+
+
+def titles(found: Board) -> list[tuple[str, str, int]]:
+    """Of each column: task, why it stands apart, and how many results it holds."""
+    return [(column.task.name, column.why, len(column.runs)) for column in found.columns]
+
+
+def assembled(runs: Sequence[Run], folder: Path) -> dict[str, Any]:
+    told = assemble(board(runs), [], folder / "items.parquet", "T")
+    return json.loads(json.dumps(told), parse_constant=no_constant)
+
+
+@pytest.fixture
+def score(capsys: pytest.CaptureFixture[str]) -> Score:
+    """`score(folder, task, rows or "oracle", *arguments)` keeps what `halu-tasks score --json` prints as
+    `folder/scored.json`, beside the predictions."""
+
+    def call(folder: Path, task: str, rows: Any, *arguments: str, data: str = "sample") -> Path:
+        folder.mkdir(exist_ok=True)
+        path = folder / "predictions.jsonl"
+        if rows == "oracle":
+            rows = {item.id: TASKS[task].oracle(item) for item in build(task, Options(data=data)).items}
+        path.write_text("".join(json.dumps({"id": id, "output": output}) + "\n" for id, output in rows.items()))
+        capsys.readouterr()
+        given = ["score", task, str(path), "--data", data, "--json", *arguments]
+        assert main(given) == 0, capsys.readouterr().err
+        (folder / "scored.json").write_text(capsys.readouterr().out)
+        return folder / "scored.json"
+
+    return call
+
+
+def why(path: Path) -> str:
+    """The one reason that nothing of a file is read."""
+    found = read_results([str(path)])
+    assert found.runs == []
+    (skipped,) = found.skipped
+    assert skipped.source == str(path)
+    return skipped.why
+
+
+# --- lm-eval's files --------------------------------------------------------------------------------
+
+
+def lm_eval_files(folder: Path, *tasks: str, name: str = "results", **changes: Any) -> Path:
+    """A results file and its samples, as lm-eval 0.4.13 writes them but for what is not read; `changes` are to the
+    results."""
+    folder.mkdir(exist_ok=True)
+    date = "2026-01-02T03-04-05.678901"
+    results: dict[str, Any] = {
+        "results": {task: {"alias": task, "acc,none": 1.0} for task in tasks},
+        "configs": {},
+        "n-samples": {},
+        "config": {"model": "hf", "model_args": {"pretrained": "org/model", "dtype": "auto", "token": "hush"}},
+        "date": 1767323045.6,
+        "lm_eval_version": "0.4.13",
+        "model_name": "org/model",
+        "chat_template_sha": None,
+        "system_instruction_sha": None,
+        "fewshot_as_multiturn": None,
+    }
+    for task in tasks:
+        if task not in TASKS:
+            results["configs"][task] = {"metadata": {"version": 1.0}}
+            continue
+        built = build(task, Options(data="sample"))
+        results["configs"][task] = {
+            "generation_kwargs": {"until": [], "max_gen_toks": built.task.decoding.max_tokens, "temperature": 0.0},
+            "repeats": 1,
+            "metadata": {"version": 1.0, "halu_tasks": built.provenance},
+        }
+        results["n-samples"][task] = {"original": len(built.items), "effective": len(built.items)}
+        with (folder / f"samples_{task}_{date}.jsonl").open("w") as file:
+            for item, reply, own in answered(task):
+                doc = {**item.tags, **item.gold, "id": item.id, "system": item.system, "prompt": item.prompt}
+                doc |= {"target": item.target, "cluster": item.cluster, "tags": list(item.tags)}
+                row = {"doc": doc, "resps": [[reply]], "filtered_resps": [json.dumps(own.as_json())]}
+                file.write(json.dumps(row) + "\n")
+    path = folder / f"{name}_{date}.json"
+    path.write_text(json.dumps(results | changes))
+    return path
+
+
+def test_an_lm_eval_folder_is_read(tmp_path: Path) -> None:
+    path = lm_eval_files(tmp_path, CORRECTION, COMPARATIVE)
+    found = read_results([str(tmp_path)])
+    assert found.skipped == [] and [run.task for run in found.runs] == [CORRECTION, COMPARATIVE]
+    run = found.runs[0]
+    assert (run.source, run.model, run.harness, run.version) == (str(path), "org/model", "lm-eval 0.4.13", "1-sample")
+    # neither the model's name again, nor what the task asks for itself, nor what is secret
+    assert run.settings == {"dtype": "auto"} and run.created == "2026-01-02T03:04:05+00:00"
+    whole = answered(CORRECTION)
+    assert [(own.item.prompt, own.reply, own.score) for own in run.answers] == [
+        (own.item.prompt, own.reply, own.score) for own in whole
+    ]
+
+
+def test_of_an_lm_eval_run_only_what_is_missing_or_of_others_is_left_out(tmp_path: Path) -> None:
+    path = lm_eval_files(tmp_path, "arc_easy", CORRECTION, COMPARATIVE, "refact_localization_entity")
+    results = json.loads(path.read_text())
+    del results["n-samples"][COMPARATIVE]["effective"]
+    results["results"]["refact_localization_entity"] = {"bypass,none": 999}
+    path.write_text(json.dumps(results))
+    found = read_results([str(tmp_path)])
+    assert [run.task for run in found.runs] == [CORRECTION]
+    assert [own.why for own in found.skipped] == [
+        "the task arc_easy is none of this package's",
+        f"{COMPARATIVE}: its record is damaged (KeyError: 'effective')",
+        "refact_localization_entity was run with --predict_only and has no scores; run it again without",
+    ]
+
+
+def test_without_its_samples_an_lm_eval_run_says_what_to_do(tmp_path: Path) -> None:
+    path = lm_eval_files(tmp_path, CORRECTION)
+    (samples,) = tmp_path.glob("samples_*")
+    samples.unlink()
+    assert why(path) == f"{CORRECTION}: {samples.name} is not beside it; run lm_eval with --log_samples"
+    samples.write_text("{}\n" * 16)
+    assert why(path).startswith(f"{CORRECTION}: {samples.name}:1 is no sample that this package scored (KeyError")
+    path.unlink()
+    assert why(tmp_path.joinpath(samples.name)) == "no results file is beside it, so its run did not end"
+
+
+def test_a_results_file_of_another_name_is_known_by_what_it_holds(tmp_path: Path) -> None:
+    lm_eval_files(tmp_path, CORRECTION, name="mine")
+    found = read_results([str(tmp_path)])
+    assert len(found.runs) == 1 and found.skipped == []
+
+
+def test_a_fact_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    path = lm_eval_files(tmp_path, CORRECTION)
+    (samples,) = tmp_path.glob("samples_*")
+    text = samples.read_text()
+    id = json.loads(text.splitlines()[0])["doc"]["id"]
+    for value in ("NaN", "Infinity", '\\"x\\"'):
+        samples.write_text(text.replace('\\"em\\": 1.0', f'\\"em\\": {value}', 1))
+        assert samples.read_text() != text
+        assert (f"of item {id!r} is" if value != '\\"x\\"' else "cannot be read as a result (TypeError") in why(path)
+
+
+def test_a_record_that_does_not_tell_its_data_is_refused(tmp_path: Path) -> None:
+    path = lm_eval_files(tmp_path, CORRECTION)
+    results = json.loads(path.read_text())
+    del results["configs"][CORRECTION]["metadata"]["halu_tasks"]["data_sha256"]
+    path.write_text(json.dumps(results))
+    assert "its record does not tell data_sha256; it is damaged, run it again" in why(path)
+
+
+# --- folders ----------------------------------------------------------------------------------------
+
+
+def test_links_and_what_cannot_be_opened_do_not_end_the_reading(tmp_path: Path) -> None:
+    lm_eval_files(tmp_path / "run", CORRECTION)
+    (tmp_path / "loop").symlink_to(tmp_path)
+    (tmp_path / "self.eval").symlink_to("self.eval")
+    (tmp_path / "gone.json").symlink_to("nowhere.json")
+    (tmp_path / "folder.json").mkdir()
+    again = tmp_path / "again"
+    again.mkdir()
+    for path in (tmp_path / "run").iterdir():
+        (again / path.name).symlink_to(path)
+    found = read_results([str(tmp_path), str(tmp_path / "run"), str(tmp_path / "loop")])
+    assert len(found.runs) == 1
+    assert {Path(own.source).name for own in found.skipped} == {"self.eval", "gone.json"}
+    with pytest.raises(DataError, match=r"self\.eval: there is no such file or folder of results"):
+        read_results([str(tmp_path / "self.eval")])
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs the rights of POSIX")
+def test_files_and_folders_without_the_right_to_read_are_named(tmp_path: Path) -> None:
+    lm_eval_files(tmp_path, CORRECTION)
+    closed, folder = tmp_path / "closed.json", tmp_path / "folder"
+    closed.write_text("{}")
+    folder.mkdir()
+    for path in (closed, folder):
+        path.chmod(0)
+    root = os.geteuid() == 0
+    try:
+        if root:
+            # root may read everything, so be somebody else who may enter what leads here
+            opened = [tmp_path, *tmp_path.parents][:3]
+            for path in opened:
+                path.chmod(0o755)
+            os.seteuid(65534)
+        found = read_results([str(tmp_path)])
+    finally:
+        if root:
+            os.seteuid(0)
+        folder.chmod(0o755)
+    assert len(found.runs) == 1
+    told = {Path(own.source).name: own.why for own in found.skipped}
+    assert told.keys() == {"closed.json", "folder"} and all("Permission denied" in text for text in told.values())
+
+
+# --- score --json -----------------------------------------------------------------------------------
+
+
+def test_scored_predictions_are_read_with_the_same_figures(score: Score, tmp_path: Path) -> None:
+    rows = {item.id: TASKS[CORRECTION].oracle(item) for item in build(CORRECTION, Options(data="sample")).items[:9]}
+    path = score(tmp_path / "all", CORRECTION, rows, "--model", "mine", "--scoring", "paper")
+    partial = score(tmp_path / "partial", CORRECTION, rows, "--partial")
+    told = assembled(read_results([str(path), str(partial)]).runs, tmp_path)
+    # without --model, a model is called by its file
+    assert [own["label"] for own in told["entries"]] == [str(tmp_path / "partial" / "predictions.jsonl"), "mine"]
+    cells = {own["n"]: own for own in told["results"]}
+    for n, file in ((16, path), (9, partial)):
+        printed = strict(file)
+        figures = cells[n]["metrics"]
+        assert {name: own["value"] for name, own in figures.items()} == printed["metrics"]
+        assert {name: [own["low"], own["high"]] for name, own in figures.items() if own["low"] is not None} == printed[
+            "intervals"
+        ]
+        assert cells[n]["version"] == printed["version"] and cells[n]["harness"].startswith("halu-tasks score ")
+    assert cells[9]["unparsed"] == 0 and cells[16]["unparsed"] == 7
+    assert all(own["prompt_hash"] is None and own["fewshot"] is None for own in told["columns"])
+
+
+def test_replies_made_elsewhere_stand_apart_as_nothing_tells_how_they_were_asked(score: Score, tmp_path: Path) -> None:
+    lm_eval_files(tmp_path / "run", CORRECTION)
+    lm_eval_files(tmp_path / "other", CORRECTION, date=1.0, model_name="org/other")
+    path = score(tmp_path / "scored", CORRECTION, "oracle")
+    found = board(read_results([str(tmp_path / "run"), str(tmp_path / "other"), str(path)]).runs)
+    hash = build(CORRECTION, Options(data="sample")).prompt_hash
+    assert titles(found) == [
+        (CORRECTION, "", 2),
+        (CORRECTION, f"how the model was asked is not known, not {hash}", 1),
+    ]
+
+
+def test_predictions_that_moved_along_are_found_and_others_of_that_name_are_passed_over(
+    score: Score, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = score(Path("one"), CORRECTION, "oracle")
+    moved = tmp_path / "elsewhere" / "kept"
+    shutil.copytree("one", moved)
+    Path("one/predictions.jsonl").write_text('{"id": "x", "output": "of another run"}\n')
+    assert len(read_results([str(moved)]).runs) == 1
+    assert why(path).endswith("one/predictions.jsonl is not what was scored; score it again")
+    (moved / "predictions.jsonl").unlink()
+    assert "is not what was scored" in why(moved / "scored.json")
+    Path("one/predictions.jsonl").unlink()
+    assert why(path) == "one/predictions.jsonl is neither where it was nor beside it"
+
+
+def test_data_that_changed_or_are_gone_and_figures_that_do_not_follow_are_told(score: Score, tmp_path: Path) -> None:
+    data = tmp_path / "refact_multi_error.jsonl"
+    shutil.copy(SAMPLE / "refact" / data.name, data)
+    path = score(tmp_path / "scored", CORRECTION, "oracle", data=str(data))
+    whole = json.loads(path.read_text())
+    path.write_text(json.dumps(whole | {"metrics": whole["metrics"] | {"em": 0.5}}))
+    assert why(path) == "its replies have other figures now (em is 1.0, was 0.5); score it again"
+    path.write_text(json.dumps(whole))
+    data.write_text("".join(data.read_text().splitlines(keepends=True)[1:]))
+    assert why(path) == f"the data {data} are not those that it was scored on; score it again"
+    data.unlink()
+    assert str(data) in why(path) and "does not exist" in why(path)
+    del whole["run"]
+    path.write_text(json.dumps(whole))
+    assert why(path) == "was written by an older version of this package; score the predictions again"
+    path.write_text(json.dumps(whole | {"run": {"halu_tasks": {}}}))
+    assert why(path) == "cannot be read as a result (KeyError: 'options')"
+
+
+def test_replies_of_any_kind_are_reported(score: Score, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    items = build(CORRECTION, Options(data="sample")).items
+    odd = [
+        "\ud800 half",
+        "a\0b",
+        "",
+        "x" * 2_000_000,
+        "</script><!--",
+        "| a |\n# b\n[c](d)",
+        "\u202e\u0007",
+        "🙂" * 5000,
+    ]
+    path = score(
+        tmp_path, CORRECTION, {item.id: odd[n % 8] for n, item in enumerate(items)}, "--model", "a|b\n<c>\ud800"
+    )
+    out = tmp_path / "report"
+    assert main(["report", str(path), "-o", str(out)]) == 0
+    told = strict(out / "report.json")
+    assert told["entries"][0]["model"] == "a|b\n<c>\ud800" and told["results"][0]["n"] == 16
+    shown = {one["id"]: one["replies"][0] for one in told["why"][0]["items"]}
+    assert len(shown) == 10
+    for n, item in enumerate(items):
+        if item.id in shown:
+            assert odd[n % 8].startswith(shown[item.id]["reply"])
+            assert len(shown[item.id]["reply"]) + shown[item.id]["cut"] == len(odd[n % 8])
+    rows = pq.read_table(out / "items.parquet").to_pylist()
+    assert [row["reply"] for row in rows][:8] == ["? half", *odd[1:]]
+    text = (out / "report.md").read_text(encoding="utf-8")
+    (line,) = (line for line in text.splitlines() if line.startswith("| a"))
+    assert line.startswith("| a\\|b \\<c\\>\N{REPLACEMENT CHARACTER} | ")
+
+
+def test_a_report_that_cannot_be_written_says_so_in_a_line(
+    score: Score, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = score(tmp_path / "scored", CORRECTION, "oracle")
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "folder" / "report.md").mkdir(parents=True)
+    for out, told in (("file", "File exists"), ("file/below", "Not a directory"), ("folder", "Is a directory")):
+        assert main(["report", str(path), "-o", str(tmp_path / out)]) == 2
+        (line,) = (own for own in capsys.readouterr().err.splitlines() if own.startswith("halu-tasks: "))
+        assert told in line and str(tmp_path / out) in line
+    assert (tmp_path / "file").read_text() == "mine"
+    assert not [own for own in (tmp_path / "folder").iterdir() if own.name.endswith(".part")]
+
+
+# --- the board --------------------------------------------------------------------------------------
+
+
+def test_entries_of_one_model_are_told_apart_by_what_differs() -> None:
+    step = Step("factored_verification", {"how": "reasoned"})
+    runs = [
+        run_of(),
+        run_of(settings={"temperature": 0.7}),
+        run_of(harness="lm-eval 0.4.13", settings={"temperature": 0.7}),
+        run_of(steps=(step,), roles={"helper": "h"}),
+        run_of(model="other"),
+    ]
+    found = board(runs)
+    assert list(found.labels().values()) == [
+        "m (Inspect, factored_verification:how=reasoned, helper=h)",
+        "m (Inspect)",
+        "m (Inspect, temperature=0.7)",
+        "m (lm-eval, temperature=0.7)",
+        "other",
+    ]
+    # another version of the harness is no other entry, and so stands in the place of the first
+    assert len(board([*runs, run_of(harness="Inspect 0.4")]).superseded) == 1
+
+
+def test_of_many_runs_that_differ_in_nothing_the_last_stands(tmp_path: Path) -> None:
+    runs = [run_of(source=f"{day}.eval", id=str(day), created=f"2026-01-0{day}") for day in (1, 2, 3, 4)]
+    told = assembled(runs, tmp_path)
+    assert [own["source"] for own in told["results"]] == ["4.eval"]
+    assert [own["source"] for own in told["superseded"]] == ["1.eval", "2.eval", "3.eval"]
+    assert all("2026-01-04 (4.eval)" in own["why"] for own in told["superseded"])
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ({"scoring": "paper"}, "scored as paper, not strict; score it again: inspect score a.eval "),
+        ({"limit": 4}, "4 items, not 16; "),
+        ({"epochs": 2}, "answers each item 2 times, not 1; "),
+        ({"cot": True}, "cot is True, not False"),
+        ({"fewshot": 2}, "fewshot is 2, not 0"),
+        ({"subset": "single_error"}, "of other data, refact_single_error.jsonl (sample, sha256 "),
+    ],
+)
+def test_what_does_not_compare_stands_apart_and_says_why(other: dict[str, Any], told: str) -> None:
+    # two plain ones, so that these are the main column
+    found = board([run_of(), run_of(model="n"), run_of(model="o", **other)])
+    assert [(column.task.name, len(column.runs)) for column in found.columns] == [(CORRECTION, 2), (CORRECTION, 1)]
+    assert found.columns[0].why == "" and found.columns[1].why.startswith(told)
+    assert [column.why for column in found.main] == [""]
+
+
+def test_another_version_of_the_task_stands_apart() -> None:
+    run = run_of(model="n")
+    run = replace(run, provenance={**run.provenance, "version": "2-sample"})
+    assert [column.why for column in board([run_of(), run]).columns] == ["", "of the task's version 2, not 1"]
+
+
+def test_results_with_a_judge_go_before_more_of_them_without(tmp_path: Path) -> None:
+    judge = {"judge": "openai/j"}
+    told = assembled([run_of("cfaith_gen"), run_of("cfaith_gen", model="n"), run_of("cfaith_gen", **judge)], tmp_path)
+    judged, plain = told["columns"]
+    assert judged["main"] and plain["why"] == "judged by nobody, not openai/j"
+    assert "judge_failed" in judged["metrics"] and "judge_failed" not in plain["metrics"]
+    cells = {(own["column"], own["judge"]): own for own in told["results"]}
+    assert cells[judged["id"], "openai/j"]["judge_failed"] == 0
+    # what has no figure has no rank
+    assert all(own["rank"] is None and own["judge_failed"] is None for own in told["results"] if not own["judge"])
+
+
+def test_judge_failures_are_counted_though_no_sentence_was_judged_and_though_the_judge_has_a_role(
+    tmp_path: Path,
+) -> None:
+    run = run_of("fave", wrong=24, judge="openai/j")
+    run = replace(run, provenance={**run.provenance, "judge": None})
+    (cell,) = assembled([run], tmp_path)["results"]
+    assert cell["judge_failed"] == 0 and "judge_failed" not in cell["metrics"] and cell["unparsed"] == cell["n"] == 24
+    answers = [own._replace(score=replace(own.score, facts={**own.score.facts, "asked": 8.0, "failed": 2.0}))
+               for own in run.answers]  # fmt: skip
+    (cell,) = assembled([replace(run, answers=answers)], tmp_path)["results"]
+    # sentences, of which there are eight in a summary
+    assert cell["judge_failed"] == 2 * 24 and cell["metrics"]["judge_failed"]["value"] == 0.25
+
+
+def test_means_of_groups_are_of_results_that_were_asked_alike() -> None:
+    members = GROUPS["refact"].members
+    whole = [run_of(task, wrong=2) for task in members]
+    means = {(group, name): figures for group, name, _, figures in board(whole).groups()}
+    (entry,) = means["refact", "acc"]
+    values = [1 - 2 / len(run.scores) for run in whole]
+    assert means["refact", "acc"][entry].value == pytest.approx(sum(values) / 5)
+    for other in ({"scoring": "paper"}, {"cot": True}, {"fewshot": 1}):
+        mixed = [run_of(members[0], **other), *whole[1:]]
+        assert {group for group, *_ in board(mixed).groups()} == {"refact_localization"}
+    # of an entry that lacks a member there is none
+    two = [*whole, *(replace(run, model="n") for run in whole[1:])]
+    assert [list(figures) for group, _, _, figures in board(two).groups() if group == "refact"] == [[entry]]
+
+
+def test_ranks_pairs_and_wins_of_models_that_differ(tmp_path: Path) -> None:
+    runs = [run_of(HALUEVAL, wrong=wrong, model=model) for wrong, model in ((0, "a"), (26, "b"), (52, "c"))]
+    told = assembled(runs, tmp_path)
+    assert [own["rank"] for own in told["results"]] == [[1, 1], [2, 2], [3, 3]]
+    first = told["pairs"][0]
+    assert (first["value"], first["better"], first["mcnemar"]["only_first"]) == (0.5, "e1", 26)
+    assert (first["mcnemar"]["only_second"], first["low"] > 0, first["p_holm"] < 0.05) == (0, True, True)
+    won = {(own["first"], own["second"]): (own["better"], own["worse"], own["open"]) for own in told["wins"]}
+    assert won["e1", "e2"] == (1, 0, 0) and won["e3", "e1"] == (0, 1, 0)
+    text = markdown(told)
+    assert "| halueval\\_summarization | a | b | 0.500 [" in text and "| 26 / 0 |" in text
+
+
+def test_one_model_and_one_task_make_a_report(tmp_path: Path) -> None:
+    told = assembled([run_of()], tmp_path)
+    assert (told["pairs"], told["wins"], told["groups"], told["results"][0]["rank"]) == ([], [], [], None)
+    assert told["results"][0]["metrics"]["em"] == {
+        "value": 1.0,
+        "stderr": 0.0,
+        "low": pytest.approx(0.75, abs=0.1),
+        "high": 1.0,
+    }
+    # nothing is wrong, so nothing is shown that would be
+    assert told["why"][0]["items"] == [] or all("worst" not in one["kinds"] for one in told["why"][0]["items"])
+    assert "## Pairs" not in markdown(told)
+
+
+def test_models_without_a_task_in_common_have_no_pair(tmp_path: Path) -> None:
+    told = assembled([run_of(), run_of(HALUEVAL, model="n")], tmp_path)
+    assert told["pairs"] == [] and len(told["entries"]) == 2
+    text = markdown(told)
+    row = next(line for line in text.splitlines() if line.startswith("| n |"))
+    assert row.startswith("| n | ") and row.split("|").count("  ") == 1
+
+
+def test_a_limited_run_that_stands_alone_says_of_how_many(tmp_path: Path) -> None:
+    told = assembled([run_of(limit=4, fewshot=1)], tmp_path)
+    assert told["columns"][0]["main"] and (told["columns"][0]["n"], told["columns"][0]["of"]) == (4, 16)
+    text = markdown(told)
+    assert "n 4 of 16, 0 unparsed" in text and "(strict, SAMPLE, 1shot)" in text
+
+
+def test_an_entry_says_all_that_sets_it_apart() -> None:
+    run = run_of(settings={"temperature": 0.7}, roles={"grader": "j", "helper": "h"}, steps=(Step("generate", {}),))
+    assert Entry.of(run) == Entry("m", "Inspect", "plain prompt", (("temperature", "0.7"),), (("helper", "h"),))
