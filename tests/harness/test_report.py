@@ -227,7 +227,10 @@ def test_the_table_and_the_markdown_have_what_the_report_has(both: Any) -> None:
     shown = f"{figure['value']:.3f} [{figure['low']:.3f}, {figure['high']:.3f}]"
     assert all(f"{shown}<br>#1–2<br>n 64, {acc['unparsed']} unparsed" in line for line in board)
     mean = next(own["figure"] for own in told["group_results"] if own["group"] == told["groups"][-1]["id"])
-    assert told["groups"][-1]["title"] == "refact acc" and f"{mean['value']:.3f} [" in board[0]
+    assert (told["groups"][-1]["title"], told["groups"][-1]["metric"]) == (
+        "refact",
+        "acc",
+    ) and f"{mean['value']:.3f} [" in board[0]
     assert "(strict, SAMPLE)" in text and text.count("\n| refact") == len(told["pairs"])
 
 
@@ -259,20 +262,20 @@ def test_other_data_another_mode_another_prompt_and_a_part_stand_apart_and_say_w
     assert sum(own["column"] == column["id"] for own in told["results"]) == 2
     why = {(*own["marks"], own["n"]): own["why"] for own in told["columns"] if not own["main"]}
     assert len(why) == 7 and len({own["title"] for own in told["columns"]}) == 8
-    assert why["sample", 5].startswith("5 items, not 16; ")
-    assert why["sample", "paper", 16].startswith("scored as paper, not strict; ")
-    assert why["sample", "1shot", 16] == "fewshot is 1, not 0"
-    assert "cot is True, not False" in why["sample", "cot", 16]
-    assert why["sample", 32].startswith("answers each item 2 times, not 1; ")
+    assert why["sample", 5].startswith("has 5 items, not 16; ")
+    assert why["sample", "paper", 16].startswith("is scored as paper, not strict")
+    assert why["sample", "1shot", 16] == "has fewshot 1, not 0"
+    assert "has cot True, not False" in why["sample", "cot", 16]
+    assert why["sample", 32].startswith("answers each item 2 times, not 1")
     ((local, told_why),) = ((marks, own) for marks, own in why.items() if marks[0] == "local")
-    assert local == ("local", 15) and told_why.startswith("of other data, refact_multi_error.jsonl (local, sha256 ")
+    assert local == ("local", 15) and told_why.startswith("is of other data, refact_multi_error.jsonl (local, sha256 ")
     ((mine, told_why),) = ((marks, own) for marks, own in why.items() if str(marks[1]).startswith("prompts_"))
-    assert told_why == f"the prompt is {mine[1].removeprefix('prompts_')}, not {column['prompt_hash']}"
+    assert told_why == f"has the prompt {mine[1].removeprefix('prompts_')}, which there is {column['prompt_hash']}"
     # each by itself: neither ranked nor paired with another
     assert {own["column"] for own in told["pairs"]} == {column["id"]}
     assert all(own["rank"] is None for own in told["results"] if own["column"] != column["id"])
     text = (tmp_path / "report" / "report.md").read_text().partition("## Shown apart")[2]
-    assert "n 5 of 16," in text and "fewshot is 1, not 0" in text and "(paper, SAMPLE)" in text
+    assert "n 5 of 16," in text and "has fewshot 1, not 0" in text and "(paper, SAMPLE)" in text
 
 
 def test_broken_files_are_named_and_the_rest_is_read(
@@ -351,7 +354,10 @@ def test_of_runs_that_differ_in_nothing_the_last_stands(small: Path, tmp_path: P
     assert cell["source"] == str(tmp_path / "3.json")
     assert [own["source"] for own in gone] == [str(tmp_path / "1.json"), str(tmp_path / "2.json")]
     assert {(own["entry"], own["column"]) for own in gone} == {(cell["entry"], cell["column"])}
-    assert all(own["why"].startswith(f"the run of 2026-01-03T00:00:00+00:00 ({tmp_path / '3.json'})") for own in gone)
+    assert all(
+        own["why"].split(": ", 1)[1].startswith(f"the run of 2026-01-03T00:00:00+00:00 ({tmp_path / '3.json'})")
+        for own in gone
+    )
 
 
 def test_a_log_that_was_scored_again_with_a_judge_is_of_that_judge(
@@ -372,7 +378,7 @@ def test_a_log_that_was_scored_again_with_a_judge_is_of_that_judge(
     again = score_again(read_eval_log(str(plain)), scorer, action="overwrite")
     write_eval_log(again, str(tmp_path / "again.eval"))
     told = report(tmp_path / "report", tmp_path)
-    assert [own["why"] for own in told["columns"]] == ["", "judged by nobody, not openai/some"]
+    assert [own["why"] for own in told["columns"]] == ["", "is judged by nobody, not openai/some"]
     judged, unjudged = told["results"]
     assert (judged["judge"], unjudged["judge"], unjudged["judge_failed"]) == ("openai/some", None, None)
     assert judged["metrics"]["hallucination_rate"]["value"] == 1.0 and judged["judge_failed"] == 1
