@@ -21,7 +21,6 @@ from halu_tasks.cli.methods import Method, named_methods
 from halu_tasks.data import SAMPLE
 from halu_tasks.errors import UsageError
 from halu_tasks.options import Options
-from halu_tasks.results import find_results
 from halu_tasks.tasks import build
 
 pytestmark = pytest.mark.slow
@@ -98,7 +97,7 @@ def test_costs_are_what_the_server_saw_and_a_rerun_asks_nothing(methods: Call, s
     assert third["runs"][:2] == first["runs"]
     assert third["runs"][2]["method"] == "factored_verification:how=reasoned,threshold=0.9"
     assert third["runs"][2]["cost"]["calls"] == 0 < third["runs"][2]["cost"]["cached_calls"]
-    assert len(find_results([str(tmp_path / "logs")])) == 3
+    assert len([*(tmp_path / "logs").glob("*.eval")]) == 3
     # and compare gives of the folder what methods gave
     assert main(["compare", str(tmp_path / "logs"), "--json"]) == 0
 
@@ -186,7 +185,7 @@ def test_options_of_the_task_and_of_inspect_reach_it(methods: Call, serve: Any, 
     arguments = ("plain", "--limit", "2", "--scoring", "paper", "-T", "fewshot=2", "--max-connections", "1")
     found = shown(methods(server, *arguments, "--json"))
     assert found["scoring"] == "paper" and found["runs"][0]["version"] == "1-sample-paper-2shot"
-    (log,) = find_results([str(tmp_path / "logs")])
+    (log,) = (tmp_path / "logs").glob("*.eval")
     header = read_eval_log(str(log), header_only=True)
     assert header.eval.model_generate_config.max_connections == 1 or header.plan.config.max_connections == 1
     assert len(server.asked[0]["messages"]) >= 5
