@@ -111,7 +111,8 @@ def _judge(header: EvalLog, provenance: Mapping[str, Any], scoring: str) -> str 
     scorers = [own.options or {} for own in header.eval.scorers or () if own.name.removeprefix(PACKAGE) == _SCORER]
     if not scorers or "judge" not in provenance:
         return provenance.get("judge")
-    return next((own for own in scorers if own.get("scoring", "strict") == scoring), scorers[0]).get("judge")
+    of_mode = [own for own in scorers if own.get("scoring", "strict") == scoring]
+    return (of_mode or scorers)[-1].get("judge")
 
 
 def state(header: EvalLog) -> str:
@@ -154,11 +155,11 @@ def _answers(log: str, header: EvalLog) -> Iterator[tuple[Answered, Mapping[str,
             failed += 1
             continue
         found = ((score.get("metadata") or {}).get(RECORD) for score in (sample.get("scores") or {}).values())
-        # that of the first scorer of a mode where a log was scored several times
+        # that of the last scorer of a mode where a log was scored several times
         records: dict[str, Mapping[str, Any]] = {}
         for record in found:
             if isinstance(record, dict):
-                records.setdefault(record["scoring"], record)
+                records[record["scoring"]] = record
         if not records:
             raise DataError(
                 f"{log}: sample {sample['id']} has no score of this package; score it with: "

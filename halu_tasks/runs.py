@@ -32,13 +32,14 @@ _OF_TRANSPORT = {
     "max_connections",
     "max_retries",
     "num_concurrent",
+    "predictions",
     "stream_idle_timeout",
     "timeout",
     "tokenized_requests",
     "tokenizer_backend",
     "verify_certificate",
 }
-"""Settings that do not bear on what a model answers."""
+"""Settings that do not bear on what a model answers, or that its name has."""
 
 
 class Step(NamedTuple):

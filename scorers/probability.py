@@ -49,7 +49,9 @@ def probability_of_likelihoods(first: float, second: float) -> float | None:
     (NaN)."""
     if math.isnan(first):
         return None
-    return 1 / (1 + math.exp(min(second - first, 700.0))) if second > -math.inf else 1.0
+    if first == -math.inf or second == -math.inf:
+        return float(first > second)
+    return 1 / (1 + math.exp(min(second - first, 700.0)))
 
 
 def _word(text: str) -> str:

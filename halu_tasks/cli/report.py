@@ -23,6 +23,10 @@ PAGE, TEXT, FIGURES = "index.html", "report.md", "report.json"
 def run(arguments: argparse.Namespace) -> None:
     files = find_results(arguments.results)
     folder = Path(arguments.output).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"report {folder}: {error.strerror}; name another folder with -o") from None
     with tqdm(total=len(files), desc="reading results", unit="file", disable=None) as bar:
         results = read_results(arguments.results, bar.update)
     for skipped in results.skipped:
@@ -30,10 +34,6 @@ def run(arguments: argparse.Namespace) -> None:
     if not results.runs:
         raise DataError(f"no result of this package is in {', '.join(arguments.results)} ({len(files)} files)")
     found = board(results.runs)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"report {folder}: {error.strerror}") from None
     with (
         written(folder / TABLE, "report") as table,
         tqdm(total=len(found.columns), desc="comparing", unit="task", disable=None) as bar,

@@ -212,13 +212,14 @@ def _condition(run: Run) -> tuple[Any, ...]:
 
 
 def _rank(column: Column) -> tuple[Any, ...]:
-    """The main column of a task is the least: one that has the judge it needs, most entries, then strict, the
-    benchmark's own data, all of it."""
+    """The main column of a task is the least: the benchmark's own data, the judge that is needed, strict, all items;
+    of several such columns that with most entries. What says most about the benchmark thus stays the main one,
+    whatever else is added."""
     run = column.first
     unjudged = column.task.judged is not None and run.judge is None
     kind = run.provenance["data"]
     data = _DATA.index(kind) if kind in _DATA else len(_DATA)
-    return unjudged, -len(column.runs), run.scoring != "strict", data, -len(run.scores), run.created
+    return data, unjudged, run.scoring != "strict", -len(run.scores), -len(column.runs), run.created
 
 
 def _apart(main: Run, other: Run) -> list[str]:
