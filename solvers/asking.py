@@ -60,7 +60,7 @@ async def ask(
             under test is asked as the run asks it.
     """
     # as the default of a role it would be a copy, to which the run's configuration does not apply
-    model = get_model(role=role) if _named(role) else get_model()
+    model = get_model(role=role, required=True) if _named(role) else get_model()
     policy = CachePolicy(expiry=None, scopes={"draw": str(draw)}) if cache else False
     own = GenerateConfig(**config).merge(model.config) if config else GenerateConfig()
     if own.seed is not None:
