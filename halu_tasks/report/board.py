@@ -212,14 +212,23 @@ def _condition(run: Run) -> tuple[Any, ...]:
 
 
 def _rank(column: Column) -> tuple[Any, ...]:
-    """The main column of a task is the least: the benchmark's own data, the judge that is needed, strict, all items;
-    of several such columns that with most entries. What says most about the benchmark thus stays the main one,
-    whatever else is added."""
+    """The main column of a task is the least: the benchmark's own data, the judge that is needed, strict, no options,
+    all items; of several such columns that with most entries. What says most about the benchmark thus stays the main
+    one, whatever else is added."""
     run = column.first
     unjudged = column.task.judged is not None and run.judge is None
     kind = run.provenance["data"]
     data = _DATA.index(kind) if kind in _DATA else len(_DATA)
-    return data, unjudged, run.scoring != "strict", -len(run.scores), -len(column.runs), run.created
+    options = len(run.options) + (run.provenance["fewshot"] not in (None, column.task.shots))
+    return (
+        data,
+        unjudged,
+        run.scoring != "strict",
+        options,
+        -len(run.scores) // run.epochs,
+        -len(column.runs),
+        run.created,
+    )
 
 
 def _apart(main: Run, other: Run) -> list[str]:

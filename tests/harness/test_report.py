@@ -255,26 +255,29 @@ def test_other_data_another_mode_another_prompt_and_a_part_stand_apart_and_say_w
     logs = tmp_path / "logs"
     asked(logs, CORRECTION)
     others = {"limit": 5}, {"scoring": "paper"}, {"fewshot": 1}, {"cot": True}, {"epochs": 2}
-    for other in (*others, {"data": str(data)}, {"prompts": str(prompts)}):
+    for other in (*others, {"prompts": str(prompts)}):
         asked(logs, CORRECTION, **other)
     told = report(tmp_path / "report", logs, small)
     (column,) = (own for own in told["columns"] if own["main"])
     assert sum(own["column"] == column["id"] for own in told["results"]) == 2
     why = {(*own["marks"], own["n"]): own["why"] for own in told["columns"] if not own["main"]}
-    assert len(why) == 7 and len({own["title"] for own in told["columns"]}) == 8
+    assert len(why) == 6 and len({own["title"] for own in told["columns"]}) == 7
     assert why["sample", 5].startswith("has 5 items, not 16; ")
     assert why["sample", "paper", 16].startswith("is scored as paper, not strict")
     assert why["sample", "1shot", 16] == "has fewshot 1, not 0"
     assert "has cot True, not False" in why["sample", "cot", 16]
     assert why["sample", 32].startswith("answers each item 2 times, not 1")
-    ((local, told_why),) = ((marks, own) for marks, own in why.items() if marks[0] == "local")
-    assert local == ("local", 15) and told_why.startswith("is of other data, refact_multi_error.jsonl (local, sha256 ")
     ((mine, told_why),) = ((marks, own) for marks, own in why.items() if str(marks[1]).startswith("prompts_"))
     assert told_why == f"has the prompt {mine[1].removeprefix('prompts_')}, which there is {column['prompt_hash']}"
     # each by itself: neither ranked nor paired with another
     assert {own["column"] for own in told["pairs"]} == {column["id"]}
     assert all(own["rank"] is None for own in told["results"] if own["column"] != column["id"])
     text = (tmp_path / "report" / "report.md").read_text().partition("## Shown apart")[2]
+    # data of one's own go before the sample, however many ran on that
+    asked(logs, CORRECTION, data=str(data))
+    whose = {own["main"]: own for own in report(tmp_path / "own", logs, small)["columns"] if own["n"] in (15, 16)}
+    assert whose[True]["marks"] == ["local"] and whose[True]["n"] == 15
+    assert "is of other data, refact_multi_error.jsonl (sample, sha256 " in whose[False]["why"]
     assert "n 5 of 16," in text and "has fewshot 1, not 0" in text and "(paper, SAMPLE)" in text
 
 
