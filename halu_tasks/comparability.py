@@ -51,8 +51,11 @@ def asked_otherwise(first: Run, other: Run) -> list[Unlike]:
     told = []
     if (hash := other.provenance["prompt_hash"]) != first.provenance["prompt_hash"]:
         main = first.provenance["prompt_hash"]
-        prompt = f"has the prompt {hash}" if hash else "does not tell its prompt"
-        told.append(Unlike(f"{prompt}, which there {f'is {main}' if main else 'is not known'}"))
+        if hash:
+            known = f"not {main}" if main else "where those of the others are not known"
+            told.append(Unlike(f"has the prompts {hash}, {known}"))
+        else:
+            told.append(Unlike("does not tell how the model was asked"))
     own, others = first.asked, other.asked
     told += [
         Unlike(f"has {name} {others[name]}, not {own[name]}")

@@ -49,7 +49,13 @@ def read_runs(path: Path, found: Any) -> Iterator[Run | Skipped]:
         names = [name for name in found["results"] if name in configs]
     except (KeyError, TypeError) as error:
         raise DataError(f"{path}: is no whole results file of lm-eval ({type(error).__name__}: {error})") from None
+    foreign = [name for name in names if RECORD not in (configs[name].get("metadata") or {})]
+    if foreign:
+        told = f"{len(foreign)} tasks" if len(foreign) > 1 else "one task"
+        yield Skipped(str(path), f"{told} of other packages: {', '.join(foreign)}")
     for name in names:
+        if name in foreign:
+            continue
         try:
             yield _run(path, name, found, configs[name], config)
         except DataError as error:

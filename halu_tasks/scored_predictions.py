@@ -110,7 +110,8 @@ def _beside(path: Path, named: str, sha256: str | None = None) -> Path:
     places = (Path(named).expanduser(), path.parent / named, path.parent / Path(named).name)
     files = [place for place in places if place.is_file()]
     if not files:
-        raise DataError(f"{path}: {named} is neither where it was nor beside it")
+        looked = " or ".join(str(place) for place in dict.fromkeys(places))
+        raise DataError(f"{path}: {named} is not there (looked for {looked}); call from where it was scored")
     found = next((file for file in files if sha256 in (None, sha256_of(file))), None)
     if found is None:
         raise DataError(f"{path}: {files[0]} is not what was scored; score it again")

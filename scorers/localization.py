@@ -118,12 +118,11 @@ METRICS = (
 
 
 def fixed_replies(scores: Sequence[Score]) -> dict[str, dict[str, float]]:
-    """What replies without any reading earn on these items, by name and metric: marking all of the text as one
-    string, and nothing."""
+    """What replies without any reading earn on these items, by name and metric: marking all of the text, every piece
+    of it listed, and nothing. `acc` is recall, and of all pieces none is missing."""
     shares = [s.facts["gold_chars"] / s.facts["text_chars"] for s in scores]
-    whole = [share == 1 and len(s.target) == 1 for share, s in zip(shares, scores, strict=True)]
     return {
-        "marking all": {"acc": sum(whole) / len(whole), "iou": sum(shares) / len(shares)},
+        "marking all": {"acc": 1.0, "iou": sum(shares) / len(shares)},
         "marking nothing": {"acc": 0.0, "iou": 0.0},
     }
 

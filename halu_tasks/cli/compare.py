@@ -110,7 +110,8 @@ def _task_by_task(
         for kind in dict.fromkeys([*first, *other]):
             told = f"{kind[0]} ({kind[1]})"
             if kind not in first or kind not in other:
-                apart.append(f"{told}: only in {names[0] if kind in first else name}")
+                there, lacks = (names[0], name) if kind in first else (name, names[0])
+                apart.append(f"{told}: in {there}, not in {lacks}")
             elif why := not_paired(first[kind], other[kind]):
                 sources = f"{other[kind].source} does not compare with {first[kind].source}"
                 apart.append(f"{told}: {sources}: {'; '.join(f'it {unlike}' for unlike in why)}")

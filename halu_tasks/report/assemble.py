@@ -113,8 +113,12 @@ def assemble(
 
 
 def _titles(found: Board) -> dict[int, str]:
-    """The name of each column: its task's, apart with its marks, and with a number where that is not enough."""
-    told = {id(c): "-".join([c.task.name, *c.first.marks]) if c.why else c.task.name for c in found.columns}
+    """The name of each column: its task's, apart with what differs from the main one in short, and with a number where
+    that is not enough."""
+    main = {column.task.name: column for column in found.main}
+    told = {
+        id(c): "-".join([c.task.name, *_apart(main[c.task.name], c)]) if c.why else c.task.name for c in found.columns
+    }
     uses = Counter(told.values())
     seen: Counter[str] = Counter()
     for key, title in told.items():
@@ -122,6 +126,17 @@ def _titles(found: Board) -> dict[int, str]:
         if uses[title] > 1:
             told[key] = f"{title} ({seen[title]})"
     return told
+
+
+def _apart(main: Column, column: Column) -> list[str]:
+    """In a word each, in what a column differs from the main one of its task."""
+    run, other = column.first, main.first
+    told = [mark for mark in run.marks if mark not in other.marks]
+    told += ["prompts_unknown"] if not run.provenance["prompt_hash"] and other.provenance["prompt_hash"] else []
+    told += [f"{run.epochs}epochs"] if run.epochs != other.epochs else []
+    told += [f"{len(run.scores)}items"] if run.epochs == other.epochs and len(run.scores) != len(other.scores) else []
+    told += ["other_judge" if run.judge else "no_judge"] if run.judge != other.judge else []
+    return told or ["apart"]
 
 
 def _column(column: Column, name: str, title: str) -> dict[str, Any]:
@@ -174,8 +189,12 @@ def _cell(column: Column, run: Run, rank: tuple[int, int] | None) -> dict[str, A
         "judge_failed": round(failed.counts(run.scores)[0]) if failed and run.judge else None,
         "metrics": {name: plain(figure) for name, figure in figures.items()},
         "rank": list(rank) if rank else None,
-        "cost": total(run.costs) if run.costs else None,
+        "cost": _counts(total(run.costs)) if run.costs else None,
     }
+
+
+def _counts(cost: Mapping[str, float]) -> dict[str, float]:
+    return {name: int(value) if value.is_integer() else round(value, 1) for name, value in cost.items()}
 
 
 def _groups(
@@ -223,6 +242,9 @@ def _floors(column: Column, name: str) -> Iterator[dict[str, Any]]:
 def _published(found: Board, names: Mapping[int, str], groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     told = []
     for column in found.columns:
+        if column.first.provenance["data"] == "sample":
+            # nothing printed is of the sample
+            continue
         metrics = {metric.name for metric in column.metrics}
         told += [
             {"column": names[id(column)], "group": None, "headline": figure.metric == column.headline.name}
@@ -230,7 +252,10 @@ def _published(found: Board, names: Mapping[int, str], groups: Sequence[Mapping[
             for figure in published(column.task.name)
             if figure.task == column.task.name and figure.metric in metrics and _same_mode(figure, column.first.scoring)
         ]
+    sampled = {names[id(column)] for column in found.columns if column.first.provenance["data"] == "sample"}
     for group in groups:
+        if sampled & {*group["columns"]}:
+            continue
         told += [
             {"column": None, "group": group["id"], "headline": True} | _figure(figure)
             for figure in published(group["group"])
@@ -255,7 +280,7 @@ def _figure(figure: Published) -> dict[str, Any]:
         "value": figure.value,
         "scoring": figure.scoring,
         "source": figure.source,
-        "note": figure.note,
+        "note": " ".join(figure.note.splitlines()),
     }
 
 

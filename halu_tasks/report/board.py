@@ -111,7 +111,8 @@ class Board:
     def groups(self) -> Iterator[Mean]:
         """The groups whose members all have a column, in each mode: of the main columns, and of the first columns
         apart of a mode that the main ones are not in."""
-        for group in registry()[1].values():
+        # those of most tasks say most, and stand first
+        for group in sorted(registry()[1].values(), key=lambda group: -len(group.members)):
             for mode in ("strict", "paper"):
                 columns = [self._column(member, mode) for member in group.members]
                 whole = [column for column in columns if column]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,6 +36,14 @@ def _board(
     groups = [group for group in report["groups"] if group["main"] == main]
     means = {(own["entry"], own["group"]): own["figure"] for own in report["group_results"]}
     shown = [entry for entry in labels if any((entry, column["id"]) in cells for column in columns)]
+
+    def first(entry: str) -> float:
+        """Where an entry stands by the first figure, best first."""
+        cell = cells.get((entry, columns[0]["id"]))
+        figure = means.get((entry, groups[0]["id"])) if groups else cell and cell["metrics"].get(columns[0]["headline"])
+        higher = groups[0]["higher_is_better"] if groups else columns[0]["higher_is_better"]
+        return math.inf if figure is None else -figure["value"] if higher else figure["value"]
+
     means_of = [f"{_text(group['title'])} {_text(group['metric'])}" for group in groups]
     head = ["model", *means_of, *(_head(column) for column in columns)]
     rows = [
@@ -43,7 +52,7 @@ def _board(
             *(_figure(means.get((entry, group["id"]))) for group in groups),
             *(_cell(cells.get((entry, column["id"])), column) for column in columns),
         ]
-        for entry in shown
+        for entry in sorted(shown, key=first)
     ]
     yield _table(head, rows)
     ranked = any(cells[key]["rank"] for key in cells if key[1] in {column["id"] for column in columns})
@@ -85,7 +94,8 @@ def _figure(figure: Mapping[str, Any] | None) -> str:
 
 def _pairs(report: Mapping[str, Any], labels: Mapping[str, str]) -> str:
     titles = {column["id"]: column["title"] for column in report["columns"]}
-    head = ["task", "first", "second", "first − second", "p (Holm)", "only first / second right", "McNemar p (Holm)"]
+    head = ["task", "first", "second", "first − second", "p (Holm)", "better", "only first / second right"]
+    head += ["McNemar p (Holm)", "items needed"]
     rows = []
     for pair in report["pairs"]:
         test = pair["mcnemar"]
@@ -96,8 +106,10 @@ def _pairs(report: Mapping[str, Any], labels: Mapping[str, str]) -> str:
                 _text(labels[pair["second"]]),
                 _figure(pair),
                 _p(pair["p_holm"]),
+                _text(labels[pair["better"]]) if pair["better"] else "open",
                 f"{test['only_first']:,} / {test['only_second']:,}" if test else "–",
                 _p(test["p_holm"]) if test else "–",
+                f"{pair['items_needed']:,}" if pair["items_needed"] else "–",
             ]
         )
     return _table(head, rows)
