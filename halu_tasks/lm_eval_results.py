@@ -98,7 +98,7 @@ def _run(path: Path, name: str, found: Mapping[str, Any], own: Mapping[str, Any]
     given = {key: value for key, value in arguments.items() if key not in _NAMES}
     return Run(
         source=str(path),
-        id=f"{config['model']} {found['date']}",
+        id=f"{found.get('model_name')} {found['date']}",
         harness=f"lm-eval {found.get('lm_eval_version', '')}".strip(),
         task=task.name,
         scoring=provenance["scoring"],
