@@ -19,6 +19,7 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Decoding, Task, task_named
 
 PLAIN = "plain prompt"
+UNTOLD = "method unknown"
 
 _SECRET = re.compile(r"(^|_)(key|token|secret|password|auth|authorization)$", re.IGNORECASE)
 _OF_TRANSPORT = {
@@ -118,7 +119,10 @@ class Run:
 
     @property
     def method(self) -> str:
-        """The method as `halu-tasks methods` is told it, or `plain prompt` where the model was asked once."""
+        """The method as `halu-tasks methods` is told it, `plain prompt` where the model was asked once, or `method
+        unknown` where nothing tells how it was asked."""
+        if self.provenance["prompt_hash"] is None:
+            return UNTOLD
         asked_once = all(step.solver == "generate" for step in self.steps)
         return PLAIN if asked_once else " + ".join(map(str, self.steps))
 

@@ -16,7 +16,7 @@ from halu_tasks.comparison import Comparison, Tested, compare, corrected, tested
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.report.board import Entry, labels_of
 from halu_tasks.results import read_results
-from halu_tasks.runs import PLAIN, Run
+from halu_tasks.runs import PLAIN, UNTOLD, Run
 
 COSTS = {
     "calls": "calls",
@@ -79,7 +79,7 @@ def runs_in(path: str) -> list[Run]:
         if Path(path).expanduser().is_file():
             raise DataError(f"{own.source}: {own.why}")
         print(f"halu-tasks: not read: {own.source}: {own.why}", file=sys.stderr)
-    return sorted(runs, key=lambda run: (run.method != PLAIN, run.created))
+    return sorted(runs, key=lambda run: (run.method not in (PLAIN, UNTOLD), run.created))
 
 
 def _by_entry(runs: Sequence[Run]) -> dict[Entry, list[Run]]:
@@ -177,7 +177,7 @@ def tasks_report(compared: Mapping[tuple[str, str], Sequence[Comparison]], apart
 
 
 def _named(run: Run) -> str:
-    return run.model if run.method == PLAIN else f"{run.model}, {run.method}"
+    return run.model if run.method in (PLAIN, UNTOLD) else f"{run.model}, {run.method}"
 
 
 def _runs(compared: Comparison) -> str:

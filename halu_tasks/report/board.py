@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from halu_tasks.comparability import asked_otherwise, not_paired, reordered
-from halu_tasks.runs import PLAIN, Run
+from halu_tasks.runs import PLAIN, UNTOLD, Run
 from halu_tasks.scorers.metrics import Estimate, Metric
 from halu_tasks.tasks import Task, registry, task_named
 
@@ -44,7 +44,7 @@ class Entry:
         """What may set it apart from another entry of the same model."""
         return [
             self.harness,
-            *([] if self.method == PLAIN else [self.method]),
+            *([] if self.method in (PLAIN, UNTOLD) else [self.method]),
             *(f"{name}={value}" for name, value in (*self.roles, *self.settings)),
         ]
 
