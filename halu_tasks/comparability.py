@@ -39,8 +39,9 @@ def not_paired(first: Run, other: Run) -> list[Unlike]:
         told.append(Unlike(times, "run both with the same --epochs"))
     elif other.items_hash != first.items_hash:
         wrong = same_items(first.scores, other.scores)
-        items = f"has {len(other.scores):,} items, not {len(first.scores):,}; {wrong}"
-        told.append(Unlike(items, "run both with the same --limit and options"))
+        alike = len(other.scores) == len(first.scores)
+        items = "has other items" if alike else f"has {len(other.scores):,} items, not {len(first.scores):,}"
+        told.append(Unlike(items, f"{wrong}; run both with the same --limit and options"))
     elif not told and (turned := _other_targets(first, other)) and not task_named(first.task).labels:
         told.append(Unlike(f"has another right answer in {len(turned)} items, such as {turned[0]}"))
     return told

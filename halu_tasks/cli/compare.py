@@ -13,8 +13,8 @@ from halu_tasks.cli.published import report as published_report
 from halu_tasks.cli.tables import table
 from halu_tasks.comparability import not_paired
 from halu_tasks.comparison import Comparison, Tested, compare, corrected, tested_as_json
+from halu_tasks.entries import Entry, labels_of
 from halu_tasks.errors import DataError, UsageError
-from halu_tasks.report.board import Entry, labels_of
 from halu_tasks.results import read_results
 from halu_tasks.runs import PLAIN, UNTOLD, Run
 

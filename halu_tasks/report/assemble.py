@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from halu_tasks import __version__
-from halu_tasks.comparison import alone_right
-from halu_tasks.items import Reply
-from halu_tasks.published import Published, published
+from halu_tasks.entries import Entry
 from halu_tasks.report import shown_items
-from halu_tasks.report.board import Board, Column, Entry
+from halu_tasks.report.beside import floors, published_figures
+from halu_tasks.report.board import Board, Column
+from halu_tasks.report.pairs import differences, pairs, ranks, wins
 from halu_tasks.report.table import ItemTable
 from halu_tasks.report.why import (
     OTHER_MODE,
@@ -26,13 +25,10 @@ from halu_tasks.report.why import (
     plain,
 )
 from halu_tasks.runs import Run, Skipped
-from halu_tasks.scorers.bootstrap import Paired, paired_bootstrap
 from halu_tasks.scorers.cost import total
-from halu_tasks.scorers.metrics import Metric, estimates
+from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.significance import McNemar, holm, items_needed, mcnemar, rank_ranges
 
-LEVEL = 0.05
 TABLE = "items.parquet"
 JUDGED_ONCE = "the verdicts of a judge are not logged, so the other mode cannot be computed; score the replies in it"
 
@@ -50,18 +46,18 @@ def assemble(
     names = {id(column): f"c{number}" for number, column in enumerate(found.columns, 1)}
     labels = found.labels()
     titles = _titles(found)
-    differences = {id(column): _differences(column) for column in found.columns}
-    pairs = _pairs(found, ids, names, differences)
+    found_differences = {id(column): differences(column) for column in found.columns}
+    compared = pairs(found, ids, names, found_differences)
     cells: list[dict[str, Any]] = []
     why: list[dict[str, Any]] = []
     limit = shown_items.text_limit(3 * shown_items.PER_KIND * len(found.columns), len(found.entries))
     with ItemTable(table) as items:
         for column in found.columns:
             name = names[id(column)]
-            ranks = _ranks(column, differences[id(column)])
+            own_ranks = ranks(column, found_differences[id(column)])
             others = {entry: other_scores(column, run.answers) for entry, run in column.runs.items()}
             for entry, run in column.runs.items():
-                cells.append(_cell(column, run, ranks.get(entry)) | {"entry": ids[entry], "column": name})
+                cells.append(_cell(column, run, own_ranks.get(entry)) | {"entry": ids[entry], "column": name})
                 mode = OTHER_MODE[run.scoring]
                 items.add(labels[entry], titles[id(column)], column, run, others[entry], mode)
             why.append({"column": name, **_why(column, ids, others, limit)})
@@ -87,10 +83,10 @@ def assemble(
         "groups": groups,
         "results": cells,
         "group_results": group_results,
-        "floors": [floor for column in found.columns for floor in _floors(column, names[id(column)])],
-        "published": _published(found, names, groups),
-        "pairs": pairs,
-        "wins": _wins(found, ids, names, pairs),
+        "floors": [floor for column in found.columns for floor in floors(column, names[id(column)])],
+        "published": published_figures(found, names, groups),
+        "pairs": compared,
+        "wins": wins(found, ids, names, compared),
         "skipped": [own._asdict() for own in skipped],
         "superseded": [
             {
@@ -207,10 +203,11 @@ def _groups(
         groups.append(
             {
                 "id": f"g{number}",
-                "title": mean.group if mean.main else f"{mean.group} ({mean.scoring})",
+                "title": mean.group if mean.main else f"{mean.group}-{mean.scoring}",
                 "group": mean.group,
                 "metric": mean.metric,
                 "scoring": mean.scoring,
+                "data": mean.columns[0].first.provenance["data"],
                 "main": mean.main,
                 "columns": [names[id(column)] for column in mean.columns],
                 "about": f"the unweighted mean of {mean.metric} over {tasks}",
@@ -222,165 +219,6 @@ def _groups(
             for entry, figure in mean.figures.items()
         ]
     return groups, figures
-
-
-def _floors(column: Column, name: str) -> Iterator[dict[str, Any]]:
-    """Figures of replies that are made without knowing the answer, on the column's items."""
-    task, mode = column.task, column.first.scoring
-    items = [answered.item for answered in column.first.answers]
-    scores = [task.score(mode, item, Reply(task.baseline(item))) for item in items]
-    fixed = {"baseline": {key: figure.value for key, figure in estimates(column.metrics, scores).items()}}
-    beside = task.scoring[mode].beside
-    if beside:
-        fixed |= {reply: dict(figures) for reply, figures in beside(scores).items()}
-    for reply, figures in fixed.items():
-        for metric, value in figures.items():
-            headline = metric == column.headline.name
-            yield {"column": name, "name": reply, "metric": metric, "value": value, "headline": headline}
-
-
-def _published(found: Board, names: Mapping[int, str], groups: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    told = []
-    for column in found.columns:
-        if column.first.provenance["data"] == "sample":
-            # nothing printed is of the sample
-            continue
-        metrics = {metric.name for metric in column.metrics}
-        told += [
-            {"column": names[id(column)], "group": None, "headline": figure.metric == column.headline.name}
-            | _figure(figure)
-            for figure in published(column.task.name)
-            if figure.task == column.task.name and figure.metric in metrics and _same_mode(figure, column.first.scoring)
-        ]
-    sampled = {names[id(column)] for column in found.columns if column.first.provenance["data"] == "sample"}
-    for group in groups:
-        if sampled & {*group["columns"]}:
-            continue
-        told += [
-            {"column": None, "group": group["id"], "headline": True} | _figure(figure)
-            for figure in published(group["group"])
-            if figure.task == group["group"]
-            and figure.metric == group["metric"]
-            and _same_mode(figure, group["scoring"])
-        ]
-    return told
-
-
-def _same_mode(figure: Published, scoring: str) -> bool:
-    """Whether a figure may stand beside those of a mode: a published one beside strict ones for orientation, and says
-    that it is none of them."""
-    return scoring == "strict" or figure.scoring in ("both", scoring)
-
-
-def _figure(figure: Published) -> dict[str, Any]:
-    return {
-        "model": figure.model,
-        "method": figure.method,
-        "metric": figure.metric,
-        "value": figure.value,
-        "scoring": figure.scoring,
-        "source": figure.source,
-        "note": " ".join(figure.note.splitlines()),
-    }
-
-
-# --- pairs ------------------------------------------------------------------------------------------
-
-Differences = Mapping[tuple[int, int], Paired]
-
-
-def _differences(column: Column) -> Differences:
-    return paired_bootstrap(column.headline, [run.scores for run in column.runs.values()])
-
-
-def _pairs(
-    found: Board, ids: Mapping[Entry, str], names: Mapping[int, str], differences: Mapping[int, Differences]
-) -> list[dict[str, Any]]:
-    """Each two entries of each column; p values are corrected over the tasks of the pair, those of columns apart by
-    themselves."""
-    told: list[dict[str, Any]] = []
-    for one, other in combinations(found.entries, 2):
-        for main in (True, False):
-            own = [
-                _pair(column, one, other, differences[id(column)])
-                | {"column": names[id(column)], "first": ids[one], "second": ids[other]}
-                for column in found.columns
-                if (not column.why) == main and one in column.runs and other in column.runs
-            ]
-            own = [pair for pair in own if pair["value"] is not None]
-            _correct(own)
-            told += own
-    return told
-
-
-def _pair(column: Column, one: Entry, other: Entry, differences: Differences) -> dict[str, Any]:
-    order = list(column.runs)
-    paired = differences.get((order.index(one), order.index(other)))
-    tested = mcnemar(column.headline, column.runs[one].scores, column.runs[other].scores)
-    return {
-        "metric": column.headline.name,
-        "value": paired.value if paired else None,
-        "low": paired.low if paired else None,
-        "high": paired.high if paired else None,
-        "p": paired.p if paired else None,
-        "by": paired.by if paired else None,
-        "items": paired.items if paired else None,
-        "clusters": paired.clusters if paired else None,
-        "higher_is_better": column.headline.higher_is_better,
-        "mcnemar": _mcnemar(column.headline, tested) if tested else None,
-        "items_needed": items_needed(paired) if paired else None,
-    }
-
-
-def _mcnemar(metric: Metric, tested: McNemar) -> dict[str, Any]:
-    first, second = alone_right(metric, tested)
-    return {"only_first": first, "only_second": second, "p": tested.p, "left_out": tested.unknown}
-
-
-def _correct(pairs: list[dict[str, Any]]) -> None:
-    for own, p in zip(pairs, holm([pair["p"] for pair in pairs]), strict=True):
-        own["p_holm"] = p
-        ahead = (own["value"] > 0) == bool(own.pop("higher_is_better"))
-        own["better"] = None if p is None or p >= LEVEL else own["first" if ahead else "second"]
-    tested = [pair["mcnemar"] for pair in pairs if pair["mcnemar"]]
-    for own, p in zip(tested, holm([test["p"] for test in tested]), strict=True):
-        own["p_holm"] = p
-
-
-def _ranks(column: Column, differences: Differences) -> dict[Entry, tuple[int, int]]:
-    if len(column.runs) < 2 or column.headline.higher_is_better is None:
-        return {}
-    # an entry that has no figure, as without a judge, has no rank, and none stands behind it
-    ranked = [number for number, run in enumerate(column.runs.values()) if estimates([column.headline], run.scores)]
-    own = {
-        (ranked.index(i), ranked.index(j)): paired
-        for (i, j), paired in differences.items()
-        if i in ranked and j in ranked
-    }
-    ranges = rank_ranges(own, len(ranked), column.headline.higher_is_better)
-    entries = list(column.runs)
-    return {entries[number]: found for number, found in zip(ranked, ranges, strict=True)} if len(ranked) > 1 else {}
-
-
-def _wins(
-    found: Board, ids: Mapping[Entry, str], names: Mapping[int, str], pairs: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
-    main = {names[id(column)] for column in found.main}
-    won: dict[tuple[str, str], list[str | None]] = {}
-    for pair in pairs:
-        if pair["column"] in main:
-            won.setdefault((pair["first"], pair["second"]), []).append(pair["better"])
-            won.setdefault((pair["second"], pair["first"]), []).append(pair["better"])
-    return [
-        {
-            "first": one,
-            "second": other,
-            "better": own.count(one),
-            "worse": own.count(other),
-            "open": own.count(None),
-        }
-        for (one, other), own in won.items()
-    ]
 
 
 # --- why --------------------------------------------------------------------------------------------

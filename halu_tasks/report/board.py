@@ -2,51 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from halu_tasks.comparability import asked_otherwise, not_paired, reordered
-from halu_tasks.runs import PLAIN, UNTOLD, Run
+from halu_tasks.entries import Entry, labels_of
+from halu_tasks.runs import Run
 from halu_tasks.scorers.metrics import Estimate, Metric
 from halu_tasks.tasks import Task, registry, task_named
 
 _DATA = ("pinned", "extract", "local", "sample")
 """Kinds of data, those first that say most about the benchmark."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What is compared: a model as it was asked. `settings` and `roles` are those of its runs that are not the
-    tasks' own; the judge is no part of it."""
-
-    model: str
-    harness: str
-    method: str
-    settings: tuple[tuple[str, str], ...]
-    roles: tuple[tuple[str, str], ...]
-
-    @classmethod
-    def of(cls, run: Run) -> Entry:
-        return cls(
-            model=run.model,
-            harness=run.harness.rpartition(" ")[0] or run.harness,
-            method=run.method,
-            settings=tuple(sorted((name, str(value)) for name, value in run.settings.items())),
-            roles=tuple(sorted((role, model) for role, model in run.roles.items() if role != "grader")),
-        )
-
-    def order(self) -> tuple[Any, ...]:
-        return self.model.casefold(), self.model, self.harness, self.method, self.settings, self.roles
-
-    def told(self) -> list[str]:
-        """What may set it apart from another entry of the same model."""
-        return [
-            self.harness,
-            *([] if self.method in (PLAIN, UNTOLD) else [self.method]),
-            *(f"{name}={value}" for name, value in (*self.roles, *self.settings)),
-        ]
 
 
 @dataclass
@@ -131,17 +99,6 @@ class Board:
         """The first column of a task in a mode, which is the main one where that is in it."""
         own = (column for column in self.columns if column.task.name == task and column.first.scoring == mode)
         return next(own, None)
-
-
-def labels_of(entries: Iterable[Entry]) -> dict[Entry, str]:
-    """Each entry's name: its model's, with what sets it apart where a model has several entries."""
-    entries = list(entries)
-    found = {}
-    for entry in entries:
-        alike = [other for other in entries if other.model == entry.model]
-        own = [text for text in entry.told() if not all(text in other.told() for other in alike)]
-        found[entry] = f"{entry.model} ({', '.join(own)})" if own else entry.model
-    return found
 
 
 class Mean(NamedTuple):

@@ -44,7 +44,7 @@ def _board(
         higher = groups[0]["higher_is_better"] if groups else columns[0]["higher_is_better"]
         return math.inf if figure is None else -figure["value"] if higher else figure["value"]
 
-    means_of = [f"{_text(group['title'])} {_text(group['metric'])}" for group in groups]
+    means_of = [_head({**group, "headline": group["metric"], "marks": []}) for group in groups]
     head = ["model", *means_of, *(_head(column) for column in columns)]
     rows = [
         [

@@ -9,8 +9,9 @@ from itertools import repeat
 from statistics import fmean, pvariance
 from typing import Any
 
+from halu_tasks.entries import Entry
 from halu_tasks.items import Item
-from halu_tasks.report.board import Column, Entry
+from halu_tasks.report.board import Column
 from halu_tasks.report.why import OTHER_MODE, value_of
 from halu_tasks.runs import Answered
 from halu_tasks.scorers.localization import places

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from halu_tasks.report.board import Column, Entry
+from halu_tasks.entries import Entry
+from halu_tasks.report.board import Column
 from halu_tasks.runs import Answered
 from halu_tasks.scorers.calibration import BINS, brier, ece
 from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate

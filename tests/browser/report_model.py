@@ -94,6 +94,7 @@ def model(entries: int = 4, columns: int = 8, items: int = 4, *, apart: bool = T
             "group": "refact",
             "metric": "acc",
             "scoring": "strict",
+            "data": "pinned",
             "main": True,
             "columns": [c["id"] for c in made if c["main"] and c["benchmark"] == "refact"],
             "about": "mean of the five tasks' accuracy",

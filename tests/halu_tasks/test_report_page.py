@@ -173,4 +173,5 @@ def test_ten_models_by_eight_tasks_stay_under_five_megabytes(reply: int) -> None
 
 
 def test_a_page_of_nothing_but_hostile_characters_is_utf_8() -> None:
-    render(with_texts(model(2, 4, items=1), "\ud800\x00\ufffe\U000e0041")).encode("utf-8")
+    page = render(with_texts(model(2, 4, items=1), "\ud800\x00\ufffe\U000e0041")).encode("utf-8")
+    assert b"\x00" not in page and page.rstrip().endswith(b"</html>")

@@ -15,11 +15,12 @@ import pytest
 
 from halu_tasks.cli import main
 from halu_tasks.data import SAMPLE
+from halu_tasks.entries import Entry
 from halu_tasks.errors import DataError
 from halu_tasks.items import Reply
 from halu_tasks.options import Options
 from halu_tasks.report.assemble import assemble
-from halu_tasks.report.board import Board, Entry, board
+from halu_tasks.report.board import Board, board
 from halu_tasks.report.markdown import markdown
 from halu_tasks.results import read_results
 from halu_tasks.runs import Answered, Run, Step
@@ -416,7 +417,7 @@ def test_of_many_runs_that_differ_in_nothing_the_last_stands(tmp_path: Path) -> 
     ("other", "told"),
     [
         ({"scoring": "paper"}, "is scored as paper, not strict"),
-        ({"limit": 4}, "has 4 items, not 16; "),
+        ({"limit": 4}, "has 4 items, not 16"),
         ({"epochs": 2}, "answers each item 2 times, not 1"),
         ({"cot": True}, "has cot True, not False"),
         ({"fewshot": 2}, "has fewshot 2, not 0"),

@@ -231,7 +231,10 @@ def test_the_table_and_the_markdown_have_what_the_report_has(both: Any) -> None:
     assert (first["title"], first["metric"]) == ("refact", "acc")
     means = [own["figure"]["value"] for own in told["group_results"] if own["group"] == first["id"]]
     assert [f"{mean:.3f} [" in line for mean, line in zip(sorted(means)[::-1], board, strict=True)] == [True, True]
-    assert "(strict, SAMPLE)" in text and text.count("\n| refact") == len(told["pairs"])
+    # nothing of the sample passes for the benchmark, no mean either
+    (head,) = {line for line in text.splitlines() if line.startswith("| model")}
+    assert all("(strict, SAMPLE" in cell for cell in head.strip("| ").split(" | ")[1:])
+    assert text.count("\n| refact") == len(told["pairs"])
 
 
 def test_a_second_report_is_the_same_but_for_its_date(inspect_log: Path, small: Path, tmp_path: Path) -> None:
@@ -262,7 +265,7 @@ def test_other_data_another_mode_another_prompt_and_a_part_stand_apart_and_say_w
     assert sum(own["column"] == column["id"] for own in told["results"]) == 2
     why = {(*own["marks"], own["n"]): own["why"] for own in told["columns"] if not own["main"]}
     assert len(why) == 6 and len({own["title"] for own in told["columns"]}) == 7
-    assert why["sample", 5].startswith("has 5 items, not 16; ")
+    assert why["sample", 5] == "has 5 items, not 16"
     assert why["sample", "paper", 16].startswith("is scored as paper, not strict")
     assert why["sample", "1shot", 16] == "has fewshot 1, not 0"
     assert "has cot True, not False" in why["sample", "cot", 16]
