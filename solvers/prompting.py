@@ -27,7 +27,8 @@ _KEYS = {"system", "user", "cot"}
 
 
 @cache
-def _read(path: Path) -> dict[str, Prompt]:
+def read_prompts(path: Path) -> dict[str, Prompt]:
+    """The entries of a prompt file. Raises UsageError where it cannot be read or is none."""
     try:
         entries: Any = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -57,11 +58,11 @@ def prompt_for(name: str, benchmark: str, file: str | None = None) -> Prompt:
     Raises:
         UsageError: the file cannot be read, or names a prompt or a key that there is none of.
     """
-    own = _read(PROMPTS / f"{benchmark}.yaml")[name]
+    own = read_prompts(PROMPTS / f"{benchmark}.yaml")[name]
     if file is None:
         return own
-    given = _read(Path(file).expanduser())
-    known = {known for path in PROMPTS.glob("*.yaml") if path.stem != "judge" for known in _read(path)}
+    given = read_prompts(Path(file).expanduser())
+    known = {known for path in PROMPTS.glob("*.yaml") if path.stem != "judge" for known in read_prompts(path)}
     if unknown := sorted(set(given) - known):
         raise UsageError(f"prompts {file}: there is no prompt {unknown[0]!r}; it may name {', '.join(sorted(known))}")
     return {**own, **given.get(name, {})}
@@ -72,7 +73,7 @@ def next_question(benchmark: str) -> re.Pattern[str]:
     """Where a reply goes on to ask itself another question of the benchmark, as base models do: a line that
     begins as the user text of one of the package's prompts does, or with the label of its first field."""
     begins: set[str] = set()
-    for prompt in _read(PROMPTS / f"{benchmark}.yaml").values():
+    for prompt in read_prompts(PROMPTS / f"{benchmark}.yaml").values():
         lines = prompt["user"].splitlines()
         label = next(line for line in lines if "{" in line).partition("{")[0].strip()
         begins |= {begin for begin in (lines[0].partition("{")[0].strip(), label) if len(begin) > 3}

@@ -1,0 +1,1 @@
+"""Builders: pipelines that make validated benchmarks of a user's own documents."""

@@ -1,0 +1,123 @@
+"""What a model's reply to a pipeline says: JSON of a stated shape, or nothing and why."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from halu_tasks.scorers.answer import Answer, strip_reasoning
+
+_OPENS = {"object": "{", "array": "["}
+_MOST_STARTS = 200
+"""Places in a reply at which JSON is looked for."""
+
+YES, NO, UNCERTAIN = "yes", "no", "uncertain"
+_VERDICTS = {
+    YES: ("yes", "true", "是", "对", "正确", "通过", "符合", "evet", "نعم"),
+    NO: ("no", "false", "否", "不是", "错误", "不通过", "不符合", "hayır", "hayir", "لا"),
+    UNCERTAIN: ("uncertain", "unsure", "unknown", "不确定", "无法判断", "无法确定", "belirsiz", "غير متأكد"),
+}
+_WORDS = {word: verdict for verdict, words in _VERDICTS.items() for word in words}
+_VERDICT_LINE = re.compile(r"(?im)^\W*verdict\W*[:：]\W*([^\s\"'.,。，}]+)")
+
+
+class Verdict(NamedTuple):
+    """A verifier's answer: `yes`, `no` or `uncertain`, and its reason."""
+
+    value: str
+    reason: str = ""
+
+
+def read_object(reply: str, *fields: str) -> Answer[dict[str, str]]:
+    """The last JSON object of a reply that has all `fields`, each a text that is not blank; others are left out."""
+    why = ""
+    for found in _values(reply, "object"):
+        if isinstance(found, dict):
+            texts = {name: found[name].strip() for name in fields if isinstance(found.get(name), str)}
+            if len(texts) == len(fields) and all(texts.values()):
+                return Answer(texts)
+            missing = next(name for name in fields if not texts.get(name))
+            why = why or f"no text {missing!r}"
+    return Answer(None, why or _nothing(reply, "JSON object"))
+
+
+def read_texts(reply: str, number: int | None = None) -> Answer[list[str]]:
+    """The last JSON array of texts of a reply, none of them blank; of exactly `number`, where one is given."""
+    why = ""
+    for found in _values(reply, "array"):
+        if isinstance(found, list) and all(isinstance(text, str) for text in found):
+            texts = [text.strip() for text in found]
+            if all(texts) and number in (None, len(texts)):
+                return Answer(texts)
+            why = why or (f"{len(texts)} texts for {number}" if all(texts) else "a blank text")
+    return Answer(None, why or _nothing(reply, "JSON array of texts"))
+
+
+def read_verdicts(reply: str, number: int) -> Answer[list[Verdict]]:
+    """The last JSON array of `number` objects with `verdict` and, optionally, `reason`."""
+    why = ""
+    for found in _values(reply, "array"):
+        if isinstance(found, list):
+            verdicts = [_verdict(each) for each in found]
+            if len(verdicts) == number and all(verdicts):
+                return Answer([verdict for verdict in verdicts if verdict])
+            why = why or f"{sum(map(bool, verdicts))} verdicts for {number}"
+    if number == 1 and (one := read_verdict(reply)).value:
+        return Answer([one.value])
+    return Answer(None, why or _nothing(reply, "JSON array of verdicts"))
+
+
+def read_verdict(reply: str) -> Answer[Verdict]:
+    """The last JSON object with a `verdict`, else the last line `verdict: …`, else a reply that is one such word."""
+    for found in _values(reply, "object"):
+        if verdict := _verdict(found):
+            return Answer(verdict)
+    text = strip_reasoning(reply) or ""
+    words = [*_VERDICT_LINE.findall(text)[-1:], text.strip(" \t\r\n*\"'`.。")]
+    for word in words:
+        if value := _WORDS.get(word.casefold()):
+            return Answer(Verdict(value))
+    return Answer(None, _nothing(reply, "verdict"))
+
+
+def _verdict(found: Any) -> Verdict | None:
+    if isinstance(found, str):
+        found = {"verdict": found}
+    if not isinstance(found, dict):
+        return None
+    said = found.get("verdict")
+    value = _WORDS.get(said.strip(" .。").casefold()) if isinstance(said, str) else None
+    reason = found.get("reason")
+    return Verdict(value, reason.strip() if isinstance(reason, str) else "") if value else None
+
+
+def _values(reply: str, kind: str) -> Iterator[Any]:
+    """The JSON values in a reply behind its reasoning, from the last one on; what lies inside another value comes after
+    it."""
+    text = strip_reasoning(reply)
+    if text is None:
+        return
+    decoder = json.JSONDecoder()
+    found: list[tuple[int, int, Any]] = []
+    for start in [match.start() for match in re.finditer(re.escape(_OPENS[kind]), text)][-_MOST_STARTS:]:
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        found.append((start, end, value))
+    outer: list[tuple[int, int, Any]] = []
+    for start, end, value in found:
+        if not outer or start >= outer[-1][1]:
+            outer.append((start, end, value))
+    yield from (value for _, _, value in reversed(outer))
+    yield from (value for each in reversed(found) if each not in outer for value in [each[2]])
+
+
+def _nothing(reply: str, wanted: str) -> str:
+    if not reply.strip():
+        return "empty"
+    if strip_reasoning(reply) is None:
+        return "unclosed reasoning"
+    return f"no {wanted}"
