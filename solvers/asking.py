@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import anyio
 from inspect_ai.model import CachePolicy, ChatMessage, GenerateConfig, ModelOutput, get_model, model_roles
 from inspect_ai.solver import TaskState
 from inspect_ai.tool import Tool, ToolChoice
 
 from halu_tasks.errors import UsageError
 from halu_tasks.scorers.probability import Token
+from halu_tasks.solvers.concurrency import side_by_side
 from halu_tasks.tasks import Task, task_named
-
-T = TypeVar("T")
 
 METHOD = "halu_method"
 """Where an output tells the method that made it,"""
@@ -84,24 +82,6 @@ def decoding_for(state: TaskState, role: str | None) -> dict[str, Any]:
 def _named(role: str | None) -> bool:
     """Whether a model was named for a role."""
     return role is not None and role in model_roles()
-
-
-async def side_by_side(*asked: Coroutine[Any, Any, T]) -> list[T]:
-    """The results of what runs side by side, in order. As Inspect's `collect`, but without a span in the log for
-    each, which for one call would hold one event."""
-    found: dict[int, T] = {}
-
-    async def run(place: int, one: Coroutine[Any, Any, T]) -> None:
-        found[place] = await one
-
-    try:
-        async with anyio.create_task_group() as group:
-            for place, one in enumerate(asked):
-                group.start_soon(run, place, one)
-    except ExceptionGroup as errors:
-        # one error says what is wrong; a group of them would hide its type from Inspect
-        raise errors.exceptions[0] from None
-    return [found[place] for place in range(len(asked))]
 
 
 async def draws(

@@ -21,10 +21,10 @@ from halu_tasks.solvers.asking import (
     conclude,
     decide,
     draws,
-    side_by_side,
     subject_of,
     tokens_of,
 )
+from halu_tasks.solvers.concurrency import side_by_side
 from halu_tasks.solvers.knowledge import GOLD, Seeker, evidence_of, shown
 from halu_tasks.solvers.prompting import fill, prompt_for
 

@@ -17,7 +17,8 @@ from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.claims import supported
 from halu_tasks.scorers.fave import Cited, Papers, cited_sentences, shown, summary_of
 from halu_tasks.scorers.judge import fence
-from halu_tasks.solvers.asking import ask, conclude, side_by_side, task_of
+from halu_tasks.solvers.asking import ask, conclude, task_of
+from halu_tasks.solvers.concurrency import side_by_side
 from halu_tasks.solvers.prompting import fill, prompt_for
 
 _LENGTH = 1024

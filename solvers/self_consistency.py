@@ -9,7 +9,8 @@ from collections import Counter
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from halu_tasks.errors import UsageError
-from halu_tasks.solvers.asking import ask, conclude, side_by_side, task_of
+from halu_tasks.solvers.asking import ask, conclude, task_of
+from halu_tasks.solvers.concurrency import side_by_side
 
 
 def winner(labels: list[str], id: str, seed: int) -> tuple[str, bool]:

@@ -15,7 +15,8 @@ from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.claims import supported
 from halu_tasks.scorers.ngram import as_probability, ngram_scores
 from halu_tasks.scorers.sentences import sentences
-from halu_tasks.solvers.asking import ask, conclude, decide, draws, side_by_side, subject_of
+from halu_tasks.solvers.asking import ask, conclude, decide, draws, subject_of
+from halu_tasks.solvers.concurrency import side_by_side
 from halu_tasks.solvers.prompting import fill, prompt_for
 
 Statistic = Literal["average", "maximum"]

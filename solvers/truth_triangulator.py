@@ -9,7 +9,8 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from halu_tasks.errors import UsageError
 from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.judge import fence
-from halu_tasks.solvers.asking import ask, conclude, decoding_for, side_by_side, task_of
+from halu_tasks.solvers.asking import ask, conclude, decoding_for, task_of
+from halu_tasks.solvers.concurrency import side_by_side
 from halu_tasks.solvers.knowledge import Seeker, Sought, shown, with_question
 from halu_tasks.solvers.prompting import prompt_for
 

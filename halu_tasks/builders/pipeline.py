@@ -115,7 +115,8 @@ class Pipeline(ABC):
     def __post_init__(self) -> None:
         if self.max_chars < 1:
             raise UsageError(f"option max_chars={self.max_chars} is less than 1")
-        self.texts  # a prompt that is missing is told before anything is asked
+        # a prompt that is missing is told before anything is asked
+        prompt_texts(self.name, self.prompts_used, self.language, self.prompts)
 
     @property
     def texts(self) -> Mapping[str, str]:

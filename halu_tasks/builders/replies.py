@@ -43,6 +43,22 @@ def read_object(reply: str, *fields: str) -> Answer[dict[str, str]]:
     return Answer(None, why or _nothing(reply, "JSON object"))
 
 
+def read_objects(reply: str, *fields: str) -> Answer[list[dict[str, str]]]:
+    """The last JSON array of objects that all have `fields`, each a text that is not blank; an object alone is an array
+    of one."""
+    why = ""
+    for found in _values(reply, "array"):
+        if isinstance(found, list) and found and all(isinstance(each, dict) for each in found):
+            rows = [
+                {name: str(each[name]).strip() for name in fields if isinstance(each.get(name), str)} for each in found
+            ]
+            if all(len(row) == len(fields) and all(row.values()) for row in rows):
+                return Answer(rows)
+            why = why or f"an object without {' or '.join(fields)}"
+    alone = read_object(reply, *fields) if not why else Answer[dict[str, str]](None)
+    return Answer([alone.value]) if alone.value else Answer(None, why or alone.reason)
+
+
 def read_texts(reply: str, number: int | None = None) -> Answer[list[str]]:
     """The last JSON array of texts of a reply, none of them blank; of exactly `number`, where one is given."""
     why = ""
