@@ -3,7 +3,8 @@
 import importlib
 import pkgutil
 
-from halu_tasks import benchmarks, inspect_models
+from halu_tasks import benchmarks, haluagent, inspect_models
+from halu_tasks.builders import inspect_build
 from halu_tasks.scorers import inspect_scorer
 from halu_tasks.solvers import (
     factored_verification,
@@ -21,6 +22,8 @@ for _module in pkgutil.iter_modules(benchmarks.__path__):
 __all__ = [
     "factored_verification",
     "fave",
+    "haluagent",
+    "inspect_build",
     "inspect_models",
     "inspect_scorer",
     "self_consistency",

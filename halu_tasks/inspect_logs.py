@@ -149,7 +149,7 @@ def _answers(log: str, header: EvalLog) -> Iterator[tuple[Answered, Mapping[str,
     place = {id: number for number, id in enumerate(ids)}
     count = failed = 0
     answers: list[tuple[Any, Answered, Mapping[str, Any]]] = []
-    for sample in _samples(log):
+    for sample in samples_of(log):
         count += 1
         if sample.get("error"):
             failed += 1
@@ -181,7 +181,7 @@ def _answers(log: str, header: EvalLog) -> Iterator[tuple[Answered, Mapping[str,
     yield from ((answered, record) for _, answered, record in answers)
 
 
-def _samples(log: str) -> Iterator[dict[str, Any]]:
+def samples_of(log: str) -> Iterator[dict[str, Any]]:
     """The samples of a log as they are written."""
     try:
         if Path(log).suffix == ".json":

@@ -58,7 +58,7 @@ async def ask(
             under test is asked as the run asks it.
     """
     # as the default of a role it would be a copy, to which the run's configuration does not apply
-    model = get_model(role=role, required=True) if _named(role) else get_model()
+    model = get_model(role=role, required=True) if named_role(role) else get_model()
     policy = CachePolicy(expiry=None, scopes={"draw": str(draw)}) if cache else False
     own = GenerateConfig(**config).merge(model.config) if config else GenerateConfig()
     if own.seed is not None:
@@ -70,7 +70,7 @@ async def ask(
 def decoding_for(state: TaskState, role: str | None) -> dict[str, Any]:
     """The configuration in which the model in `role` answers the sample's task: the task's own, which Inspect gives
     to the model under test alone, together with what the user set for it."""
-    if not _named(role):
+    if not named_role(role):
         return {}
     decoding = task_of(state).decoding
     found = {"max_tokens": decoding.max_tokens, "temperature": decoding.temperature, "top_p": decoding.top_p}
@@ -79,7 +79,7 @@ def decoding_for(state: TaskState, role: str | None) -> dict[str, Any]:
     return found
 
 
-def _named(role: str | None) -> bool:
+def named_role(role: str | None) -> bool:
     """Whether a model was named for a role."""
     return role is not None and role in model_roles()
 

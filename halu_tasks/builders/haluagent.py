@@ -109,7 +109,7 @@ class HaluAgent(Pipeline):
         """The drafts for one type: as many as questions were asked for, those that did not come among them."""
         asked = self.prompt(
             "question",
-            document=fence(document.text, longest=None),
+            document=_shown(document.text),
             number=str(self.questions),
             type=self.kinds[kind].name,
             definition=self.kinds[kind].definition,
@@ -129,14 +129,14 @@ class HaluAgent(Pipeline):
         if _SPACE.sub("", support) not in _SPACE.sub("", document.text):
             failure = Failure(FORMAT, "question: support is not in the document", told)
             return Draft(id, kind, (FORMAT,), (failure,))
-        facts = {"question": question, "answer": answer, "knowledge": fence(support, longest=None)}
+        facts = {"question": _shown(question), "answer": _shown(answer), "knowledge": _shown(support)}
         texts = read_texts(await ask(self.prompt("hallucinate", **facts), GENERATOR), RESPONSES)
         if texts.value is None:
             failure = Failure(FORMAT, f"hallucinated answers: {texts.reason}", told)
             return Draft(id, kind, (FORMAT,), (failure,))
         responses = texts.value
         listed = "\n".join(f"{number}. {text}" for number, text in enumerate(responses, 1))
-        shown = {**facts, "responses": fence(listed, longest=None), "types": self.texts["types"]}
+        shown = {**facts, "responses": _shown(listed), "types": self.texts["types"]}
         labels = self._labels(await ask(self.prompt("label", **shown), GENERATOR))
         if labels.value is None:
             failure = Failure(FORMAT, f"labels: {labels.reason}", f"{told}\n{listed}")
@@ -173,7 +173,7 @@ class HaluAgent(Pipeline):
         asked = (
             (self.prompt("check_answer", **facts), 1),
             (self.prompt("check_hallucination", **shown), len(responses)),
-            (self.prompt("check_label", **{**shown, "responses": fence(claimed, longest=None)}), len(responses)),
+            (self.prompt("check_label", **{**shown, "responses": _shown(claimed)}), len(responses)),
         )
 
         async def one(prompt: str, number: int) -> Answer[list[Verdict]]:
@@ -248,6 +248,11 @@ def _distinct(row: Row) -> list[dict[str, str]]:
 
 def _plain(text: str) -> str:
     return re.sub(r"\W", "", fold(text))
+
+
+def _shown(text: str) -> str:
+    """Text of a document or a model, so that nothing in it passes for a part of the prompt."""
+    return fence(text, longest=None)
 
 
 def _answer_failures(right: Answer[list[Verdict]], told: str) -> tuple[Failure, ...]:

@@ -28,9 +28,9 @@ def prompt_texts(pipeline: str, names: Sequence[str], language: str, file: str |
     found = {**own, **given}
     wanted = {name: f"{pipeline}_{name}_{language}" for name in names}
     if missing := [entry for entry in wanted.values() if "user" not in found.get(entry, {})]:
-        known = sorted({name.removeprefix(stems[0]) for name in found if name.startswith(stems[0])})
+        choices = sorted({name.removeprefix(stems[0]) for name in found if name.startswith(stems[0])})
         raise UsageError(
-            f"{pipeline} has no prompts in {language!r}; choose {' or '.join(known)}, or name a prompt file that holds "
+            f"{pipeline} has no prompts in {language!r}; choose {' or '.join(choices)}, or name a prompt file that holds "
             f"{', '.join(missing)}"
         )
     return {name: found[entry]["user"] for name, entry in wanted.items()}

@@ -80,19 +80,8 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("methods", metavar="METHOD", nargs="+", help=about)
     command.add_argument("--scoring", choices=("strict", "paper"), default="strict")
     command.add_argument("--limit", type=_number, metavar="N", help="only the first N items")
-    command.add_argument("--model", required=True, help="the model under test, named as Inspect names it")
-    command.add_argument("--model-base-url", metavar="URL", help="where it is served")
-    for flags, name, form, about in (
-        (("-M",), "model_arg", "KEY=VALUE", "an argument of the model"),
-        (("--model-role",), "model_role", "ROLE=MODEL", "another model for a role of a method"),
-        (("-T",), "task_option", "KEY=VALUE", "any other option that the task has in Inspect (probability=true)"),
-    ):
-        told = f"{about}; may be given several times"
-        command.add_argument(*flags, dest=name, action="append", default=[], metavar=form, help=told)
-    command.add_argument("--max-connections", type=_number, metavar="N", help="calls side by side, of each model")
+    _model_arguments(command, "any other option that the task has in Inspect (probability=true)")
     command.add_argument("--log-dir", metavar="PATH", help="folder of the logs; logs/methods/TASK when not given")
-    kinds = ("full", "rich", "plain", "log", "none")
-    command.add_argument("--display", choices=kinds, help="how Inspect shows its progress, on standard error")
     _comparison_arguments(command)
 
     command = commands.add_parser("report", help="a page, a table and a JSON file about results in any mix")
@@ -102,6 +91,25 @@ def parser() -> argparse.ArgumentParser:
         "-o", "--output", metavar="FOLDER", default="report", help="where to write; report when not given"
     )
     command.add_argument("--title", default="Hallucination benchmarks", help="the heading of the page")
+
+    command = commands.add_parser("build", help="make a benchmark of your own documents")
+    command.add_argument("builder", metavar="BUILDER", help="haluagent, refact_pipeline, halluverse25_pipeline, …")
+    about = "a file of JSON Lines with id and text, or a folder of .txt and .md files"
+    command.add_argument("documents", metavar="DOCUMENTS", help=about)
+    about = "the folder of the build; the same command goes on with what lies in it"
+    command.add_argument("-o", "--output", metavar="FOLDER", required=True, help=about)
+    _model_arguments(command, "an option of the builder (language=en)")
+    command.add_argument("--temperature", type=float, metavar="T", help="of the model; 0 when not given")
+    command.add_argument("--max-tokens", type=_number, metavar="N", help="of a reply; 4096 when not given")
+    command.add_argument("--part-size", type=_number, default=500, metavar="N", help="documents in a part, about; 500")
+    command.add_argument("--shard", metavar="I/N", help="work on part I, I+N, … only (0/2 and 1/2 are all of two)")
+    about = "prices of models, as Inspect reads them, to tell the cost in money"
+    command.add_argument("--model-cost-config", metavar="FILE", help=about)
+    _collect_arguments(command)
+
+    command = commands.add_parser("collect", help="the dataset of a build again, with other options")
+    command.add_argument("folder", metavar="FOLDER", help="the folder of the build")
+    _collect_arguments(command)
 
     command = commands.add_parser("published", help="figures that the papers print for the same tasks")
     command.add_argument("task", nargs="?", metavar="TASK", help="a task or a group; all when not given")
@@ -115,6 +123,29 @@ def parser() -> argparse.ArgumentParser:
 def _comparison_arguments(command: argparse.ArgumentParser) -> None:
     about = "a metric to compare by, the task's main one when not given; may be given several times"
     command.add_argument("--metric", action="append", default=[], metavar="NAME", help=about)
+    command.add_argument("--json", action="store_true", help="one JSON object instead of tables")
+
+
+def _model_arguments(command: argparse.ArgumentParser, task_option: str) -> None:
+    command.add_argument("--model", required=True, help="the model, named as Inspect names it")
+    command.add_argument("--model-base-url", metavar="URL", help="where it is served")
+    for flags, name, form, about in (
+        (("-M",), "model_arg", "KEY=VALUE", "an argument of the model"),
+        (("--model-role",), "model_role", "ROLE=MODEL", "another model for a role"),
+        (("-T",), "task_option", "KEY=VALUE", task_option),
+    ):
+        told = f"{about}; may be given several times"
+        command.add_argument(*flags, dest=name, action="append", default=[], metavar=form, help=told)
+    command.add_argument("--max-connections", type=_number, metavar="N", help="calls side by side, of each model")
+    kinds = ("full", "rich", "plain", "log", "none")
+    command.add_argument("--display", choices=kinds, help="how Inspect shows its progress, on standard error")
+
+
+def _collect_arguments(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--balance", action="store_true", help="as many items of each kind as of the rarest")
+    about = "similarity in percent from which on two items are duplicates; 100, equal ones only, when not given"
+    command.add_argument("--near", type=float, default=100.0, metavar="PERCENT", help=about)
+    command.add_argument("--partial", action="store_true", help="also where documents are not done")
     command.add_argument("--json", action="store_true", help="one JSON object instead of tables")
 
 

@@ -14,18 +14,18 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-import yaml
 from inspect_ai import eval_set
 from inspect_ai.log import EvalLog
-from inspect_ai.model import CachePolicy, GenerateConfig, Model, get_model
+from inspect_ai.model import CachePolicy
 from inspect_ai.solver import SolverSpec
 from inspect_ai.util import registry_create, registry_info
 
 from halu_tasks import solvers
 from halu_tasks.cli import options_of
 from halu_tasks.cli.compare import show
+from halu_tasks.cli.models import assigned, model_named, role_named
 from halu_tasks.comparison import chosen_metrics, compare
-from halu_tasks.errors import DataError, HaluTasksError, UsageError
+from halu_tasks.errors import DataError, UsageError
 from halu_tasks.inspect_logs import PACKAGE, read_runs, state
 from halu_tasks.options import Options
 from halu_tasks.runs import Run
@@ -56,11 +56,11 @@ def run(arguments: argparse.Namespace) -> None:
     # what is wrong with the options, the data or the models is told before anything is asked
     built = build(arguments.task, Options(**{"fewshot": task_named(arguments.task).shots, **task_args}))
     chosen_metrics(built.task, built.options.scoring, arguments.metric)
-    model_args = _assigned(arguments.model_arg, "-M")
-    _model(arguments.model, arguments.model_base_url, model_args)
-    roles = _assigned(arguments.model_role, "--model-role")
+    model_args = assigned(arguments.model_arg, "-M")
+    model_named(arguments.model, arguments.model_base_url, model_args)
+    roles = assigned(arguments.model_role, "--model-role")
     for value in roles.values():
-        _role(value)
+        role_named(value)
     folder = arguments.log_dir or f"logs/methods/{arguments.task}"
     settings: dict[str, Any] = {
         "model": arguments.model,
@@ -78,7 +78,7 @@ def run(arguments: argparse.Namespace) -> None:
         # models of their own for each run, as their connections end with it; the plain prompt has no other role
         # than the judge's, and is not to be asked again when those of a method change
         named = [role for role in roles if method.name != _PLAIN or role == _JUDGE]
-        own = {role: _role(roles[role]) for role in named}
+        own = {role: role_named(roles[role]) for role in named}
         log = _answered(arguments.task, method, {**settings, "model_roles": own or None})
         if log.status == "success":
             (run,) = read_runs(_path(log.location))
@@ -100,7 +100,7 @@ def _task_args(arguments: argparse.Namespace) -> dict[str, Any]:
     """The task's options that are not at their default, as Inspect's `-T` takes them."""
     options = options_of(arguments, scoring=arguments.scoring)
     named = {field.name: value for field in fields(options) if (value := getattr(options, field.name)) != field.default}
-    given = _assigned(arguments.task_option, "-T")
+    given = assigned(arguments.task_option, "-T")
     known = [field.name for field in fields(Options)]
     if unknown := [name for name in given if name not in known]:
         raise UsageError(f"-T {unknown[0]}: there is no such option; options: {', '.join(known)}")
@@ -122,7 +122,7 @@ def named_methods(given: Sequence[str]) -> list[Method]:
 
 def _method(text: str) -> Method:
     name, _, listed = text.partition(":")
-    method = Method(name, _assigned(_ARGUMENT.split(listed) if listed else (), f"method {name}"))
+    method = Method(name, assigned(_ARGUMENT.split(listed) if listed else (), f"method {name}"))
     if name == _PLAIN:
         if method.arguments:
             raise UsageError(f"method {text}: the plain prompt has no arguments")
@@ -148,45 +148,6 @@ def _solvers() -> dict[str, Callable[..., Any]]:
                 if told.type == "solver" and told.name == f"{PACKAGE}{name}":
                     found[name] = member
     return dict(sorted(found.items()))
-
-
-def _assigned(given: Sequence[str], what: str) -> dict[str, Any]:
-    """`KEY=VALUE` each, values as YAML and with commas lists, as Inspect reads them."""
-    found: dict[str, Any] = {}
-    for text in given:
-        key, equals, raw = text.strip().partition("=")
-        if not (key and equals):
-            raise UsageError(f"{what}: {text!r} is not of the form KEY=VALUE")
-        try:
-            value = yaml.safe_load(raw)
-        except yaml.YAMLError:
-            value = raw
-        split = value.split(",") if isinstance(value, str) else []
-        found[key.replace("-", "_")] = split if len(split) > 1 else value
-    return found
-
-
-def _model(name: str, base_url: Any, arguments: Mapping[str, Any], config: Mapping[str, Any] | None = None) -> Model:
-    try:
-        return get_model(name, base_url=base_url, config=GenerateConfig(**config or {}), **arguments)
-    except HaluTasksError:
-        raise
-    except Exception as error:
-        # a provider that is unknown or not installed, a missing key: each has an error of its own
-        told = re.sub(r"\[/?\w+\]", "", str(getattr(error, "message", error)))
-        raise UsageError(f"model {name}: {' '.join(told.split())}") from None
-
-
-def _role(value: Any) -> Any:
-    """What Inspect takes for a role: a name, names, or the model that `{model: NAME, temperature: …}` describes."""
-    if isinstance(value, list):
-        return [_role(each) for each in value]
-    if not isinstance(value, dict):
-        _model(str(value), None, {})
-        return str(value)
-    config = {name: given for name, given in value.items() if name not in ("model", "base_url", "model_args")}
-    arguments = {"memoize": False, **value.get("model_args", {})}
-    return _model(str(value.get("model")), value.get("base_url"), arguments, config)
 
 
 def _answered(task: str, method: Method, settings: Mapping[str, Any]) -> EvalLog:

@@ -1,0 +1,92 @@
+"""Outcomes read from Inspect's logs of builds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from inspect_ai.log import EvalLog, read_eval_log
+
+from halu_tasks.builders.inspect_build import BUILD
+from halu_tasks.builders.outcomes import Outcome
+from halu_tasks.builders.parts import place
+from halu_tasks.errors import DataError
+from halu_tasks.inspect_logs import samples_of, state
+
+
+class BuildLog(NamedTuple):
+    """A log of a build: its file, its header, and what it says it builds."""
+
+    path: Path
+    header: EvalLog
+    told: dict[str, Any]
+
+    @property
+    def finished(self) -> bool:
+        """Whether every document of it was worked on."""
+        return self.header.status == "success" and not self.header.invalidated
+
+    @property
+    def state(self) -> str:
+        return state(self.header)
+
+    @property
+    def models(self) -> dict[str, Any]:
+        """The models by role, `model` that of the run, with what was set of their generation."""
+        spec = self.header.eval
+        config = self.header.plan.config.model_dump(exclude_none=True)
+        found: dict[str, Any] = {"model": {"model": spec.model, **config}}
+        for role, models in (spec.model_roles or {}).items():
+            for named in models if isinstance(models, list) else [models]:
+                found[role] = {"model": named.model, **named.config.model_dump(exclude_none=True)}
+        return found
+
+
+def build_logs(folder: Path) -> list[BuildLog]:
+    """The logs of builds in a folder and those below, oldest first; a file is the only one.
+
+    Raises:
+        DataError: a log cannot be read, or is of no build.
+    """
+    paths = [folder] if folder.is_file() else sorted(folder.rglob("*.eval"))
+    found = [_log(path) for path in paths]
+    return sorted(found, key=lambda log: (log.header.eval.created, log.path.name))
+
+
+def _log(path: Path) -> BuildLog:
+    try:
+        header = read_eval_log(str(path), header_only=True)
+    except Exception as error:
+        # a file that is no log can fail in any way
+        why = " ".join(str(error).split())[:200]
+        raise DataError(f"{path}: cannot be read as a log of Inspect ({type(error).__name__}: {why})") from None
+    told = (header.eval.metadata or {}).get(BUILD)
+    if not isinstance(told, dict):
+        raise DataError(f"{path}: is of the task {header.eval.task}, which builds nothing")
+    return BuildLog(path, header, told)
+
+
+def outcomes(logs: Iterable[BuildLog]) -> list[Outcome]:
+    """The outcomes in some logs, one a document, in the order of all. Of a document that several logs hold the last one
+    counts; documents that ended in an error have none.
+
+    Raises:
+        DataError: a log is damaged.
+    """
+    found: dict[str, Outcome] = {}
+    for log in logs:
+        for sample in samples_of(str(log.path)):
+            record = ((sample.get("output") or {}).get("metadata") or {}).get(BUILD)
+            if sample.get("error") or record is None:
+                continue
+            scores = (sample.get("scores") or {}).values()
+            costs = [own["cost"] for score in scores if (own := (score.get("metadata") or {}).get(BUILD))]
+            found[str(sample["id"])] = Outcome.of_json(record, costs[-1] if costs else None)
+    return [found[id] for id in sorted(found, key=place)]
+
+
+def in_parts(parts: Iterable[list[BuildLog]]) -> Iterator[Outcome]:
+    """The outcomes of one part after the other."""
+    for logs in parts:
+        yield from outcomes(logs)

@@ -1,0 +1,54 @@
+"""All pipelines by name: the classes of the modules of this package."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from halu_tasks import builders
+from halu_tasks.builders.pipeline import Pipeline
+from halu_tasks.errors import UsageError
+
+
+@cache
+def pipelines() -> dict[str, type[Pipeline]]:
+    """The pipelines, by name, sorted."""
+    for module in pkgutil.iter_modules(builders.__path__):
+        importlib.import_module(f"{builders.__name__}.{module.name}")
+    return dict(sorted((kind.name, kind) for kind in Pipeline.__subclasses__()))
+
+
+def pipeline_named(name: str, options: Mapping[str, Any]) -> Pipeline:
+    """The pipeline of that name with a user's options, of which None is the default.
+
+    Raises:
+        UsageError: there is no such pipeline or option, or a value is none that the option can have.
+    """
+    known = pipelines()
+    if name not in known:
+        raise UsageError(f"unknown builder {name!r}; builders: {', '.join(known)}")
+    kind = known[name]
+    given = {key: value for key, value in options.items() if value is not None}
+    if unknown := sorted(given.keys() - kind.options().keys()):
+        raise UsageError(f"{name} has no option {unknown[0]!r}; options: {', '.join(kind.options())}")
+    types = get_type_hints(kind)
+    return kind(**{key: _value(name, key, value, types[key]) for key, value in given.items()})
+
+
+def _value(name: str, key: str, value: Any, kind: Any) -> Any:
+    """A value as the option's type has it."""
+    if kind == tuple[str, ...]:
+        listed = value.split(",") if isinstance(value, str) else value
+        if isinstance(listed, list | tuple):
+            return tuple(str(each).strip() for each in listed)
+    elif kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    elif kind in (str, str | None):
+        return str(Path(value).expanduser().absolute()) if key == "prompts" else str(value)
+    elif kind in (int, bool) and type(value) is kind:
+        return value
+    raise UsageError(f"{name}: option {key}={value!r} is no {getattr(kind, '__name__', kind)}")

@@ -1,0 +1,152 @@
+"""`halu-tasks build`: documents to a dataset, in parts that can be ended and gone on with at any moment."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from filelock import Timeout
+from inspect_ai import eval_set
+from inspect_ai.log import EvalLog
+from inspect_ai.util import registry_create
+
+from halu_tasks.builders.folder import Folder, begin
+from halu_tasks.builders.inspect_outcomes import BuildLog, build_logs
+from halu_tasks.builders.parts import Part
+from halu_tasks.builders.registry import pipeline_named
+from halu_tasks.cli.collect import collect
+from halu_tasks.cli.models import assigned, model_named, role_named
+from halu_tasks.errors import DataError
+from halu_tasks.inspect_logs import PACKAGE, state
+
+
+def run(arguments: argparse.Namespace) -> None:
+    shard = Part.named(arguments.shard) if arguments.shard else Part(0, 1)
+    options = assigned(arguments.task_option, "-T")
+    pipeline_named(arguments.builder, options)
+    # what is wrong with the models is told before anything is asked
+    model_args = assigned(arguments.model_arg, "-M")
+    model_named(arguments.model, arguments.model_base_url, model_args)
+    roles = assigned(arguments.model_role, "--model-role")
+    for value in roles.values():
+        role_named(value)
+    config = {name: value for name in ("temperature", "max_tokens") if (value := getattr(arguments, name)) is not None}
+    models = {"model": arguments.model, "roles": roles, **config}
+    folder = begin(
+        Path(arguments.output), arguments.builder, options, Path(arguments.documents), models, arguments.part_size
+    )
+    settings: dict[str, Any] = {
+        "model": arguments.model,
+        "model_base_url": arguments.model_base_url,
+        "model_args": model_args,
+        "display": arguments.display,
+        "model_cost_config": arguments.model_cost_config,
+        **config,
+    }
+    if arguments.max_connections:
+        settings["max_connections"] = arguments.max_connections
+    progress = _Progress(folder, shard)
+    for number in progress.parts:
+        try:
+            with folder.lock(number):
+                log = _finished(folder, number) or _built(folder, number, settings, roles)
+        except Timeout:
+            progress.elsewhere(number)
+            continue
+        progress.add(number, log)
+    progress.end()
+    collect(folder.path, arguments)
+
+
+def _finished(folder: Folder, part: int) -> BuildLog | None:
+    """The log of a part that is done; None where it is not."""
+    logs = build_logs(folder.logs(part)) if folder.logs(part).is_dir() else []
+    return logs[-1] if logs and logs[-1].finished else None
+
+
+def _built(folder: Folder, part: int, settings: Mapping[str, Any], roles: Mapping[str, Any]) -> BuildLog | EvalLog:
+    """The log of a part after working on it, or on what is missing of it."""
+    task = registry_create(
+        "task", PACKAGE + folder.plan["builder"], documents=str(folder.documents(part)), **folder.options
+    )
+    try:
+        # standard output is left to what is told at the end
+        with contextlib.redirect_stdout(sys.stderr):
+            _, logs = eval_set(
+                task,
+                log_dir=str(folder.logs(part)),
+                # models of their own for each run, as their connections end with it
+                model_roles={role: role_named(value) for role, value in roles.items()} or None,
+                # a document that ends in an error is asked again at once, and does not end the others
+                continue_on_fail=True,
+                retry_on_error=2,
+                retry_attempts=1,
+                max_tasks=1,
+                log_realtime=False,
+                **settings,
+            )
+    except KeyboardInterrupt:
+        logs = []
+    # Inspect, too, may end a run that is broken off, and then tells of no log
+    if not logs or logs[0].status == "cancelled":
+        told = f"broken off; what is done lies in {folder.path}, and the same command goes on from there"
+        print(f"halu-tasks: {told}", file=sys.stderr)
+        raise SystemExit(130)
+    return _finished(folder, part) or logs[0]
+
+
+class _Progress:
+    """A line after each part: what passed, what it cost, and how long the rest will take."""
+
+    def __init__(self, folder: Folder, shard: Part) -> None:
+        self.folder = folder
+        self.parts = [number for number in range(folder.parts) if number % shard.of == shard.number]
+        self.done = self.worked = 0
+        self.failed: list[str] = []
+        self.began = time.monotonic()
+        self.tokens = 0.0
+
+    def add(self, number: int, log: BuildLog | EvalLog) -> None:
+        self.done += 1
+        header = log.header if isinstance(log, BuildLog) else log
+        if not isinstance(log, BuildLog):
+            self.failed.append(f"part {number + 1} ended as {state(header)}")
+        print(self._line(number, header), file=sys.stderr, flush=True)
+
+    def elsewhere(self, number: int) -> None:
+        self.done += 1
+        print(f"part {number + 1}: another process is working on it", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self.failed:
+            raise DataError(
+                f"{len(self.failed)} of {len(self.parts)} parts have documents that failed ({self.failed[0]}); what is "
+                f"done lies in {self.folder.path}, and the same command asks for the rest, or halu-tasks collect "
+                f"{self.folder.path} --partial leaves it out"
+            )
+
+    def _line(self, number: int, header: EvalLog) -> str:
+        scores = header.results.scores if header.results else []
+        figures = {name: metric.value for score in scores for name, metric in score.metrics.items()}
+        checks = self.folder.pipeline.checks
+        rates = ", ".join(f"{check} {figures[check]:.1%}" for check in checks if check in figures)
+        told = [f"part {number + 1} of {self.folder.parts}"]
+        if "documents" in figures:
+            told.append(
+                f"{figures['documents']:,.0f} documents, {figures['refused']:,.0f} refused, {figures['drafts']:,.0f} "
+                f"drafts, {figures['items']:,.0f} items"
+            )
+        if rates:
+            told.append(f"passed {figures['overall']:.1%} ({rates})")
+        self.tokens += figures.get("input_tokens", 0) + figures.get("output_tokens", 0)
+        told.append(f"{self.tokens:,.0f} tokens so far")
+        costs = [usage.total_cost for usage in header.stats.model_usage.values() if usage.total_cost]
+        told += [f"{sum(costs):,.2f} dollars"] if costs else []
+        if left := len(self.parts) - self.done:
+            told.append(f"{left} left, {(time.monotonic() - self.began) / self.done * left / 60:,.0f} minutes")
+        return "; ".join(told)

@@ -1,0 +1,54 @@
+"""Options of commands that name models, as Inspect takes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+from inspect_ai.model import GenerateConfig, Model, get_model
+
+from halu_tasks.errors import HaluTasksError, UsageError
+
+
+def assigned(given: Sequence[str], what: str) -> dict[str, Any]:
+    """`KEY=VALUE` each, values as YAML and with commas lists, as Inspect reads them."""
+    found: dict[str, Any] = {}
+    for text in given:
+        key, equals, raw = text.strip().partition("=")
+        if not (key and equals):
+            raise UsageError(f"{what}: {text!r} is not of the form KEY=VALUE")
+        try:
+            value = yaml.safe_load(raw)
+        except yaml.YAMLError:
+            value = raw
+        split = value.split(",") if isinstance(value, str) else []
+        found[key.replace("-", "_")] = split if len(split) > 1 else value
+    return found
+
+
+def model_named(
+    name: str, base_url: Any, arguments: Mapping[str, Any], config: Mapping[str, Any] | None = None
+) -> Model:
+    """The model of that name. Raises UsageError, in one line, where Inspect cannot make it."""
+    try:
+        return get_model(name, base_url=base_url, config=GenerateConfig(**config or {}), **arguments)
+    except HaluTasksError:
+        raise
+    except Exception as error:
+        # a provider that is unknown or not installed, a missing key: each has an error of its own
+        told = re.sub(r"\[/?\w+\]", "", str(getattr(error, "message", error)))
+        raise UsageError(f"model {name}: {' '.join(told.split())}") from None
+
+
+def role_named(value: Any) -> Any:
+    """What Inspect takes for a role: a name, names, or the model that `{model: NAME, temperature: …}` describes."""
+    if isinstance(value, list):
+        return [role_named(each) for each in value]
+    if not isinstance(value, dict):
+        model_named(str(value), None, {})
+        return str(value)
+    config = {name: given for name, given in value.items() if name not in ("model", "base_url", "model_args")}
+    arguments = {"memoize": False, **value.get("model_args", {})}
+    return model_named(str(value.get("model")), value.get("base_url"), arguments, config)
