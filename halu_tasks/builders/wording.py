@@ -30,7 +30,7 @@ def prompt_texts(pipeline: str, names: Sequence[str], language: str, file: str |
     if missing := [entry for entry in wanted.values() if "user" not in found.get(entry, {})]:
         choices = sorted({name.removeprefix(stems[0]) for name in found if name.startswith(stems[0])})
         raise UsageError(
-            f"{pipeline} has no prompts in {language!r}; choose {' or '.join(choices)}, or name a prompt file that holds "
+            f"{pipeline} has no prompts in {language!r}; choose {' or '.join(choices)}, or name a prompt file with "
             f"{', '.join(missing)}"
         )
     return {name: found[entry]["user"] for name, entry in wanted.items()}
