@@ -4,7 +4,7 @@ import importlib
 import pkgutil
 
 from halu_tasks import benchmarks, haluagent, inspect_models
-from halu_tasks.builders import inspect_build
+from halu_tasks.builders import inspect_build, inspect_optimize
 from halu_tasks.scorers import inspect_scorer
 from halu_tasks.solvers import (
     factored_verification,
@@ -25,6 +25,7 @@ __all__ = [
     "haluagent",
     "inspect_build",
     "inspect_models",
+    "inspect_optimize",
     "inspect_scorer",
     "self_consistency",
     "selfcheck",

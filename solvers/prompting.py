@@ -20,7 +20,7 @@ from halu_tasks.errors import UsageError
 from halu_tasks.items import Case, Example, Item
 
 PROMPTS = Path(__file__).parent / "prompts"
-_PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
+PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 Prompt = Mapping[str, str]
 _KEYS = {"system", "user", "cot"}
@@ -98,7 +98,7 @@ def fill(text: str, fields: Mapping[str, str]) -> str:
             raise UsageError(f"prompt has {{{match[1]}}}; this task fills {', '.join(fields)}")
         return fields[match[1]]
 
-    return _PLACEHOLDER.sub(value, text)
+    return PLACEHOLDER.sub(value, text)
 
 
 def render(case: Case, prompt: Prompt, *, cot: bool = False) -> Item:

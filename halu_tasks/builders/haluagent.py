@@ -35,6 +35,8 @@ RESPONSES = 3
 """Hallucinated answers to a question (section 3.3)."""
 
 FORMAT, ANSWER, HALLUCINATION, LABEL = "format", "answer", "hallucination", "label"
+_FORMATS = {"question": "question", "hallucinated answers": "hallucinate", "labels": "label"}
+"""What a failure of the format begins with, and the prompt that asked."""
 _RELEASED = {name: label for label, name in TYPES.items()}
 _DEFINITION = re.compile(r"(?m)^(\w+) ([^:：\n]+)[:：]\s*(.+)$")
 _SPACE = re.compile(r"\s+")
@@ -233,6 +235,11 @@ class HaluAgent(Pipeline):
 
     def key(self, item: Item) -> str:
         return str(item.row["question"])
+
+    def blamed(self, failure: Failure) -> str | None:
+        if failure.check == FORMAT:
+            return _FORMATS.get(failure.reason.partition(":")[0])
+        return {ANSWER: "question", HALLUCINATION: "hallucinate", LABEL: "label"}.get(failure.check)
 
 
 def _distinct(row: Row) -> list[dict[str, str]]:

@@ -103,6 +103,8 @@ class Pipeline(ABC):
     """All checks of drafts, in the order in which they are told of."""
     prompts_used: ClassVar[tuple[str, ...]]
     """Entries of the prompt file, without the language at their ends."""
+    generating: ClassVar[tuple[str, ...]] = ()
+    """Those of them that may be optimized; `blamed` tells which one a failure is laid to."""
     labels: ClassVar[tuple[str, ...]] = ("valid", "invalid")
     """What annotators choose from; the first ones keep an item, the last one drops it."""
 
@@ -172,6 +174,10 @@ class Pipeline(ABC):
     @abstractmethod
     def key(self, item: Item) -> str:
         """The text by which two items are duplicates of each other (a question, a sentence)."""
+
+    def blamed(self, failure: Failure) -> str | None:
+        """The prompt of `generating` that a failure is laid to; None where it is none of them."""
+        return None
 
     def annotated(self, item: Item, label: str) -> Item | None:
         """The item after annotators settled on a label; None where that drops it."""

@@ -103,6 +103,7 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--max-tokens", type=_number, metavar="N", help="of a reply; 4096 when not given")
     command.add_argument("--part-size", type=_number, default=500, metavar="N", help="documents in a part, about; 500")
     command.add_argument("--shard", metavar="I/N", help="work on part I, I+N, … only (0/2 and 1/2 are all of two)")
+    command.add_argument("--no-cache", action="store_true", help="do not keep replies for a second run")
     about = "prices of models, as Inspect reads them, to tell the cost in money"
     command.add_argument("--model-cost-config", metavar="FILE", help=about)
     _collect_arguments(command)
@@ -110,6 +111,21 @@ def parser() -> argparse.ArgumentParser:
     command = commands.add_parser("collect", help="the dataset of a build again, with other options")
     command.add_argument("folder", metavar="FOLDER", help="the folder of the build")
     _collect_arguments(command)
+
+    command = commands.add_parser("optimize", help="better prompts for a builder, from what its verifier rejects")
+    command.add_argument("builder", metavar="BUILDER", help="haluagent")
+    command.add_argument("documents", metavar="DOCUMENTS", help="as for build; some of them are drawn")
+    about = "the folder of the prompts, rates and rejects; the same command goes on with what lies in it"
+    command.add_argument("-o", "--output", metavar="FOLDER", required=True, help=about)
+    _model_arguments(command, "an option of the builder (language=en)")
+    for name, default, about in (
+        ("--train", 60, "documents whose rejected drafts the optimizer sees"),
+        ("--validation", 20, "documents by which prompts are compared"),
+        ("--rounds", 5, "rounds at most"),
+        ("--candidates", 3, "sets of prompts that are tried in a round"),
+    ):
+        command.add_argument(name, type=_number, default=default, metavar="N", help=f"{about}; {default}")
+    command.add_argument("--json", action="store_true", help="one JSON object instead of a table")
 
     command = commands.add_parser("published", help="figures that the papers print for the same tasks")
     command.add_argument("task", nargs="?", metavar="TASK", help="a task or a group; all when not given")

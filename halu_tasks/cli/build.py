@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
     for number in progress.parts:
         try:
             with folder.lock(number):
-                log = _finished(folder, number) or _built(folder, number, settings, roles)
+                log = _finished(folder, number) or _built(folder, number, settings, roles, cache=not arguments.no_cache)
         except Timeout:
             progress.elsewhere(number)
             continue
@@ -69,11 +69,12 @@ def _finished(folder: Folder, part: int) -> BuildLog | None:
     return logs[-1] if logs and logs[-1].finished else None
 
 
-def _built(folder: Folder, part: int, settings: Mapping[str, Any], roles: Mapping[str, Any]) -> BuildLog | EvalLog:
+def _built(
+    folder: Folder, part: int, settings: Mapping[str, Any], roles: Mapping[str, Any], *, cache: bool
+) -> BuildLog | EvalLog:
     """The log of a part after working on it, or on what is missing of it."""
-    task = registry_create(
-        "task", PACKAGE + folder.plan["builder"], documents=str(folder.documents(part)), **folder.options
-    )
+    own = {"documents": str(folder.documents(part)), **folder.options, **({} if cache else {"cache": False})}
+    task = registry_create("task", PACKAGE + folder.plan["builder"], **own)
     try:
         # standard output is left to what is told at the end
         with contextlib.redirect_stdout(sys.stderr):

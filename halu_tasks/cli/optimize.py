@@ -1,0 +1,172 @@
+"""`halu-tasks optimize`: better prompts for a builder, from what its verifier rejects."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from inspect_ai import Task, eval_set
+from inspect_ai.log import EvalLog
+
+from halu_tasks.builders.folder import digest, whole
+from halu_tasks.builders.inspect_optimize import Lab, write_documents, write_prompts
+from halu_tasks.builders.optimize import TRAIN, VALIDATION, Round, Tried, best_of, choose, optimize
+from halu_tasks.builders.outcomes import KEPT
+from halu_tasks.builders.parts import read_json
+from halu_tasks.builders.pipeline import Pipeline
+from halu_tasks.builders.registry import pipeline_named
+from halu_tasks.cli.models import assigned, model_named, role_named
+from halu_tasks.cli.tables import table
+from halu_tasks.errors import DataError, UsageError
+from halu_tasks.inspect_logs import state
+
+_PLAN = "optimize.json"
+
+
+def run(arguments: argparse.Namespace) -> None:
+    options = assigned(arguments.task_option, "-T")
+    pipeline = pipeline_named(arguments.builder, options)
+    if not pipeline.generating:
+        raise UsageError(f"{pipeline.name} has no prompts that can be optimized")
+    model_args = assigned(arguments.model_arg, "-M")
+    model_named(arguments.model, arguments.model_base_url, model_args)
+    roles = assigned(arguments.model_role, "--model-role")
+    for value in roles.values():
+        role_named(value)
+    folder = Path(arguments.output)
+    _begin(folder, pipeline, options, arguments, roles)
+    settings = {
+        "model": arguments.model,
+        "model_base_url": arguments.model_base_url,
+        "model_args": model_args,
+        "display": arguments.display,
+        **({"max_connections": arguments.max_connections} if arguments.max_connections else {}),
+    }
+
+    def answered(task: Task, logs: Path) -> EvalLog:
+        return _answered(task, logs, {**settings, "model_roles": {k: role_named(v) for k, v in roles.items()} or None})
+
+    own = {key: value for key, value in options.items() if key != "prompts"}
+    lab = Lab(folder, pipeline, own, answered)
+    rounds: list[Round] = []
+    for found in optimize(
+        pipeline, lab.evaluate, lab.rewrite, arguments.rounds, arguments.candidates, pipeline.language
+    ):
+        rounds.append(found)
+        _keep(folder, found)
+        print(_line(found), file=sys.stderr, flush=True)
+    best = best_of(rounds)
+    write_prompts(folder / "prompts.yaml", pipeline, best.texts)
+    told = {"best": best.name, "rounds": [_told(found) for found in rounds]}
+    whole(folder / "rounds.json", json.dumps(told, ensure_ascii=False, indent=1) + "\n")
+    if arguments.json:
+        print(json.dumps(told, ensure_ascii=False))
+        return
+    print(_table(pipeline, rounds))
+    ended = next((found.ended for found in rounds if found.ended), f"{arguments.rounds} rounds")
+    prompts = folder / "prompts.yaml"
+    print(f"\nended: {ended}\nbest: {best.name}, in {prompts}; build with -T prompts={prompts}")
+
+
+def _begin(
+    folder: Path, pipeline: Pipeline, options: dict[str, Any], arguments: argparse.Namespace, roles: dict[str, Any]
+) -> None:
+    """Draw the documents, once; an optimization that was begun with other settings is not gone on with."""
+    documents = Path(arguments.documents)
+    if not documents.exists():
+        raise UsageError(f"{documents}: there is no such file or folder")
+    plan = json.loads(
+        json.dumps(
+            {
+                "settings": pipeline.settings,
+                "options": {key: value for key, value in options.items() if key != "prompts"},
+                "models": {"model": arguments.model, "roles": roles},
+                "source": {"name": documents.name, "sha256": digest(documents)},
+                **{name: getattr(arguments, name) for name in (TRAIN, VALIDATION, "rounds", "candidates")},
+            }
+        )
+    )
+    if (folder / _PLAN).is_file():
+        found = read_json(folder / _PLAN)
+        # more rounds or candidates go on from what there is
+        if other := next((key for key in list(plan)[:-2] if found.get(key) != plan[key]), None):
+            raise DataError(f"{folder}: holds an optimization with other {other}; name another folder")
+    elif folder.is_dir() and any(folder.iterdir()):
+        raise DataError(f"{folder}: is not empty, and holds no optimization; name another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = choose(pipeline, pipeline.documents(documents), arguments.train, arguments.validation, pipeline.seed)
+    for name, own in zip((TRAIN, VALIDATION), drawn, strict=True):
+        write_documents(folder / f"{name}.jsonl", own)
+    whole(folder / _PLAN, json.dumps(plan, ensure_ascii=False, indent=1) + "\n")
+
+
+def _answered(task: Task, logs: Path, settings: dict[str, Any]) -> EvalLog:
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            _, found = eval_set(
+                task, log_dir=str(logs), retry_on_error=2, retry_attempts=1, max_tasks=1, log_realtime=False, **settings
+            )
+    except KeyboardInterrupt:
+        found = []
+    if not found or found[0].status == "cancelled":
+        print("halu-tasks: broken off; the same command goes on from there", file=sys.stderr)
+        raise SystemExit(130)
+    if found[0].status != "success":
+        raise DataError(f"{logs}: ended as {state(found[0])}; the same command goes on from there")
+    return found[0]
+
+
+def _keep(folder: Path, found: Round) -> None:
+    """The round's rejects and rates in files of their own."""
+    lines = ({"document": document, "draft": draft, **failure._asdict()} for document, draft, failure in found.rejects)
+    (folder / "rounds").mkdir(exist_ok=True)
+    whole(
+        folder / "rounds" / f"{found.number}-rejects.jsonl",
+        "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines),
+    )
+    whole(folder / "rounds" / f"{found.number}.json", json.dumps(_told(found), ensure_ascii=False, indent=1) + "\n")
+
+
+def _told(found: Round) -> dict[str, Any]:
+    return {
+        "round": found.number,
+        "chosen": found.chosen.name if found.chosen else None,
+        "ended": found.ended,
+        "rejects": len(found.rejects),
+        "tried": [_tried(tried) for tried in found.tried],
+    }
+
+
+def _tried(tried: Tried) -> dict[str, Any]:
+    counts, rates = tried.validation.counts(), tried.validation.estimates()
+    return {
+        "name": tried.name,
+        "problems": dict(tried.problems),
+        "validation": {
+            name: {"passed": counts[name][0], "of": counts[name][1], **estimate._asdict()}
+            for name, estimate in rates.items()
+        },
+    }
+
+
+def _line(found: Round) -> str:
+    told = [f"round {found.number}"]
+    told += [f"{tried.name} {tried.rate:.1%}" for tried in found.tried]
+    told += [f"problems of {tried.name}: {problem}" for tried in found.tried for problem in tried.problems.values()]
+    return "; ".join([*told, *([found.ended] if found.ended else [])])
+
+
+def _table(pipeline: Pipeline, rounds: Sequence[Round]) -> str:
+    """A row for each round's prompts, as Table 3 of the paper has them."""
+    names = [name for name in rounds[0].tried[0].validation.names if name != KEPT]
+    rows = []
+    for found in rounds:
+        if found.chosen:
+            rates = found.chosen.validation.estimates()
+            rows.append([str(found.number), *(f"{rates[name].value:.2%}" if name in rates else "" for name in names)])
+    return table(["iteration", *names], rows, right=range(len(names) + 1))
