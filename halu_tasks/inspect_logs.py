@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 from zipfile import ZipFile
 
 from inspect_ai.log import EvalLog, read_eval_log  # with it, zipfile knows the compression of logs
@@ -123,6 +125,11 @@ def state(header: EvalLog) -> str:
         message = inner[2].rpartition(r"\n\n")[2].replace("\\", "")
     why = " ".join(message.split())[:200]
     return f"{header.status}: {why}" if why else header.status
+
+
+def path_of(location: str) -> str:
+    """The path of a log that Inspect may call by its address."""
+    return url2pathname(urlsplit(location).path) if location.startswith("file:") else location
 
 
 def _unreadable(log: str, error: Exception) -> DataError:

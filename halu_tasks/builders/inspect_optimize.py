@@ -22,7 +22,7 @@ from halu_tasks.builders.inspect_outcomes import build_logs, outcomes
 from halu_tasks.builders.optimize import OPTIMIZER, Asked, Texts
 from halu_tasks.builders.outcomes import Outcome
 from halu_tasks.builders.pipeline import Pipeline
-from halu_tasks.inspect_logs import PACKAGE, samples_of
+from halu_tasks.inspect_logs import PACKAGE, path_of, samples_of
 from halu_tasks.solvers.asking import ask
 
 _REPLY = "halu_reply"
@@ -74,7 +74,7 @@ class Lab:
         log = self._run(task, self._folder / "logs" / f"round-{number}-optimizer")
         found = {
             sample["id"]: ((sample.get("output") or {}).get("metadata") or {}).get(_REPLY, "")
-            for sample in samples_of(log.location)
+            for sample in samples_of(path_of(log.location))
         }
         return [found.get(sample.id, "") for sample in samples]
 

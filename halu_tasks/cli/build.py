@@ -12,7 +12,7 @@ from typing import Any
 
 from filelock import Timeout
 from inspect_ai import eval_set
-from inspect_ai.log import EvalLog
+from inspect_ai.log import EvalLog, read_eval_log_sample_summaries
 from inspect_ai.util import registry_create
 
 from halu_tasks.builders.folder import Folder, begin
@@ -59,7 +59,8 @@ def run(arguments: argparse.Namespace) -> None:
             progress.elsewhere(number)
             continue
         progress.add(number, log)
-    progress.end()
+    if not arguments.partial:
+        progress.end()
     collect(folder.path, arguments)
 
 
@@ -101,6 +102,17 @@ def _built(
     return _finished(folder, part) or logs[0]
 
 
+def _failures(log: EvalLog) -> str:
+    """How many documents of a part failed, and the error of the first one."""
+    summaries = read_eval_log_sample_summaries(log.location) if log.location else []
+    errors = [str(summary.error) for summary in summaries if summary.error]
+    if not errors:
+        return f"ended as {state(log)}"
+    # a call that failed tells all that was asked before it tells what was wrong
+    why = " ".join(errors[0].replace("\\n", "\n").rpartition("\n\n")[2].replace("\\", "").split())[:200]
+    return f"{len(errors)} failed, the first one with {why}"
+
+
 class _Progress:
     """A line after each part: what passed, what it cost, and how long the rest will take."""
 
@@ -115,9 +127,10 @@ class _Progress:
     def add(self, number: int, log: BuildLog | EvalLog) -> None:
         self.done += 1
         header = log.header if isinstance(log, BuildLog) else log
-        if not isinstance(log, BuildLog):
-            self.failed.append(f"part {number + 1} ended as {state(header)}")
-        print(self._line(number, header), file=sys.stderr, flush=True)
+        failed = "" if isinstance(log, BuildLog) else _failures(log)
+        if failed:
+            self.failed.append(f"part {number + 1}: {failed}")
+        print("; ".join([self._line(number, header), *([failed] if failed else [])]), file=sys.stderr, flush=True)
 
     def elsewhere(self, number: int) -> None:
         self.done += 1

@@ -11,8 +11,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from inspect_ai import eval_set
 from inspect_ai.log import EvalLog
@@ -26,7 +24,7 @@ from halu_tasks.cli.compare import show
 from halu_tasks.cli.models import assigned, model_named, role_named
 from halu_tasks.comparison import chosen_metrics, compare
 from halu_tasks.errors import DataError, UsageError
-from halu_tasks.inspect_logs import PACKAGE, read_runs, state
+from halu_tasks.inspect_logs import PACKAGE, path_of, read_runs, state
 from halu_tasks.options import Options
 from halu_tasks.runs import Run
 from halu_tasks.tasks import Built, build, task_named
@@ -81,10 +79,10 @@ def run(arguments: argparse.Namespace) -> None:
         own = {role: role_named(roles[role]) for role in named}
         log = _answered(arguments.task, method, {**settings, "model_roles": own or None})
         if log.status == "success":
-            (run,) = read_runs(_path(log.location))
+            (run,) = read_runs(path_of(log.location))
             runs.append(_of_these_data(run, built))
         else:
-            failed.append(f"{method.name} ended as {state(log)} (log: {_path(log.location)})")
+            failed.append(f"{method.name} ended as {state(log)} (log: {path_of(log.location)})")
     for why in failed:
         print(f"halu-tasks: {why}", file=sys.stderr)
     if runs and (len(runs) > 1 or not failed):
@@ -176,8 +174,3 @@ def _of_these_data(run: Run, built: Built) -> Run:
             f"{run.source} is of other data than {built.located.path} now holds; name another folder with --log-dir"
         )
     return run
-
-
-def _path(location: str) -> str:
-    """The path of a log that Inspect may call by its address."""
-    return url2pathname(urlsplit(location).path) if location.startswith("file:") else location

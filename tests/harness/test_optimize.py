@@ -1,0 +1,86 @@
+"""`halu-tasks optimize` against a model on loopback whose drafts get better with every rule that an optimizer adds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_builders import Learning, document
+
+Optimize = Callable[..., tuple[subprocess.CompletedProcess[str], Path]]
+
+
+@pytest.fixture
+def optimize(
+    serve: Callable[..., Any],
+    here: Callable[..., subprocess.CompletedProcess[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Optimize:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "replies"))
+    source = tmp_path / "documents.jsonl"
+    source.write_text("".join(json.dumps(document(n)) + "\n" for n in range(40)), encoding="utf-8")
+
+    def run(model: Any, *arguments: str) -> tuple[subprocess.CompletedProcess[str], Path]:
+        done = here(
+            "optimize", "haluagent", source, "-o", tmp_path / "out", "--model", "openai/gpt-4o",
+            "--model-base-url", serve(model).url, "-M", "responses_api=false", "-T", "language=en",
+            "-T", "types=EntErr", "--train", "12", "--validation", "20", "--display", "none", *arguments,
+        )  # fmt: skip
+        return done, tmp_path / "out"
+
+    return run
+
+
+def test_the_pass_rate_rises_over_rounds_and_it_ends_when_it_falls(optimize: Optimize) -> None:
+    model = Learning(best=2, each=4)
+    done, folder = optimize(model, "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    rates = [max(tried["validation"]["overall"]["value"] for tried in found["tried"]) for found in told["rounds"]]
+    assert len(rates) == 4 and rates[0] == 0.0 < rates[1] < rates[2] > rates[3] == 0.0
+    assert told["rounds"][-1]["ended"] == "the validation rate fell"
+    assert told["best"] == told["rounds"][2]["chosen"] == "round-2-candidate-3"
+    prompts = (folder / "prompts.yaml").read_text(encoding="utf-8")
+    assert prompts.count(Learning.RULE) == 2 and "haluagent_check_label_en" in prompts
+    # the other candidates could not be read, and that is told
+    assert "problems" in told["rounds"][1]["tried"][0]
+    # an optimizer sees what the verifier had against drafts
+    assert "hallucination: same as the answer" in model.shown[0]
+    rejects = [json.loads(line) for line in (folder / "rounds" / "1-rejects.jsonl").read_text("utf-8").splitlines()]
+    assert len(rejects) == told["rounds"][1]["rejects"] == 12 * 3
+    assert {reject["check"] for reject in rejects} == {"hallucination"}
+    names = {path.stem for path in (folder / "prompts").iterdir()}
+    assert {"round-0", "round-1-candidate-3", "round-2-candidate-3", "round-3-candidate-3"} <= names
+
+
+def test_a_second_run_asks_nothing_and_a_table_is_printed(optimize: Optimize) -> None:
+    first, _ = optimize(Learning(best=1, each=10))
+    assert first.returncode == 0, first.stderr
+    table = first.stdout.splitlines()
+    assert table[0].split() == ["iteration", "format", "answer", "hallucination", "label", "overall"]
+    assert table[2].split()[-1] == "0.00%" and table[3].split()[-1] == "100.00%"
+    assert "ended: no draft of the training documents was rejected for a prompt" in first.stdout
+
+    def silent(request: dict[str, Any]) -> Any:
+        raise AssertionError("nothing is left to ask")
+
+    again, _ = optimize(silent)
+    assert again.returncode == 0 and again.stdout == first.stdout
+    other, _ = optimize(silent, "-T", "seed=1")
+    assert other.returncode == 2 and "holds an optimization with other settings" in other.stderr
+
+
+def test_prompts_that_never_get_better(optimize: Optimize) -> None:
+    done, folder = optimize(Learning(best=5, each=0), "--rounds", "2", "--json")
+    told = json.loads(done.stdout)
+    assert [found["ended"] for found in told["rounds"]] == ["", "", "that was the last round"]
+    # of equal rates the first prompts, those of the package
+    assert told["best"] == "round-0" and Learning.RULE not in (folder / "prompts.yaml").read_text("utf-8")
+    done, _ = optimize(lambda request: "no", "--train", "30", "--validation", "30")
+    assert done.returncode == 2
