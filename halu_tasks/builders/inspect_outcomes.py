@@ -44,23 +44,22 @@ class BuildLog(NamedTuple):
 
 
 def build_logs(folder: Path) -> list[BuildLog]:
-    """The logs of builds in a folder and those below, oldest first; a file is the only one.
+    """The logs of a build in a folder, oldest first. One that cannot be read is passed over: a process that is killed
+    leaves such behind, and what it did is done again.
 
     Raises:
-        DataError: a log cannot be read, or is of no build.
+        DataError: a log is of no build.
     """
-    paths = [folder] if folder.is_file() else sorted(folder.rglob("*.eval"))
-    found = [_log(path) for path in paths]
+    found = [log for path in folder.glob("*.eval") if (log := _log(path))]
     return sorted(found, key=lambda log: (log.header.eval.created, log.path.name))
 
 
-def _log(path: Path) -> BuildLog:
+def _log(path: Path) -> BuildLog | None:
     try:
         header = read_eval_log(str(path), header_only=True)
-    except Exception as error:
+    except Exception:
         # a file that is no log can fail in any way
-        why = " ".join(str(error).split())[:200]
-        raise DataError(f"{path}: cannot be read as a log of Inspect ({type(error).__name__}: {why})") from None
+        return None
     told = (header.eval.metadata or {}).get(BUILD)
     if not isinstance(told, dict):
         raise DataError(f"{path}: is of the task {header.eval.task}, which builds nothing")
@@ -68,14 +67,15 @@ def _log(path: Path) -> BuildLog:
 
 
 def outcomes(logs: Iterable[BuildLog]) -> list[Outcome]:
-    """The outcomes in some logs, one a document, in the order of all. Of a document that several logs hold the last one
-    counts; documents that ended in an error have none.
+    """The outcomes in the logs of one part, one a document, in the order of all; documents that ended in an error have
+    none. A finished log holds those of all before it; where there is none the last outcome of a document counts.
 
     Raises:
         DataError: a log is damaged.
     """
+    ended = [log for log in logs if log.header.status != "started"]
     found: dict[str, Outcome] = {}
-    for log in logs:
+    for log in [log for log in ended if log.finished][-1:] or ended:
         for sample in samples_of(str(log.path)):
             record = ((sample.get("output") or {}).get("metadata") or {}).get(BUILD)
             if sample.get("error") or record is None:

@@ -45,18 +45,20 @@ def test_the_pass_rate_rises_over_rounds_and_it_ends_when_it_falls(optimize: Opt
     rates = [max(tried["validation"]["overall"]["value"] for tried in found["tried"]) for found in told["rounds"]]
     assert len(rates) == 4 and rates[0] == 0.0 < rates[1] < rates[2] > rates[3] == 0.0
     assert told["rounds"][-1]["ended"] == "the validation rate fell"
-    assert told["best"] == told["rounds"][2]["chosen"] == "round-2-candidate-3"
+    # which candidate gets which reply depends on the order in which they are asked
+    chosen = [found["chosen"] for found in told["rounds"]]
+    assert told["best"] == chosen[2] and chosen[2].startswith("round-2-candidate-")
     prompts = (folder / "prompts.yaml").read_text(encoding="utf-8")
     assert prompts.count(Learning.RULE) == 2 and "haluagent_check_label_en" in prompts
-    # the other candidates could not be read, and that is told
-    assert "problems" in told["rounds"][1]["tried"][0]
+    # the two other candidates could not be read, and were not tried
+    assert [len(found["tried"]) for found in told["rounds"]] == [1, 1, 1, 1]
     # an optimizer sees what the verifier had against drafts
     assert "hallucination: same as the answer" in model.shown[0]
     rejects = [json.loads(line) for line in (folder / "rounds" / "1-rejects.jsonl").read_text("utf-8").splitlines()]
     assert len(rejects) == told["rounds"][1]["rejects"] == 12 * 3
     assert {reject["check"] for reject in rejects} == {"hallucination"}
     names = {path.stem for path in (folder / "prompts").iterdir()}
-    assert {"round-0", "round-1-candidate-3", "round-2-candidate-3", "round-3-candidate-3"} <= names
+    assert {name for name in names if not name.endswith("-train")} == set(chosen)
 
 
 def test_a_second_run_asks_nothing_and_a_table_is_printed(optimize: Optimize) -> None:

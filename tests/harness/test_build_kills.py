@@ -1,0 +1,115 @@
+"""A build that is killed at random moments and gone on with makes what an undisturbed one makes, byte by byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_builders import HaluModel, document
+from test_build import CASES, files_of
+
+DOCUMENTS = 40
+
+
+class Asked:
+    """A scripted model that tells how often it was asked."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, request: dict[str, Any]) -> Any:
+        self.count += 1
+        return HaluModel(CASES)(request)
+
+
+@pytest.fixture
+def start(
+    serve: Callable[..., Any], tmp_path: Path
+) -> Callable[..., tuple[Callable[[str], subprocess.Popen[str]], Asked]]:
+    """`start(delay)` gives a way to start builds into a folder, in processes of their own, and what they ask."""
+
+    def prepared(delay: float) -> tuple[Callable[[str], subprocess.Popen[str]], Asked]:
+        source = tmp_path / "documents.jsonl"
+        source.write_text("".join(json.dumps(document(n)) + "\n" for n in range(DOCUMENTS)), encoding="utf-8")
+        asked = Asked()
+        server = serve(asked, delay)
+
+        def process(out: str) -> subprocess.Popen[str]:
+            command = [
+                sys.executable, "-m", "halu_tasks", "build", "haluagent", source, "-o", tmp_path / out,
+                "--model", "openai/gpt-4o", "--model-base-url", server.url, "-M", "responses_api=false",
+                "-T", "language=en", "-T", "types=EntErr", "--part-size", "20", "--display", "none", "--json",
+                "--max-connections", "4",
+            ]  # fmt: skip
+            return subprocess.Popen(
+                list(map(str, command)),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                cwd=sys.prefix,
+                env={
+                    **os.environ,
+                    "OPENAI_API_KEY": "none",
+                    # Inspect keeps here what it was doing when it was killed
+                    "XDG_DATA_HOME": str(tmp_path / "data"),
+                    "INSPECT_CACHE_DIR": str(tmp_path / f"replies-{out}"),
+                },
+            )
+
+        return process, asked
+
+    return prepared
+
+
+def killed(process: subprocess.Popen[str], seconds: float) -> bool:
+    """Whether it had to be killed after so many seconds."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        return True
+    return False
+
+
+def finished(process: subprocess.Popen[str]) -> dict[str, Any]:
+    out, error = process.communicate(timeout=120)
+    assert process.returncode == 0, error
+    return dict(json.loads(out))
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.slow)])
+def test_killed_and_gone_on_with(start: Any, tmp_path: Path, kills: int) -> None:
+    process, asked = start(0.05)
+    began = time.monotonic()
+    told = finished(process("whole"))
+    whole, seconds = asked.count, time.monotonic() - began
+    moments = random.Random(kills)
+    asked.count, done, life = 0, 0, 0
+    while done < kills:
+        run = process(f"killed-{life}")
+        # anywhere in it, and in what is left of it
+        if killed(run, moments.uniform(0.5, seconds)):
+            done += 1
+            continue
+        # it ended before: once more from the start
+        finished(run)
+        assert files_of(tmp_path / f"killed-{life}") == files_of(tmp_path / "whole")
+        life, asked.count = life + 1, 0
+    again = finished(process(f"killed-{life}"))
+    assert files_of(tmp_path / f"killed-{life}") == files_of(tmp_path / "whole")
+    different = {"cost", "folder", "files"}
+    assert {k: v for k, v in again.items() if k not in different} == {
+        k: v for k, v in told.items() if k not in different
+    }
+    # what was answered is not asked again, but for the calls that were on their way
+    assert asked.count <= whole + 4 * kills
