@@ -1,0 +1,104 @@
+"""Sentences that a model was told to copy: whether a document holds them, whole, and how the document writes them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.sentences import sentences
+
+_ENDS = ".!?…؟۔。！？।"
+_CLOSERS = "\"'”’»›)]）」』"
+# soft hyphens and marks of direction; the joiners U+200C and U+200D are spelling
+_UNSEEN = dict.fromkeys(map(ord, "\u00ad\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\ufeff"))
+_UNSEEN |= dict.fromkeys(range(0x2066, 0x206A))
+_REFERENCE = re.compile(r"\[(?:\d{1,3}|[a-z])\]")
+# one sign for one sign, so that places stay the same
+_RETYPED = str.maketrans("’‘ʼ＇“”„«»‐‑–—", "''''" + '"' * 5 + "-" * 4)
+_ENDED = re.compile(rf"[{_ENDS}][{re.escape(_CLOSERS)}]*\Z")
+_MORE_ENDS = re.compile(rf"[{_ENDS}]+")
+_GOES_ON = ",;،؛、，-–—(（[/&"
+_ORDINAL = re.compile(r"(?:\A|\W)(?:\d{1,2}|[IVXLCDM]{1,6})\.\Z")
+_SHORTENED = re.compile(r"(?:\A|\W)[^\W\d_a-z][^\W\d_]{0,2}\.\Z")
+_LONGEST = 2_000
+
+
+def plain(text: str) -> str:
+    """The text in normal form C without marks of references ("[3]") and without signs that are not seen; halves of
+    characters become U+FFFD. Line ends stay."""
+    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return _REFERENCE.sub("", unicodedata.normalize("NFC", text.translate(_UNSEEN)))
+
+
+def one_line(text: str) -> str:
+    """`plain`, with every run of white space as one space."""
+    return " ".join(plain(text).split())
+
+
+def sentence_count(text: str, language: str) -> int:
+    """How many sentences a text surely has. Ordinals ("II. Mehmed", "am 3. Oktober") end none, nor do, outside of
+    English, words of up to three letters that begin in upper case ("Hz. Ali"): what is abbreviated so, differs from
+    language to language."""
+    parts = sentences(plain(text))
+    doubtful = (
+        _ORDINAL.search(part[-9:]) or (language != "en" and _SHORTENED.search(part[-9:])) for part in parts[:-1]
+    )
+    return len(parts) - sum(map(bool, doubtful))
+
+
+def ended(text: str) -> bool:
+    """Does the text end in a mark that ends a sentence, and in what closes behind it?"""
+    return bool(_ENDED.search(text))
+
+
+class Source:
+    """A document's text, ready to be searched for many sentences."""
+
+    def __init__(self, text: str) -> None:
+        self.text = plain(text)
+        self._places = [place for place, char in enumerate(self.text) if not char.isspace()]
+        self._compact = _compact(self.text)
+
+    def holds(self, text: str) -> bool:
+        """Does the document hold the text, white space, quotation marks and dashes aside?"""
+        compact = _compact(plain(text))
+        return bool(compact) and compact in self._compact
+
+    def sentence(self, text: str) -> Answer[str]:
+        """The sentence as the document writes it, on one line, with the full stop that the copy may lack; or why it is
+        none: `not in the document`, `part of a sentence`, `too long`."""
+        if len(text) > _LONGEST:
+            return Answer(None, "too long")
+        compact = _compact(plain(text))
+        found = self._compact.find(compact) if compact else -1
+        if found < 0:
+            return Answer(None, "not in the document")
+        while found >= 0:
+            start, end = self._places[found], self._places[found + len(compact) - 1] + 1
+            if self._begins(start) and (end := self._end(start, end)):
+                return Answer(" ".join(self.text[start:end].split()))
+            found = self._compact.find(compact, found + 1)
+        return Answer(None, "part of a sentence")
+
+    def _begins(self, start: int) -> bool:
+        """Can a sentence begin here? Not behind a word or a comma, unless a line ends between them."""
+        before = self.text[max(start - 200, 0) : start]
+        char = before.rstrip()[-1:]
+        if not char or not (char.isalnum() or char in _GOES_ON):
+            return True
+        wrapped = "\n" in before[len(before.rstrip()) :]
+        return wrapped and not self.text[start].islower()
+
+    def _end(self, start: int, end: int) -> int:
+        """Where the sentence ends that was copied up to `end`; 0 where it goes on."""
+        if ended(self.text[start:end]):
+            return end
+        if more := _MORE_ENDS.match(self.text, end):
+            return more.end()
+        following = self.text[end : end + 200].lstrip(" \t\u00a0")
+        return end if not following or following[0] in "\r\n\v\f\u2028\u2029\x85" else 0
+
+
+def _compact(text: str) -> str:
+    return "".join(text.split()).translate(_RETYPED)

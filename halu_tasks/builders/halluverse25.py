@@ -1,0 +1,190 @@
+"""HalluVerse25's construction (Abdaljalil, Kurban and Serpedin 2025, section 3 and appendix B): factual sentences of
+biographies, one error of a drawn type put into each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from halu_tasks.builders.copies import Source, one_line, sentence_count
+from halu_tasks.builders.documents import Document
+from halu_tasks.builders.edits import extent_faults, finished, form_faults, words
+from halu_tasks.builders.pipeline import (
+    GENERATOR,
+    VERIFIER,
+    Ask,
+    Draft,
+    Failure,
+    Item,
+    Pair,
+    Pipeline,
+    Row,
+    item_id,
+    option,
+)
+from halu_tasks.builders.replies import NO, UNCERTAIN, YES, read_object, read_texts, read_verdict
+from halu_tasks.errors import UsageError
+from halu_tasks.scorers.error_type import ENTITY, NONE, RELATION, SENTENCE, error_type
+from halu_tasks.scorers.judge import fence
+from halu_tasks.solvers.concurrency import side_by_side
+
+TYPES = (ENTITY, RELATION, SENTENCE)
+SHORTEST, LONGEST = 4, 150
+"""Words of a sentence that is taken, least and most."""
+
+EXTRACTION, COPY, EDIT, FORM, EXTENT = "extraction", "copy", "edit", "form", "extent"
+VERDICT, WRONG, FLUENT, TYPE = "verdict", "wrong", "fluent", "type"
+_OF_FACT = (EXTRACTION, COPY)
+_OF_EDIT = (*_OF_FACT, EDIT)
+_OF_TEXT = (*_OF_EDIT, FORM, EXTENT, VERDICT)
+_DENIED = {WRONG: "not wrong", FLUENT: "not fluent"}
+_ASKED = (WRONG, FLUENT, TYPE)
+
+
+@dataclass(frozen=True)
+class HalluVerse25Pipeline(Pipeline):
+    """Sentences copied from biographies, each edited so that it has an entity, relation or sentence error.
+
+    A draft is a sentence that was asked for, or one more than that. Its type is drawn from the document's id and the
+    sentence, so that nothing else changes it.
+    """
+
+    name: ClassVar[str] = "halluverse25_pipeline"
+    version: ClassVar[int] = 1
+    about: ClassVar[str] = "biographical sentences with an entity, relation or sentence error (HalluVerse25)"
+    benchmark: ClassVar[str] = "halluverse25"
+    paper: ClassVar[str] = "halluverse25"
+    checks: ClassVar[tuple[str, ...]] = (*_OF_TEXT, *_ASKED)
+    prompts_used: ClassVar[tuple[str, ...]] = ("extract", *TYPES, "verify")
+    generating: ClassVar[tuple[str, ...]] = ("extract", *TYPES)
+    labels: ClassVar[tuple[str, ...]] = (*TYPES, "0")
+
+    min_sentences: int = option(20, "sentences of the shortest document that is taken")
+    facts: int = option(5, "sentences to take of a document")
+    types: tuple[str, ...] = option(TYPES, f"types of error to draw from: {', '.join(TYPES)}")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        types = (self.types,) if isinstance(self.types, str) else tuple(self.types)
+        if unknown := [name for name in types if name not in TYPES]:
+            raise UsageError(f"option types: there is no type {unknown[0]!r}; choose from {', '.join(TYPES)}")
+        if not types or len(set(types)) < len(types):
+            raise UsageError("option types names none, or one twice")
+        # in one order, for the draw is by place
+        object.__setattr__(self, "types", tuple(name for name in TYPES if name in types))
+        for name in ("min_sentences", "facts"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"option {name}={getattr(self, name)} is less than 1")
+
+    def refuse(self, document: Document) -> Failure | None:
+        if failure := super().refuse(document):
+            return failure
+        found = sentence_count(document.text, self.language)
+        if found < self.min_sentences:
+            return Failure("document", "too few sentences", f"{found}, fewer than min_sentences={self.min_sentences}")
+        return None
+
+    async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
+        asked = self.prompt("extract", document=fence(document.text, longest=None), number=str(self.facts))
+        reply = read_texts(await ask(asked, GENERATOR))
+        told = reply.value or []
+        source, seen = Source(document.text), set[tuple[str, ...]]()
+        facts: list[str] = []
+        failed: list[Draft] = []
+        for place in range(max(len(told), self.facts)):
+            id = item_id(document.id, "", str(place))
+            if place >= len(told) or place >= self.facts:
+                reason = reply.reason or ("fewer than asked for" if place < self.facts else "more than asked for")
+                failure = Failure(EXTRACTION, reason, "" if place >= len(told) else one_line(told[place]))
+                failed.append(Draft(id, "", (EXTRACTION,), (failure,)))
+                continue
+            sentence, reason = self._fact(source, told[place])
+            key = tuple(words(sentence, self.language))
+            reason = reason or ("repeated" if key in seen else "")
+            if reason:
+                failed.append(Draft(id, "", _OF_FACT, (Failure(COPY, reason, one_line(told[place])),)))
+                continue
+            seen.add(key)
+            facts.append(sentence)
+        edited = await side_by_side(*(self._edited(document, source, sentence, ask) for sentence in facts))
+        return [*edited, *failed]
+
+    def _fact(self, source: Source, told: str) -> tuple[str, str]:
+        """A copied sentence as the document writes it, or an empty text and why it is none."""
+        found = source.sentence(told)
+        if found.value is None:
+            return "", found.reason
+        if sentence_count(found.value, self.language) > 1:
+            return "", "several sentences"
+        number = len(words(found.value, self.language))
+        if not SHORTEST <= number <= LONGEST:
+            return "", "too short" if number < SHORTEST else "too long"
+        return found.value, ""
+
+    async def _edited(self, document: Document, source: Source, sentence: str, ask: Ask) -> Draft:
+        """The draft of a sentence: edited, and checked by rules and by the verifier."""
+        id = item_id(document.id, sentence)
+        kind = self.types[self.draw(document.id, sentence) % len(self.types)]
+        reply = read_object(await ask(self.prompt(kind, sentence=fence(sentence)), GENERATOR), "edited")
+        if reply.value is None:
+            return Draft(id, kind, _OF_EDIT, (Failure(EDIT, reply.reason, sentence),))
+        raw = reply.value["edited"]
+        edited = finished(sentence, raw)
+        if not words(edited, self.language):
+            return Draft(id, kind, _OF_EDIT, (Failure(EDIT, "no words", sentence),))
+        pair = f"original: {sentence}\nedited: {edited}"
+        failures = [Failure(FORM, fault, pair) for fault in form_faults(sentence, raw, self.language)]
+        faults = extent_faults(sentence, edited, kind, self.language)
+        if not faults and source.holds(edited):
+            faults = ["stands in the document"]
+        failures += [Failure(EXTENT, fault, pair) for fault in faults]
+        asked = self.prompt("verify", original=fence(sentence), edited=fence(edited))
+        said = await ask(asked, VERIFIER)
+        checks, found = _verified(said, kind, pair)
+        failures += found
+        row = {"orig_sentence": sentence, "edited_sentence": edited, "final_label": kind}
+        return Draft(id, kind, checks, tuple(failures), None if failures else row)
+
+    def lines(self, item: Item) -> Iterator[tuple[str, Row]]:
+        yield f"{self.language}_final_data.csv", dict(item.row)
+
+    def pairs(self, item: Item) -> Iterator[Pair]:
+        yield Pair(item.row["orig_sentence"], item.row["edited_sentence"], item.document, item.kind)
+
+    def shown(self, item: Item) -> dict[str, str]:
+        """What the paper's annotators saw: the two sentences, and not the type that was asked for."""
+        return {"original": item.row["orig_sentence"], "edited": item.row["edited_sentence"]}
+
+    def key(self, item: Item) -> str:
+        return str(item.row["orig_sentence"])
+
+    def annotated(self, item: Item, label: str) -> Item | None:
+        """The item with the annotators' label as its type. 0 drops it: the benchmark's files hold such rows, but the
+        tasks leave them out unless they are asked for."""
+        if label == self.labels[-1]:
+            return None
+        return item._replace(kind=label, row={**item.row, "final_label": label})
+
+
+def _verified(reply: str, kind: str, pair: str) -> tuple[tuple[str, ...], list[Failure]]:
+    """The checks that a verifier's reply makes possible, and those that the edit failed. The verifier does not know
+    the type that was asked for."""
+    said = read_object(reply, *_ASKED)
+    if said.value is None:
+        return _OF_TEXT, [Failure(VERDICT, said.reason, pair)]
+    # a reason is wanted, but not required
+    with_reason = read_object(reply, *_ASKED, "reason").value or {}
+    reason = with_reason.get("reason", "") if {**with_reason, **said.value} == with_reason else ""
+    about = f"{pair}\nverifier: {one_line(reason)}" if reason else pair
+    failures = []
+    for check, denied in _DENIED.items():
+        verdict = read_verdict(said.value[check]).value
+        told = {YES: "", NO: denied, UNCERTAIN: "uncertain"}[verdict.value] if verdict else "unread"
+        if told:
+            failures.append(Failure(check, told, about))
+    seen = error_type(said.value[TYPE]).value
+    if seen != kind:
+        told = "unread" if seen is None else "seen as no error" if seen == NONE else f"seen as {seen}"
+        failures.append(Failure(TYPE, told, about))
+    return (*_OF_TEXT, *_ASKED), failures

@@ -1,0 +1,93 @@
+"""Sentences that a model copied: found as the document writes them, or refused with a reason."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halu_tasks.builders.copies import Source, one_line, plain, sentence_count
+
+TEXT = """Early life
+Mara Tolnay’s father was a miller.[3] She was born in the
+village of Orfalu, near Graz, in 1904. “I never liked
+mills,” she wrote. She moved to Graz in 1921
+Career
+Vésale, 1543. Она жила в Вене."""
+
+
+@pytest.mark.parametrize(
+    ("copied", "found"),
+    [
+        ("Mara Tolnay’s father was a miller.", "Mara Tolnay’s father was a miller."),
+        ("Mara Tolnay's father was a miller", "Mara Tolnay’s father was a miller."),
+        (
+            "She was born in the village of Orfalu, near Graz, in 1904.[4]",
+            "She was born in the village of Orfalu, near Graz, in 1904.",
+        ),
+        ('"I never liked mills," she wrote.', "“I never liked mills,” she wrote."),
+        ("She moved to Graz in 1921", "She moved to Graz in 1921"),
+        (unicodedata.normalize("NFD", "Vésale, 1543."), "Vésale, 1543."),
+        ("\u200fОна жила в Вене.", "Она жила в Вене."),
+    ],
+)
+def test_a_copy_is_given_as_the_document_writes_it(copied: str, found: str) -> None:
+    assert Source(TEXT).sentence(copied).value == found
+
+
+@pytest.mark.parametrize(
+    ("copied", "reason"),
+    [
+        ("Mara Tolnay’s mother was a miller.", "not in the document"),
+        ("mara tolnay’s father was a miller.", "not in the document"),
+        ("", "not in the document"),
+        ("\u200f", "not in the document"),
+        ("born in the village of Orfalu, near Graz, in 1904.", "part of a sentence"),
+        ("village of Orfalu, near Graz, in 1904.", "part of a sentence"),
+        ("near Graz, in 1904.", "part of a sentence"),
+        ("She was born in the village of Orfalu", "part of a sentence"),
+        ("She was born in the vill", "part of a sentence"),
+        (TEXT * 20, "too long"),
+    ],
+)
+def test_what_is_no_copy_of_a_sentence_is_refused(copied: str, reason: str) -> None:
+    found = Source(TEXT).sentence(copied)
+    assert (found.value, found.reason) == (None, reason)
+
+
+def test_a_later_whole_occurrence_counts() -> None:
+    text = "He said that She was a miller, too. She was a miller."
+    assert Source(text).sentence("She was a miller").value == "She was a miller."
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "number"),
+    [
+        ("tr", "II. Mehmed 1432’de doğdu. Babası II. Murad’dı. 2. Dünya Savaşı başladı.", 3),
+        ("tr", "Hz. Ali’nin soyundandır. Doç. Dr. Ali Kaya’nın oğludur.", 2),
+        ("ar", "وُلد في القاهرة عام ١٩١١. هل كتب الرواية؟ نعم!\u200f عاد عام 1950.", 4),
+        ("en", "He married Ann. She died.[3] He left.", 3),
+        ("de", "Er starb am 3. Oktober 1990. Sie lebt.", 2),
+        ("zh", "他生于1900年。他死于1980年！", 2),
+        ("en", "", 0),
+    ],
+)
+def test_sentences_are_counted(language: str, text: str, number: int) -> None:
+    assert sentence_count(text, language) == number
+
+
+ANY = st.text(st.characters(), max_size=60)  # halves of characters too
+
+
+@given(ANY, ANY)
+def test_nothing_raises_and_what_is_found_stands_in_the_document(text: str, copied: str) -> None:
+    source = Source(f"{text} {copied} {text}")
+    found = source.sentence(copied)
+    assert (found.value is None) == bool(found.reason)
+    if found.value is not None:
+        assert found.value in one_line(source.text)
+        assert source.holds(copied)
+    assert plain(plain(text)) == plain(text)
+    plain(text).encode()
