@@ -1,10 +1,11 @@
-"""What Inspect loads by the entry point: every benchmark's tasks, the scorer, the solvers and the embedded models."""
+"""What Inspect loads by the entry point: every benchmark's and builder's tasks, the scorer, the solvers and the embedded models."""
 
 import importlib
 import pkgutil
 
-from halu_tasks import benchmarks, haluagent, inspect_models
+from halu_tasks import benchmarks, inspect_models
 from halu_tasks.builders import inspect_build, inspect_optimize
+from halu_tasks.builders.registry import pipelines
 from halu_tasks.scorers import inspect_scorer
 from halu_tasks.solvers import (
     factored_verification,
@@ -19,10 +20,12 @@ for _module in pkgutil.iter_modules(benchmarks.__path__):
     _benchmark = importlib.import_module(f"{benchmarks.__name__}.{_module.name}")
     importlib.import_module(f"halu_tasks.{getattr(_benchmark, 'INSPECT_MODULE', _module.name)}")
 
+for _name in pipelines():
+    importlib.import_module(f"halu_tasks.{_name}")
+
 __all__ = [
     "factored_verification",
     "fave",
-    "haluagent",
     "inspect_build",
     "inspect_models",
     "inspect_optimize",
