@@ -1,4 +1,5 @@
-"""What Inspect loads by the entry point: every benchmark's and builder's tasks, the scorer, the solvers and the embedded models."""
+"""What Inspect loads by the entry point: the tasks of every benchmark and builder, scorers, solvers and the embedded
+models."""
 
 import importlib
 import pkgutil

@@ -54,6 +54,13 @@ def build_logs(folder: Path) -> list[BuildLog]:
     return sorted(found, key=lambda log: (log.header.eval.created, log.path.name))
 
 
+def set_aside(folder: Path) -> None:
+    """Rename the logs in a folder that cannot be read, which Inspect would stumble over, to `….damaged`."""
+    for path in folder.glob("*.eval"):
+        if _log(path) is None:
+            path.rename(path.with_name(path.name + ".damaged"))
+
+
 def _log(path: Path) -> BuildLog | None:
     try:
         header = read_eval_log(str(path), header_only=True)

@@ -16,7 +16,7 @@ from inspect_ai.log import EvalLog, read_eval_log_sample_summaries
 from inspect_ai.util import registry_create
 
 from halu_tasks.builders.folder import Folder, begin
-from halu_tasks.builders.inspect_outcomes import BuildLog, build_logs
+from halu_tasks.builders.inspect_outcomes import BuildLog, build_logs, set_aside
 from halu_tasks.builders.parts import Part
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.cli.collect import collect
@@ -74,6 +74,7 @@ def _built(
     folder: Folder, part: int, settings: Mapping[str, Any], roles: Mapping[str, Any], *, cache: bool
 ) -> BuildLog | EvalLog:
     """The log of a part after working on it, or on what is missing of it."""
+    set_aside(folder.logs(part))
     own = {"documents": str(folder.documents(part)), **folder.options, **({} if cache else {"cache": False})}
     task = registry_create("task", PACKAGE + folder.plan["builder"], **own)
     try:

@@ -260,3 +260,14 @@ def test_bad_documents_are_one_line(here: Cli, tmp_path: Path, row: str, told: s
     done = here("build", "haluagent", source, "-o", tmp_path / "out", "--model", "mockllm/model")
     assert done.returncode == 2 and told in done.stderr and done.stderr.count("\n") == 1, done.stderr
     assert not (tmp_path / "out" / "build.json").exists()
+
+
+def test_a_log_that_was_cut_off_is_set_aside_and_made_again(build: Run) -> None:
+    documents = [document(n) for n in range(1, 9)]
+    _, folder = build(documents, HaluModel(), "--part-size", "4")
+    made = files_of(folder)
+    (log,) = (folder / "logs" / "00001").glob("*.eval")
+    log.write_bytes(log.read_bytes()[:700])
+    told, _ = build(documents, HaluModel(), "--part-size", "4")
+    assert told["documents"] == 8 and files_of(folder) == made
+    assert [path.name for path in (folder / "logs" / "00001").glob("*.damaged")] == [f"{log.name}.damaged"]
