@@ -1,0 +1,114 @@
+"""Documents and their parts: what is read, what is refused, and that parts do not depend on order."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from halu_tasks.builders.documents import Document, read_documents, refusal
+from halu_tasks.builders.parts import Part, in_order, part_of, place, split
+from halu_tasks.errors import DataError, UsageError
+
+IDS = st.lists(
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20).filter(str.strip),
+    unique=True,
+    max_size=30,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(IDS, st.integers(1, 9), st.randoms())
+def test_every_document_is_in_one_part_in_one_order(tmp_path_factory, ids, parts, random) -> None:  # type: ignore[no-untyped-def]
+    folder = tmp_path_factory.mktemp("parts")
+    documents = [Document(id, f"text\nof\u2028{id}", {"title": id}) for id in ids]
+    shuffled = random.sample(documents, len(documents))
+    assert split(iter(shuffled), folder / "documents", parts) == len(ids)
+    files = sorted((folder / "documents").iterdir())
+    assert len(files) == parts
+    read = [document for path in files for document in read_documents(path)]
+    # in the order of all, whatever the number of parts, and as they were
+    assert read == in_order(documents) == sorted(documents, key=lambda document: place(document.id))
+    for number, path in enumerate(files):
+        assert all(part_of(document.id, parts) == number for document in read_documents(path))
+        assert all(Part(number, parts).holds(document.id) for document in read_documents(path))
+
+
+def test_ids_must_differ(tmp_path: Path) -> None:
+    twice = [Document("a", "x"), Document("b", "x"), Document("a", "y")]
+    for make in (in_order, lambda documents: split(documents, tmp_path / "d", 2)):
+        with pytest.raises(DataError, match="two documents have the id 'a'"):
+            make(twice)
+    assert not (tmp_path / "d").exists()
+
+
+@pytest.mark.parametrize("text", ["2", "2/2", "-1/2", "a/b", "1/", "1/0"])
+def test_what_names_no_part(text: str) -> None:
+    with pytest.raises(UsageError, match="names no part"):
+        Part.named(text)
+
+
+def test_a_folder_of_texts(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "two.md").write_text("Two.", encoding="utf-8")
+    (tmp_path / "one.txt").write_text("\ufeffOne.\r\n", encoding="utf-8")
+    (tmp_path / "other.pdf").write_bytes(b"\xff")
+    found = list(read_documents(tmp_path))
+    assert [(document.id, document.fields["title"]) for document in found] == [("b/two.md", "two"), ("one.txt", "one")]
+    assert found[1].text.startswith("One.")
+    (tmp_path / "bad.txt").write_bytes(b"\xff\xfe")
+    with pytest.raises(DataError, match=r"bad\.txt: not UTF-8"):
+        list(read_documents(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"text": "x"}, "field 'id' is missing"),
+        ({"id": "  ", "text": "x"}, "'id'"),
+        ({"id": None, "text": "x"}, "'id'"),
+        ({"id": "a", "text": None}, "field 'text' is NoneType"),
+    ],
+)
+def test_rows_that_are_no_documents(tmp_path: Path, row: dict[str, object], told: str) -> None:
+    path = tmp_path / "documents.jsonl"
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    with pytest.raises(DataError, match=told) as error:
+        list(read_documents(path))
+    assert str(error.value).startswith(f"{path}:1: ")
+
+
+CHINESE = (
+    "伦勃朗于1606年7月15日生在荷兰共和国时期的莱顿，父亲是磨坊主，母亲是面包师的女儿。他是家里的第九个孩子，后来成为著名的画家。"
+    * 4
+)
+ENGLISH = "Rembrandt was born in Leiden, and his father was a miller. " * 5
+TURKISH = "Kalabalık bir ailenin çocuğu olarak küçük bir köyde dünyaya geldi ve orada büyüdü. " * 5
+ARABIC = "ولد في مدينة صغيرة على ضفاف النهر ثم انتقل إلى العاصمة ليدرس الطب والفلسفة. " * 5
+
+
+@pytest.mark.parametrize(("text", "language"), [(CHINESE, "zh"), (ENGLISH, "en"), (TURKISH, "tr"), (ARABIC, "ar")])
+def test_languages_are_told_apart(text: str, language: str) -> None:
+    for wanted in ("zh", "en", "tr", "ar"):
+        found = refusal(Document("a", text), wanted, 20_000)
+        assert (found is None) == (wanted == language)
+        assert found is None or found[0] == "another language"
+    assert refusal(Document("a", text), None, 20_000) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "no sentence"),
+        (" \n\t", "no sentence"),
+        ("12345 67890. " * 30, "no sentence"),
+        ("words without an end " * 3, "no sentence"),
+        (ENGLISH * 100, "too long"),
+    ],
+)
+def test_what_is_refused(text: str, reason: str) -> None:
+    found = refusal(Document("a", text), "en", 20_000)
+    assert found and found[0] == reason

@@ -1,0 +1,86 @@
+"""What a pipeline reads of a model's reply."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halu_tasks.builders.replies import (
+    read_object,
+    read_objects,
+    read_texts,
+    read_verdict,
+    read_verdicts,
+)
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
+
+
+@given(
+    st.lists(TEXT, min_size=1, max_size=5),
+    st.sampled_from(["{}", "```json\n{}\n```", '<think>["x"]</think> Here: {}.']),
+)
+def test_texts_come_through_whatever_stands_around(texts: list[str], form: str) -> None:
+    reply = form.replace("{}", json.dumps(texts))
+    assert read_texts(reply).value == [text.strip() for text in texts]
+    assert read_texts(reply, len(texts) + 1).reason == f"{len(texts)} texts for {len(texts) + 1}"
+
+
+@given(st.text())
+def test_no_reply_is_too_odd(reply: str) -> None:
+    for read in (read_texts, read_verdict, lambda text: read_objects(text, "a"), lambda text: read_verdicts(text, 2)):
+        found = read(reply)
+        assert found.value is not None or found.reason
+
+
+@pytest.mark.parametrize(
+    ("reply", "value", "reason"),
+    [
+        ('{"a": "1", "b": " 2 ", "c": 3}', {"a": "1", "b": "2"}, ""),
+        ('first {"a": "0", "b": "0"} then {"a": "1", "b": "2"}', {"a": "1", "b": "2"}, ""),
+        ('{"a": "1", "b": {"a": "x", "b": "y"}}', {"a": "x", "b": "y"}, ""),
+        ('{"a": "1"}', None, "no text 'b'"),
+        ('{"a": "1", "b": " "}', None, "no text 'b'"),
+        ('{"a": "1", "b": 2}', None, "no text 'b'"),
+        ('{"a": "1", "b": ', None, "no JSON object"),
+        ("", None, "empty"),
+        ("<think>{}", None, "unclosed reasoning"),
+    ],
+)
+def test_objects(reply: str, value: dict[str, str] | None, reason: str) -> None:
+    assert read_object(reply, "a", "b") == (value, reason)
+
+
+def test_a_list_of_objects_may_be_one_alone() -> None:
+    assert read_objects('[{"a": "1"}, {"a": "2"}]', "a").value == [{"a": "1"}, {"a": "2"}]
+    assert read_objects('{"a": "1"}', "a").value == [{"a": "1"}]
+    assert read_objects('[{"a": "1"}, {"b": "2"}]', "a").value is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ('{"verdict": "yes"}', "yes"),
+        ('{"verdict": "No.", "reason": "x"}', "no"),
+        ('{"verdict": "不确定"}', "uncertain"),
+        ("Verdict: YES", "yes"),
+        ("**verdict**: no\nbecause", "no"),
+        ("Evet", "yes"),
+        ("yes|no|uncertain", None),
+        ("I say yes and no", None),
+        ('{"verdict": "perhaps"}', None),
+    ],
+)
+def test_verdicts(reply: str, value: str | None) -> None:
+    found = read_verdict(reply).value
+    assert (found.value if found else None) == value
+
+
+def test_several_verdicts_have_to_be_as_many() -> None:
+    assert [v.value for v in read_verdicts('[{"verdict": "yes"}, "no"]', 2).value or []] == ["yes", "no"]
+    assert read_verdicts('[{"verdict": "yes"}]', 2).reason == "1 verdicts for 2"
+    assert read_verdicts('[{"verdict": "yes"}, {"verdict": "hm"}]', 2).reason == "1 verdicts for 2"
+    assert [v.value for v in read_verdicts("yes", 1).value or []] == ["yes"]
