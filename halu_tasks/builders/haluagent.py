@@ -223,6 +223,9 @@ class HaluAgent(Pipeline):
         for each in item.row["hallucinated"]:
             yield Pair(item.row["answer"], each["text"], item.document, each["type"])
 
+    def context(self, item: Item) -> dict[str, str]:
+        return {"question": item.row["question"]}
+
     def shown(self, item: Item) -> dict[str, str]:
         row = item.row
         listed = (f"{number}. [{each['type']}] {each['text']}" for number, each in enumerate(row["hallucinated"], 1))

@@ -167,6 +167,11 @@ class Pipeline(ABC):
     def pairs(self, item: Item) -> Iterable[Pair]:
         """The pairs of texts in which an item could leak which one is true."""
 
+    def context(self, item: Item) -> Mapping[str, str]:
+        """What a task shows beside the texts of the pairs, by name (the question); nothing where a text stands
+        alone. Words shared with it may tell the true text from the hallucinated one."""
+        return {}
+
     @abstractmethod
     def shown(self, item: Item) -> Mapping[str, str]:
         """What an annotator is shown of an item, by the names of its parts."""
