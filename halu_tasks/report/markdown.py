@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from halu_tasks.markdown import escaped, table
 
 
 def markdown(report: Mapping[str, Any]) -> str:
     """The report, from `assemble`, as text for an issue or a README."""
     labels = {entry["id"]: entry["label"] for entry in report["entries"]}
-    parts = [f"# {_text(report['title'])}", f"{report['package']}, {report['created'][:10]}"]
+    parts = [f"# {escaped(report['title'])}", f"{report['package']}, {report['created'][:10]}"]
     parts += list(_skipped(report))
     for main, heading in ((True, "Leaderboard"), (False, "Shown apart")):
         columns = [column for column in report["columns"] if column["main"] == main]
@@ -26,7 +26,9 @@ def markdown(report: Mapping[str, Any]) -> str:
 def _skipped(report: Mapping[str, Any]) -> Iterator[str]:
     for title, key in (("Not read", "skipped"), ("A later run of the same stands in place of", "superseded")):
         if report[key]:
-            yield f"{title}:\n\n" + "\n".join(f"- {_text(own['source'])}: {_text(own['why'])}" for own in report[key])
+            yield f"{title}:\n\n" + "\n".join(
+                f"- {escaped(own['source'])}: {escaped(own['why'])}" for own in report[key]
+            )
 
 
 def _board(
@@ -48,27 +50,27 @@ def _board(
     head = ["model", *means_of, *(_head(column) for column in columns)]
     rows = [
         [
-            _text(labels[entry]),
+            escaped(labels[entry]),
             *(_figure(means.get((entry, group["id"]))) for group in groups),
             *(_cell(cells.get((entry, column["id"])), column) for column in columns),
         ]
         for entry in sorted(shown, key=first)
     ]
-    yield _table(head, rows)
+    yield table(head, rows)
     ranked = any(cells[key]["rank"] for key in cells if key[1] in {column["id"] for column in columns})
     yield (
         f"Each figure with its 95% interval over clusters of items; {'#: 95% confidence set of the rank; ' * ranked}n "
         "items asked; unparsed replies count as wrong. "
-        + " ".join(f"{_text(column['title'])}: {_text(note)}." for column in columns for note in column["notes"])
+        + " ".join(f"{escaped(column['title'])}: {escaped(note)}." for column in columns for note in column["notes"])
     ).strip()
     if not main:
-        yield "\n".join(f"- {_text(column['title'])}: {_text(column['why'])}" for column in columns)
+        yield "\n".join(f"- {escaped(column['title'])}: {escaped(column['why'])}" for column in columns)
 
 
 def _head(column: Mapping[str, Any]) -> str:
     others = [mark for mark in column["marks"] if mark not in (column["data"], column["scoring"])]
     told = [column["scoring"], *([] if column["data"] == "pinned" else [column["data"].upper()]), *others]
-    return f"{_text(column['title'])} {_text(column['headline'])} ({_text(', '.join(told))})"
+    return f"{escaped(column['title'])} {escaped(column['headline'])} ({escaped(', '.join(told))})"
 
 
 def _cell(cell: Mapping[str, Any] | None, column: Mapping[str, Any]) -> str:
@@ -101,37 +103,19 @@ def _pairs(report: Mapping[str, Any], labels: Mapping[str, str]) -> str:
         test = pair["mcnemar"]
         rows.append(
             [
-                _text(titles[pair["column"]]),
-                _text(labels[pair["first"]]),
-                _text(labels[pair["second"]]),
+                escaped(titles[pair["column"]]),
+                escaped(labels[pair["first"]]),
+                escaped(labels[pair["second"]]),
                 _figure(pair),
                 _p(pair["p_holm"]),
-                _text(labels[pair["better"]]) if pair["better"] else "open",
+                escaped(labels[pair["better"]]) if pair["better"] else "open",
                 f"{test['only_first']:,} / {test['only_second']:,}" if test else "–",
                 _p(test["p_holm"]) if test else "–",
                 f"{pair['items_needed']:,}" if pair["items_needed"] else "–",
             ]
         )
-    return _table(head, rows)
+    return table(head, rows)
 
 
 def _p(value: float | None) -> str:
     return "–" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _text(value: object) -> str:
-    """A text from anywhere on one line, with nothing that Markdown or HTML reads as its own."""
-    seen = "".join(
-        " "
-        if char.isspace()
-        else "\N{REPLACEMENT CHARACTER}"
-        if unicodedata.category(char) in ("Cc", "Cf", "Cs")
-        else char
-        for char in str(value)
-    )
-    return re.sub(r"([\\`*_{}\[\]<>()#+!|&~])", r"\\\1", " ".join(seen.split()))

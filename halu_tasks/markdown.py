@@ -1,0 +1,37 @@
+"""Markdown of texts from anywhere: nothing in them is read as markup."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table; its cells are Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def escaped(value: object) -> str:
+    """A text from anywhere on one line, with nothing that Markdown or HTML reads as its own."""
+    seen = "".join(
+        " "
+        if char.isspace()
+        else "\N{REPLACEMENT CHARACTER}"
+        if unicodedata.category(char) in ("Cc", "Cf", "Cs")
+        else char
+        for char in str(value)
+    )
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|&~])", r"\\\1", " ".join(seen.split()))
+
+
+def code_block(text: str, language: str = "") -> str:
+    """A text of many lines as it stands, in a fence that it cannot close. Control characters are replaced."""
+    shown = "".join(
+        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t" else char
+        for char in text.replace("\r\n", "\n")
+    )
+    longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{shown.rstrip()}\n{fence}"
