@@ -127,6 +127,18 @@ def parser() -> argparse.ArgumentParser:
         command.add_argument(name, type=_number, default=default, metavar="N", help=f"{about}; {default}")
     command.add_argument("--json", action="store_true", help="one JSON object instead of a table")
 
+    command = commands.add_parser("quality", help="leaks, balance and duplicates of a dataset that was built")
+    command.add_argument("folder", metavar="OUT", help="the folder that `halu-tasks build` wrote to")
+    about = "published files to look for duplicates in, besides those in the cache; may be given several times"
+    command.add_argument("--against", action="append", default=[], metavar="PATH", help=about)
+    about = "look for near-duplicates among the items too, from this similarity in percent on"
+    command.add_argument("--near", type=float, metavar="PERCENT", help=about)
+    command.add_argument("--seed", type=int, default=0, metavar="N", help="of the sample of pairs and of the folds")
+    command.add_argument("--strict", action="store_true", help="exit with 1 where something is flagged")
+    command.add_argument("--json", action="store_true", help="one JSON object instead of tables")
+
+    _annotate_arguments(commands.add_parser("annotate", help="a built dataset to annotators and back (doccano)"))
+
     command = commands.add_parser("published", help="figures that the papers print for the same tasks")
     command.add_argument("task", nargs="?", metavar="TASK", help="a task or a group; all when not given")
     command.add_argument("--json", action="store_true", help="one JSON object instead of a table")
@@ -134,6 +146,26 @@ def parser() -> argparse.ArgumentParser:
     command = commands.add_parser("demo", help="both harnesses on the packaged sample, offline")
     command.add_argument("--tasks", default="", metavar="A,B", help="task names; all when not given")
     return main
+
+
+def _annotate_arguments(command: argparse.ArgumentParser) -> None:
+    actions = command.add_subparsers(dest="action", metavar="ACTION", required=True)
+
+    action = actions.add_parser("export", help="items as doccano imports them, with labels and guidelines beside them")
+    action.add_argument("folder", metavar="OUT", help="the folder that `halu-tasks build` wrote to")
+    action.add_argument("-o", "--output", metavar="TASKS.jsonl", required=True, help="where to write")
+    action.add_argument("--sample", type=_number, metavar="N", help="only so many items, drawn by the seed")
+    action.add_argument("--seed", type=int, default=0, metavar="N", help="of the sample and of the order")
+
+    action = actions.add_parser("import", help="what annotators say: agreement, and the items that they keep")
+    action.add_argument("folder", metavar="OUT", help="the folder that the items were exported from")
+    about = "doccano's export, one file an annotator, or the zip archive of all"
+    action.add_argument("annotations", metavar="ANNOTATIONS.jsonl", nargs="+", help=about)
+    about = "which label counts: that of more than half, or one that two give and no other as often"
+    action.add_argument("--rule", choices=("majority", "two"), default="majority", help=about)
+    action.add_argument("--least", type=_number, default=2, metavar="N", help="labels that an item needs; 2")
+    action.add_argument("-o", "--output", metavar="OUT2", help="a new folder for the items that are kept")
+    action.add_argument("--json", action="store_true", help="one JSON object instead of tables")
 
 
 def _comparison_arguments(command: argparse.ArgumentParser) -> None:
@@ -204,14 +236,15 @@ _number.__name__ = "number"
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command. Returns the exit status: 0, or 2 for anything the user can mend."""
+    """Run one command. Returns the exit status: 0, or what the command says, or 2 for anything the user can mend."""
+    status: int | None = None
     if isinstance(sys.stdout, io.TextIOWrapper):
         # items are JSON Lines and hold any script, whatever the terminal's own encoding
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         try:
             arguments = parser().parse_args(argv)
-            import_module(f"halu_tasks.cli.{arguments.command}").run(arguments)
+            status = import_module(f"halu_tasks.cli.{arguments.command}").run(arguments)
         finally:
             # here, where a failure can still be told; Python's own flush comes too late
             sys.stdout.flush()
@@ -223,7 +256,7 @@ def main(argv: list[str] | None = None) -> int:
         return _failed(error)
     except HaluTasksError as error:
         return _failed(error)
-    return 0
+    return status or 0
 
 
 def _failed(error: Exception) -> int:

@@ -1,0 +1,83 @@
+"""`halu-tasks quality`: what can be told of a built dataset without a model or a person."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from halu_tasks.builders.duplicates import Duplicates
+from halu_tasks.builders.folder import Folder
+from halu_tasks.builders.leaks import LEAK
+from halu_tasks.builders.published import at_hand
+from halu_tasks.builders.quality import quality
+from halu_tasks.cli.tables import table
+
+
+def run(arguments: argparse.Namespace) -> int:
+    folder = Folder(Path(arguments.folder))
+    benchmarks, missing = at_hand([Path(path) for path in arguments.against])
+    with ExitStack() as stack:
+        near = stack.enter_context(Duplicates(arguments.near)) if arguments.near else None
+        found = quality(
+            folder.pipeline,
+            folder.items(),
+            benchmarks=benchmarks,
+            not_compared=missing,
+            near=near,
+            seed=arguments.seed,
+        )
+    if arguments.json:
+        print(json.dumps(found, ensure_ascii=False, indent=2))
+    else:
+        show(found)
+    return 1 if arguments.strict and found["flagged"] else 0
+
+
+def show(found: Mapping[str, Any]) -> None:
+    """Print a dataset's quality."""
+    pairs = found["pairs"]
+    print(f"{found['items']:,} items of {found['documents']:,} documents, {pairs['used']:,} of {pairs['n']:,} pairs\n")
+    features = {**found["leaks"], "words alone, to a classifier": found["classifier"]}
+    rows = [
+        [name, figure(own.get("area")), figure(own.get("in_pairs")), told(own["verdict"])]
+        for name, own in features.items()
+    ]
+    print(table(["what tells hallucinated from true", "all texts (area)", "within pairs", "leak"], rows))
+    if words := found["classifier"].get("words"):
+        print("\n".join(f"words for {side}: {', '.join(own) or 'none'}" for side, own in words.items()))
+    balance = found["balance"]
+    rows = [["kind", *_spread(balance["kinds"]), ""]]
+    for file, fields in balance["labels"].items():
+        rows += [[f"{field} in {file}", *_spread(own), told(own.get("verdict", ""))] for field, own in fields.items()]
+    print("\n" + table(["balance of", "numbers", "evenness", "always the same", "leak"], rows, right=(2, 3)) + "\n")
+    within, against = found["duplicates"], found["benchmarks"]
+    similar = "not looked for" if within["similar"] is None else f"{within['similar']['n']:,}"
+    print(f"duplicates of an earlier item: {within['same']['n']:,}; near-duplicates: {similar}")
+    for own in against["compared"]:
+        print(f"share text with {own['source']} {own['file']} ({own['texts']:,} texts, {own['of']}): {own['n']:,}")
+    if against["not_compared"]:
+        print(f"not at hand, so not compared with: {', '.join(against['not_compared'])}")
+        print("(halu-tasks data fetch SOURCE, or --against PATH)")
+    print("\nflagged: " + ("nothing" if not found["flagged"] else ""))
+    print("\n".join(f"  {own['check']}: {own['text']}" for own in found["flagged"]), end="\n" * bool(found["flagged"]))
+
+
+def figure(own: Mapping[str, float | None] | None) -> str:
+    """A figure with its interval, for a table."""
+    if own is None:
+        return "-"
+    return f"{own['value']:.3f}" + ("" if own["low"] is None else f" [{own['low']:.3f}, {own['high']:.3f}]")
+
+
+def told(verdict: str) -> str:
+    """A verdict in plain words."""
+    return {LEAK: "LEAK", "none": "no", "unsure": "not sure"}.get(verdict, verdict)
+
+
+def _spread(own: Mapping[str, Any]) -> list[str]:
+    counts = ", ".join(f"{name or '(none)'} {number:,}" for name, number in own["counts"].items())
+    return [counts, *("-" if own[name] is None else f"{own[name]:.3f}" for name in ("evenness", "largest"))]
