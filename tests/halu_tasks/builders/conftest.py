@@ -1,0 +1,112 @@
+"""A pipeline that asks no model, and folders as a build leaves them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halu_tasks.builders import registry
+from halu_tasks.builders.folder import write_dataset
+from halu_tasks.builders.pipeline import Item, Pair, Pipeline, Row
+
+
+@dataclass(frozen=True)
+class Toy(Pipeline):
+    """Items of a question and two answers, in the format of C-FAITH."""
+
+    name = "toy"
+    version = 1
+    about = "Questions with two answers."
+    benchmark = "cfaith"
+    paper = "Nobody (2025), A Paper"
+    checks = ("right", "wrong")
+    prompts_used = ()
+
+    def __post_init__(self) -> None:
+        """There is no prompt file to look into."""
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        return {"ask": "Ask {document}"}
+
+    async def drafts(self, document: Any, ask: Any) -> list[Any]:
+        return []
+
+    def lines(self, item: Item) -> Iterable[tuple[str, Row]]:
+        yield "generative_qa.jsonl", {**item.row, "reason": "it says so", "ent": item.document, "halu_type": "属性错误"}
+
+    def pairs(self, item: Item) -> Iterable[Pair]:
+        yield Pair(item.row["correct_answer"], item.row["halu_answer"], item.document, item.kind)
+
+    def context(self, item: Item) -> Mapping[str, str]:
+        return {"question": item.row["question"]}
+
+    def shown(self, item: Item) -> Mapping[str, str]:
+        return item.row
+
+    def key(self, item: Item) -> str:
+        return str(item.row["question"])
+
+
+@dataclass(frozen=True)
+class ToyOfTypes(Toy):
+    """The same, with labels that change an item."""
+
+    name = "toy_of_types"
+    labels = ("one", "other", "0")
+
+    def annotated(self, item: Item, label: str) -> Item | None:
+        return None if label == "0" else item._replace(kind=label)
+
+
+def item(place: int, question: str = "", true: str = "", hallucinated: str = "", kind: str = "one") -> Item:
+    """An item of the document `place // 2`; texts that are not given say nothing."""
+    row = {
+        "question": question or f"What is thing number {place}?",
+        "correct_answer": true or f"Thing {place} is right.",
+        "halu_answer": hallucinated or f"Thing {place} is wrong.",
+    }
+    return Item(f"item{place}", kind, f"document{place // 2}", row)
+
+
+@pytest.fixture
+def toy() -> Toy:
+    return Toy()
+
+
+@pytest.fixture
+def toys() -> Callable[..., Item]:
+    return item
+
+
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """`built(items)` writes them as a build by `toy` would, and returns the folder."""
+    known = {pipeline.name: pipeline for pipeline in (Toy, ToyOfTypes)}
+    monkeypatch.setattr(registry, "pipelines", lambda: known)
+
+    def build(items: Sequence[Item]) -> Path:
+        folder = tmp_path / "built"
+        write_dataset(Toy(), items, folder / "dataset")
+        plan = {
+            "builder": "toy",
+            "options": {},
+            "source": {"name": "docs.jsonl", "sha256": "ab" * 32},
+            "documents": 12,
+            "models": {"model": "openai/gpt-4o", "roles": {}},
+            "parts": 1,
+        }
+        (folder / "build.json").write_text(json.dumps(plan))
+        return folder
+
+    return build
+
+
+@pytest.fixture
+def toy_of_types() -> Toy:
+    return ToyOfTypes()

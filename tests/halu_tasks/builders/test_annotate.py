@@ -1,0 +1,356 @@
+"""Items to annotators and back: nothing is lost, agreement is as worked out by hand, rules are as stated."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from halu_tasks.builders.annotation import Annotation, settled
+from halu_tasks.builders.doccano import Annotator, fingerprint, labels_of, read_annotators, shown_text, tasks
+from halu_tasks.builders.folder import items_of
+from halu_tasks.builders.pipeline import Item, Pipeline
+from halu_tasks.builders.registry import pipelines
+from halu_tasks.cli.annotate import GUIDELINES
+from halu_tasks.errors import DataError, UsageError
+
+Toys = Callable[..., Item]
+Here = Callable[..., subprocess.CompletedProcess[str]]
+Built = Callable[..., Path]
+VALID = ("valid", "invalid")
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def written(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def answered(tasks: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> list[dict[str, Any]]:
+    """What doccano exports of one annotator: ids of its own, and the metadata again."""
+    return [
+        {"id": 1000 + place, "text": row["text"], "item": row["item"], "label": [labels[row["item"]]], "Comments": []}
+        for place, row in enumerate(tasks)
+        if row["item"] in labels
+    ]
+
+
+# --- out ------------------------------------------------------------------------------------------
+
+
+def test_a_pipeline_without_guidelines_is_not_exported(here: Here, built: Built, toys: Toys, tmp_path: Path) -> None:
+    result = here("annotate", "export", built([toys(0)]), "-o", tmp_path / "tasks.jsonl")
+    assert result.returncode == 2 and "there are no guidelines for annotators of toy" in result.stderr
+    assert not (tmp_path / "tasks.jsonl").exists()
+
+
+def test_export_and_import_keep_what_annotators_keep(
+    here: Here, built: Built, toys: Toys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("halu_tasks.cli.annotate.GUIDELINES", tmp_path)
+    (tmp_path / "toy.md").write_text("Choose.")
+    items = [toys(place, kind="one" if place < 20 else "other") for place in range(40)]
+    folder, out = built(items), tmp_path / "out" / "tasks.jsonl"
+    out.parent.mkdir()
+    assert here("annotate", "export", folder, "-o", out).returncode == 0
+    rows = rows_of(out)
+    assert {row["item"] for row in rows} == {item.id for item in items}
+    assert all(set(row) == {"text", "label", "item"} and row["label"] == [] for row in rows)
+    assert [row["item"] for row in rows] != [item.id for item in items]
+    assert (tmp_path / "out" / "tasks.guidelines.md").read_text() == "Choose."
+    assert [own["text"] for own in json.loads((tmp_path / "out" / "tasks.labels.json").read_text())] == list(VALID)
+    by_id = {item.id: item for item in items}
+    assert all(text in row["text"] for row in rows for text in by_id[row["item"]].row.values())
+
+    # all three keep the first ten, two the next ten, one the next, and nobody the last
+    keeps = {"ana": 30, "bo": 20, "cy": 10}
+    files = [
+        written(
+            tmp_path / f"{name}.jsonl",
+            answered(rows, {item.id: VALID[place >= number] for place, item in enumerate(items)}),
+        )
+        for name, number in keeps.items()
+    ]
+    kept = tmp_path / "kept"
+    result = here("annotate", "import", folder, *files, "--rule", "two", "-o", kept)
+    assert result.returncode == 0, result.stderr
+    assert [item.id for item in items_of(kept / "dataset")] == [item.id for item in items[:20]]
+    assert len(rows_of(kept / "dataset" / "generative_qa.jsonl")) == 20
+    assert (kept / "build.json").read_text() == (folder / "build.json").read_text()
+    report = json.loads((kept / "dataset" / "annotation.json").read_text())
+    assert report["dropped"] == {"voted invalid": {"other": 20}} and report["kept"] == 20
+    assert "kept 20 of 40 items, 0 of them changed" in result.stdout and "voted invalid" in result.stdout
+    # nothing is overwritten, and without a folder nothing is written
+    again = here("annotate", "import", folder, *files, "-o", kept)
+    assert again.returncode == 2 and "nothing is overwritten" in again.stderr
+    told = json.loads(here("annotate", "import", folder, *files, "--rule", "two", "--json").stdout)
+    assert told == report
+
+
+def test_what_annotators_keep_has_a_card_of_its_own(here: Here, built: Built, toys: Toys, tmp_path: Path) -> None:
+    items = [toys(place) for place in range(6)]
+    folder, kept = built(items), tmp_path / "kept"
+    (folder / "collected.json").write_text(json.dumps({"rates": {}, "refused": {"too long": 1}}))
+    files = [
+        written(tmp_path / f"{name}.jsonl", [{"item": f"item{place}", "label": ["valid"]} for place in range(3)])
+        for name in ("ana", "bo")
+    ]
+    kept.mkdir()  # an empty folder may be there
+    result = here("annotate", "import", folder, *files, "-o", kept)
+    assert result.returncode == 0, result.stderr
+    told = (kept / "dataset" / "README.md").read_text(encoding="utf-8")
+    assert "2 annotators labelled 3 of 6 items; 3 were kept" in told and "| not annotated | one | 3 |" in told
+    assert json.loads((kept / "dataset" / "quality.json").read_text())["items"] == 3
+    assert not (tmp_path / "kept.part").exists()
+    # the folder can be annotated and told of like that of a build
+    assert json.loads(here("quality", kept, "--json").stdout)["items"] == 3
+
+
+def test_a_sample_is_drawn_by_the_seed_alone(toy: Pipeline, toys: Toys) -> None:
+    items = [toys(place) for place in range(50)]
+    one, other = tasks(toy, items, 10), tasks(toy, items[::-1], 10)
+    assert one == other and len(one) == 10 and one == tasks(toy, items)[:10]
+    assert tasks(toy, items, 10, seed=1) != one
+    assert len(tasks(toy, items, 99)) == 50
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("haluagent", VALID),
+        ("refact_pipeline", VALID),
+        ("halluverse25_pipeline", ("entity", "relation", "sentence", "0")),
+        ("factchd_pipeline", VALID),
+    ],
+)
+def test_guidelines_are_packaged_and_name_every_label(name: str, labels: Sequence[str]) -> None:
+    text = (GUIDELINES / f"{name}.md").read_text(encoding="utf-8")
+    labels = pipelines()[name].labels if name in pipelines() else labels
+    assert all(f"**{label}**" in text for label in labels)
+
+
+# --- in -------------------------------------------------------------------------------------------
+
+
+def read(tmp_path: Path, rows: Sequence[Mapping[str, Any]], known: Iterable[str] = ("a", "b")) -> Annotator:
+    shown = {id: fingerprint(f"text of {id}") for id in known}
+    return read_annotators([written(tmp_path / "ana.jsonl", rows)], shown, VALID)[0]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"item": "a", "label": ["valid"]},
+        {"item": "a", "label": "valid", "text": "text\r\nof a "},
+        {"item": "a", "labels": [" Valid "]},
+        {"item": "a", "cats": ["valid"], "entities": []},
+        {"item": "a", "label": [[0, 4, "valid"]]},
+        {"item": "a", "label": [[0, 4, "valid"], [5, 7, "valid"]]},
+        {"item": "a", "label": [{"start_offset": 0, "end_offset": 4, "label": "valid"}]},
+        {"meta": {"item": "a"}, "label": ["valid"]},
+        {"meta": '{"item": "a"}', "label": ["valid"]},
+    ],
+)
+def test_labels_are_read_in_every_form_of_doccano(tmp_path: Path, row: dict[str, Any]) -> None:
+    found = read(tmp_path, [row])
+    assert found.labels == {"a": "valid"} and not found.left_out
+
+
+def test_the_label_0_is_a_label() -> None:
+    assert labels_of({"label": ["0"]}) == labels_of({"label": [0]}) == labels_of({"label": 0}) == ("0",)
+
+
+@pytest.mark.parametrize(
+    ("rows", "reasons"),
+    [
+        ([{"label": ["valid"]}], {"no item id": 1}),
+        ([{"meta": "no json", "label": ["valid"]}], {"no item id": 1}),
+        ([{"item": "z", "label": ["valid"]}], {"unknown item": 1}),
+        ([{"item": "a", "label": []}], {"no label": 1}),
+        ([{"item": "a"}], {"no label": 1}),
+        ([{"item": "a", "label": ["valid", "invalid"]}], {"several labels": 1}),
+        ([{"item": "a", "label": ["maybe"]}], {"label not in the list": 1}),
+        ([{"item": "a", "label": ["valid"], "text": "another"}], {"another text": 1}),
+        ([{"item": "a", "label": ["valid"]}, {"item": "a", "label": ["invalid"]}], {"conflicting rows": 2}),
+        ([{"item": "a", "label": ["valid"]}, {"item": "a", "label": ["maybe"]}], {"conflicting rows": 2}),
+    ],
+)
+def test_a_row_that_gives_no_label_is_counted_by_its_reason(
+    tmp_path: Path, rows: list[dict[str, Any]], reasons: dict[str, int]
+) -> None:
+    found = read(tmp_path, rows)
+    assert found.labels == {} and found.left_out == reasons
+
+
+def test_the_same_row_again_counts_once(tmp_path: Path) -> None:
+    found = read(tmp_path, [{"item": "a", "label": ["valid"]}] * 3 + [{"item": "a", "label": []}])
+    assert found.labels == {"a": "valid"} and found.left_out == {"repeated row": 2, "no label": 1}
+
+
+def test_a_zip_archive_holds_an_annotator_a_file(tmp_path: Path) -> None:
+    archive = tmp_path / "export.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        for name, label in (("ana", "valid"), ("bo", "invalid")):
+            file.writestr(f"{name}.jsonl", json.dumps({"item": "a", "label": [label]}) + "\n")
+    found = read_annotators([archive], {"a": ""}, VALID)
+    assert {own.name: own.labels for own in found} == {"ana": {"a": "valid"}, "bo": {"a": "invalid"}}
+
+
+def test_files_that_cannot_be_read_are_errors_of_one_line(tmp_path: Path) -> None:
+    bad = tmp_path / "ana.zip"
+    bad.write_text("no zip")
+    with pytest.raises(DataError, match=r"ana\.zip: not a zip archive"):
+        read_annotators([bad], {}, VALID)
+    with zipfile.ZipFile(tmp_path / "bo.zip", "w") as file:
+        file.writestr("cy.jsonl", "{}\nno json\n")
+    with pytest.raises(DataError, match=r"bo\.zip:cy:2: not JSON"):
+        read_annotators([tmp_path / "bo.zip"], {}, VALID)
+    one, two = written(tmp_path / "x" / "ana.jsonl", []), written(tmp_path / "y" / "ana.jsonl", [])
+    with pytest.raises(UsageError, match="two files are of annotator 'ana'"):
+        read_annotators([one, two], {}, VALID)
+
+
+def test_labels_of_one_annotator_are_not_enough(
+    here: Here, built: Built, toys: Toys, tmp_path: Path, toy: Pipeline
+) -> None:
+    folder = built([toys(0)])
+    file = written(tmp_path / "all.jsonl", answered(tasks(toy, items_of(folder / "dataset")), {"item0": "valid"}))
+    empty = written(tmp_path / "admin.jsonl", [{"item": "item0", "label": []}])
+    result = here("annotate", "import", folder, file, empty)
+    assert result.returncode == 2 and "two annotators or more" in result.stderr and len(result.stderr.splitlines()) == 1
+
+
+# --- rules and agreement --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("labels", "majority", "two"),
+    [
+        ("", "not annotated", "not annotated"),
+        ("a", "too few labels", "too few labels"),
+        ("aa", "a", "a"),
+        ("ab", "no majority", "no majority"),
+        ("aab", "a", "a"),
+        ("abc", "no majority", "no majority"),
+        ("aabb", "no majority", "no majority"),
+        ("aabc", "no majority", "a"),
+        ("aaabb", "a", "a"),
+        ("aabbc", "no majority", "no majority"),
+    ],
+)
+def test_a_rule_settles_on_a_label_or_says_why_not(labels: str, majority: str, two: str) -> None:
+    for rule, expected in (("majority", majority), ("two", two)):
+        label, reason = settled(labels, rule)
+        assert (label or reason) == expected and (label is None) == bool(reason)
+    assert settled("aa", least=3) == (None, "too few labels")
+
+
+def annotation(labels: Mapping[str, str], **options: Any) -> Annotation:
+    """Of annotators' labels, a character an item, a space where there is none; each item its own document."""
+    annotators = [
+        Annotator(name, len(own), {f"item{place}": label for place, label in enumerate(own) if label != " "})
+        for name, own in labels.items()
+    ]
+    size = max(map(len, labels.values()))
+    return Annotation(annotators, {f"item{place}": f"d{place}" for place in range(size)}, **options)
+
+
+def test_agreement_is_as_worked_out_by_hand() -> None:
+    # of 10 items: both v on 5, both i on 2, v/i on 2, i/v on 1; p_o = 0.7, p_e = 0.7*0.6 + 0.3*0.4 = 0.54
+    found = annotation({"ana": "vvvvviivvi", "bo": "vvvvviiiiv"}).report()["agreement"]
+    assert found["pairs"][0]["agreement"]["value"] == 0.7
+    assert found["pairs"][0]["cohen_kappa"]["value"] == round((0.7 - 0.54) / 0.46, 4)
+    # pooled: v 13 of 20, i 7 of 20; p_e = 0.4225 + 0.1225
+    assert found["fleiss_kappa"]["value"] == round((0.7 - 0.545) / 0.455, 4)
+    assert found["pairwise_agreement"]["value"] == 0.7 and found["annotators_per_item"] == 2
+
+
+def test_groups_that_share_the_work_agree_as_if_they_were_one() -> None:
+    one = annotation({"a": "vvii", "b": "viii", "c": "vivi"}).report()["agreement"]
+    groups = annotation({"a": "vv", "b": "vi", "c": "vi", "d": "  ii", "e": "  ii", "f": "  vi"}).report()["agreement"]
+    for name in ("pairwise_agreement", "fleiss_kappa", "items", "annotators_per_item"):
+        assert one[name] == groups[name]
+    # three pairs of three items that have them: 3, 1, 1 and 3 of 3
+    assert one["pairwise_agreement"]["value"] == round((1 + 1 / 3 + 1 / 3 + 1) / 4, 4)
+    assert {tuple(own["annotators"]): own["items"] for own in groups["pairs"]}[("a", "b")] == 2
+    assert ("a", "d") not in {tuple(own["annotators"]) for own in groups["pairs"]}
+
+
+def test_an_item_with_fewer_labels_is_no_part_of_the_agreement_and_is_told() -> None:
+    found = annotation({"a": "vvvv", "b": "vvv ", "c": "vvi "}).report()["agreement"]
+    assert (found["items"], found["annotators_per_item"], found["with_other_numbers"]) == (3, 3, 1)
+
+
+def test_labels_that_change_an_item_change_it(toy_of_types: Pipeline, toys: Toys) -> None:
+    items = [toys(place, kind="one") for place in range(4)]
+    own = annotation({"a": "xyzz", "b": "xyzw"})
+    named = {"x": "one", "y": "other", "z": "0", "w": "one"}
+    for annotator in own.annotators:
+        annotator.labels = {item: named[label] for item, label in annotator.labels.items()}
+    kept = list(own.kept(toy_of_types, items))
+    assert [(item.id, item.kind) for item in kept] == [("item0", "one"), ("item1", "other")]
+    report = own.report()
+    assert report["relabelled"] == 1
+    assert report["dropped"] == {"no majority": {"one": 1}, "voted 0": {"one": 1}}
+    assert {label: own["n"] for label, own in report["labels"].items()} == {
+        "0": 1,
+        "no majority": 1,
+        "one": 1,
+        "other": 1,
+    }
+
+
+ROWS = st.fixed_dictionaries(
+    {},
+    optional={
+        "item": st.sampled_from(["item0", "item1", "item2", "nobody", ""]),
+        "label": st.one_of(
+            st.lists(st.sampled_from(["valid", "invalid", "maybe"]), max_size=2), st.sampled_from(["valid", 3, None])
+        ),
+        "text": st.sampled_from(["", "other"]),
+        "meta": st.sampled_from([{}, "x", [1], {"item": "item1"}]),
+    },
+)
+
+
+@given(st.lists(st.lists(ROWS, max_size=6), min_size=2, max_size=4), st.sampled_from(["majority", "two"]))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_nothing_is_unaccounted_for(toy: Pipeline, toys: Toys, files: list[list[dict[str, Any]]], rule: str) -> None:
+    items = [toys(place) for place in range(3)]
+    texts = {own.id: shown_text(toy, own) for own in items}
+    shown = {id: fingerprint(text) for id, text in texts.items()}
+    with TemporaryDirectory() as folder:
+        paths = []
+        for place, rows in enumerate(files):
+            full = [
+                {**row, **({"text": texts.get(row.get("item", ""), "")} if row.get("text") == "" else {})}
+                for row in rows
+            ]
+            paths.append(written(Path(folder) / f"{place}.jsonl", full))
+        annotators = read_annotators(paths, shown, VALID)
+    for own, rows in zip(annotators, files, strict=True):
+        assert own.rows == len(rows) == len(own.labels) + own.left_out.total()
+    try:
+        found = Annotation(annotators, {own.id: own.document for own in items}, rule)
+    except UsageError:
+        assert sum(bool(own.labels) for own in annotators) < 2
+        return
+    kept = list(found.kept(toy, items))
+    report = found.report()
+    assert len(kept) == report["kept"]
+    assert report["kept"] + sum(sum(kinds.values()) for kinds in report["dropped"].values()) == report["items"] == 3
+    for item in kept:
+        assert Counter(found.of(item.id))["valid"] >= 2

@@ -1,0 +1,205 @@
+"""The card is what the hub reads, says what a user must know, and nothing in it breaks out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from huggingface_hub import DatasetCard
+from markdown_it import MarkdownIt
+
+from halu_tasks.builders.annotation import Annotation
+from halu_tasks.builders.card import CardInfo, card, tasks_on
+from halu_tasks.builders.doccano import Annotator
+from halu_tasks.builders.pipeline import Item, Pipeline
+from halu_tasks.builders.quality import quality
+
+Toys = Callable[..., Item]
+Info = Callable[..., CardInfo]
+NASTY = "</details>\n---\n# Bad | `x` <script>alert(1)</script> [a](b) ```` ``` \x1b[31m: {c} & *d* \u202e"
+
+
+@pytest.fixture
+def info(toy: Pipeline, toys: Toys) -> Info:
+    def made(**changed: Any) -> CardInfo:
+        return dataclasses.replace(
+            CardInfo(
+                title="My set",
+                pipeline=toy,
+                package="0.1.0",
+                source={"name": "docs.jsonl", "sha256": "ab" * 32},
+                documents=12,
+                files={"generative_qa.jsonl": 30, "items.jsonl": 30},
+                items=30,
+                models={"model": "openai/gpt-4o", "temperature": 0.5, "roles": {"verifier": {"model": "vllm/q"}}},
+                collected={
+                    "refused": {"too long": 2},
+                    "rates": {"right": {"passed": 30, "of": 40, "value": 0.75, "low": 0.612, "high": 0.851}},
+                    "rejected": {"right: not supported": 7, "wrong: means the same": 9},
+                    "dropped": {"duplicate": 3},
+                },
+                licences={"CC BY 4.0": 5, "unknown": 7},
+                quality=quality(toy, [toys(place) for place in range(30)]),
+            ),
+            **changed,
+        )
+
+    return made
+
+
+def sections(text: str) -> dict[str, str]:
+    """The text under each heading, as a parser of Markdown finds headings."""
+    lines = text.split("\n---\n", 1)[1].splitlines()
+    starts = [token for token in MarkdownIt().enable("table").parse("\n".join(lines)) if token.type == "heading_open"]
+    found = [token.map[0] for token in starts if token.map]
+    ends = [*found[1:], len(lines)]
+    return {
+        lines[start].lstrip("# "): "\n".join(lines[start + 1 : end]) for start, end in zip(found, ends, strict=True)
+    }
+
+
+def test_the_hub_reads_the_front_matter(info: Info) -> None:
+    text = card(info(licence="cc by-sa 4.0"))
+    data = DatasetCard(text).data.to_dict()
+    assert data["language"] == ["en"] and data["license"] == "cc-by-sa-4.0" and data["size_categories"] == ["n<1K"]
+    assert data["task_categories"] == ["question-answering", "multiple-choice"]
+    assert {own["config_name"]: own["data_files"] for own in data["configs"]} == {
+        "generative_qa": [{"split": "test", "path": "generative_qa.jsonl"}],
+        "items": [{"split": "test", "path": "items.jsonl"}],
+    }
+    assert DatasetCard(text).text.lstrip().startswith("# My set")
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"),
+    [
+        (None, {"license": "unknown"}),
+        ("MIT", {"license": "mit"}),
+        ("CC BY 4.0", {"license": "cc-by-4.0"}),
+        ("Our own terms", {"license": "other", "license_name": "Our own terms"}),
+    ],
+)
+def test_a_licence_is_told_as_the_hub_knows_it(info: Info, named: str | None, expected: Mapping[str, str]) -> None:
+    data = DatasetCard(card(info(licence=named))).data.to_dict()
+    assert {key: value for key, value in data.items() if key.startswith("license")} == expected
+
+
+def test_what_is_not_known_of_licences_is_said(info: Info) -> None:
+    told = sections(card(info()))["Documents"]
+    assert "| CC BY 4.0 | 5 |" in told and "| not known | 7 |" in told
+    assert "No licence was named for this dataset" in told
+    told = sections(card(info(licences={}, licence="MIT")))["Documents"]
+    assert "The documents say nothing of their licences" in told and "as named by who built it: MIT" in told
+
+
+def test_a_card_tells_how_the_dataset_was_made(info: Info) -> None:
+    told = sections(card(info()))
+    assert "ab" * 32 in told["Documents"] and "| not worked on: too long | 2 |" in told["Documents"]
+    assert "| generator | openai/gpt-4o | max\\_tokens=4096, temperature=0.5 |" in told["Models"]
+    assert "| verifier | vllm/q | max\\_tokens=4096, temperature=0.0 |" in told["Models"]
+    assert '"seed": 0' in told["Prompts, seeds and options"]
+    assert "Ask {document}" in told["Prompts, seeds and options"]
+    assert "| right | 40 | 30 | 0.750 [0.612, 0.851] |" in told["Pass rates"]
+    assert told["Pass rates"].index("means the same") < told["Pass rates"].index("not supported")
+    assert "| duplicate | 3 |" in told["Pass rates"]
+    assert "| kind | one 30 |" in told["Balance"]
+    assert "characters" in told["Leaks"] and "Not compared with" not in told["Duplicates"]
+    assert "--tasks cfaith_gen,cfaith_tf --metadata halu_data=path/to/dataset" in told["Use"]
+    assert "cfaith_choice" not in told["Use"]
+    assert "No person has checked the items." in told["Limits and biases"] and "Annotation" not in told
+
+
+def test_annotation_is_told_where_there_is_one(info: Info, toy: Pipeline, toys: Toys) -> None:
+    own = [Annotator(name, 2, {"item0": "valid", "item1": label}) for name, label in (("a", "valid"), ("b", "invalid"))]
+    annotation = Annotation(own, {"item0": "d0", "item1": "d0"})
+    assert len(list(annotation.kept(toy, [toys(0), toys(1)]))) == 1
+    told = sections(card(info(annotation=annotation.report())))
+    assert "2 annotators labelled 2 of 2 items; 1 were kept" in told["Annotation"]
+    assert "| no majority | one | 1 |" in told["Annotation"] and "Fleiss' kappa" in told["Annotation"]
+    assert "No person has checked" not in told["Limits and biases"]
+
+
+def test_a_card_without_figures_says_so(info: Info) -> None:
+    told = sections(card(info(quality=None, collected={"documents_not_done": 4}, files={"other.jsonl": 1})))
+    assert "Leaks, balance and duplicates were not looked for." in told["Limits and biases"]
+    assert "There were no drafts." in told["Pass rates"]
+    assert "| **not done when this was collected** | 4 |" in told["Documents"]
+    assert "No task of halu-tasks reads these files" in told["Use"]
+
+
+@pytest.mark.parametrize("name", ["cfaith", "refact", "halluverse25", "factchd"])
+def test_the_paper_is_cited_as_the_documentation_does(info: Info, name: str) -> None:
+    of = type("Of", (type(info().pipeline),), {"paper": name})
+    told = sections(card(info(pipeline=of())))["Citation"]
+    entry = told.split("```bibtex\n")[1].split("\n```")[0]
+    docs = Path(__file__).parents[3] / "docs" / "tasks.md"
+    assert entry in docs.read_text(encoding="utf-8")
+
+
+def test_tasks_are_those_whose_file_is_there() -> None:
+    assert tasks_on("halluverse25", {"tr_final_data.csv": 3}) == ["halluverse25_tr", "halluverse25_binary_tr"]
+
+
+def nasty(info: Info, text: str) -> CardInfo:
+    """A card in which every text from outside is `text`."""
+    plain = info()
+
+    class Worded(type(plain.pipeline)):  # type: ignore[misc]
+        @property
+        def texts(self) -> Mapping[str, str]:
+            return {"ask": text}
+
+    return dataclasses.replace(
+        plain,
+        title=text,
+        pipeline=Worded(),
+        source={"name": text, "sha256": text},
+        models={"model": text, text: text, "roles": {text: {"model": text, text: text}, "verifier": text}},
+        collected={
+            "refused": {text: 1},
+            "rates": {text: {"passed": 1, "of": 1, "value": 1.0, "low": None, "high": None}},
+            "rejected": {text: 1},
+            "dropped": {text: 1},
+        },
+        licences={text: 1},
+        licence=text,
+    )
+
+
+@pytest.mark.parametrize(
+    "text", [NASTY, "a\n\n# b", "~~~\n```\n</summary>", "x\n---\ny: [", "\r\r\n\u2028{a}: 'b\"", "-", ""]
+)
+def test_nothing_from_outside_breaks_the_card(info: Info, text: str) -> None:
+    written = card(nasty(info, text))
+    data = DatasetCard(written).data.to_dict()
+    assert data["configs"] == DatasetCard(card(info())).data.to_dict()["configs"]
+    tokens = MarkdownIt().enable("table").parse(DatasetCard(written).text)
+    plain = MarkdownIt().enable("table").parse(DatasetCard(card(info())).text)
+
+    def headings(own: list[Any]) -> list[str]:
+        return [after.content for token, after in pairwise(own) if token.type == "heading_open"]
+
+    assert headings(tokens)[1:] == headings(plain)[1:]
+    html = [token.content for token in tokens if token.type == "html_block"]
+    assert html == [token.content for token in plain if token.type == "html_block"]
+    inline = [child for token in tokens for child in token.children or []]
+    strong = {"strong_open", "strong_close"}
+    assert {child.type for child in inline} <= {"text", "code_inline", "softbreak", "text_special", *strong}
+
+
+def test_the_same_build_has_the_same_card(info: Info) -> None:
+    one, other = info(), info()
+    shuffled = dataclasses.replace(
+        other,
+        files=dict(reversed(other.files.items())),
+        models=dict(reversed(other.models.items())),
+        licences=dict(reversed(other.licences.items())),
+        collected={**other.collected, "rejected": dict(reversed(other.collected["rejected"].items()))},
+    )
+    assert card(one) == card(shuffled)
+    assert yaml.safe_load(card(one).split("---\n")[1])
