@@ -194,6 +194,9 @@ def _collect_arguments(command: argparse.ArgumentParser) -> None:
     about = "similarity in percent from which on two items are duplicates; 100, equal ones only, when not given"
     command.add_argument("--near", type=float, default=100.0, metavar="PERCENT", help=about)
     command.add_argument("--partial", action="store_true", help="also where documents are not done")
+    command.add_argument("--licence", metavar="NAME", help="of the dataset, for its card; not known when not given")
+    about = "published files to look for duplicates in, besides those in the cache; may be given several times"
+    command.add_argument("--against", action="append", default=[], metavar="PATH", help=about)
     command.add_argument("--json", action="store_true", help="one JSON object instead of tables")
 
 

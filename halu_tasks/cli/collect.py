@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.builders.collect import Tally, balanced, items, rejects_to
+from halu_tasks.builders.describe import COLLECTED, describe, licences_of
 from halu_tasks.builders.duplicates import Duplicates
-from halu_tasks.builders.folder import DATASET, REJECTS, Folder, items_of, replace_folder, write_dataset
+from halu_tasks.builders.folder import DATASET, REJECTS, Folder, items_of, replace_folder, whole, write_dataset
 from halu_tasks.builders.inspect_outcomes import BuildLog, build_logs, in_parts
 from halu_tasks.builders.outcomes import KEPT, OVERALL, Rates
 from halu_tasks.cli.tables import table
@@ -40,9 +41,17 @@ def collect(path: Path, arguments: argparse.Namespace) -> None:
             files = _balance(folder, made, tally, reject)
     finally:
         end()
+    told = _told(folder, tally, files)
+    facts = {name: told[name] for name in ("documents_not_done", "refused", "rates", "rejected", "dropped")}
+    facts |= {"licences": licences_of(folder), "licence": arguments.licence}
+    describe(folder, made, facts, [Path(named) for named in arguments.against])
+    whole(path / COLLECTED, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
     (path / (REJECTS + ".part")).replace(path / REJECTS)
     replace_folder(made, path / DATASET)
-    _show(folder, tally, files, as_json=arguments.json)
+    if arguments.json:
+        print(json.dumps(told, ensure_ascii=False))
+    else:
+        _show(folder, tally, files)
 
 
 def _parts(folder: Folder, *, partial: bool) -> list[list[BuildLog]]:
@@ -76,19 +85,18 @@ def _balance(folder: Folder, made: Path, tally: Tally, reject: Any) -> dict[str,
     return files
 
 
-def _show(folder: Folder, tally: Tally, files: dict[str, int], *, as_json: bool) -> None:
-    rates = tally.rates.estimates()
+def _told(folder: Folder, tally: Tally, files: dict[str, int]) -> dict[str, Any]:
+    """What became of the documents, as JSON values."""
     counts = tally.rates.counts()
-    undone = folder.plan["documents"] - tally.documents
-    told = {
+    return {
         "folder": str(folder.path),
         "documents": tally.documents,
-        "documents_not_done": undone,
+        "documents_not_done": folder.plan["documents"] - tally.documents,
         "refused": dict(tally.refused),
         "drafts": tally.drafts,
         "rates": {
             name: {"passed": counts[name][0], "of": counts[name][1], **estimate._asdict()}
-            for name, estimate in rates.items()
+            for name, estimate in tally.rates.estimates().items()
         },
         "rejected": {f"{check}: {reason}": number for (check, reason), number in tally.failures.most_common()},
         "dropped": dict(tally.dropped),
@@ -96,9 +104,11 @@ def _show(folder: Folder, tally: Tally, files: dict[str, int], *, as_json: bool)
         "files": files,
         "cost": dict(tally.cost),
     }
-    if as_json:
-        print(json.dumps(told, ensure_ascii=False))
-        return
+
+
+def _show(folder: Folder, tally: Tally, files: dict[str, int]) -> None:
+    rates, counts = tally.rates.estimates(), tally.rates.counts()
+    undone = folder.plan["documents"] - tally.documents
     print(f"{tally.documents} documents, {sum(tally.refused.values())} refused, {undone} not done")
     rows = [
         [name, str(counts[name][0]), str(counts[name][1]), f"{e.value:.1%}", _interval(e)] for name, e in rates.items()

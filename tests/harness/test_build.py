@@ -68,8 +68,12 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    """What must not depend on how a build went: the dataset and the rejects."""
+    """What must not depend on how a build went: the dataset with its card, in which the sum of the documents' file may
+    differ, and the rejects."""
     found = {path.name: path.read_bytes() for path in (folder / "dataset").iterdir()}
+    source = json.loads((folder / "build.json").read_text(encoding="utf-8"))["source"]["sha256"].encode()
+    assert found["README.md"].count(source) == 1
+    found["README.md"] = found["README.md"].replace(source, b"")
     return found | {"rejects": (folder / "rejects.jsonl").read_bytes()}
 
 
@@ -138,6 +142,13 @@ def test_pass_rates_reasons_and_files_are_as_scripted(build: Run, run_inspect: R
         assert found["results"][task][f"{figure},none"] == 0.0 and found["n-samples"][task]["original"] == items
     log = run_inspect("cfaith_gen", "halu/oracle", {"data": str(folder / "dataset")})
     assert log.results.scores[0].metrics["closer_to_correct"].value == 1.0
+
+    card = (folder / "dataset" / "README.md").read_text(encoding="utf-8")
+    assert f"| overall | {made} | {GOOD + 3} |" in card and "| label: type does not fit | 1 |" in card
+    assert f"| `generative_qa.jsonl` | {kept} |" in card and str(folder) not in card
+    quality = json.loads((folder / "dataset" / "quality.json").read_text(encoding="utf-8"))
+    assert quality["items"] == kept and quality["documents"] == kept
+    assert quality["balance"]["labels"]["true_false_qa.jsonl"]["label"]["counts"] == {"False": kept, "True": kept}
 
 
 def test_neither_parts_nor_processes_nor_order_change_the_dataset(build: Run, cli: Cli, tmp_path: Path) -> None:
