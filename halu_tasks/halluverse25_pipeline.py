@@ -10,7 +10,7 @@ how documents look and what is written is in `docs/builders.md`.
 Arguments:
     documents: a file of JSON Lines with `id` and `text`, or a folder of .txt and .md files.
     part: `0/4` for the first of four parts, by the hashes of the documents' ids.
-    cache: keep replies, so that a second run asks nothing again; true.
+    cache: keep replies, so that a run with other options asks nothing twice; false.
     language: of documents and prompts, `en`, `ar` or `tr`, or one that the prompt file adds.
     types: types of error to draw from, all three when not given.
     facts: sentences to take of a document, 5.
@@ -26,6 +26,6 @@ from halu_tasks.builders.inspect_build import build_task
 
 
 @task
-def halluverse25_pipeline(documents: str, part: str | None = None, cache: bool = True, **options: Any) -> Task:
+def halluverse25_pipeline(documents: str, part: str | None = None, cache: bool = False, **options: Any) -> Task:
     """Copy factual sentences of biographies, put an entity, relation or sentence error into each, and verify it."""
     return build_task("halluverse25_pipeline", documents, part, cache, **options)

@@ -10,7 +10,7 @@ and what is written is in `docs/builders.md`.
 Arguments:
     documents: a file of JSON Lines with `id` and `text`, or a folder of .txt and .md files.
     part: `0/4` for the first of four parts, by the hashes of the documents' ids.
-    cache: keep replies, so that a second run asks nothing again; true.
+    cache: keep replies, so that a run with other options asks nothing twice; false.
     language: of documents and prompts, `zh` or `en`, or one that the prompt file adds.
     types: types of hallucination to ask for, all seven when not given.
     questions: for each type and document, 1.
@@ -25,6 +25,6 @@ from halu_tasks.builders.inspect_build import build_task
 
 
 @task
-def haluagent(documents: str, part: str | None = None, cache: bool = True, **options: Any) -> Task:
+def haluagent(documents: str, part: str | None = None, cache: bool = False, **options: Any) -> Task:
     """Draft and verify questions for each type of hallucination, with answers right and wrong."""
     return build_task("haluagent", documents, part, cache, **options)

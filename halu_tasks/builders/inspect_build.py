@@ -35,14 +35,14 @@ _REFUSED_SHOWN = 500
 """Characters of a document that is not worked on that a log keeps."""
 
 
-def build_task(name: str, documents: str, part: str | None = None, cache: bool = True, **options: Any) -> Task:
+def build_task(name: str, documents: str, part: str | None = None, cache: bool = False, **options: Any) -> Task:
     """The Inspect task that drafts items of documents by a pipeline.
 
     Args:
         name: of the pipeline.
         documents: a file or folder as the pipeline reads it.
         part: `0/4` for the first of four parts of the documents, by the hashes of their ids; all where None.
-        cache: keep replies, so that a second run asks nothing again.
+        cache: keep replies, so that a run with other options asks nothing twice.
         options: the pipeline's.
 
     Raises:
@@ -89,14 +89,14 @@ def _sample(document: Document, pipeline: Pipeline) -> Sample:
 
 
 @solver
-def draft_items(builder: str, options: Mapping[str, Any], cache: bool = True) -> Solver:
+def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -> Solver:
     """Work on a document by a pipeline. The model roles `generator` and `verifier` are the run's model where they are
     not named.
 
     Args:
         builder: name of the pipeline.
         options: of the pipeline.
-        cache: keep replies, so that a second run asks nothing again.
+        cache: keep replies, so that a run with other options asks nothing twice.
     """
     pipeline = pipeline_named(builder, options)
 

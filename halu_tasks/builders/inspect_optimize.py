@@ -85,7 +85,7 @@ def rewrite_prompt() -> Solver:
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         draw = int(state.metadata["draw"])
-        output = await ask(state.input_text, OPTIMIZER, draw=draw, temperature=1.0, max_tokens=MAX_TOKENS)
+        output = await ask(state.input_text, OPTIMIZER, cache=False, draw=draw, temperature=1.0, max_tokens=MAX_TOKENS)
         state.output = ModelOutput.from_content(str(state.model), output.completion)
         state.output.metadata = {_REPLY: output.completion}
         return state

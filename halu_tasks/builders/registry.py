@@ -17,12 +17,10 @@ from halu_tasks.errors import UsageError
 @cache
 def pipelines() -> dict[str, type[Pipeline]]:
     """The pipelines, by name, sorted."""
-    found: dict[str, type[Pipeline]] = {}
-    for info in pkgutil.iter_modules(builders.__path__):
-        module = importlib.import_module(f"{builders.__name__}.{info.name}")
-        own = (kind for kind in vars(module).values() if getattr(kind, "__module__", "") == module.__name__)
-        found |= {kind.name: kind for kind in own if isinstance(kind, type) and Pipeline in kind.__mro__[1:]}
-    return dict(sorted(found.items()))
+    for module in pkgutil.iter_modules(builders.__path__):
+        importlib.import_module(f"{builders.__name__}.{module.name}")
+    own = [kind for kind in Pipeline.__subclasses__() if kind.__module__.startswith(f"{builders.__name__}.")]
+    return dict(sorted((kind.name, kind) for kind in own))
 
 
 def pipeline_named(name: str, options: Mapping[str, Any]) -> Pipeline:

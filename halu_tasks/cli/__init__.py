@@ -103,7 +103,8 @@ def parser() -> argparse.ArgumentParser:
     command.add_argument("--max-tokens", type=_number, metavar="N", help="of a reply; 4096 when not given")
     command.add_argument("--part-size", type=_number, default=500, metavar="N", help="documents in a part, about; 500")
     command.add_argument("--shard", metavar="I/N", help="work on part I, I+N, … only (0/2 and 1/2 are all of two)")
-    command.add_argument("--no-cache", action="store_true", help="do not keep replies for a second run")
+    about = "keep replies in Inspect's cache, so that a build with other options asks nothing twice"
+    command.add_argument("--cache", action="store_true", help=about)
     about = "prices of models, as Inspect reads them, to tell the cost in money"
     command.add_argument("--model-cost-config", metavar="FILE", help=about)
     _collect_arguments(command)

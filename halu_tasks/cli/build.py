@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
     for number in progress.parts:
         try:
             with folder.lock(number):
-                log = _finished(folder, number) or _built(folder, number, settings, roles, cache=not arguments.no_cache)
+                log = _finished(folder, number) or _built(folder, number, settings, roles, cache=arguments.cache)
         except Timeout:
             progress.elsewhere(number)
             continue
@@ -75,7 +75,7 @@ def _built(
 ) -> BuildLog | EvalLog:
     """The log of a part after working on it, or on what is missing of it."""
     set_aside(folder.logs(part))
-    own = {"documents": str(folder.documents(part)), **folder.options, **({} if cache else {"cache": False})}
+    own = {"documents": str(folder.documents(part)), **folder.options, **({"cache": True} if cache else {})}
     task = registry_create("task", PACKAGE + folder.plan["builder"], **own)
     try:
         # standard output is left to what is told at the end

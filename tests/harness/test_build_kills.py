@@ -111,5 +111,5 @@ def test_killed_and_gone_on_with(start: Any, tmp_path: Path, kills: int) -> None
     assert {k: v for k, v in again.items() if k not in different} == {
         k: v for k, v in told.items() if k not in different
     }
-    # what was answered is not asked again, but for the calls that were on their way
-    assert asked.count <= whole + 4 * kills
+    # a document that is done is not asked about again; some are on their way when it is killed
+    assert asked.count <= whole + 12 * 6 * kills
