@@ -98,6 +98,16 @@ def read_verdict(reply: str) -> Answer[Verdict]:
     return Answer(None, _nothing(reply, "verdict"))
 
 
+def read_choice(reply: str, number: int) -> Answer[int]:
+    """Which of `number` texts, counted from 1, a reply chooses: the `choice` of its last JSON object that has one, else
+    a reply that is a number and nothing more."""
+    said = [found["choice"] for found in _values(reply, "object") if isinstance(found, dict) and "choice" in found]
+    text = str(said[0] if said else strip_reasoning(reply) or "").strip(" \t\r\n*\"'`.。")
+    if not re.fullmatch(r"[0-9]{1,9}", text):
+        return Answer(None, _nothing(reply, "choice"))
+    return Answer(int(text)) if 1 <= int(text) <= number else Answer(None, "a choice that there is none of")
+
+
 def _verdict(found: Any) -> Verdict | None:
     if isinstance(found, str):
         found = {"verdict": found}
