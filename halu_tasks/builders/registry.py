@@ -13,6 +13,9 @@ from halu_tasks import builders
 from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.errors import UsageError
 
+_PATHS = ("prompts", "stop_words")
+"""Options that name a file."""
+
 
 @cache
 def pipelines() -> dict[str, type[Pipeline]]:
@@ -49,7 +52,7 @@ def _value(name: str, key: str, value: Any, kind: Any) -> Any:
     elif kind is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     elif kind in (str, str | None):
-        return str(Path(value).expanduser().absolute()) if key == "prompts" else str(value)
+        return str(Path(value).expanduser().absolute()) if key in _PATHS else str(value)
     elif kind in (int, bool) and type(value) is kind:
         return value
     raise UsageError(f"{name}: option {key}={value!r} is no {getattr(kind, '__name__', kind)}")

@@ -1,0 +1,104 @@
+"""Do two sentences say the same? A natural-language-inference model's answer: yes where each entails the other
+(ReFACT, section 3.2.2). Needs the extra `nli`."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from anyio import CapacityLimiter, to_thread
+from anyio.lowlevel import RunVar
+
+from halu_tasks.builders.replies import NO, UNCERTAIN, YES, Verdict
+from halu_tasks.errors import UsageError
+
+AUTO, JUDGE = "auto", "judge"
+PAPER_MODEL = "MoritzLaurer/mDeBERTa-v3-base-xnli-multilingual-nli-2mil7"
+"""The classifier of the paper: fifteen languages of XNLI and twelve more, and others by transfer."""
+_ENTAILMENT = "entailment"
+_NEEDS = ("torch", "transformers")
+_MOST_TOKENS = 512
+_LOCK = Lock()
+_LIMITER: RunVar[CapacityLimiter] = RunVar("halu_tasks_nli")
+
+
+def chosen_model(option: str) -> str | None:
+    """The model that an option names: `auto` the paper's where the extra is installed, `judge` none, and whatever else
+    itself, a folder or a name on the hub, which may end in `@revision`.
+
+    Raises:
+        UsageError: a model is named and the extra is not installed.
+    """
+    installed = all(find_spec(name) for name in _NEEDS)
+    if option == JUDGE:
+        return None
+    if option == AUTO:
+        return PAPER_MODEL if installed else None
+    if not installed:
+        raise UsageError(
+            f"option nli_model={option} needs {' and '.join(_NEEDS)}: pip install 'halu-tasks[nli]', "
+            f"or leave the decision to the verifier (nli_model={JUDGE})"
+        )
+    return option
+
+
+async def same_meaning(model: str, one: str, other: str) -> Verdict:
+    """`yes` where the model finds that each text entails the other, `no` where not; `uncertain` where they are longer
+    than it reads. The model is loaded at the first call, and works in a thread, one pair after the other.
+
+    Raises:
+        UsageError: the model cannot be loaded, or is none of natural-language inference.
+    """
+    limiter = _LIMITER.get(None)
+    if limiter is None:
+        limiter = CapacityLimiter(1)
+        _LIMITER.set(limiter)
+    return await to_thread.run_sync(partial(_decide, model, one, other), limiter=limiter)
+
+
+def _decide(model: str, one: str, other: str) -> Verdict:
+    with _LOCK:
+        import torch
+
+        loaded = _loaded(model)
+        if isinstance(loaded, UsageError):
+            raise loaded
+        tokenizer, classifier, entailment, longest = loaded
+        tokens = tokenizer([one, other], [other, one], padding=True, return_tensors="pt")
+        if tokens["input_ids"].shape[1] > longest:
+            return Verdict(UNCERTAIN, f"longer than the {longest} tokens that {model} reads")
+        with torch.inference_mode():
+            labels = classifier(**tokens.to(classifier.device)).logits.argmax(dim=-1).tolist()
+    return Verdict(YES if labels == [entailment, entailment] else NO, model)
+
+
+@cache
+def _loaded(model: str) -> tuple[Any, Any, int, int] | UsageError:
+    """Tokenizer, classifier, the number of its label for entailment, and the tokens of the longest pair it reads; or
+    why not, which is found out once."""
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    name, _, revision = (model, "", "") if Path(model).exists() else model.partition("@")
+    where = {"revision": revision} if revision else {}
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name, **where)
+        classifier = AutoModelForSequenceClassification.from_pretrained(name, **where)
+    except (OSError, ValueError, ImportError, KeyError) as error:
+        reason = " ".join(str(error).split())[:300]
+        return UsageError(
+            f"option nli_model: {model} cannot be loaded ({reason}); name a local folder, or nli_model={JUDGE}"
+        )
+    labels = {int(number): str(label) for number, label in classifier.config.id2label.items()}
+    entailment = [number for number, label in labels.items() if label.casefold() == _ENTAILMENT]
+    if len(entailment) != 1:
+        return UsageError(
+            f"option nli_model: {model} has no label {_ENTAILMENT!r} but {', '.join(labels.values())}; name a model of "
+            "natural-language inference"
+        )
+    classifier.eval().to("cuda" if torch.cuda.is_available() else "cpu")
+    longest = min(tokenizer.model_max_length, classifier.config.max_position_embeddings, _MOST_TOKENS)
+    return tokenizer, classifier, entailment[0], longest
