@@ -1,0 +1,174 @@
+"""Where sentences and phrases stand in an answer, and the tags around edits."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halu_tasks.builders.spans import Edit, Prose, begun_as, edited, has_tags, longest, mentioned, unfit
+from halu_tasks.builders.stopwords import only_stop_words, stop_words
+from halu_tasks.errors import UsageError
+from halu_tasks.scorers.tags import tagged_spans
+
+
+def found(text: str, phrase: str) -> list[str]:
+    return [text[max(start - 1, 0) : end + 1] for start, end in Prose(text).mentions(phrase)]
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase", "at"),
+    [
+        ("RNA and tRNA and RNAs, (RNA).", "RNA", [0, 24]),
+        ("It takes 10 days, not 10.5 or 1,010 or 10%; in 2010, 10.", "10", [9, 39, 53]),
+        ("Mirror neurons fire. These mirror neurons do too.", "mirror neurons", [0, 27]),
+        ("Mirror neurons fire. These mirror neurons do too.", "Mirror neurons", [0, 27]),
+        # a name keeps its capital where no sentence begins; what is written small there is another word
+        ("The Polish astronomer knew how to polish a lens.", "Polish", [4]),
+        ("The IT staff likes it. It does.", "IT", [4]),
+        ("a mirror  neuron, a mirror\nneuron", "mirror neuron", [2, 20]),
+        ("a mirror\n\nneuron", "mirror neuron", []),
+        ("地球绕着太阳转，地球仪不转。", "地球", [0, 8]),
+        ("ウイルスは小さい。", "ウイルス", [0]),
+        # a letter and its accent, an emoji and its colour or its joined parts are one character
+        ("cafe and cafe\u0301", "cafe", [0]),
+        ("👍🏽 is not 👍 here, and 👩\u200d🔬 not 👩.", "👍", [10]),
+        ("👩\u200d🔬 is not 👩.", "👩", [11]),
+        ("خلية في الخلية", "خلية", [0]),
+        ("in the Earth's core", "Earth", [7]),
+        ("snake_case and case", "case", [15]),
+        ("C and C++ and C", "C", [0, 6, 14]),
+    ],
+)
+def test_a_phrase_is_found_as_whole_words(text: str, phrase: str, at: list[int]) -> None:
+    assert [start for start, _ in Prose(text).mentions(phrase)] == at
+
+
+def test_a_phrase_is_in_the_question_in_whatever_case_but_as_words() -> None:
+    assert mentioned("Why is the SUN hot?", "sun") and not mentioned("Why are sunny days hot?", "sun")
+
+
+def test_a_sentence_is_found_whole_once_and_alone() -> None:
+    text = "Dr. Ling says “Bees fly.” at noon.\r\n- Ants dig\r\n  deep.  Ants dig. So it is. So it is."
+    prose = Prose(text)
+
+    def sentence(string: str) -> str:
+        span = prose.sentence(string)
+        return span if isinstance(span, str) else text[slice(*span)]
+
+    assert sentence('dr. ling says "bees fly." at noon.') == "Dr. Ling says “Bees fly.” at noon."
+    assert sentence("says “Bees fly") == "Dr. Ling says “Bees fly.” at noon."
+    assert sentence("Ants dig deep.") == "Ants dig\r\n  deep."
+    assert sentence("Ants dig") == "more than once in the answer"
+    assert sentence("So it is.") == "more than once in the answer"
+    assert sentence("deep.  Ants dig. So") == "several sentences"
+    assert sentence("Bees swim.") == "not in the answer"
+
+
+def test_overlapping_mentions_give_way_to_the_longest_and_neighbours_are_one() -> None:
+    text = "Randomised urine samples and urine samples. The Amazon rainforest."
+    spans = [span for word in ("urine samples", "Randomised urine samples", "Amazon", "rainforest") for span in
+             Prose(text).mentions(word)]  # fmt: skip
+    kept = [text[start:end] for start, end in longest(text, spans)]
+    assert kept == ["Randomised urine samples", "urine samples", "Amazon rainforest"]
+    # neither the shorter of two, nor both as one
+    assert longest("red blood cell", [(4, 14), (0, 9)]) == [(4, 14)]
+
+
+@given(st.text(max_size=60), st.lists(st.tuples(st.integers(0, 60), st.integers(1, 9)), max_size=9))
+def test_what_is_left_of_spans_overlaps_nowhere_and_covers_the_longest(
+    text: str, places: list[tuple[int, int]]
+) -> None:
+    spans = [(start, min(start + length, len(text))) for start, length in places if start < len(text)]
+    kept = longest(text, spans)
+    assert all(a[1] < b[0] for a, b in pairwise(kept))
+    if spans:
+        start, end = max(spans, key=lambda span: (span[1] - span[0], -span[0]))
+        assert any(a <= start and end <= b for a, b in kept)
+
+
+@given(st.text(max_size=80), st.lists(st.integers(0, 80), max_size=8), st.lists(st.text(min_size=1, max_size=9)))
+def test_tags_strip_to_the_edited_text_and_stand_around_the_edits(text: str, places: list[int], new: list[str]) -> None:
+    text = text.replace("<", "")
+    edges = sorted({place for place in places if place <= len(text)})
+    edits = [
+        Edit(start, end, word.replace("<", "")) for start, end, word in zip(edges[::2], edges[1::2], new, strict=False)
+    ]
+    plain, tagged = edited(text, edits, "swap")
+    stripped, spans = tagged_spans(tagged)
+    assert stripped == plain
+    assert [plain[start:end] for start, end in spans] == [edit.text for edit in edits]
+    rest = plain
+    for start, end in reversed(spans):
+        rest = rest[:start] + "\0" + rest[end:]
+    for edit in reversed(edits):
+        text = text[: edit.start] + "\0" + text[edit.end :]
+    assert rest == text
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("tRNA <swap>", "tags of its own"),
+        ("tRNA </ NEG >", "tags of its own"),
+        ("a\ud800", "characters that are no text"),
+        ("a\x00", "characters that are no text"),
+        ("two\nlines", "several lines"),
+        ("so " * 100, "much longer"),
+        ("ＲＮＡ  strand", "unchanged"),
+        ("DNA strand", ""),
+        ("a < b > c", ""),
+    ],
+)
+def test_what_may_not_stand_in_the_place_of_a_phrase(text: str, why: str) -> None:
+    assert unfit(text, "rna strand") == why
+
+
+@pytest.mark.parametrize("text", ["<neg>", "</SWAP>", "< swap >", "<neg class='a'>", "<mask>", "x<swap/>y"])
+def test_tags_are_seen_in_all_their_forms(text: str) -> None:
+    assert has_tags(text)
+    assert not has_tags("<negative> or <b>bold</b> or a<b")
+
+
+def test_a_sentence_begins_as_the_original_did() -> None:
+    assert begun_as("echo neurons", "Mirror neurons") == "Echo neurons"
+    assert begun_as("mRNA strands", "Protein strands") == "mRNA strands"
+    assert begun_as("echo neurons", "mirror neurons") == "echo neurons"
+    assert begun_as("λ-phages", "Viruses") == "Λ-phages"
+
+
+def test_changed_sentences_are_shown_once_each_before_and_after() -> None:
+    text = "Tau folds. Tau binds tau. Bees fly. Tau folds."
+    edits = [Edit(start, end, "Rho") for start, end in Prose(text).mentions("Tau")]
+    assert Prose(text).changed_parts(edits) == [
+        ("Tau folds.", "Rho folds."),
+        ("Tau binds tau.", "Rho binds Rho."),
+    ]
+
+
+def test_stop_words_are_those_of_the_language() -> None:
+    english = stop_words("en", None)
+    for phrase in ("it", "They", "this, that", "its own", "“Which”", "it’s", "…"):
+        assert only_stop_words(phrase, english), phrase
+    for phrase in ("the air", "IT", "WHO", "vitamin C", "👍", "+", "system"):
+        assert not only_stop_words(phrase, english), phrase
+    assert only_stop_words("他们", stop_words("zh", None)) and only_stop_words("onlar", stop_words("tr", None))
+    assert not only_stop_words("they", stop_words("ar", None))
+
+
+@pytest.mark.parametrize("language", ["da", "de", "en", "es", "fr", "it", "nl", "no", "pt", "ru", "sv", "tr", "zh"])
+def test_each_list_of_stop_words_is_there(language: str) -> None:
+    assert len(stop_words(language, None)) > 50
+
+
+def test_stop_words_of_a_file_take_the_place_of_the_language_s(tmp_path: Path) -> None:
+    file = tmp_path / "words.txt"
+    file.write_bytes("\ufeffهو\r\nهي\r\n\r\n".encode())
+    assert stop_words("ar", str(file)) == {"هو", "هي"}
+    file.with_name("empty.txt").write_text("\n")
+    for name, reason in (("none.txt", "No such file"), ("empty.txt", "holds none")):
+        with pytest.raises(UsageError, match=reason):
+            stop_words("ar", str(file.with_name(name)))
