@@ -10,7 +10,7 @@ look and what is written is in `docs/builders.md`.
 Arguments:
     documents: a file of JSON Lines with `id`, `question` and `text`, the true answer.
     part: `0/4` for the first of four parts, by the hashes of the documents' ids.
-    cache: keep replies, so that a second run asks nothing again; true.
+    cache: keep replies, so that a run with other options asks nothing twice; false.
     kinds: `neg` (a negated sentence), `swap` (replaced entities), or both when not given.
     most_facts: factual sentences that are negated, of which the most convincing is kept; 5.
     candidates: sets of replacements that are drawn, of which the most convincing is kept; 1.
@@ -28,6 +28,6 @@ from halu_tasks.builders.inspect_build import build_task
 
 
 @task
-def refact_pipeline(documents: str, part: str | None = None, cache: bool = True, **options: Any) -> Task:
+def refact_pipeline(documents: str, part: str | None = None, cache: bool = False, **options: Any) -> Task:
     """Draft and verify a negated and an entity-replaced version of each answer."""
     return build_task("refact_pipeline", documents, part, cache, **options)

@@ -15,13 +15,14 @@ from typing import Any
 import yaml
 
 from halu_tasks.builders.card_quality import annotation_section, balance_section, figure, leaks_section
+from halu_tasks.builders.documents import NO_LICENCE
 from halu_tasks.builders.papers import paper_named
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Pipeline
 from halu_tasks.markdown import code_block, escaped, table
 from halu_tasks.options import Options
 from halu_tasks.tasks import registry
 
-UNKNOWN = "unknown"
+UNKNOWN = NO_LICENCE
 _LICENCES = {
     *("afl-3.0", "apache-2.0", "bsd-2-clause", "bsd-3-clause", "cc0-1.0", "gfdl", "gpl-3.0", "lgpl-3.0", "mit"),
     *("cdla-permissive-1.0", "cdla-permissive-2.0", "cdla-sharing-1.0", "odbl", "odc-by", "pddl", UNKNOWN, "unlicense"),

@@ -42,6 +42,7 @@ class Tally:
 
     def add(self, outcome: Outcome) -> None:
         self.documents += 1
+        self.licences[outcome.licence] += 1
         self.drafts += len(outcome.drafts)
         self.rates.add(Rates.counted(outcome))
         if outcome.refused:

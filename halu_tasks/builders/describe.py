@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from halu_tasks import __version__
-from halu_tasks.builders.card import UNKNOWN, CardInfo, card
+from halu_tasks.builders.card import CardInfo, card
 from halu_tasks.builders.folder import ITEMS, Folder, items_of, whole
 from halu_tasks.builders.parts import read_json
 from halu_tasks.builders.published import at_hand
 from halu_tasks.builders.quality import quality
-from halu_tasks.data import json_lines
 from halu_tasks.sources import SOURCES
 
 COLLECTED = "collected.json"
@@ -60,17 +58,6 @@ def describe(folder: Folder, dataset: Path, collected: Mapping[str, Any], agains
         annotation=read_json(annotation) if annotation.is_file() else None,
     )
     whole(dataset / CARD, card(info))
-
-
-def licences_of(folder: Folder) -> dict[str, int]:
-    """What the documents of a build say of their licences, in a field `licence` or `license`, counted; those that say
-    nothing are `unknown`. Raises DataError at a line that is no document."""
-    found: Counter[str] = Counter()
-    for part in range(folder.parts):
-        for _, row in json_lines(folder.documents(part)):
-            named = row.get("licence") or row.get("license")
-            found[" ".join(named.split()) if isinstance(named, str) and named.strip() else UNKNOWN] += 1
-    return dict(sorted(found.items()))
 
 
 def rows_of(dataset: Path, items: int) -> dict[str, int]:

@@ -19,6 +19,10 @@ _SURE = 200
 """Letters from which on the language of a text is told with some certainty."""
 
 
+NO_LICENCE = "unknown"
+"""What stands for the licence of a document that tells none."""
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A text that items are made of.
@@ -32,6 +36,12 @@ class Document:
     id: str
     text: str
     fields: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def licence(self) -> str:
+        """What the document says of its licence, in a field `licence` or `license`; `unknown` where it says nothing."""
+        named = self.fields.get("licence") or self.fields.get("license")
+        return " ".join(named.split()) if isinstance(named, str) and named.strip() else NO_LICENCE
 
 
 def read_documents(path: Path) -> Iterator[Document]:

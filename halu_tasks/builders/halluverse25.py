@@ -57,7 +57,6 @@ class HalluVerse25Pipeline(Pipeline):
     paper: ClassVar[str] = "halluverse25"
     checks: ClassVar[tuple[str, ...]] = (*_OF_TEXT, *_ASKED)
     prompts_used: ClassVar[tuple[str, ...]] = ("extract", *TYPES, "verify")
-    generating: ClassVar[tuple[str, ...]] = ("extract", *TYPES)
     labels: ClassVar[tuple[str, ...]] = (*TYPES, "0")
 
     min_sentences: int = option(20, "sentences of the shortest document that is taken")

@@ -84,7 +84,7 @@ def _sample(document: Document, pipeline: Pipeline) -> Sample:
     refused = pipeline.refuse(document)
     shown = document.text if refused is None else document.text[:_REFUSED_SHOWN]
     fields = {} if refused else document.fields
-    known = {"fields": fields, "refused": list(refused) if refused else None}
+    known = {"fields": fields, "licence": document.licence, "refused": list(refused) if refused else None}
     return Sample(id=document.id, input=shown or "(empty)", metadata={BUILD: known})
 
 
@@ -111,10 +111,10 @@ def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -
         known = state.metadata[BUILD]
         id = str(state.sample_id)
         if known["refused"]:
-            outcome = Outcome(id, refused=Failure(*known["refused"]))
+            outcome = Outcome(id, refused=Failure(*known["refused"]), licence=known["licence"])
         else:
             document = Document(id, state.input_text, known["fields"])
-            outcome = Outcome(id, tuple(await pipeline.drafts(document, asked)))
+            outcome = Outcome(id, tuple(await pipeline.drafts(document, asked)), licence=known["licence"])
         kept = sum(draft.row is not None for draft in outcome.drafts)
         told = f"refused: {outcome.refused.reason}" if outcome.refused else f"{kept} of {len(outcome.drafts)} kept"
         state.output = ModelOutput.from_content(str(state.model), told)

@@ -54,6 +54,21 @@ def build_logs(folder: Path) -> list[BuildLog]:
     return sorted(found, key=lambda log: (log.header.eval.created, log.path.name))
 
 
+def logs_in(path: Path) -> list[BuildLog]:
+    """The logs of builds that a path names: a log, or all in a folder and those below; oldest first.
+
+    Raises:
+        DataError: one cannot be read, or is of no build.
+    """
+    paths = [path] if path.is_file() else sorted(path.rglob("*.eval"))
+    found = []
+    for own in paths:
+        if (log := _log(own)) is None:
+            raise DataError(f"{own}: cannot be read as a log of Inspect")
+        found.append(log)
+    return sorted(found, key=lambda log: (log.header.eval.created, log.path.name))
+
+
 def set_aside(folder: Path) -> None:
     """Rename the logs in a folder that cannot be read, which Inspect would stumble over, to `….damaged`."""
     for path in folder.glob("*.eval"):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from halu_tasks.builders.documents import NO_LICENCE
 from halu_tasks.builders.pipeline import Draft, Failure
 from halu_tasks.scorers.metrics import Array, Estimate, jackknife, ratio
 
@@ -18,12 +19,14 @@ OVERALL, KEPT = "overall", "kept"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one document: a refusal, or its drafts; and what asking cost, where something was asked."""
+    """What became of one document: a refusal, or its drafts; what asking cost, where something was asked; and what the
+    document says of its licence."""
 
     document: str
     drafts: tuple[Draft, ...] = ()
     refused: Failure | None = None
     cost: Mapping[str, float] | None = None
+    licence: str = NO_LICENCE
 
     def as_json(self) -> dict[str, Any]:
         drafts = [
@@ -36,7 +39,8 @@ class Outcome:
             }
             for draft in self.drafts
         ]
-        return {"document": self.document, "refused": list(self.refused) if self.refused else None, "drafts": drafts}
+        refused = list(self.refused) if self.refused else None
+        return {"document": self.document, "licence": self.licence, "refused": refused, "drafts": drafts}
 
     @staticmethod
     def of_json(record: Mapping[str, Any], cost: Mapping[str, float] | None = None) -> Outcome:
@@ -51,7 +55,7 @@ class Outcome:
             for draft in record["drafts"]
         )
         refused = Failure(*record["refused"]) if record["refused"] else None
-        return Outcome(record["document"], drafts, refused, cost)
+        return Outcome(record["document"], drafts, refused, cost, record["licence"])
 
 
 class Rates:

@@ -110,7 +110,9 @@ def parser() -> argparse.ArgumentParser:
     _collect_arguments(command)
 
     command = commands.add_parser("collect", help="the dataset of a build again, with other options")
-    command.add_argument("folder", metavar="FOLDER", help="the folder of the build")
+    command.add_argument("folder", metavar="FOLDER", help="the folder of the build, or logs of builds in Inspect")
+    about = "where logs of Inspect are collected to: a folder like that of a build"
+    command.add_argument("-o", "--output", metavar="FOLDER", help=about)
     _collect_arguments(command)
 
     command = commands.add_parser("optimize", help="better prompts for a builder, from what its verifier rejects")

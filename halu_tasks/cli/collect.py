@@ -10,18 +10,26 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from halu_tasks.builders.adopt import adopt
 from halu_tasks.builders.collect import Tally, balanced, items, rejects_to
-from halu_tasks.builders.describe import COLLECTED, describe, licences_of
+from halu_tasks.builders.describe import COLLECTED, describe
 from halu_tasks.builders.duplicates import Duplicates
-from halu_tasks.builders.folder import DATASET, REJECTS, Folder, items_of, replace_folder, whole, write_dataset
+from halu_tasks.builders.folder import DATASET, PLAN, REJECTS, Folder, items_of, replace_folder, whole, write_dataset
 from halu_tasks.builders.inspect_outcomes import BuildLog, build_logs, in_parts
 from halu_tasks.builders.outcomes import KEPT, OVERALL, Rates
 from halu_tasks.cli.tables import table
-from halu_tasks.errors import DataError
+from halu_tasks.errors import DataError, UsageError
 
 
 def run(arguments: argparse.Namespace) -> None:
-    collect(Path(arguments.folder), arguments)
+    path = Path(arguments.folder)
+    if not (path / PLAN).is_file():
+        if not arguments.output:
+            raise UsageError(f"{path}: holds no build; to collect logs of Inspect name a folder with -o")
+        path = adopt(path, Path(arguments.output)).path
+    elif arguments.output:
+        raise UsageError(f"{path}: is a build's folder, which its dataset is written to; leave -o out")
+    collect(path, arguments)
 
 
 def collect(path: Path, arguments: argparse.Namespace) -> None:
@@ -43,7 +51,7 @@ def collect(path: Path, arguments: argparse.Namespace) -> None:
         end()
     told = _told(folder, tally, files)
     facts = {name: told[name] for name in ("documents_not_done", "refused", "rates", "rejected", "dropped")}
-    facts |= {"licences": licences_of(folder), "licence": arguments.licence}
+    facts |= {"licences": dict(sorted(tally.licences.items())), "licence": arguments.licence}
     describe(folder, made, facts, [Path(named) for named in arguments.against])
     whole(path / COLLECTED, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
     (path / (REJECTS + ".part")).replace(path / REJECTS)

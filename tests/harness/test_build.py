@@ -282,3 +282,22 @@ def test_a_log_that_was_cut_off_is_set_aside_and_made_again(build: Run) -> None:
     told, _ = build(documents, HaluModel(), "--part-size", "4")
     assert told["documents"] == 8 and files_of(folder) == made
     assert [path.name for path in (folder / "logs" / "00001").glob("*.damaged")] == [f"{log.name}.damaged"]
+
+
+def test_logs_of_inspect_are_collected_too(build: Run, run_inspect: Run, here: Cli, openai: Any, serve: Serve) -> None:
+    documents = [document(n) for n in range(1, 13)]
+    _, folder = build(documents, HaluModel(CASES))
+    source = folder.parent / "documents.jsonl"
+    model = openai(serve(HaluModel(CASES)))
+    own = {"documents": str(source), "language": "en", "types": ["EntErr"], "data": None}
+    logs = folder.parent / "logs"
+    for part in ("1/2", "0/2"):
+        run_inspect("haluagent", model, {**own, "part": part})
+    done = here("collect", logs, "-o", folder.parent / "collected", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["documents"] == 12 and files_of(folder.parent / "collected") == files_of(folder)
+    next(logs.glob("*.eval")).unlink()
+    done = here("collect", logs, "-o", folder.parent / "half")
+    assert done.returncode == 2 and "has no log of part 1/2; its parts are 0/2" in done.stderr
+    done = here("collect", logs)
+    assert done.returncode == 2 and "name a folder with -o" in done.stderr

@@ -1,0 +1,95 @@
+"""Logs of builds that `inspect eval` or `inspect eval-set` wrote, as a build's folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from halu_tasks.builders.folder import PLAN, PROMPTS, Folder, whole
+from halu_tasks.builders.inspect_outcomes import BuildLog, logs_in
+from halu_tasks.builders.parts import Part
+from halu_tasks.builders.registry import pipeline_named
+from halu_tasks.errors import DataError, UsageError
+
+_OF_PART = ("part",)
+_NO_OPTIONS = ("documents", "part", "cache", "prompts")
+
+
+def adopt(logs: Path, path: Path) -> Folder:
+    """A build's folder with the logs of a run, or of all parts of one; the newest of a part counts.
+
+    Raises:
+        UsageError: there are no logs.
+        DataError: they are of several builds, parts are missing or unfinished, or `path` is in use.
+    """
+    if path.exists() and any(path.iterdir()):
+        raise DataError(f"{path}: is not empty; name another folder")
+    found = logs_in(logs)
+    if not found:
+        raise UsageError(f"{logs}: holds no logs of builds")
+    by_part = {str(log.told["part"]): log for log in found}
+    first = found[0]
+    for log in found:
+        if other := next((key for key in first.told if key not in _OF_PART and log.told[key] != first.told[key]), None):
+            raise DataError(f"{log.path}: is of another build than {first.path} (its {other} differs); collect one")
+    parts = _parts(logs, by_part)
+    if undone := next((log for log in parts if not log.finished), None):
+        raise DataError(
+            f"{undone.path}: is unfinished ({undone.state}); finish it with: inspect eval-retry {undone.path}"
+        )
+    prompts = (first.header.eval.task_args or {}).get("prompts")
+    options = {key: value for key, value in (first.header.eval.task_args or {}).items() if key not in _NO_OPTIONS}
+    _same_prompts(first, options, prompts)
+    path.mkdir(parents=True, exist_ok=True)
+    folder = {
+        "builder": first.told["builder"],
+        "options": options,
+        "settings": {key: value for key, value in first.told.items() if key not in _SOURCE},
+        "models": {"model": first.header.eval.model, "roles": _roles(first)},
+        "source": {"name": first.told["documents"], "sha256": first.told["documents_sha256"]},
+        "documents": sum(len(log.header.eval.dataset.sample_ids or []) for log in parts),
+        "parts": len(parts),
+    }
+    if prompts:
+        shutil.copyfile(Path(str(prompts)).expanduser(), path / PROMPTS)
+    whole(path / PLAN, json.dumps(folder, ensure_ascii=False, indent=1) + "\n")
+    made = Folder(path)
+    for number, log in enumerate(parts):
+        made.logs(number).mkdir(parents=True)
+        shutil.copyfile(log.path, made.logs(number) / log.path.name)
+    return made
+
+
+_SOURCE = ("documents", "documents_sha256", "part")
+
+
+def _parts(logs: Path, by_part: dict[str, BuildLog]) -> list[BuildLog]:
+    """The log of each part, in order. Raises DataError where one is missing."""
+    if set(by_part) == {"None"}:
+        return list(by_part.values())
+    if "None" in by_part:
+        raise DataError(f"{logs}: holds logs of parts and of all documents; collect one of them")
+    named = {Part.named(name): log for name, log in by_part.items()}
+    numbers = {part.of for part in named}
+    missing = [f"{number}/{of}" for of in numbers for number in range(of) if Part(number, of) not in named]
+    if len(numbers) > 1 or missing:
+        raise DataError(f"{logs}: has no log of part {missing[0]}; its parts are {', '.join(sorted(by_part))}")
+    return [named[part] for part in sorted(named)]
+
+
+def _same_prompts(log: BuildLog, options: dict[str, Any], prompts: Any) -> None:
+    """Raises DataError where the prompts that a log was asked with are no longer to be had."""
+    own = pipeline_named(log.told["builder"], {**options, "prompts": prompts}).settings["prompt_hash"]
+    if own != log.told["prompt_hash"]:
+        raise DataError(
+            f"{log.path}: was asked with other prompts ({log.told['prompt_hash']}) than there are now ({own})"
+        )
+
+
+def _roles(log: BuildLog) -> dict[str, str]:
+    found = {}
+    for role, models in (log.header.eval.model_roles or {}).items():
+        found[role] = ", ".join(named.model for named in (models if isinstance(models, list) else [models]))
+    return found
