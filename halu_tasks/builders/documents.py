@@ -81,16 +81,19 @@ def document_of(row: Row) -> Document:
     return Document(id, row["text"], {key: value for key, value in row.items() if key not in ("id", "text")})
 
 
-def refusal(document: Document, language: str | None, max_chars: int) -> tuple[str, str] | None:
+def refusal(
+    document: Document, language: str | None, max_chars: int, shortest: int = _SHORTEST
+) -> tuple[str, str] | None:
     """Why a document is not worked on, as a reason that is counted and a detail; None where it is.
 
-    It is not where it is too long, holds no sentence, or is of another language than `language`.
+    It is not where it is too long, holds no sentence or fewer than `shortest` letters, or is of another language than
+    `language`.
     """
     text = document.text
     if len(text) > max_chars:
         return "too long", f"{len(text)} characters, more than max_chars={max_chars}; split it or raise the limit"
     letters = len(_LETTER.findall(text))
-    if letters < _SHORTEST or not _END.search(text):
+    if letters < shortest or not _END.search(text):
         return "no sentence", f"{letters} letters and {len(_END.findall(text))} ends of sentences"
     if language is not None and letters >= _SURE and (found := language_of(text)) != language:
         return "another language", f"looks like {found!r}, expected {language!r}"
