@@ -54,8 +54,8 @@ class Tally:
 
 Reject = Callable[[Mapping[str, str]], None]
 """Takes what is written of one thing that was dropped: document, draft, check, reason, detail."""
-Duplicate = Callable[[str, str], str | None]
-"""Takes an item's id and its key; the id of an earlier item that it is a duplicate of, if it is one."""
+Duplicate = Callable[[str, str, str], str | None]
+"""Takes an item's id, its key and its group; the id of an earlier item that it is a duplicate of, if it is one."""
 
 
 def items(
@@ -74,7 +74,7 @@ def items(
             if draft.row is None:
                 continue
             item = Item(draft.id, draft.kind, outcome.document, draft.row)
-            if earlier := duplicate(item.id, pipeline.key(item)):
+            if earlier := duplicate(item.id, pipeline.key(item), pipeline.group(item)):
                 tally.dropped[DUPLICATE] += 1
                 reject({**told, "check": DUPLICATE, "reason": "duplicate of an earlier item", "detail": earlier})
                 continue

@@ -26,8 +26,9 @@ _MASK = (1 << 64) - 1
 class Near(Protocol):
     """Finds near-duplicates."""
 
-    def add(self, id: str, text: str) -> str | None:
-        """Takes a text, and gives the id of an earlier one that it nearly is."""
+    def add(self, id: str, text: str, group: str = "") -> str | None:
+        """Takes a text, and gives the id of an earlier one that it nearly is, and that is alike by no purpose as those
+        of one group are."""
         ...
 
 
@@ -58,8 +59,8 @@ class Overlaps:
         self._counts = {"same": 0, "similar": 0}
         self._whole, self._runs = _Places(), _Places()
 
-    def add(self, id: str, key: str) -> None:
-        """Take an item's key."""
+    def add(self, id: str, key: str, group: str = "") -> None:
+        """Take an item's key, and the group of items that are alike on purpose."""
         place, own = len(self._ids), words(key)
         self._ids.append(id)
         whole = _hash(own)
@@ -67,7 +68,7 @@ class Overlaps:
             self._count("same", self._same, (id, self._ids[self._first[whole]]))
         else:
             self._first[whole] = place
-            if self._near and (earlier := self._near.add(id, key)) is not None:
+            if self._near and (earlier := self._near.add(id, key, group)) is not None:
                 self._count("similar", self._similar, (id, earlier))
         if len(own) < (length := run_length(own)):
             self._whole.add(whole, place)

@@ -184,6 +184,11 @@ class Pipeline(ABC):
         """The prompt of `generating` that a failure is laid to; None where it is none of them."""
         return None
 
+    def group(self, item: Item) -> str:
+        """What items share that are alike on purpose, and so duplicates of each other only where they are equal; empty
+        where there is nothing such."""
+        return ""
+
     def annotated(self, item: Item, label: str) -> Item | None:
         """The item after annotators settled on a label; None where that drops it."""
         return None if label == self.labels[-1] else item

@@ -53,7 +53,7 @@ def quality(
         number += 1
         documents.add(item.document)
         balance.add(item.kind, pipeline.lines(item))
-        overlaps.add(item.id, pipeline.key(item))
+        overlaps.add(item.id, pipeline.key(item), pipeline.group(item))
         context = pipeline.context(item)
         for place, pair in enumerate(pipeline.pairs(item)):
             sample.add(f"{item.id}/{place}", pair, context)

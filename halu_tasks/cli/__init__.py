@@ -196,6 +196,10 @@ def _collect_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--balance", action="store_true", help="as many items of each kind as of the rarest")
     about = "similarity in percent from which on two items are duplicates; 100, equal ones only, when not given"
     command.add_argument("--near", type=float, default=100.0, metavar="PERCENT", help=about)
+    about = (
+        "a sentence-transformers model (extra embeddings) whose cosine, in percent, is the similarity; else rapidfuzz's"
+    )
+    command.add_argument("--embeddings", metavar="MODEL", help=about)
     command.add_argument("--partial", action="store_true", help="also where documents are not done")
     command.add_argument("--licence", metavar="NAME", help="of the dataset, for its card; not known when not given")
     about = "published files to look for duplicates in, besides those in the cache; may be given several times"

@@ -13,9 +13,9 @@ from typing import Any
 from halu_tasks.builders.adopt import adopt
 from halu_tasks.builders.collect import Tally, balanced, items, rejects_to
 from halu_tasks.builders.describe import COLLECTED, describe
-from halu_tasks.builders.duplicates import Duplicates
 from halu_tasks.builders.folder import DATASET, PLAN, REJECTS, Folder, items_of, replace_folder, whole, write_dataset
 from halu_tasks.builders.inspect_outcomes import BuildLog, build_logs, in_parts
+from halu_tasks.builders.near_embeddings import near_filter
 from halu_tasks.builders.outcomes import KEPT, OVERALL, Rates
 from halu_tasks.cli.tables import table
 from halu_tasks.errors import DataError, UsageError
@@ -42,7 +42,7 @@ def collect(path: Path, arguments: argparse.Namespace) -> None:
     shutil.rmtree(made, ignore_errors=True)
     reject, end = rejects_to(path / (REJECTS + ".part"))
     try:
-        with Duplicates(arguments.near) as duplicates:
+        with near_filter(arguments.near, arguments.embeddings) as duplicates:
             found = items(pipeline, in_parts(parts), tally, reject, duplicates.add)
             files = write_dataset(pipeline, found, made)
         if arguments.balance:

@@ -9,9 +9,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.builders.duplicates import Duplicates
 from halu_tasks.builders.folder import Folder
 from halu_tasks.builders.leaks import LEAK
+from halu_tasks.builders.near import NearDuplicates
 from halu_tasks.builders.published import at_hand
 from halu_tasks.builders.quality import quality
 from halu_tasks.cli.tables import table
@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
     folder = Folder(Path(arguments.folder))
     benchmarks, missing = at_hand([Path(path) for path in arguments.against])
     with ExitStack() as stack:
-        near = stack.enter_context(Duplicates(arguments.near)) if arguments.near else None
+        near = stack.enter_context(NearDuplicates(arguments.near)) if arguments.near else None
         found = quality(
             folder.pipeline,
             folder.items(),

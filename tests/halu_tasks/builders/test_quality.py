@@ -188,7 +188,7 @@ def test_near_duplicates_are_told_where_they_are_looked_for() -> None:
         def __init__(self) -> None:
             self.seen: dict[str, str] = {}
 
-        def add(self, id: str, text: str) -> str | None:
+        def add(self, id: str, text: str, group: str = "") -> str | None:
             return None if (first := self.seen.setdefault(text[0], id)) == id else first
 
     overlaps = Overlaps(Near())
