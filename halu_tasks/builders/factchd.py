@@ -60,6 +60,7 @@ class FactCHDPipeline(Pipeline):
     benchmark: ClassVar[str] = "factchd"
     paper: ClassVar[str] = "factchd"
     checks: ClassVar[tuple[str, ...]] = (FORMAT, QUERY, PATTERN, CONSISTENCY, EXPLANATION)
+    near: ClassVar[float] = 90.0
     prompts_used: ClassVar[tuple[str, ...]] = (
         *(f"rule_{name}" for name in (VANILLA, MULTI_HOP, COMPARISON, *OPERATIONS)),
         *("label_factual", "label_non_factual"),

@@ -103,6 +103,8 @@ class Pipeline(ABC):
     """All checks of drafts, in the order in which they are told of."""
     prompts_used: ClassVar[tuple[str, ...]]
     """Entries of the prompt file, without the language at their ends."""
+    near: ClassVar[float] = 100.0
+    """Similarity in percent from which on two items' keys are duplicates, where the user names none; 100 for equal."""
     generating: ClassVar[tuple[str, ...]] = ()
     """Those of them that may be optimized; `blamed` tells which one a failure is laid to."""
     labels: ClassVar[tuple[str, ...]] = ("valid", "invalid")

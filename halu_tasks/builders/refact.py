@@ -236,6 +236,9 @@ class RefactPipeline(Pipeline):
     def pairs(self, item: Item) -> Iterator[Pair]:
         yield Pair(item.row["correct_answer"], item.row["confabulated_answer"], item.document, item.kind)
 
+    def group(self, item: Item) -> str:
+        return item.document
+
     def context(self, item: Item) -> dict[str, str]:
         return {"question": item.row["question"]}
 

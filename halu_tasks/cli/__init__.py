@@ -194,8 +194,8 @@ def _model_arguments(command: argparse.ArgumentParser, task_option: str) -> None
 
 def _collect_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--balance", action="store_true", help="as many items of each kind as of the rarest")
-    about = "similarity in percent from which on two items are duplicates; 100, equal ones only, when not given"
-    command.add_argument("--near", type=float, default=100.0, metavar="PERCENT", help=about)
+    about = "similarity in percent from which on two items are duplicates; when not given 100, equal ones (FactCHD: 90)"
+    command.add_argument("--near", type=float, metavar="PERCENT", help=about)
     about = (
         "a sentence-transformers model (extra embeddings) whose cosine, in percent, is the similarity; else rapidfuzz's"
     )

@@ -42,7 +42,7 @@ def collect(path: Path, arguments: argparse.Namespace) -> None:
     shutil.rmtree(made, ignore_errors=True)
     reject, end = rejects_to(path / (REJECTS + ".part"))
     try:
-        with near_filter(arguments.near, arguments.embeddings) as duplicates:
+        with near_filter(arguments.near or pipeline.near, arguments.embeddings) as duplicates:
             found = items(pipeline, in_parts(parts), tally, reject, duplicates.add)
             files = write_dataset(pipeline, found, made)
         if arguments.balance:
