@@ -61,7 +61,15 @@ def run(arguments: argparse.Namespace) -> None:
         progress.add(number, log)
     if not arguments.partial:
         progress.end()
+    if arguments.shard and (others := _undone(folder)):
+        print(f"{others} parts of other shards are not done; then: halu-tasks collect {folder.path}", file=sys.stderr)
+        return
     collect(folder.path, arguments)
+
+
+def _undone(folder: Folder) -> int:
+    """Parts that are not done."""
+    return sum(_finished(folder, number) is None for number in range(folder.parts))
 
 
 def _finished(folder: Folder, part: int) -> BuildLog | None:

@@ -10,13 +10,25 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from halu_tasks.builders.adopt import adopt
 from halu_tasks.builders.collect import Tally, balanced, items, rejects_to
-from halu_tasks.builders.describe import COLLECTED, describe
-from halu_tasks.builders.folder import DATASET, PLAN, REJECTS, Folder, items_of, replace_folder, whole, write_dataset
+from halu_tasks.builders.describe import CARD, COLLECTED, describe
+from halu_tasks.builders.folder import (
+    DATASET,
+    LOGS,
+    PLAN,
+    REJECTS,
+    Folder,
+    items_of,
+    replace_folder,
+    whole,
+    write_dataset,
+)
 from halu_tasks.builders.inspect_outcomes import BuildLog, build_logs, in_parts
 from halu_tasks.builders.near_embeddings import near_filter
-from halu_tasks.builders.outcomes import KEPT, OVERALL, Rates
+from halu_tasks.builders.outcomes import Rates
 from halu_tasks.cli.tables import table
 from halu_tasks.errors import DataError, UsageError
 
@@ -35,8 +47,21 @@ def run(arguments: argparse.Namespace) -> None:
 def collect(path: Path, arguments: argparse.Namespace) -> None:
     """Write the dataset of a build's folder, and print what became of its documents."""
     folder = Folder(path)
+    if not (path / LOGS).is_dir():
+        raise DataError(f"{path}: holds no logs; its dataset was made of another one's, as by annotators")
+    # two shards may end at one moment
+    with FileLock(path / LOGS / "collect.lock"):
+        told = _collected(folder, arguments)
+    if arguments.json:
+        print(json.dumps(told, ensure_ascii=False))
+    else:
+        _show(folder, told)
+
+
+def _collected(folder: Folder, arguments: argparse.Namespace) -> dict[str, Any]:
+    """What became of the documents, when the dataset is written."""
+    path, pipeline = folder.path, folder.pipeline
     parts = _parts(folder, partial=arguments.partial)
-    pipeline = folder.pipeline
     tally = Tally(Rates(pipeline.checks))
     made = path / (DATASET + ".part")
     shutil.rmtree(made, ignore_errors=True)
@@ -56,10 +81,7 @@ def collect(path: Path, arguments: argparse.Namespace) -> None:
     whole(path / COLLECTED, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
     (path / (REJECTS + ".part")).replace(path / REJECTS)
     replace_folder(made, path / DATASET)
-    if arguments.json:
-        print(json.dumps(told, ensure_ascii=False))
-    else:
-        _show(folder, tally, files)
+    return told
 
 
 def _parts(folder: Folder, *, partial: bool) -> list[list[BuildLog]]:
@@ -114,24 +136,23 @@ def _told(folder: Folder, tally: Tally, files: dict[str, int]) -> dict[str, Any]
     }
 
 
-def _show(folder: Folder, tally: Tally, files: dict[str, int]) -> None:
-    rates, counts = tally.rates.estimates(), tally.rates.counts()
-    undone = folder.plan["documents"] - tally.documents
-    print(f"{tally.documents} documents, {sum(tally.refused.values())} refused, {undone} not done")
+def _show(folder: Folder, told: dict[str, Any]) -> None:
+    refused = sum(told["refused"].values())
+    print(f"{told['documents']} documents, {refused} refused, {told['documents_not_done']} not done")
     rows = [
-        [name, str(counts[name][0]), str(counts[name][1]), f"{e.value:.1%}", _interval(e)] for name, e in rates.items()
+        [name, str(own["passed"]), str(own["of"]), f"{own['value']:.1%}", _interval(own)]
+        for name, own in told["rates"].items()
     ]
-    print(table(["check", "passed", "of", "rate", "95% interval"], rows))
-    reasons = [[f"refused: {reason}", str(number)] for reason, number in tally.refused.most_common()]
-    reasons += [[f"{check}: {reason}", str(n)] for (check, reason), n in tally.failures.most_common()]
-    reasons += [[f"dropped: {reason}", str(number)] for reason, number in tally.dropped.most_common()]
+    print(table(["check", "passed", "of", "rate", "95% interval"], rows, right=(1, 2, 3)))
+    reasons = [(f"refused: {reason}", number) for reason, number in told["refused"].items()]
+    reasons += told["rejected"].items()
+    reasons += [(f"dropped: {reason}", number) for reason, number in told["dropped"].items()]
     if reasons:
-        print("\n" + table(["reason", "times"], reasons))
-    print("\n" + table(["file", "rows"], [[f"{folder.path / DATASET / name}", str(n)] for name, n in files.items()]))
+        print("\n" + table(["reason", "times"], [[reason, str(n)] for reason, n in reasons], right=(1,)))
+    dataset = folder.path / DATASET
+    print("\n" + table(["file", "rows"], [[str(dataset / name), str(n)] for name, n in told["files"].items()], (1,)))
+    print(f"\ncard: {dataset / CARD}; quality: halu-tasks quality {folder.path}")
 
 
-def _interval(estimate: Any) -> str:
-    return "" if estimate.low is None else f"{estimate.low:.1%} to {estimate.high:.1%}"
-
-
-__all__ = ["KEPT", "OVERALL", "collect", "run"]
+def _interval(rate: dict[str, Any]) -> str:
+    return "" if rate["low"] is None else f"{rate['low']:.1%} to {rate['high']:.1%}"
