@@ -3,7 +3,7 @@
     python tests/benchmark_build.py [1000 5000 20000] [--shards]
 
 Prints, for each number of documents: documents a second, the peak memory of the process, and both as ratios of the
-first line's. With --shards the first number of documents is built again by two processes at once. Each document costs
+first line's, time also as processor time. With --shards the first number of documents is built again by two processes at once. Each document costs
 six calls (HaluAgent with one type). Run by hand, on an idle machine.
 """
 
@@ -86,11 +86,11 @@ def start(documents: Path, out: Path, port: int, *more: str) -> subprocess.Popen
     )
 
 
-def peak(process: subprocess.Popen[bytes]) -> float:
-    """MiB of the process at most, when it has ended."""
-    _, status, used = os.wait4(process.pid, 0)
+def used(process: subprocess.Popen[bytes]) -> tuple[float, float]:
+    """Seconds of processor time, and MiB at most, of a process that ends."""
+    _, status, own = os.wait4(process.pid, 0)
     assert status == 0, f"the build ended with {status}"
-    return used.ru_maxrss / 1024
+    return own.ru_utime + own.ru_stime, own.ru_maxrss / 1024
 
 
 def main() -> None:
@@ -100,28 +100,29 @@ def main() -> None:
     server.start()
     port = ports.get()
     folder = Path(tempfile.mkdtemp())
-    first: tuple[float, float] | None = None
+    first: tuple[float, float, float] | None = None
     try:
         for size in sizes:
             documents = folder / f"{size}.jsonl"
             write_documents(documents, size)
             began = time.monotonic()
-            memory = peak(start(documents, folder / f"out{size}", port))
+            processor, memory = used(start(documents, folder / f"out{size}", port))
             seconds = time.monotonic() - began
-            first = first or (seconds / size, memory)
+            first = first or (seconds / size, processor / size, memory)
             print(
                 f"{size:6} documents: {size / seconds:6.1f} a second, {memory:5.0f} MiB; a document takes "
-                f"{seconds / size / first[0]:.2f} times as long, memory is {memory / first[1]:.2f} times as much",
+                f"{seconds / size / first[0]:.2f} times as long and {processor / size / first[1]:.2f} times the processor "
+                f"time, memory is {memory / first[2]:.2f} times as much",
                 flush=True,
             )
             if size != sizes[0]:
                 shutil.rmtree(folder / f"out{size}")
         if "--shards" in sys.argv:
-            size, (alone, _) = sizes[0], first or (0.0, 0.0)
+            size, alone = sizes[0], first[0] if first else 0.0
             began = time.monotonic()
             both = [start(folder / f"{size}.jsonl", folder / "both", port, "--shard", f"{n}/2") for n in (0, 1)]
             for process in both:
-                peak(process)
+                used(process)
             print(f"two processes: {alone * size / (time.monotonic() - began):.2f} times as fast as one")
     finally:
         server.terminate()
