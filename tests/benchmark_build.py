@@ -3,8 +3,8 @@
     python tests/benchmark_build.py [1000 5000 20000] [--shards]
 
 Prints, for each number of documents: documents a second, the peak memory of the process, and both as ratios of the
-first line's, time also as processor time. With --shards the first number of documents is built again by two processes at once. Each document costs
-six calls (HaluAgent with one type). Run by hand, on an idle machine.
+first line's, time also as processor time. With --shards the first number of documents is built again by two processes
+at once. Each document costs six calls (HaluAgent with one type). Run by hand, on an idle machine.
 """
 
 from __future__ import annotations
@@ -111,8 +111,8 @@ def main() -> None:
             first = first or (seconds / size, processor / size, memory)
             print(
                 f"{size:6} documents: {size / seconds:6.1f} a second, {memory:5.0f} MiB; a document takes "
-                f"{seconds / size / first[0]:.2f} times as long and {processor / size / first[1]:.2f} times the processor "
-                f"time, memory is {memory / first[2]:.2f} times as much",
+                f"{seconds / size / first[0]:.2f} times as long, {processor / size / first[1]:.2f} times the processor "
+                f"time; memory is {memory / first[2]:.2f} times as much",
                 flush=True,
             )
             if size != sizes[0]:
