@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from halu_tasks.builders.copies import Source
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import (
     GENERATOR,
@@ -39,7 +40,6 @@ _FORMATS = {"question": "question", "hallucinated answers": "hallucinate", "labe
 """What a failure of the format begins with, and the prompt that asked."""
 _RELEASED = {name: label for label, name in TYPES.items()}
 _DEFINITION = re.compile(r"(?m)^(\w+) ([^:：\n]+)[:：]\s*(.+)$")
-_SPACE = re.compile(r"\s+")
 _LETTERS = "ABCD"
 
 
@@ -104,10 +104,11 @@ class HaluAgent(Pipeline):
         return {name: Kind(own, told) for name, own, told in _DEFINITION.findall(self.texts["types"])}
 
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
-        found = await side_by_side(*(self._of_type(document, kind, ask) for kind in self.types))
+        source = Source(document.text)
+        found = await side_by_side(*(self._of_type(document, source, kind, ask) for kind in self.types))
         return [draft for drafts in found for draft in drafts]
 
-    async def _of_type(self, document: Document, kind: str, ask: Ask) -> list[Draft]:
+    async def _of_type(self, document: Document, source: Source, kind: str, ask: Ask) -> list[Draft]:
         """The drafts for one type: as many as questions were asked for, those that did not come among them."""
         asked = self.prompt(
             "question",
@@ -118,17 +119,18 @@ class HaluAgent(Pipeline):
         )
         reply = read_objects(await ask(asked, GENERATOR), "question", "answer", "support")
         rows = (reply.value or [])[: self.questions]
-        drafts = await side_by_side(*(self._draft(document, kind, row, place, ask) for place, row in enumerate(rows)))
+        asked_of = (self._draft(document, source, kind, row, place, ask) for place, row in enumerate(rows))
+        drafts = await side_by_side(*asked_of)
         for place in range(len(rows), self.questions):
             why = Failure(FORMAT, f"question: {reply.reason}" if reply.reason else "question: fewer than asked for")
             drafts.append(Draft(item_id(document.id, kind, str(place)), kind, (FORMAT,), (why,)))
         return drafts
 
-    async def _draft(self, document: Document, kind: str, row: Row, place: int, ask: Ask) -> Draft:
+    async def _draft(self, document: Document, source: Source, kind: str, row: Row, place: int, ask: Ask) -> Draft:
         id = item_id(document.id, kind, str(place))
         question, answer, support = row["question"], row["answer"], row["support"]
         told = f"Q: {question}\nA: {answer}\nsupport: {support}"
-        if _SPACE.sub("", support) not in _SPACE.sub("", document.text):
+        if not source.holds(support):
             failure = Failure(FORMAT, "question: support is not in the document", told)
             return Draft(id, kind, (FORMAT,), (failure,))
         facts = {"question": _shown(question), "answer": _shown(answer), "knowledge": _shown(support)}
