@@ -163,3 +163,38 @@ def run_method(
         return run_inspect(task, openai(servers[-1]), task_args, solver=solver, **own)
 
     return run
+
+
+@pytest.fixture
+def run_build(
+    serve: Callable[..., ScriptedServer],
+    here: Callable[..., Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[..., tuple[Any, Path]]:
+    """`run_build(builder, documents, answer, *arguments)` runs `halu-tasks build` against a scripted server; documents
+    are rows, or a path. Returns the JSON that it prints (with `fails`, or without `told`, its errors) and its folder."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "replies"))
+
+    def run(
+        builder: str,
+        documents: list[dict[str, Any]] | Path,
+        answer: Answer,
+        *arguments: str,
+        out: str = "out",
+        fails: bool = False,
+        told: bool = True,
+    ) -> tuple[Any, Path]:
+        source = documents if isinstance(documents, Path) else tmp_path / "documents.jsonl"
+        if not isinstance(documents, Path):
+            source.write_text("".join(json.dumps(row) + "\n" for row in documents), encoding="utf-8")
+        done = here(
+            "build", builder, source, "-o", tmp_path / out, "--model", "openai/gpt-4o",
+            "--model-base-url", serve(answer).url, "-M", "responses_api=false", "--display", "none", "--json",
+            *arguments,
+        )  # fmt: skip
+        assert done.returncode == (2 if fails else 0), done.stderr
+        return (json.loads(done.stdout) if told and not fails else done.stderr), tmp_path / out
+
+    return run

@@ -38,33 +38,13 @@ GOOD = 9
 
 
 @pytest.fixture
-def build(
-    serve: Serve, here: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., tuple[dict[str, Any], Path]]:
-    """`build(documents, model, *arguments)` runs `halu-tasks build haluagent` on them; returns what it printed as JSON,
-    and the folder."""
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "replies"))
+def build(run_build: Run) -> Run:
+    """`build(documents, model, *arguments)` runs HaluAgent on them, as `run_build` does."""
 
-    def run(
-        documents: list[dict[str, Any]],
-        model: Any,
-        *arguments: str,
-        out: str = "out",
-        fails: bool = False,
-        told: bool = True,
-    ) -> tuple[Any, Path]:
-        source = tmp_path / "documents.jsonl"
-        source.write_text("".join(json.dumps(row) + "\n" for row in documents), encoding="utf-8")
-        server = serve(model)
-        folder = tmp_path / out
-        done = here(
-            "build", "haluagent", source, "-o", folder, "--model", "openai/gpt-4o", "--model-base-url", server.url,
-            "-M", "responses_api=false", "-T", "language=en", "-T", "types=EntErr", "--display", "none", "--json",
-            *arguments,
-        )  # fmt: skip
-        assert done.returncode == (2 if fails else 0), done.stderr
-        return (json.loads(done.stdout) if told and not fails else done.stderr), folder
+    def run(documents: list[dict[str, Any]], model: Any, *arguments: str, **how: Any) -> tuple[Any, Path]:
+        own = ("-T", "language=en", "-T", "types=EntErr", *arguments)
+        found: tuple[Any, Path] = run_build("haluagent", documents, model, *own, **how)
+        return found
 
     return run
 

@@ -72,20 +72,10 @@ class Model:
 
 
 @pytest.fixture
-def build(serve: Serve, here: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "replies"))
-
+def build(run_build: Run) -> Run:
     def run(documents: list[dict[str, Any]], *arguments: str) -> tuple[dict[str, Any], Path]:
-        source = tmp_path / "documents.jsonl"
-        source.write_text("".join(json.dumps(row) + "\n" for row in documents), encoding="utf-8")
-        done = here(
-            "build", "refact_pipeline", source, "-o", tmp_path / "out", "--model", "openai/gpt-4o",
-            "--model-base-url", serve(Model()).url, "-M", "responses_api=false", "-T", "nli_model=judge",
-            "--display", "none", "--json", *arguments,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout), tmp_path / "out" / "dataset"
+        told, folder = run_build("refact_pipeline", documents, Model(), "-T", "nli_model=judge", *arguments)
+        return told, folder / "dataset"
 
     return run
 
