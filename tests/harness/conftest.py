@@ -173,7 +173,7 @@ def run_build(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., tuple[Any, Path]]:
     """`run_build(builder, documents, answer, *arguments)` runs `halu-tasks build` against a scripted server; documents
-    are rows, or a path. Returns the JSON that it prints (with `fails`, or without `told`, its errors) and its folder."""
+    are rows, or a path. Returns the JSON it prints (with `fails`, or without `told`, its errors) and its folder."""
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "replies"))
 
