@@ -17,7 +17,7 @@ import pytest
 from scripted_builders import HaluModel, document
 from test_build import CASES, files_of
 
-DOCUMENTS = 40
+DOCUMENTS = 24
 
 
 class Asked:
@@ -47,7 +47,7 @@ def start(
             command = [
                 sys.executable, "-m", "halu_tasks", "build", "haluagent", source, "-o", tmp_path / out,
                 "--model", "openai/gpt-4o", "--model-base-url", server.url, "-M", "responses_api=false",
-                "-T", "language=en", "-T", "types=EntErr", "--part-size", "20", "--display", "none", "--json",
+                "-T", "language=en", "-T", "types=EntErr", "--part-size", "8", "--display", "none", "--json",
                 "--max-connections", "4",
             ]  # fmt: skip
             return subprocess.Popen(

@@ -24,13 +24,13 @@ def optimize(
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "replies"))
     source = tmp_path / "documents.jsonl"
-    source.write_text("".join(json.dumps(document(n)) + "\n" for n in range(40)), encoding="utf-8")
+    source.write_text("".join(json.dumps(document(n)) + "\n" for n in range(20)), encoding="utf-8")
 
     def run(model: Any, *arguments: str) -> tuple[subprocess.CompletedProcess[str], Path]:
         done = here(
             "optimize", "haluagent", source, "-o", tmp_path / "out", "--model", "openai/gpt-4o",
             "--model-base-url", serve(model).url, "-M", "responses_api=false", "-T", "language=en",
-            "-T", "types=EntErr", "--train", "12", "--validation", "20", "--display", "none", *arguments,
+            "-T", "types=EntErr", "--train", "6", "--validation", "10", "--display", "none", *arguments,
         )  # fmt: skip
         return done, tmp_path / "out"
 
@@ -55,7 +55,7 @@ def test_the_pass_rate_rises_over_rounds_and_it_ends_when_it_falls(optimize: Opt
     # an optimizer sees what the verifier had against drafts
     assert "hallucination: same as the answer" in model.shown[0]
     rejects = [json.loads(line) for line in (folder / "rounds" / "1-rejects.jsonl").read_text("utf-8").splitlines()]
-    assert len(rejects) == told["rounds"][1]["rejects"] == 12 * 3
+    assert len(rejects) == told["rounds"][1]["rejects"] == 6 * 3
     assert {reject["check"] for reject in rejects} == {"hallucination"}
     names = {path.stem for path in (folder / "prompts").iterdir()}
     assert {name for name in names if not name.endswith("-train")} == set(chosen)
@@ -84,5 +84,5 @@ def test_prompts_that_never_get_better(optimize: Optimize) -> None:
     assert [found["ended"] for found in told["rounds"]] == ["", "", "that was the last round"]
     # of equal rates the first prompts, those of the package
     assert told["best"] == "round-0" and Learning.RULE not in (folder / "prompts.yaml").read_text("utf-8")
-    done, _ = optimize(lambda request: "no", "--train", "30", "--validation", "30")
+    done, _ = optimize(lambda request: "no", "--train", "15", "--validation", "15")
     assert done.returncode == 2
