@@ -94,8 +94,8 @@ def _parts(folder: Folder, *, partial: bool) -> list[list[BuildLog]]:
         found.append(logs)
     if undone and not partial:
         raise DataError(
-            f"{folder.path}: {len(undone)} of {len(folder.parts)} parts are not done ({undone[0]}); run halu-tasks build "
-            "again, or collect what there is with --partial"
+            f"{folder.path}: {len(undone)} of {len(folder.parts)} parts are not done ({undone[0]}); run halu-tasks "
+            "build again, or collect what there is with --partial"
         )
     return found
 
