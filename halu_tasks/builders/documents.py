@@ -13,8 +13,11 @@ from halu_tasks.errors import DataError
 
 _LETTER = re.compile(r"[^\W\d_]")
 _END = re.compile(r"[.!?。！？؟…।]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 _SHORTEST = 20
 """Letters of the shortest document that can hold a fact and its sentence."""
+_LONGEST_ID = 10_000
+"""Bytes of the longest id: with it are named the files in logs, which are archives."""
 _SURE = 200
 """Letters from which on the language of a text is told with some certainty."""
 
@@ -60,7 +63,12 @@ def read_documents(path: Path) -> Iterator[Document]:
                 text = file.read_text(encoding="utf-8-sig")
             except (OSError, ValueError) as error:
                 raise DataError(f"{file}: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None
-            yield Document(file.relative_to(path).as_posix(), text, {"title": file.stem})
+            id = file.relative_to(path).as_posix()
+            try:
+                _check_id(id)
+            except ValueError as error:
+                raise DataError(f"{str(file)!r}: {error}") from None
+            yield Document(id, text, {"title": file.stem})
         return
     for line, row in json_lines(path):
         try:
@@ -75,10 +83,19 @@ def document_of(row: Row) -> Document:
         if name not in row:
             raise ValueError(f"field {name!r} is missing")
     id = str(row["id"]) if isinstance(row["id"], int) else row["id"]
-    require_text({"id": id}, "id")
+    _check_id(id)
     if not isinstance(row["text"], str):
         raise ValueError(f"field 'text' is {type(row['text']).__name__}, expected a text")
     return Document(id, row["text"], {key: value for key, value in row.items() if key not in ("id", "text")})
+
+
+def _check_id(id: str) -> None:
+    require_text({"id": id}, "id")
+    # an archive's names end there, and two documents would be one
+    if "\0" in id:
+        raise ValueError("field 'id' holds a NUL character")
+    if len(id.encode()) > _LONGEST_ID:
+        raise ValueError(f"field 'id' is longer than {_LONGEST_ID:,} bytes")
 
 
 def refusal(
@@ -86,12 +103,14 @@ def refusal(
 ) -> tuple[str, str] | None:
     """Why a document is not worked on, as a reason that is counted and a detail; None where it is.
 
-    It is not where it is too long, holds no sentence or fewer than `shortest` letters, or is of another language than
+    It is not where it is too long, holds halves of characters, no sentence or fewer than `shortest` letters, or is of another language than
     `language`.
     """
     text = document.text
     if len(text) > max_chars:
         return "too long", f"{len(text)} characters, more than max_chars={max_chars}; split it or raise the limit"
+    if _SURROGATE.search(text):
+        return "characters that are no text", "a lone surrogate"
     letters = len(_LETTER.findall(text))
     if letters < shortest or not _END.search(text):
         return "no sentence", f"{letters} letters and {len(_END.findall(text))} ends of sentences"

@@ -114,4 +114,4 @@ _Dumper.add_representer(str, _text)
 def write_documents(path: Path, documents: Sequence[Document]) -> None:
     """Write documents as JSON Lines."""
     lines = ({"id": own.id, "text": own.text, **own.fields} for own in documents)
-    whole(path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+    whole(path, "".join(json.dumps(line) + "\n" for line in lines))

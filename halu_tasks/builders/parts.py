@@ -77,8 +77,8 @@ def _spread(documents: Iterable[Document], folder: Path, parts: int) -> int:
     waiting: dict[int, list[str]] = {}
     count = size = 0
     for document in documents:
-        # JSON escapes make a line of it, whatever the text holds
-        line = json.dumps({"id": document.id, "text": document.text, **document.fields}, ensure_ascii=False)
+        # JSON escapes make a line of it, whatever the text holds, halves of characters included
+        line = json.dumps({"id": document.id, "text": document.text, **document.fields})
         waiting.setdefault(part_of(document.id, parts), []).append(line)
         count, size = count + 1, size + len(line)
         if size > _BUFFERED:

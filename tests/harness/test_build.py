@@ -202,6 +202,7 @@ def test_documents_that_nothing_can_be_made_of_have_their_reasons(build: Run) ->
         {"id": "long", "text": "The mill was built by Ada Rook. " * 160_000},
         {"id": "empty", "text": ""},
         {"id": "marks", "text": "... !!! ???"},
+        {**document(24, "\ud800"), "id": "half", "title": "\udfff"},
         {"id": "no sentence", "text": "a list of words without any end that goes on and on"},
         {"id": "turkish", "text": turkish},
         {**document(21, injected), "id": "injected"},
@@ -209,8 +210,10 @@ def test_documents_that_nothing_can_be_made_of_have_their_reasons(build: Run) ->
         {**document(23), "id": "ü" * 300},
     ]
     told, folder = build(documents, HaluModel())
-    assert told["documents"] == 9
-    assert told["refused"] == {"too long": 1, "no sentence": 3, "another language": 1}
+    assert told["documents"] == 10
+    assert told["refused"] == {
+        "too long": 1, "no sentence": 3, "another language": 1, "characters that are no text": 1,
+    }  # fmt: skip
     assert told["rejected"] == {"format: question: no JSON object": 1}
     assert {row["document"] for row in lines(folder / "dataset" / "items.jsonl")} == {
         "Site20", "a/b\n c", "ü" * 300,
