@@ -66,11 +66,14 @@ class Folder:
         return {**self.plan["options"], **prompts}
 
     @property
-    def parts(self) -> list[int]:
-        """The numbers of the parts that hold documents; of a small corpus some hold none."""
-        numbers = range(int(self.plan["parts"]))
-        files = {number: self.documents(number) for number in numbers}
-        return [number for number in numbers if not files[number].is_file() or files[number].stat().st_size]
+    def parts(self) -> int:
+        return int(self.plan["parts"])
+
+    @property
+    def numbers(self) -> list[int]:
+        """The parts that hold documents: by their hashes, none may fall into a small one."""
+        files = ((part, self.documents(part)) for part in range(self.parts))
+        return [part for part, file in files if not file.is_file() or file.stat().st_size]
 
     def documents(self, part: int) -> Path:
         """The file of a part's documents."""

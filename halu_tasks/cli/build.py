@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _undone(folder: Folder) -> int:
     """Parts that are not done."""
-    return sum(_finished(folder, number) is None for number in folder.parts)
+    return sum(_finished(folder, number) is None for number in folder.numbers)
 
 
 def _finished(folder: Folder, part: int) -> BuildLog | None:
@@ -127,7 +127,7 @@ class _Progress:
 
     def __init__(self, folder: Folder, shard: Part) -> None:
         self.folder = folder
-        self.parts = [number for number in folder.parts if number % shard.of == shard.number]
+        self.parts = [number for number in folder.numbers if number % shard.of == shard.number]
         self.done = self.worked = 0
         self.failed: list[str] = []
         self.began = time.monotonic()
@@ -158,7 +158,7 @@ class _Progress:
         figures = {name: metric.value for score in scores for name, metric in score.metrics.items()}
         checks = self.folder.pipeline.checks
         rates = ", ".join(f"{check} {figures[check]:.1%}" for check in checks if check in figures)
-        told = [f"part {number + 1} of {self.folder.plan['parts']}"]
+        told = [f"part {number + 1} of {self.folder.parts}"]
         if "documents" in figures:
             told.append(
                 f"{figures['documents']:,.0f} documents, {figures['refused']:,.0f} refused, {figures['drafts']:,.0f} "

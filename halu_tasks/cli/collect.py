@@ -87,14 +87,14 @@ def _collected(folder: Folder, arguments: argparse.Namespace) -> dict[str, Any]:
 def _parts(folder: Folder, *, partial: bool) -> list[list[BuildLog]]:
     """The logs of each part. Raises DataError where one is not done, unless `partial`."""
     found, undone = [], []
-    for number in folder.parts:
+    for number in folder.numbers:
         logs = build_logs(folder.logs(number)) if folder.logs(number).is_dir() else []
         if not logs or not logs[-1].finished:
             undone.append(f"part {number + 1} {f'ended as {logs[-1].state}' if logs else 'was not begun'}")
         found.append(logs)
     if undone and not partial:
         raise DataError(
-            f"{folder.path}: {len(undone)} of {len(folder.parts)} parts are not done ({undone[0]}); run halu-tasks "
+            f"{folder.path}: {len(undone)} of {folder.parts} parts are not done ({undone[0]}); run halu-tasks "
             "build again, or collect what there is with --partial"
         )
     return found

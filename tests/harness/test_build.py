@@ -149,6 +149,12 @@ def test_neither_parts_nor_processes_nor_order_change_the_dataset(build: Run, cl
     assert files_of(shards) == files_of(whole)
 
 
+def test_a_part_that_no_document_falls_into_is_left_out(build: Run) -> None:
+    told, folder = build([document(n) for n in range(16, 20)], HaluModel(), "--part-size", "1")
+    assert [path.stat().st_size > 0 for path in sorted((folder / "documents").iterdir())] == [True, True, True, False]
+    assert told["documents"] == told["files"]["items.jsonl"] == 4 and not told["documents_not_done"]
+
+
 def test_what_is_done_is_not_asked_again_and_another_build_is_refused(build: Run, tmp_path: Path) -> None:
     documents = [document(n) for n in range(1, 6)]
     asked: list[Any] = []
@@ -177,7 +183,7 @@ def test_documents_that_fail_lose_nothing_and_are_asked_again(build: Run) -> Non
     assert "1 of 3 parts have documents that failed" in told and "--partial leaves it out" in told
     from halu_tasks.builders.folder import Folder
 
-    assert not (folder / "dataset").exists() and len(Folder(folder).parts) == 3
+    assert not (folder / "dataset").exists() and Folder(folder).parts == 3
     told, _ = build(documents, HaluModel({"Site3": "fails"}), "--part-size", "3", "--partial")
     assert told["documents"] == 7 and told["documents_not_done"] == 1
     asked: list[str] = []
