@@ -50,7 +50,8 @@ class Folder:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        # one path, however it is named: Inspect knows a task again by its arguments, this among them
+        self.path = path = path.resolve()
         if not (path / PLAN).is_file():
             raise DataError(f"{path}: holds no build ({PLAN} is missing); make one with: halu-tasks build … -o {path}")
         self.plan = read_json(path / PLAN)
@@ -112,6 +113,9 @@ def begin(
     wanted = {"builder": name, "options": own, "settings": pipeline.settings, "models": models, "source": source}
     # what JSON makes of it, to compare with what is read
     wanted = json.loads(json.dumps(wanted))
+    path = path.resolve()
+    if documents.is_dir() and path.is_relative_to(documents.resolve()):
+        raise UsageError(f"{path}: lies among the documents, and would be read as some; name a folder outside of them")
     path.parent.mkdir(parents=True, exist_ok=True)
     # held while documents are split, which takes a while and is to be done once
     with FileLock(path.with_name(path.name + ".begin.lock")):
@@ -128,6 +132,8 @@ def begin(
         ):
             raise DataError(f"{path}: is not empty, and holds no build; name another folder")
         shutil.rmtree(path / DOCUMENTS, ignore_errors=True)
+        # of one that was ended while it was begun
+        (path / PROMPTS).unlink(missing_ok=True)
         count = sum(1 for _ in pipeline.documents(documents))
         if not count:
             raise DataError(f"{documents}: holds no documents")

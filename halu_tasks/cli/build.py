@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
 import time
 from collections.abc import Mapping
@@ -11,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from filelock import Timeout
-from inspect_ai import eval_set
 from inspect_ai.log import EvalLog, read_eval_log_sample_summaries
 from inspect_ai.util import registry_create
 
@@ -20,6 +18,7 @@ from halu_tasks.builders.inspect_outcomes import BuildLog, build_logs, set_aside
 from halu_tasks.builders.parts import Part
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.cli.collect import collect
+from halu_tasks.cli.evals import evaluated
 from halu_tasks.cli.models import assigned, model_named, role_named
 from halu_tasks.errors import DataError
 from halu_tasks.inspect_logs import PACKAGE, state
@@ -85,30 +84,20 @@ def _built(
     set_aside(folder.logs(part))
     own = {"documents": str(folder.documents(part)), **folder.options, **({"cache": True} if cache else {})}
     task = registry_create("task", PACKAGE + folder.plan["builder"], **own)
-    try:
-        # standard output is left to what is told at the end
-        with contextlib.redirect_stdout(sys.stderr):
-            _, logs = eval_set(
-                task,
-                log_dir=str(folder.logs(part)),
-                # models of their own for each run, as their connections end with it
-                model_roles={role: role_named(value) for role, value in roles.items()} or None,
-                # a document that ends in an error is asked again at once, and does not end the others
-                continue_on_fail=True,
-                retry_on_error=2,
-                retry_attempts=1,
-                max_tasks=1,
-                log_realtime=False,
-                **settings,
-            )
-    except KeyboardInterrupt:
-        logs = []
-    # Inspect, too, may end a run that is broken off, and then tells of no log
-    if not logs or logs[0].status == "cancelled":
+    log = evaluated(
+        task,
+        folder.logs(part),
+        # models of their own for each run, as their connections end with it
+        model_roles={role: role_named(value) for role, value in roles.items()} or None,
+        # a document that ends in an error is asked again at once, and does not end the others
+        continue_on_fail=True,
+        **settings,
+    )
+    if log is None:
         told = f"broken off; what is done lies in {folder.path}, and the same command goes on from there"
         print(f"halu-tasks: {told}", file=sys.stderr)
         raise SystemExit(130)
-    return _finished(folder, part) or logs[0]
+    return _finished(folder, part) or log
 
 
 def _failures(log: EvalLog) -> str:

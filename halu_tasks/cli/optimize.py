@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from inspect_ai import Task, eval_set
+from inspect_ai import Task
 from inspect_ai.log import EvalLog
 
 from halu_tasks.builders.folder import digest, whole
@@ -20,6 +19,7 @@ from halu_tasks.builders.outcomes import KEPT
 from halu_tasks.builders.parts import read_json
 from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.builders.registry import pipeline_named
+from halu_tasks.cli.evals import evaluated
 from halu_tasks.cli.models import assigned, model_named, role_named
 from halu_tasks.cli.tables import table
 from halu_tasks.errors import DataError, UsageError
@@ -38,7 +38,8 @@ def run(arguments: argparse.Namespace) -> None:
     roles = assigned(arguments.model_role, "--model-role")
     for value in roles.values():
         role_named(value)
-    folder = Path(arguments.output)
+    # one path, however it is named: it is among the arguments by which Inspect knows a task again
+    folder = Path(arguments.output).resolve()
     _begin(folder, pipeline, options, arguments, roles)
     settings = {
         "model": arguments.model,
@@ -106,19 +107,13 @@ def _begin(
 
 
 def _answered(task: Task, logs: Path, settings: dict[str, Any]) -> EvalLog:
-    try:
-        with contextlib.redirect_stdout(sys.stderr):
-            _, found = eval_set(
-                task, log_dir=str(logs), retry_on_error=2, retry_attempts=1, max_tasks=1, log_realtime=False, **settings
-            )
-    except KeyboardInterrupt:
-        found = []
-    if not found or found[0].status == "cancelled":
+    log = evaluated(task, logs, **settings)
+    if log is None:
         print("halu-tasks: broken off; the same command goes on from there", file=sys.stderr)
         raise SystemExit(130)
-    if found[0].status != "success":
-        raise DataError(f"{logs}: ended as {state(found[0])}; the same command goes on from there")
-    return found[0]
+    if log.status != "success":
+        raise DataError(f"{logs}: ended as {state(log)}; the same command goes on from there")
+    return log
 
 
 def _keep(folder: Path, found: Round) -> None:

@@ -14,7 +14,9 @@ from halu_tasks.builders.parts import Part, in_order, part_of, place, split
 from halu_tasks.errors import DataError, UsageError
 
 IDS = st.lists(
-    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20).filter(str.strip),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20).filter(
+        str.strip
+    ),
     unique=True,
     max_size=30,
 )
