@@ -46,13 +46,11 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True)
 class Tried:
-    """A set of prompts and how it did: on the validation documents, and on the training documents where the next
-    round was written from it. `problems` are replies of the optimizer that were not taken, by prompt."""
+    """A set of prompts and how it did on the validation documents."""
 
     name: str
     texts: Texts
     validation: Rates
-    problems: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def rate(self) -> float:
@@ -64,13 +62,15 @@ class Tried:
 @dataclass
 class Round:
     """One round: what was tried, what was chosen, and the drafts of training documents that were rejected under the
-    prompts that it began with."""
+    prompts that it began with. `problems` are replies of the optimizer that were not taken, by candidate and prompt: a
+    candidate of which none was taken is not tried."""
 
     number: int
     tried: list[Tried]
     chosen: Tried | None
     rejects: list[tuple[str, str, Failure]] = field(default_factory=list)
     ended: str = ""
+    problems: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 Evaluate = Callable[[str, Texts, str], Sequence[Outcome]]
@@ -102,14 +102,15 @@ def optimize(
         if not asked:
             yield Round(number, [], None, rejects, "no draft of the training documents was rejected for a prompt")
             return
-        tried = _candidates(pipeline, number, current, asked, rewrite(number, asked), evaluate)
-        if not tried:
-            yield Round(number, [], None, rejects, "no candidate could be read")
+        written, problems = _candidates(number, current, asked, rewrite(number, asked))
+        if not written:
+            yield Round(number, [], None, rejects, "no candidate could be read", problems)
             return
+        tried = [_tried(pipeline, name, texts, evaluate) for name, texts in written.items()]
         best = max(tried, key=lambda one: one.rate)
         fell = best.rate < current.rate
         ended = "the validation rate fell" if fell else "that was the last round" if number == rounds else ""
-        yield Round(number, tried, best, rejects, ended)
+        yield Round(number, tried, best, rejects, ended, problems)
         if fell:
             return
         current = best
@@ -120,32 +121,27 @@ def best_of(rounds: Iterable[Round]) -> Tried:
     return max((found.chosen for found in rounds if found.chosen), key=lambda tried: tried.rate)
 
 
-def _tried(
-    pipeline: Pipeline, name: str, texts: Texts, evaluate: Evaluate, problems: Mapping[str, str] | None = None
-) -> Tried:
+def _tried(pipeline: Pipeline, name: str, texts: Texts, evaluate: Evaluate) -> Tried:
     rates = Rates(pipeline.checks)
     for outcome in evaluate(name, texts, VALIDATION):
         rates.add(Rates.counted(outcome))
-    return Tried(name, dict(texts), rates, problems or {})
+    return Tried(name, dict(texts), rates)
 
 
 def _candidates(
-    pipeline: Pipeline, number: int, current: Tried, asked: Sequence[Asked], replies: Sequence[str], evaluate: Evaluate
-) -> list[Tried]:
-    """What was tried in a round: the candidates in which at least one prompt was rewritten."""
-    found: dict[int, tuple[dict[str, str], dict[str, str]]] = {}
+    number: int, current: Tried, asked: Sequence[Asked], replies: Sequence[str]
+) -> tuple[dict[str, Texts], dict[str, dict[str, str]]]:
+    """The candidates of a round in which at least one prompt was rewritten, and the problems of all, each by name."""
+    rewrites: dict[str, dict[str, str]] = {}
+    problems: dict[str, dict[str, str]] = {}
     for one, reply in zip(asked, replies, strict=True):
-        texts, problems = found.setdefault(one.candidate, ({}, {}))
+        name = f"round-{number}-candidate-{one.candidate + 1}"
         answer = rewritten(reply, current.texts[one.prompt])
         if answer.value is None:
-            problems[one.prompt] = answer.reason
+            problems.setdefault(name, {})[one.prompt] = answer.reason
         else:
-            texts[one.prompt] = answer.value
-    return [
-        _tried(pipeline, f"round-{number}-candidate-{place + 1}", {**current.texts, **texts}, evaluate, problems)
-        for place, (texts, problems) in sorted(found.items())
-        if texts
-    ]
+            rewrites.setdefault(name, {})[one.prompt] = answer.value
+    return {name: {**current.texts, **texts} for name, texts in rewrites.items()}, problems
 
 
 def questions(

@@ -94,8 +94,8 @@ def _begin(
     )
     if (folder / _PLAN).is_file():
         found = read_json(folder / _PLAN)
-        # more rounds or candidates go on from what there is
-        if other := next((key for key in list(plan)[:-2] if found.get(key) != plan[key]), None):
+        # more rounds go on from what there is; of more candidates another one may be best, and then later rounds change
+        if other := next((key for key in plan if key != "rounds" and found.get(key) != plan[key]), None):
             raise DataError(f"{folder}: holds an optimization with other {other}; name another folder")
     elif folder.is_dir() and any(folder.iterdir()):
         raise DataError(f"{folder}: is not empty, and holds no optimization; name another folder")
@@ -134,6 +134,7 @@ def _told(found: Round) -> dict[str, Any]:
         "ended": found.ended,
         "rejects": len(found.rejects),
         "tried": [_tried(tried) for tried in found.tried],
+        "problems": {name: dict(problems) for name, problems in found.problems.items()},
     }
 
 
@@ -141,7 +142,6 @@ def _tried(tried: Tried) -> dict[str, Any]:
     counts, rates = tried.validation.counts(), tried.validation.estimates()
     return {
         "name": tried.name,
-        "problems": dict(tried.problems),
         "validation": {
             name: {"passed": counts[name][0], "of": counts[name][1], **estimate._asdict()}
             for name, estimate in rates.items()
@@ -152,7 +152,11 @@ def _tried(tried: Tried) -> dict[str, Any]:
 def _line(found: Round) -> str:
     told = [f"round {found.number}"]
     told += [f"{tried.name} {tried.rate:.1%}" for tried in found.tried]
-    told += [f"problems of {tried.name}: {problem}" for tried in found.tried for problem in tried.problems.values()]
+    told += [
+        f"{name} has no {prompt} prompt: {problem}"
+        for name, problems in found.problems.items()
+        for prompt, problem in problems.items()
+    ]
     return "; ".join([*told, *([found.ended] if found.ended else [])])
 
 

@@ -52,6 +52,9 @@ def test_the_pass_rate_rises_over_rounds_and_it_ends_when_it_falls(optimize: Opt
     assert prompts.count(Learning.RULE) == 2 and "haluagent_check_label_en" in prompts
     # the two other candidates could not be read, and were not tried
     assert [len(found["tried"]) for found in told["rounds"]] == [1, 1, 1, 1]
+    problems = [sorted(own["hallucinate"] for own in found["problems"].values()) for found in told["rounds"]]
+    assert problems == [[]] + [["leaves out {knowledge}", "no <prompt>"]] * 3
+    assert done.stderr.count("no hallucinate prompt: leaves out {knowledge}") == 3
     # an optimizer sees what the verifier had against drafts
     assert "hallucination: same as the answer" in model.shown[0]
     rejects = [json.loads(line) for line in (folder / "rounds" / "1-rejects.jsonl").read_text("utf-8").splitlines()]
@@ -74,6 +77,9 @@ def test_a_second_run_asks_nothing_and_a_table_is_printed(optimize: Optimize) ->
 
     again, _ = optimize(silent)
     assert again.returncode == 0 and again.stdout == first.stdout
+    # another one of more candidates might be best, which what was asked in later rounds does not know of
+    other, _ = optimize(silent, "--candidates", "4")
+    assert other.returncode == 2 and "holds an optimization with other candidates" in other.stderr
     other, _ = optimize(silent, "-T", "seed=1")
     assert other.returncode == 2 and "holds an optimization with other settings" in other.stderr
 
