@@ -103,8 +103,8 @@ def refusal(
 ) -> tuple[str, str] | None:
     """Why a document is not worked on, as a reason that is counted and a detail; None where it is.
 
-    It is not where it is too long, holds halves of characters, no sentence or fewer than `shortest` letters, or is of another language than
-    `language`.
+    It is not where it is too long, holds halves of characters, no sentence or fewer than `shortest` letters, or is of
+    another language than `language`.
     """
     text = document.text
     if len(text) > max_chars:
