@@ -30,10 +30,15 @@ def adopt(logs: Path, path: Path) -> Folder:
     if not found:
         raise UsageError(f"{logs}: holds no logs of builds")
     by_part = {str(log.told["part"]): log for log in found}
-    first = found[0]
+    first = next(iter(by_part.values()))
     for log in found:
         if other := next((key for key in first.told if key not in _OF_PART and log.told[key] != first.told[key]), None):
             raise DataError(f"{log.path}: is of another build than {first.path} (its {other} differs); collect one")
+    for log in by_part.values():
+        if _asked(log) != _asked(first):
+            raise DataError(f"{log.path}: was asked of other models than {first.path}, or otherwise; collect one")
+        if (log.header.eval.config.epochs or 1) > 1:
+            raise DataError(f"{log.path}: has every document several times; build with one epoch")
     parts = _parts(logs, by_part)
     if undone := next((log for log in parts if not log.finished), None):
         raise DataError(
@@ -49,7 +54,7 @@ def adopt(logs: Path, path: Path) -> Folder:
         "settings": {key: value for key, value in first.told.items() if key not in _SOURCE},
         "models": {"model": first.header.eval.model, "roles": _roles(first)},
         "source": {"name": first.told["documents"], "sha256": first.told["documents_sha256"]},
-        "documents": sum(len(log.header.eval.dataset.sample_ids or []) for log in parts),
+        "documents": sum(log.header.eval.dataset.samples or 0 for log in parts),
         "parts": len(parts),
     }
     if prompts:
@@ -86,6 +91,16 @@ def _same_prompts(log: BuildLog, options: dict[str, Any], prompts: Any) -> None:
         raise DataError(
             f"{log.path}: was asked with other prompts ({log.told['prompt_hash']}) than there are now ({own})"
         )
+
+
+_TRANSPORT = ("max_retries", "timeout", "attempt_timeout", "max_connections", "adaptive_connections")
+"""Settings of how calls are made, which replies do not depend on."""
+
+
+def _asked(log: BuildLog) -> dict[str, dict[str, Any]]:
+    return {
+        role: {name: value for name, value in own.items() if name not in _TRANSPORT} for role, own in log.models.items()
+    }
 
 
 def _roles(log: BuildLog) -> dict[str, str]:

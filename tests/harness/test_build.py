@@ -315,6 +315,17 @@ def test_logs_of_inspect_are_collected_too(build: Run, run_inspect: Run, here: C
     done = here("collect", logs, "-o", folder.parent / "collected", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["documents"] == 12 and files_of(folder.parent / "collected") == files_of(folder)
+    whole = set(logs.glob("*.eval"))
+    # of a run with a limit the others are not done
+    run_inspect("haluagent", model, {**own, "part": "0/2"}, limit=1)
+    done = here("collect", logs, "-o", folder.parent / "limited", "--json")
+    done_of = json.loads(done.stdout)
+    assert 0 < done_of["documents_not_done"] == 12 - done_of["documents"]
+    run_inspect("haluagent", model, {**own, "part": "0/2"}, temperature=0.5)
+    done = here("collect", logs, "-o", folder.parent / "mixed")
+    assert done.returncode == 2 and "was asked of other models than" in done.stderr
+    for path in set(logs.glob("*.eval")) - whole:
+        path.unlink()
     next(logs.glob("*.eval")).unlink()
     done = here("collect", logs, "-o", folder.parent / "half")
     assert done.returncode == 2 and re.search(r"has no log of part (\d)/2; its parts are (?!\1)\d/2", done.stderr)
