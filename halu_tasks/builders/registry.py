@@ -51,6 +51,9 @@ def _value(name: str, key: str, value: Any, kind: Any) -> Any:
             return tuple(str(each).strip() for each in listed)
     elif kind is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
+    elif key == "language" and value is False:
+        # Norwegian, which YAML reads as no
+        return "no"
     elif kind in (str, str | None):
         return str(Path(value).expanduser().absolute()) if key in _PATHS else str(value)
     elif kind in (int, bool) and type(value) is kind:
