@@ -130,6 +130,8 @@ def _values(reply: str, kind: str) -> Iterator[Any]:
     for start in [match.start() for match in re.finditer(re.escape(_OPENS[kind]), text)][-_MOST_STARTS:]:
         try:
             value, end = decoder.raw_decode(text, start)
+            # escapes can make halves of characters, which are no text
+            json.dumps(value, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
             continue
         found.append((start, end, value))

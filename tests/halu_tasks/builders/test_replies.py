@@ -84,3 +84,9 @@ def test_several_verdicts_have_to_be_as_many() -> None:
     assert read_verdicts('[{"verdict": "yes"}]', 2).reason == "1 verdicts for 2"
     assert read_verdicts('[{"verdict": "yes"}, {"verdict": "hm"}]', 2).reason == "1 verdicts for 2"
     assert [v.value for v in read_verdicts("yes", 1).value or []] == ["yes"]
+
+
+def test_halves_of_characters_are_no_text() -> None:
+    assert read_texts(r'["a\ud83d\ude00", "b"]', 2).value == ["a\U0001f600", "b"]
+    found = read_texts(r'["a\ud83d", "b"]', 2)
+    assert found.value is None and found.reason == "no JSON array of texts"
