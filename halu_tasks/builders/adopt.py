@@ -14,7 +14,6 @@ from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.errors import DataError, UsageError
 
 _OF_PART = ("part",)
-_NO_OPTIONS = ("documents", "part", "cache", "prompts")
 
 
 def adopt(logs: Path, path: Path) -> Folder:
@@ -29,7 +28,8 @@ def adopt(logs: Path, path: Path) -> Folder:
     found = logs_in(logs)
     if not found:
         raise UsageError(f"{logs}: holds no logs of builds")
-    by_part = {str(log.told["part"]): log for log in found}
+    # of a part the newest that is finished, where one is
+    by_part = {str(log.told["part"]): log for log in sorted(found, key=lambda log: log.finished)}
     first = next(iter(by_part.values()))
     for log in found:
         if other := next((key for key in first.told if key not in _OF_PART and log.told[key] != first.told[key]), None):
@@ -44,8 +44,8 @@ def adopt(logs: Path, path: Path) -> Folder:
         raise DataError(
             f"{undone.path}: is unfinished ({undone.state}); finish it with: inspect eval-retry {undone.path}"
         )
-    prompts = (first.header.eval.task_args or {}).get("prompts")
-    options = {key: value for key, value in (first.header.eval.task_args or {}).items() if key not in _NO_OPTIONS}
+    options = dict(first.told["options"])
+    prompts = options.pop("prompts", None)
     _same_prompts(first, options, prompts)
     path.mkdir(parents=True, exist_ok=True)
     folder = {
@@ -67,7 +67,7 @@ def adopt(logs: Path, path: Path) -> Folder:
     return made
 
 
-_SOURCE = ("documents", "documents_sha256", "part")
+_SOURCE = ("documents", "documents_sha256", "part", "options")
 
 
 def _parts(logs: Path, by_part: dict[str, BuildLog]) -> list[BuildLog]:

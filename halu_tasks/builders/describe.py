@@ -50,7 +50,8 @@ def describe(folder: Folder, dataset: Path, collected: Mapping[str, Any], agains
         documents=folder.plan["documents"],
         files=rows_of(dataset, items=found["items"]),
         items=found["items"],
-        models=folder.plan["models"],
+        # arguments of models are a matter of where they are served
+        models={key: value for key, value in folder.plan["models"].items() if key != "model_args"},
         collected=collected,
         licences=collected.get("licences", {}),
         licence=collected.get("licence"),

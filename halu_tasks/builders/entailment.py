@@ -45,6 +45,14 @@ def chosen_model(option: str) -> str | None:
     return option
 
 
+def load(model: str) -> None:
+    """Load the model, once. Raises UsageError where it cannot be loaded, or is none of natural-language inference."""
+    with _LOCK:
+        loaded = _loaded(model)
+        if isinstance(loaded, UsageError):
+            raise loaded
+
+
 async def same_meaning(model: str, one: str, other: str) -> Verdict:
     """`yes` where the model finds that each text entails the other, `no` where not; `uncertain` where they are longer
     than it reads. The model is loaded at the first call, and works in a thread, one pair after the other.
@@ -90,7 +98,8 @@ def _loaded(model: str) -> tuple[Any, Any, int, int] | UsageError:
     except (OSError, ValueError, ImportError, KeyError) as error:
         reason = " ".join(str(error).split())[:300]
         return UsageError(
-            f"option nli_model: {model} cannot be loaded ({reason}); name a local folder, or nli_model={JUDGE}"
+            f"option nli_model: {model} cannot be loaded; name a folder with -T nli_model=PATH, or let the verifier "
+            f"decide with -T nli_model={JUDGE} ({reason})"
         )
     labels = {int(number): str(label) for number, label in classifier.config.id2label.items()}
     entailment = [number for number, label in labels.items() if label.casefold() == _ENTAILMENT]

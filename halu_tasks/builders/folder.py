@@ -121,11 +121,10 @@ def begin(
     with FileLock(path.with_name(path.name + ".begin.lock")):
         if (path / PLAN).is_file():
             found = Folder(path)
-            if other := next((key for key in wanted if found.plan.get(key) != wanted[key]), None):
-                raise DataError(
-                    f"{path}: holds a build with other {other} ({_told(found.plan.get(other))}, not "
-                    f"{_told(wanted[other])}); name another folder"
-                )
+            # settings tell all that options do, and options that name a default are the same
+            for key in ("builder", "source", "settings", "models"):
+                if found.plan.get(key) != wanted[key]:
+                    raise DataError(f"{path}: holds a build with other {_difference(key, found.plan, wanted)}")
             return found
         if path.is_dir() and any(
             entry.name not in (DOCUMENTS, DOCUMENTS + ".part", PROMPTS) for entry in path.iterdir()
@@ -145,6 +144,17 @@ def begin(
             path / PLAN, json.dumps({**wanted, "documents": count, "parts": parts}, ensure_ascii=False, indent=1) + "\n"
         )
     return Folder(path)
+
+
+def _difference(key: str, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
+    """In which part of `key` two plans differ, and what to do."""
+    if key == "source":
+        return f"documents than {wanted[key]['name']} now holds; name another folder"
+    old, new = found.get(key), wanted[key]
+    if isinstance(old, dict) and isinstance(new, dict):
+        key = next(name for name in {**old, **new} if old.get(name) != new.get(name))
+        old, new = old.get(key), new.get(key)
+    return f"{key} ({_told(old)}, not {_told(new)}); name another folder"
 
 
 def _told(value: Any) -> str:

@@ -65,7 +65,9 @@ def build_task(name: str, documents: str, part: str | None = None, cache: bool =
         # a folder has no sum of its own
         "documents_sha256": sha256_of(path) if path.is_file() else None,
         "part": part,
+        "options": {key: value for key, value in options.items() if value is not None},
     }
+    pipeline.ready()
     return Task(
         dataset=MemoryDataset([_sample(document, pipeline) for document in found], name=name, location=str(path)),
         solver=draft_items(name, {key: value for key, value in options.items() if value is not None}, cache),

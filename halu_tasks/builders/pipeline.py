@@ -122,6 +122,9 @@ class Pipeline(ABC):
         # a prompt that is missing is told before anything is asked
         prompt_texts(self.name, self.prompts_used, self.language, self.prompts)
 
+    def ready(self) -> None:  # noqa: B027 most pipelines need nothing
+        """Called before anything is asked. Raises UsageError where something that is needed cannot be had."""
+
     @property
     def texts(self) -> Mapping[str, str]:
         """The prompts in the language, by their names without it."""

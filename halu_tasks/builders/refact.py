@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from halu_tasks.builders.documents import Document
-from halu_tasks.builders.entailment import AUTO, JUDGE, chosen_model, same_meaning
+from halu_tasks.builders.entailment import AUTO, JUDGE, chosen_model, load, same_meaning
 from halu_tasks.builders.pipeline import (
     GENERATOR,
     VERIFIER,
@@ -235,6 +235,10 @@ class RefactPipeline(Pipeline):
 
     def pairs(self, item: Item) -> Iterator[Pair]:
         yield Pair(item.row["correct_answer"], item.row["confabulated_answer"], item.document, item.kind)
+
+    def ready(self) -> None:
+        if model := chosen_model(self.nli_model):
+            load(model)
 
     def group(self, item: Item) -> str:
         return item.document

@@ -55,7 +55,9 @@ def _value(name: str, key: str, value: Any, kind: Any) -> Any:
         # Norwegian, which YAML reads as no
         return "no"
     elif kind in (str, str | None):
-        return str(Path(value).expanduser().absolute()) if key in _PATHS else str(value)
+        # a model is a name, or a folder that there is
+        local = key in _PATHS or (key.endswith("_model") and Path(str(value)).expanduser().is_dir())
+        return str(Path(str(value)).expanduser().absolute()) if local else str(value)
     elif kind in (int, bool) and type(value) is kind:
         return value
     raise UsageError(f"{name}: option {key}={value!r} is no {getattr(kind, '__name__', kind)}")

@@ -56,7 +56,8 @@ def read_objects(reply: str, *fields: str) -> Answer[list[dict[str, str]]]:
                 return Answer(rows)
             why = why or f"an object without {' or '.join(fields)}"
     alone = read_object(reply, *fields) if not why else Answer[dict[str, str]](None)
-    return Answer([alone.value]) if alone.value else Answer(None, why or alone.reason)
+    told = alone.reason if alone.reason.startswith("no text") else _nothing(reply, "JSON array of objects")
+    return Answer([alone.value]) if alone.value else Answer(None, why or told)
 
 
 def read_texts(reply: str, number: int | None = None) -> Answer[list[str]]:

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from halu_tasks.errors import UsageError
-from halu_tasks.solvers.prompting import PROMPTS, read_prompts
+from halu_tasks.solvers.prompting import PLACEHOLDER, PROMPTS, read_prompts
 
 
 @cache
@@ -33,4 +33,17 @@ def prompt_texts(pipeline: str, names: Sequence[str], language: str, file: str |
             f"{pipeline} has no prompts in {language!r}; choose {' or '.join(choices)}, or name a prompt file with "
             f"{', '.join(missing)}"
         )
-    return {name: found[entry]["user"] for name, entry in wanted.items()}
+    texts = {name: found[entry]["user"] for name, entry in wanted.items()}
+    for name, entry in wanted.items() if given else ():
+        # what the pipeline fills, as the package's prompt has it in the same language or in any
+        stem = f"{pipeline}_{name}_"
+        model = own.get(entry) or next(own[known] for known in sorted(own) if known.startswith(stem))
+        filled, there = (set(PLACEHOLDER.findall(text)) for text in (model["user"], texts[name]))
+        if wrong := sorted(filled ^ there):
+            told = "leaves out" if wrong[0] in filled else "has a placeholder of no meaning,"
+            raise UsageError(f"prompts {file}: {entry} {told} {{{wrong[0]}}}; it has to have {_listed(filled)}")
+    return texts
+
+
+def _listed(names: set[str]) -> str:
+    return ", ".join(f"{{{name}}}" for name in sorted(names)) or "none"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Mapping
@@ -11,23 +12,26 @@ from typing import Any
 
 from filelock import Timeout
 from inspect_ai.log import EvalLog, read_eval_log_sample_summaries
-from inspect_ai.util import registry_create
 
 from halu_tasks.builders.folder import Folder, begin
+from halu_tasks.builders.inspect_build import build_task
 from halu_tasks.builders.inspect_outcomes import BuildLog, build_logs, set_aside
 from halu_tasks.builders.parts import Part
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.cli.collect import collect
 from halu_tasks.cli.evals import evaluated
-from halu_tasks.cli.models import assigned, model_named, role_named
+from halu_tasks.cli.models import assigned, model_named, reach, role_named
 from halu_tasks.errors import DataError
-from halu_tasks.inspect_logs import PACKAGE, state
+from halu_tasks.inspect_logs import state
+
+_SECRET = re.compile("key|token|secret|password", re.IGNORECASE)
+"""Arguments of models that are written down nowhere."""
 
 
 def run(arguments: argparse.Namespace) -> None:
     shard = Part.named(arguments.shard) if arguments.shard else Part(0, 1)
     options = assigned(arguments.task_option, "-T")
-    pipeline_named(arguments.builder, options)
+    pipeline_named(arguments.builder, options).ready()
     # what is wrong with the models is told before anything is asked
     model_args = assigned(arguments.model_arg, "-M")
     model_named(arguments.model, arguments.model_base_url, model_args)
@@ -36,6 +40,8 @@ def run(arguments: argparse.Namespace) -> None:
         role_named(value)
     config = {name: value for name in ("temperature", "max_tokens") if (value := getattr(arguments, name)) is not None}
     models = {"model": arguments.model, "roles": roles, **config}
+    if shown := {key: value for key, value in model_args.items() if not _SECRET.search(key)}:
+        models["model_args"] = shown
     folder = begin(
         Path(arguments.output), arguments.builder, options, Path(arguments.documents), models, arguments.part_size
     )
@@ -53,22 +59,26 @@ def run(arguments: argparse.Namespace) -> None:
     for number in progress.parts:
         try:
             with folder.lock(number):
-                log = _finished(folder, number) or _built(folder, number, settings, roles, cache=arguments.cache)
+                if log := _finished(folder, number):
+                    progress.add(number, log, asked=False)
+                    continue
+                reach(arguments.model_base_url)
+                progress.begin(number)
+                progress.add(number, _built(folder, number, settings, roles, cache=arguments.cache))
         except Timeout:
             progress.elsewhere(number)
-            continue
-        progress.add(number, log)
     if not arguments.partial:
         progress.end()
-    if arguments.shard and (others := _undone(folder)):
+    if others := _undone(folder, shard):
         print(f"{others} parts of other shards are not done; then: halu-tasks collect {folder.path}", file=sys.stderr)
         return
     collect(folder.path, arguments)
 
 
-def _undone(folder: Folder) -> int:
-    """Parts that are not done."""
-    return sum(_finished(folder, number) is None for number in folder.numbers)
+def _undone(folder: Folder, shard: Part) -> int:
+    """Parts of other shards that are not done."""
+    others = (number for number in folder.numbers if number % shard.of != shard.number)
+    return sum(_finished(folder, number) is None for number in others)
 
 
 def _finished(folder: Folder, part: int) -> BuildLog | None:
@@ -82,8 +92,8 @@ def _built(
 ) -> BuildLog | EvalLog:
     """The log of a part after working on it, or on what is missing of it."""
     set_aside(folder.logs(part))
-    own = {"documents": str(folder.documents(part)), **folder.options, **({"cache": True} if cache else {})}
-    task = registry_create("task", PACKAGE + folder.plan["builder"], **own)
+    # made here, and not by its name in the registry: Inspect would know it again by its path alone
+    task = build_task(folder.plan["builder"], str(folder.documents(part)), cache=cache, **folder.options)
     log = evaluated(
         task,
         folder.logs(part),
@@ -122,13 +132,20 @@ class _Progress:
         self.began = time.monotonic()
         self.tokens = 0.0
 
-    def add(self, number: int, log: BuildLog | EvalLog) -> None:
+    def begin(self, number: int) -> None:
+        if not self.worked:
+            self.began = time.monotonic()
+        print(f"part {number + 1} of {self.folder.parts} begins", file=sys.stderr, flush=True)
+
+    def add(self, number: int, log: BuildLog | EvalLog, *, asked: bool = True) -> None:
         self.done += 1
+        self.worked += asked
         header = log.header if isinstance(log, BuildLog) else log
         failed = "" if isinstance(log, BuildLog) else _failures(log)
         if failed:
             self.failed.append(f"part {number + 1}: {failed}")
-        print("; ".join([self._line(number, header), *([failed] if failed else [])]), file=sys.stderr, flush=True)
+        told = [self._line(number, header, asked=asked), *([failed] if failed else [])]
+        print("; ".join(told), file=sys.stderr, flush=True)
 
     def elsewhere(self, number: int) -> None:
         self.done += 1
@@ -142,7 +159,7 @@ class _Progress:
                 f"{self.folder.path} --partial leaves it out"
             )
 
-    def _line(self, number: int, header: EvalLog) -> str:
+    def _line(self, number: int, header: EvalLog, *, asked: bool) -> str:
         scores = header.results.scores if header.results else []
         figures = {name: metric.value for score in scores for name, metric in score.metrics.items()}
         checks = self.folder.pipeline.checks
@@ -155,10 +172,12 @@ class _Progress:
             )
         if rates:
             told.append(f"passed {figures['overall']:.1%} ({rates})")
+        if not asked:
+            return "; ".join([*told, "was done before"])
         self.tokens += figures.get("input_tokens", 0) + figures.get("output_tokens", 0)
         told.append(f"{self.tokens:,.0f} tokens so far")
         costs = [usage.total_cost for usage in header.stats.model_usage.values() if usage.total_cost]
         told += [f"{sum(costs):,.2f} dollars"] if costs else []
         if left := len(self.parts) - self.done:
-            told.append(f"{left} left, {(time.monotonic() - self.began) / self.done * left / 60:,.0f} minutes")
+            told.append(f"{left} left, {(time.monotonic() - self.began) / self.worked * left / 60:,.0f} minutes")
         return "; ".join(told)

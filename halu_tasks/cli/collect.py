@@ -56,6 +56,11 @@ def collect(path: Path, arguments: argparse.Namespace) -> None:
         print(json.dumps(told, ensure_ascii=False))
     else:
         _show(folder, told)
+    if not told["items"]:
+        reasons = {**{f"refused: {reason}": n for reason, n in told["refused"].items()}, **told["rejected"]}
+        most = max(reasons, key=lambda reason: reasons[reason], default="there was nothing to work on")
+        hint = f"; -T language= is {folder.pipeline.language!r}" if "another language" in told["refused"] else ""
+        raise DataError(f"{path}: no item was kept, most often for: {most}{hint}; see {path / REJECTS}")
 
 
 def _collected(folder: Folder, arguments: argparse.Namespace) -> dict[str, Any]:

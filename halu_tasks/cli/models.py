@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import socket
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 import yaml
 from inspect_ai.model import GenerateConfig, Model, get_model
@@ -40,6 +42,18 @@ def model_named(
         # a provider that is unknown or not installed, a missing key: each has an error of its own
         told = re.sub(r"\[/?\w+\]", "", str(getattr(error, "message", error)))
         raise UsageError(f"model {name}: {' '.join(told.split())}") from None
+
+
+def reach(base_url: str | None) -> None:
+    """Raises UsageError where nothing listens at an address, at which Inspect would try again and again."""
+    if base_url is None:
+        return
+    address = urlsplit(base_url)
+    try:
+        port = address.port or {"https": 443}.get(address.scheme, 80)
+        socket.create_connection((address.hostname or "", port), timeout=20).close()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--model-base-url {base_url}: nothing answers there ({error})") from None
 
 
 def role_named(value: Any) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
 from inspect_ai import Task
 from inspect_ai.log import EvalLog
 
@@ -20,7 +21,7 @@ from halu_tasks.builders.parts import read_json
 from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.cli.evals import evaluated
-from halu_tasks.cli.models import assigned, model_named, role_named
+from halu_tasks.cli.models import assigned, model_named, reach, role_named
 from halu_tasks.cli.tables import table
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.inspect_logs import state
@@ -31,6 +32,7 @@ _PLAN = "optimize.json"
 def run(arguments: argparse.Namespace) -> None:
     options = assigned(arguments.task_option, "-T")
     pipeline = pipeline_named(arguments.builder, options)
+    pipeline.ready()
     if not pipeline.generating:
         raise UsageError(f"{pipeline.name} has no prompts that can be optimized")
     model_args = assigned(arguments.model_arg, "-M")
@@ -40,7 +42,26 @@ def run(arguments: argparse.Namespace) -> None:
         role_named(value)
     # one path, however it is named: it is among the arguments by which Inspect knows a task again
     folder = Path(arguments.output).resolve()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder.with_name(folder.name + ".lock"), timeout=0):
+            _optimized(folder, pipeline, options, arguments, roles, model_args)
+    except Timeout:
+        raise DataError(f"{folder}: another process is working on it") from None
+
+
+def _optimized(
+    folder: Path,
+    pipeline: Pipeline,
+    options: dict[str, Any],
+    arguments: argparse.Namespace,
+    roles: dict[str, Any],
+    model_args: dict[str, Any],
+) -> None:
+    """Go through the rounds, and tell of them."""
     _begin(folder, pipeline, options, arguments, roles)
+    if not (folder / "rounds.json").is_file():
+        reach(arguments.model_base_url)
     settings = {
         "model": arguments.model,
         "model_base_url": arguments.model_base_url,
