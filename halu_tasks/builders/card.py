@@ -40,6 +40,9 @@ _MORE = "n>1M"
 DEFAULTS = {"temperature": 0.0, "max_tokens": 4096}
 """How a model is asked where the user has not said otherwise."""
 
+_SEVERAL_DRAWS = ("candidates", "votes")
+"""Options by which a prompt is asked several times, where they are more than 1."""
+
 
 @dataclass(frozen=True)
 class CardInfo:
@@ -132,7 +135,8 @@ def _parts(info: CardInfo) -> Iterator[str]:
     yield from _documents(info)
     yield "## Models"
     yield _models(info.models)
-    yield "Prompts that are asked several times are asked at temperature 1."
+    if any(int(pipeline.settings.get(name, 1)) > 1 for name in _SEVERAL_DRAWS):
+        yield "Prompts that are asked several times are asked at temperature 1."
     yield "## Prompts, seeds and options"
     yield "What decides what is made of a document, besides the models:"
     yield code_block(_json(pipeline.settings), "json")

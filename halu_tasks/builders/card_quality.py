@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from halu_tasks.builders.leaks import NONE
+from halu_tasks.builders.quality import near_duplicates
 from halu_tasks.markdown import escaped, table
 
+SAME = "same in every pair"
+"""What is said of a feature that cannot leak."""
 Figures = Mapping[str, Any]
 
 
@@ -34,7 +38,7 @@ def leaks_section(found: Figures) -> Iterator[str]:
     )
     features = {**found["leaks"], "words alone, to a classifier": found["classifier"]}
     rows = [
-        [escaped(name), figure(own.get("area")), figure(own.get("in_pairs")), _verdict(own)]
+        [escaped(name), *(figure(without_interval(own, key)) for key in ("area", "in_pairs")), _verdict(own)]
         for name, own in features.items()
     ]
     yield table(["feature", "all texts", "within pairs", "leak"], rows)
@@ -43,7 +47,7 @@ def leaks_section(found: Figures) -> Iterator[str]:
         yield "Words that tell the classifier most, by what they speak for. " + ". ".join(told) + "."
     yield "## Duplicates"
     within, against = found["duplicates"], found["benchmarks"]
-    similar = "not looked for" if within["similar"] is None else f"{within['similar']['n']:,}"
+    similar = near_duplicates(within)
     lines = [
         f"Items that are the same as an earlier one: {within['same']['n']:,}; nearly the same: {similar}.",
         *(
@@ -91,10 +95,19 @@ def figure(own: Mapping[str, float | None] | None) -> str:
     return f"{own['value']:.3f}" + ("" if own["low"] is None else f" [{own['low']:.3f}, {own['high']:.3f}]")
 
 
+def without_interval(own: Figures, key: str) -> Mapping[str, float | None] | None:
+    """A figure of a feature; without its interval where the feature is the same in both texts of every pair, for
+    then there is nothing that chance could have had a part in."""
+    found: Mapping[str, float | None] | None = own.get(key)
+    return {**found, "low": None, "high": None} if found and own.get("same") else found
+
+
 def _spread(own: Figures) -> list[str]:
     counts = ", ".join(f"{escaped(name) or 'none'} {number:,}" for name, number in own["counts"].items())
     return [counts, *("–" if own[name] is None else f"{own[name]:.3f}" for name in ("evenness", "largest"))]
 
 
 def _verdict(own: Figures) -> str:
+    if own.get("same") and own["verdict"] == NONE:
+        return SAME
     return f"**{own['verdict']}**" if own["verdict"] == "leak" else escaped(own["verdict"])

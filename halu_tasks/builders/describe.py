@@ -13,6 +13,7 @@ from typing import Any
 
 from halu_tasks import __version__
 from halu_tasks.builders.card import CardInfo, card
+from halu_tasks.builders.collect import DUPLICATE
 from halu_tasks.builders.folder import ITEMS, Folder, items_of, whole
 from halu_tasks.builders.parts import read_json
 from halu_tasks.builders.published import at_hand
@@ -20,7 +21,8 @@ from halu_tasks.builders.quality import quality
 from halu_tasks.sources import SOURCES
 
 COLLECTED = "collected.json"
-"""In a build's folder: what became of its documents, as `CardInfo.collected`, with `licences` and `licence`."""
+"""In a build's folder: what became of its documents, as `CardInfo.collected`, with `licences`, `licence` and `near`,
+the percent from which on duplicates were dropped."""
 QUALITY, ANNOTATION, CARD = "quality.json", "annotation.json", "README.md"
 """In a dataset's folder."""
 
@@ -39,7 +41,9 @@ def describe(folder: Folder, dataset: Path, collected: Mapping[str, Any], agains
     """
     pipeline = folder.pipeline
     benchmarks, missing = at_hand(against)
-    found = quality(pipeline, items_of(dataset), benchmarks=benchmarks, not_compared=missing)
+    found = quality(
+        pipeline, items_of(dataset), benchmarks=benchmarks, not_compared=missing, dropped=dropped_of(collected)
+    )
     whole(dataset / QUALITY, json.dumps(found, ensure_ascii=False, indent=1) + "\n")
     annotation = dataset / ANNOTATION
     info = CardInfo(
@@ -59,6 +63,14 @@ def describe(folder: Folder, dataset: Path, collected: Mapping[str, Any], agains
         annotation=read_json(annotation) if annotation.is_file() else None,
     )
     whole(dataset / CARD, card(info))
+
+
+def dropped_of(collected: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Which duplicates were dropped when a dataset was collected: `near`, the percent from which on, and `n`; None
+    where that was not written down."""
+    if "near" not in collected:
+        return None
+    return {"near": collected["near"], "n": collected.get("dropped", {}).get(DUPLICATE, 0)}
 
 
 def rows_of(dataset: Path, items: int) -> dict[str, int]:

@@ -55,7 +55,8 @@ def leaks(sample: Sequence[Sampled]) -> dict[str, dict[str, Any]]:
 
     `area` is the area under the ROC curve over all texts: the share of pairs of a hallucinated and a true text, of any
     two items, in which the hallucinated one has more. `in_pairs` is that share within the pairs, for whoever sees both
-    texts of one. Equals count half. Both have 95% intervals with documents as clusters. `verdict` is of both.
+    texts of one. Equals count half. Both have 95% intervals with documents as clusters. `same` is true where the
+    feature is the same in both texts of every pair. `verdict` is of both figures.
     """
     measured: dict[str, Measure] = {name: partial(_alone, feature) for name, feature in FEATURES.items()}
     for part in sorted({name for sampled in sample for name in sampled.context}):
@@ -69,8 +70,8 @@ def _figures(sample: Sequence[Sampled], feature: Measure) -> dict[str, Any]:
 
 
 def told(clusters: Sequence[str], values: Sequence[tuple[float, float]]) -> dict[str, Any]:
-    """The figures of a number that each hallucinated and each true text of N pairs has, by `area`, `in_pairs` and
-    `verdict` (see `leaks`)."""
+    """The figures of a number that each hallucinated and each true text of N pairs has, by `area`, `in_pairs`,
+    `same` and `verdict` (see `leaks`)."""
     texts = [
         Score("", cluster, None, label, {FACT: value})
         for cluster, pair in zip(clusters, values, strict=True)
@@ -84,6 +85,7 @@ def told(clusters: Sequence[str], values: Sequence[tuple[float, float]]) -> dict
     return {
         "area": as_json(area),
         "in_pairs": as_json(in_pairs),
+        "same": bool(values) and all(one == other for one, other in values),
         "verdict": verdict(len(set(clusters)), area, in_pairs),
     }
 

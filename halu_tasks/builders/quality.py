@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from halu_tasks.builders.bag_of_words import telling_words
 from halu_tasks.builders.balance import Balance
-from halu_tasks.builders.leaks import LEAK, leaks
+from halu_tasks.builders.leaks import FEWEST_DOCUMENTS, LEAK, TOO_FEW, leaks
 from halu_tasks.builders.overlaps import Compared, Near, Overlaps
 from halu_tasks.builders.pipeline import Item, Pipeline
 from halu_tasks.builders.sampling import PAIRS, PairSample
@@ -27,6 +27,7 @@ def quality(
     benchmarks: Iterable[Compared] = (),
     not_compared: Sequence[str] = (),
     near: Near | None = None,
+    dropped: Mapping[str, Any] | None = None,
     seed: int = 0,
     most_pairs: int = PAIRS,
 ) -> dict[str, Any]:
@@ -36,13 +37,16 @@ def quality(
         benchmarks: published texts to compare with.
         not_compared: names of those that are not at hand, for the report.
         near: finds near-duplicates among the items; these are not looked for without.
+        dropped: duplicates that were dropped when the items were collected: `near`, the percent from which on, and
+            how many, `n`.
         seed: of the sample of pairs and of the folds.
         most_pairs: pairs of which leaks are told; a sample by hash where there are more.
 
     Returns:
         `items`, `documents`; `pairs` with `n` and `used`; `leaks` by feature and the `classifier` (see `leaks.leaks`,
-        `bag_of_words.telling_words`); `balance` (see `balance.Balance.found`); `duplicates` (`Overlaps.within`) and
-        `benchmarks` (`Overlaps.against`, and `not_compared`); `flagged`, what of it all is bad, in plain words.
+        `bag_of_words.telling_words`); `balance` (see `balance.Balance.found`); `duplicates` (`Overlaps.within`, and
+        `dropped`) and `benchmarks` (`Overlaps.against`, and `not_compared`); `flagged`, what of it all is bad or was
+        not tested, in plain words.
 
     Raises:
         DataError: a benchmark's file has a bad row.
@@ -65,7 +69,7 @@ def quality(
         "leaks": leaks(taken),
         "classifier": telling_words(taken, seed),
         "balance": balance.found(),
-        "duplicates": overlaps.within(),
+        "duplicates": {**overlaps.within(), "dropped": dict(dropped) if dropped else None},
         "benchmarks": {**overlaps.against(benchmarks), "not_compared": list(not_compared)},
     }
     return {**found, "flagged": [finding._asdict() for finding in findings(found)]}
@@ -78,6 +82,8 @@ def findings(found: Mapping[str, Any]) -> Iterator[Finding]:
             yield Finding("leak", f"{feature}: {told_by(figures)}")
     if found["classifier"]["verdict"] == LEAK:
         yield Finding("leak", f"words alone, to a classifier: {told_by(found['classifier'])}")
+    if TOO_FEW in {own["verdict"] for own in (*found["leaks"].values(), found["classifier"])}:
+        yield Finding("not tested", f"{TOO_FEW}; for leaks, pairs of {FEWEST_DOCUMENTS} are needed")
     for file, fields in found["balance"]["labels"].items():
         for field, figures in fields.items():
             if figures.get("verdict") == LEAK:
@@ -92,6 +98,18 @@ def findings(found: Mapping[str, Any]) -> Iterator[Finding]:
         where = ", ".join(dict.fromkeys(named))
         told = f"{found['benchmarks']['n']:,} of {found['items']:,} items share text with {where}"
         yield Finding("benchmarks", told)
+
+
+def near_duplicates(found: Mapping[str, Any]) -> str:
+    """What is known of near-duplicates, in words, from `duplicates` of a dataset's quality."""
+    own, before = found["similar"], found.get("dropped")
+    if own is not None:
+        return f"{own['n']:,}"
+    if before is None:
+        return "not looked for"
+    if before["near"] >= 100:
+        return f"not looked for (equal ones dropped when collected: {before['n']:,})"
+    return f"not looked for again (dropped from {before['near']:g} percent on when collected: {before['n']:,})"
 
 
 def told_by(figures: Mapping[str, Any]) -> str:

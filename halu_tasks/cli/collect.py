@@ -82,6 +82,7 @@ def _collected(folder: Folder, arguments: argparse.Namespace) -> dict[str, Any]:
     told = _told(folder, tally, files)
     facts = {name: told[name] for name in ("documents_not_done", "refused", "rates", "rejected", "dropped")}
     facts |= {"licences": dict(sorted(tally.licences.items())), "licence": arguments.licence}
+    facts["near"] = arguments.near or pipeline.near
     describe(folder, made, facts, [Path(named) for named in arguments.against])
     whole(path / COLLECTED, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
     (path / (REJECTS + ".part")).replace(path / REJECTS)

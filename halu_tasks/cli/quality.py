@@ -9,16 +9,20 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from halu_tasks.builders.card_quality import SAME, without_interval
+from halu_tasks.builders.describe import COLLECTED, dropped_of
 from halu_tasks.builders.folder import Folder
-from halu_tasks.builders.leaks import LEAK
+from halu_tasks.builders.leaks import LEAK, NONE
 from halu_tasks.builders.near import NearDuplicates
+from halu_tasks.builders.parts import read_json
 from halu_tasks.builders.published import at_hand
-from halu_tasks.builders.quality import quality
+from halu_tasks.builders.quality import near_duplicates, quality
 from halu_tasks.cli.tables import table
 
 
 def run(arguments: argparse.Namespace) -> int:
     folder = Folder(Path(arguments.folder))
+    collected = folder.path / COLLECTED
     benchmarks, missing = at_hand([Path(path) for path in arguments.against])
     with ExitStack() as stack:
         near = stack.enter_context(NearDuplicates(arguments.near)) if arguments.near else None
@@ -28,6 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
             benchmarks=benchmarks,
             not_compared=missing,
             near=near,
+            dropped=dropped_of(read_json(collected)) if collected.is_file() else None,
             seed=arguments.seed,
         )
     if arguments.json:
@@ -43,7 +48,7 @@ def show(found: Mapping[str, Any]) -> None:
     print(f"{found['items']:,} items of {found['documents']:,} documents, {pairs['used']:,} of {pairs['n']:,} pairs\n")
     features = {**found["leaks"], "words alone, to a classifier": found["classifier"]}
     rows = [
-        [name, figure(own.get("area")), figure(own.get("in_pairs")), told(own["verdict"])]
+        [name, *(figure(without_interval(own, key)) for key in ("area", "in_pairs")), leak(own)]
         for name, own in features.items()
     ]
     print(table(["what tells hallucinated from true", "all texts (area)", "within pairs", "leak"], rows))
@@ -55,8 +60,7 @@ def show(found: Mapping[str, Any]) -> None:
         rows += [[f"{field} in {file}", *_spread(own), told(own.get("verdict", ""))] for field, own in fields.items()]
     print("\n" + table(["balance of", "numbers", "evenness", "always the same", "leak"], rows, right=(2, 3)) + "\n")
     within, against = found["duplicates"], found["benchmarks"]
-    similar = "not looked for" if within["similar"] is None else f"{within['similar']['n']:,}"
-    print(f"duplicates of an earlier item: {within['same']['n']:,}; near-duplicates: {similar}")
+    print(f"duplicates of an earlier item: {within['same']['n']:,}; near-duplicates: {near_duplicates(within)}")
     for own in against["compared"]:
         print(f"share text with {own['source']} {own['file']} ({own['texts']:,} texts, {own['of']}): {own['n']:,}")
     if against["not_compared"]:
@@ -71,6 +75,11 @@ def figure(own: Mapping[str, float | None] | None) -> str:
     if own is None:
         return "-"
     return f"{own['value']:.3f}" + ("" if own["low"] is None else f" [{own['low']:.3f}, {own['high']:.3f}]")
+
+
+def leak(own: Mapping[str, Any]) -> str:
+    """Whether a feature leaks, in plain words."""
+    return SAME if own.get("same") and own["verdict"] == NONE else told(own["verdict"])
 
 
 def told(verdict: str) -> str:

@@ -18,6 +18,7 @@ from halu_tasks.builders.card import CardInfo, card, tasks_on
 from halu_tasks.builders.doccano import Annotator
 from halu_tasks.builders.pipeline import Item, Pipeline
 from halu_tasks.builders.quality import quality
+from halu_tasks.builders.registry import pipeline_named
 
 Toys = Callable[..., Item]
 Info = Callable[..., CardInfo]
@@ -122,6 +123,21 @@ def test_annotation_is_told_where_there_is_one(info: Info, toy: Pipeline, toys: 
     assert "2 annotators labelled 2 of 2 items; 1 were kept" in told["Annotation"]
     assert "| no majority | one | 1 |" in told["Annotation"] and "Fleiss' kappa" in told["Annotation"]
     assert "No person has checked" not in told["Limits and biases"]
+
+
+def test_draws_are_told_of_where_there_are_several(info: Info) -> None:
+    several = "Prompts that are asked several times"
+    assert several not in sections(card(info()))["Models"]
+    own = pipeline_named("factchd_pipeline", {"votes": 3})
+    assert several in sections(card(info(pipeline=own)))["Models"]
+    assert several not in sections(card(info(pipeline=pipeline_named("refact_pipeline", {}))))["Models"]
+
+
+def test_duplicates_that_were_dropped_are_told(info: Info, toy: Pipeline, toys: Toys) -> None:
+    found = quality(toy, [toys(place) for place in range(30)], dropped={"near": 90.0, "n": 3})
+    told = sections(card(info(quality=found)))["Duplicates"]
+    assert "nearly the same: not looked for again (dropped from 90 percent on when collected: 3)." in told
+    assert "nearly the same: not looked for." in sections(card(info()))["Duplicates"]
 
 
 def test_a_card_without_figures_says_so(info: Info) -> None:

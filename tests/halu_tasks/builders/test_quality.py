@@ -133,12 +133,52 @@ def test_few_documents_get_figures_and_no_verdict(toy: Pipeline, toys: Toys) -> 
     assert found["leaks"]["line ends"]["verdict"] == "too few documents"
     assert found["leaks"]["line ends"]["area"]["value"] == 0
     assert found["classifier"] == {"verdict": "too few documents", "reason": "9 documents; 10 are needed"}
-    assert found["flagged"] == []
+    assert [own["check"] for own in found["flagged"]] == ["not tested"]
+    assert found["flagged"][0]["text"].startswith("too few documents")
+
+
+def test_a_feature_that_is_the_same_in_both_texts_has_no_interval(
+    here: Here, built: Callable[..., Path], toys: Toys
+) -> None:
+    items = dataset(toys, 40)
+    # one pair in which it is not the same
+    other = items[0].row | {"halu_answer": items[0].row["halu_answer"] + "\n"}
+    folder = built([items[0]._replace(row=other), *items[1:]])
+    found = json.loads(here("quality", folder, "--json").stdout)["leaks"]
+    assert found["digits"]["same"] and not found["line ends"]["same"]
+    lines = here("quality", folder).stdout.splitlines()
+    row = next(line for line in lines if line.startswith("digits"))
+    assert row.split() == ["digits", "0.500", "0.500", "same", "in", "every", "pair"]
+    assert "[" in next(line for line in lines if line.startswith("line ends"))
+
+
+def test_strict_fails_where_leaks_could_not_be_tested(here: Here, built: Callable[..., Path], toys: Toys) -> None:
+    result = here("quality", built([toys(place) for place in range(4)]), "--strict")
+    assert result.returncode == 1 and "  not tested: too few documents" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("near", "told"),
+    [
+        (90.0, "not looked for again (dropped from 90 percent on when collected: 3)"),
+        (100.0, "not looked for (equal ones dropped when collected: 3)"),
+        (None, "not looked for\n"),
+    ],
+)
+def test_duplicates_that_collect_dropped_are_told(
+    here: Here, built: Callable[..., Path], toys: Toys, near: float | None, told: str
+) -> None:
+    folder = built([toys(place) for place in range(4)])
+    collected = {"dropped": {"duplicate": 3}} | ({} if near is None else {"near": near})
+    (folder / "collected.json").write_text(json.dumps(collected))
+    assert f"near-duplicates: {told}" in here("quality", folder).stdout
+    assert "near-duplicates: 3\n" in here("quality", folder, "--near", "95").stdout
 
 
 def test_nothing_at_all_has_no_figures(toy: Pipeline) -> None:
     found = quality(toy, [])
-    assert found["items"] == 0 and found["leaks"]["characters"]["area"] is None and found["flagged"] == []
+    assert found["items"] == 0 and found["leaks"]["characters"]["area"] is None
+    assert [own["check"] for own in found["flagged"]] == ["not tested"]
 
 
 # --- balance --------------------------------------------------------------------------------------
