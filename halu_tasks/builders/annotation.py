@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from halu_tasks.builders.doccano import Annotator
+from halu_tasks.builders.doccano import NO_ITEM, Annotator
 from halu_tasks.builders.leaks import as_json
 from halu_tasks.builders.pipeline import Item, Pipeline
 from halu_tasks.errors import UsageError
@@ -37,6 +37,16 @@ def settled(labels: Sequence[str], rule: str = MAJORITY, least: int = LEAST) -> 
     return (label, "") if agreed else (None, NO_MAJORITY)
 
 
+def _without_labels(own: Annotator) -> str:
+    """What is said of a file that gives no label; nothing of others."""
+    if own.labels:
+        return ""
+    if own.left_out[NO_ITEM] == own.rows:
+        why = f"no annotations ({own.rows:,} rows without item ids)" if own.rows else "no rows"
+        return f"{own.name} holds {why}; "
+    return f"{own.name} gives no label ({', '.join(f'{name} {number:,}' for name, number in own.left_out.items())}); "
+
+
 @dataclass
 class Annotation:
     """Annotators' labels of a dataset's items.
@@ -60,9 +70,10 @@ class Annotation:
         if self.rule not in RULES:
             raise UsageError(f"rule {self.rule!r} is unknown; choose {' or '.join(RULES)}")
         if sum(bool(own.labels) for own in self.annotators) < 2:
+            without = "".join(map(_without_labels, self.annotators))
             raise UsageError(
-                "labels of two annotators or more are needed, one file each; if doccano gave one file for all, members "
-                "share their annotations in that project: let them not, and export anew"
+                f"{without}labels of two annotators or more are needed, one file each; if doccano gave one file for "
+                "all, members share their annotations in that project: let them not, and export anew"
             )
 
     def of(self, item: str) -> list[str]:

@@ -193,6 +193,8 @@ def _unpacked(path: Path) -> Iterator[list[tuple[str, Path]]]:
                 for place, member in enumerate(members):
                     files.append((Path(member).stem, Path(folder) / f"{place}.jsonl"))
                     files[-1][1].write_bytes(archive.read(member))
+        except FileNotFoundError:
+            raise DataError(f"{path}: there is no such file") from None
         except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
             raise DataError(f"{path}: not a zip archive that can be read ({error})") from None
         if not files:

@@ -38,6 +38,7 @@ def export(arguments: argparse.Namespace) -> None:
         output.with_suffix(".labels.json"): json.dumps(label_types(pipeline.labels), indent=2) + "\n",
         output.with_suffix(".guidelines.md"): guidelines(pipeline),
     }
+    output.parent.mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
         with written(path, "tasks") as partial:
             partial.write_text(text, encoding="utf-8", newline="\n")
@@ -50,7 +51,7 @@ def guidelines(pipeline: Pipeline) -> str:
     """What annotators are told about a pipeline's items. Raises UsageError where there is nothing."""
     path = GUIDELINES / f"{pipeline.name}.md"
     if not path.is_file():
-        raise UsageError(f"there are no guidelines for annotators of {pipeline.name}")
+        raise UsageError(f"there are no guidelines for annotators of {pipeline.name}; write them to {path}")
     return path.read_text(encoding="utf-8")
 
 

@@ -19,7 +19,7 @@ from halu_tasks.builders.annotation import Annotation, settled
 from halu_tasks.builders.doccano import Annotator, fingerprint, labels_of, read_annotators, shown_text, tasks
 from halu_tasks.builders.folder import items_of
 from halu_tasks.builders.pipeline import Item, Pipeline
-from halu_tasks.builders.registry import pipelines
+from halu_tasks.builders.registry import pipeline_named, pipelines
 from halu_tasks.cli.annotate import GUIDELINES
 from halu_tasks.errors import DataError, UsageError
 
@@ -54,6 +54,7 @@ def answered(tasks: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> l
 def test_a_pipeline_without_guidelines_is_not_exported(here: Here, built: Built, toys: Toys, tmp_path: Path) -> None:
     result = here("annotate", "export", built([toys(0)]), "-o", tmp_path / "tasks.jsonl")
     assert result.returncode == 2 and "there are no guidelines for annotators of toy" in result.stderr
+    assert "builders/guidelines/toy.md" in result.stderr
     assert not (tmp_path / "tasks.jsonl").exists()
 
 
@@ -64,7 +65,6 @@ def test_export_and_import_keep_what_annotators_keep(
     (tmp_path / "toy.md").write_text("Choose.")
     items = [toys(place, kind="one" if place < 20 else "other") for place in range(40)]
     folder, out = built(items), tmp_path / "out" / "tasks.jsonl"
-    out.parent.mkdir()
     assert here("annotate", "export", folder, "-o", out).returncode == 0
     rows = rows_of(out)
     assert {row["item"] for row in rows} == {item.id for item in items}
@@ -140,6 +140,11 @@ def test_guidelines_are_packaged_and_name_every_label(name: str, labels: Sequenc
     text = (GUIDELINES / f"{name}.md").read_text(encoding="utf-8")
     labels = pipelines()[name].labels if name in pipelines() else labels
     assert all(f"**{label}**" in text for label in labels)
+
+
+def test_guidelines_explain_the_codes_that_rows_show() -> None:
+    text = (GUIDELINES / "haluagent.md").read_text(encoding="utf-8")
+    assert all(f"`[{kind}]`" in text for kind in pipeline_named("haluagent", {}).settings["types"])
 
 
 # --- in -------------------------------------------------------------------------------------------
@@ -218,6 +223,8 @@ def test_files_that_cannot_be_read_are_errors_of_one_line(tmp_path: Path) -> Non
         file.writestr("cy.jsonl", "{}\nno json\n")
     with pytest.raises(DataError, match=r"bo\.zip:cy:2: not JSON"):
         read_annotators([tmp_path / "bo.zip"], {}, VALID)
+    with pytest.raises(DataError, match=r"dee\.zip: there is no such file$"):
+        read_annotators([tmp_path / "dee.zip"], {}, VALID)
     one, two = written(tmp_path / "x" / "ana.jsonl", []), written(tmp_path / "y" / "ana.jsonl", [])
     with pytest.raises(UsageError, match="two files are of annotator 'ana'"):
         read_annotators([one, two], {}, VALID)
@@ -231,6 +238,11 @@ def test_labels_of_one_annotator_are_not_enough(
     empty = written(tmp_path / "admin.jsonl", [{"item": "item0", "label": []}])
     result = here("annotate", "import", folder, file, empty)
     assert result.returncode == 2 and "two annotators or more" in result.stderr and len(result.stderr.splitlines()) == 1
+    assert "admin gives no label (no label 1)" in result.stderr
+    other = written(tmp_path / "documents.jsonl", [{"id": "a", "text": "b"}, {"id": "c", "text": "d"}])
+    result = here("annotate", "import", folder, file, other)
+    assert result.returncode == 2 and len(result.stderr.splitlines()) == 1
+    assert "documents holds no annotations (2 rows without item ids)" in result.stderr
 
 
 # --- rules and agreement --------------------------------------------------------------------------
