@@ -64,7 +64,9 @@ def subgraph_of(document: Document) -> Subgraph | None:
     conditions = [_texts(each, 2) for each in _list(fields.get("conditions"))]
     if pattern not in _SUBGRAPHS or not triples or None in triples or None in conditions:
         return None
-    if (pattern == SET_OPERATION) != (operation in OPERATIONS) or (pattern == SET_OPERATION) != bool(conditions):
+    if (operation not in OPERATIONS if pattern == SET_OPERATION else operation != "") or (
+        pattern == SET_OPERATION
+    ) != bool(conditions):
         return None
     return Subgraph(
         pattern,

@@ -292,7 +292,7 @@ def test_documents_are_material_between_two_equal_lines() -> None:
     ("query", "", both("format", "query: empty")),
     ("query", "<think> so {", both("format", "query: unclosed reasoning")),
     ("query", '{"query": "When?"}', both("format", "query: no text 'response'")),
-    ("query", '{"query": "When \\ud800?", "response": "x"}', both("format", "query: not Unicode text")),
+    ("query", '{"query": "When \\ud800?", "response": "x"}', both("format", "query: no JSON object")),
     ("query", json.dumps({"query": "When " * 2_000, "response": "x"}), both("format", "query: too long")),
     ("explanation", "", both("explanation", "explanation: empty")),
     ("explanation", '{"because": "It was 1873."}', both("explanation", "explanation: no text 'explanation'")),

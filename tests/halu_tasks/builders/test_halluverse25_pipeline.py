@@ -211,7 +211,7 @@ def test_a_sentences_draft_depends_on_no_other_sentence_and_on_no_order() -> Non
             json.dumps([" ".join(SENTENCES[:2]), *SENTENCES[2:], "She wrote."]),
             Counter({("copy", "several sentences"): 1, ("copy", "too short"): 1}),
         ),
-        (json.dumps([*SENTENCES[:4], "\ud83d"]), Counter({("copy", "not in the document"): 1})),
+        (json.dumps([*SENTENCES[:4], "\ud83d"]), Counter({("extraction", "no JSON array of texts"): 5})),
     ],
 )
 def test_every_sentence_asked_for_or_given_is_accounted_for(extracted: str, expected: Counter[tuple[str, str]]) -> None:
@@ -239,7 +239,7 @@ def test_every_sentence_asked_for_or_given_is_accounted_for(extracted: str, expe
             json.dumps({"edited": "Mara Tolnay swam\nbefore she was born near the sea in 1904."}),
             ("form", "several lines"),
         ),
-        (json.dumps({"edited": "Mara Tolnay was \ud800 a diver who lived in the sea."}), ("form", "markup")),
+        (json.dumps({"edited": "Mara Tolnay was \ud800 a diver who lived in the sea."}), ("edit", "no JSON object")),
     ],
 )
 def test_an_edit_that_cannot_be_used_is_told(edited: str, reason: tuple[str, str]) -> None:

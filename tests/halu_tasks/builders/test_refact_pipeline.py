@@ -293,7 +293,7 @@ BOTH = ("neg", "swap")
         (("neg",), {"negate": {"sentence": NEGATED.replace(" ", "\n")}}, ("format", "several lines")),
         (("neg",), {"negate": {"sentence": ANSWER}}, ("format", "much longer")),
         (("neg",), {"negate": {"sentence": f"<neg>{NEGATED}</neg>"}}, ("format", "tags of its own")),
-        (("neg",), {"negate": r'{"sentence": "The \ud800 reads."}'}, ("format", "characters that are no text")),
+        (("neg",), {"negate": r'{"sentence": "The \ud800 reads."}'}, ("format", "negation unread")),
         (("swap",), {"phrase": "RNA"}, ("phrase", "phrases unread")),
         (("swap",), {"phrase": []}, ("phrase", "no key phrase")),
         (("swap",), {"phrase": ["it", "its"]}, ("phrase", "only stop words")),
