@@ -14,15 +14,15 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import EvalLog
 from inspect_ai.model import GenerateConfig, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
-from inspect_ai.util import registry_create
 
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.folder import whole
+from halu_tasks.builders.inspect_build import build_task
 from halu_tasks.builders.inspect_outcomes import build_logs, outcomes
 from halu_tasks.builders.optimize import OPTIMIZER, Asked, Texts
 from halu_tasks.builders.outcomes import Outcome
 from halu_tasks.builders.pipeline import Pipeline
-from halu_tasks.inspect_logs import PACKAGE, path_of, samples_of
+from halu_tasks.inspect_logs import path_of, samples_of
 from halu_tasks.solvers.asking import ask
 
 _REPLY = "halu_reply"
@@ -52,7 +52,7 @@ class Lab:
         write_prompts(prompts, self._pipeline, texts)
         own = {**self._options, "prompts": str(prompts)}
         documents = str(self._folder / f"{part}.jsonl")
-        task = registry_create("task", PACKAGE + self._pipeline.name, documents=documents, **own)
+        task = build_task(self._pipeline.name, documents, **own)
         logs = self._folder / "logs" / name
         self._run(task, logs)
         return outcomes(build_logs(logs))
