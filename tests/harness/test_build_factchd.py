@@ -131,6 +131,7 @@ def test_near_duplicates_are_dropped_and_the_two_labels_of_a_query_are_none(buil
     assert len({row["query"] for row in mills}) == 1
 
 
+@pytest.mark.slow
 def test_parts_make_no_difference(build: Run) -> None:
     _, whole = build(out="whole")
     _, parts = build("--part-size", "3", out="parts")

@@ -84,6 +84,7 @@ def test_a_second_run_asks_nothing_and_a_table_is_printed(optimize: Optimize) ->
     assert other.returncode == 2 and "holds an optimization with other settings" in other.stderr
 
 
+@pytest.mark.slow
 def test_prompts_that_never_get_better(optimize: Optimize) -> None:
     done, folder = optimize(Learning(best=5, each=0), "--rounds", "2", "--json")
     told = json.loads(done.stdout)
