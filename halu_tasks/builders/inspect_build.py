@@ -106,7 +106,7 @@ def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -
         # without a configuration of its own a prompt is asked as the run is configured
         config: dict[str, Any] = {"temperature": 0.0, "max_tokens": MAX_TOKENS} if named_role(role) else {}
         if draws > 1:
-            config = {"temperature": 1.0, "max_tokens": MAX_TOKENS}
+            config["temperature"] = 1.0
         return (await ask(prompt, role, cache=cache, draw=draw, **config)).completion
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 import time
 from collections.abc import Mapping
@@ -20,12 +19,9 @@ from halu_tasks.builders.parts import Part
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.cli.collect import collect
 from halu_tasks.cli.evals import evaluated
-from halu_tasks.cli.models import assigned, model_named, reach, role_named
+from halu_tasks.cli.models import assigned, model_named, public, reach, role_named
 from halu_tasks.errors import DataError
 from halu_tasks.inspect_logs import state
-
-_SECRET = re.compile("key|token|secret|password", re.IGNORECASE)
-"""Arguments of models that are written down nowhere."""
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -39,8 +35,8 @@ def run(arguments: argparse.Namespace) -> None:
     for value in roles.values():
         role_named(value)
     config = {name: value for name in ("temperature", "max_tokens") if (value := getattr(arguments, name)) is not None}
-    models = {"model": arguments.model, "roles": roles, **config}
-    if shown := {key: value for key, value in model_args.items() if not _SECRET.search(key)}:
+    models = {"model": arguments.model, "roles": public(roles), **config}
+    if shown := public(model_args):
         models["model_args"] = shown
     folder = begin(
         Path(arguments.output), arguments.builder, options, Path(arguments.documents), models, arguments.part_size

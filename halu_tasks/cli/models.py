@@ -44,6 +44,17 @@ def model_named(
         raise UsageError(f"model {name}: {' '.join(told.split())}") from None
 
 
+_PRIVATE = re.compile(r"(?:\A|_)(?:key|token|secret|password|base_url)\Z", re.IGNORECASE)
+
+
+def public(value: Any) -> Any:
+    """What may be written down of how models are named: without keys, and without the addresses of servers, which
+    may differ from machine to machine."""
+    if isinstance(value, dict):
+        return {key: public(own) for key, own in value.items() if not _PRIVATE.search(str(key))}
+    return [public(own) for own in value] if isinstance(value, list) else value
+
+
 def reach(base_url: str | None) -> None:
     """Raises UsageError where nothing listens at an address, at which Inspect would try again and again."""
     if base_url is None:

@@ -374,3 +374,15 @@ def test_a_folder_is_gone_on_with_at_another_place(build: Run, tmp_path: Path) -
     assert told["documents"] == 6 and asked and all("Site3" in text for text in asked)
     told, _ = build(documents, HaluModel(), "-M", "organization=other", out="moved", fails=True)
     assert "holds a build with other model_args" in told
+
+
+def test_no_key_and_no_address_of_a_model_is_written_down(build: Run, serve: Serve) -> None:
+    other = serve(HaluModel())
+    role = f"{{model: openai/gpt-4o, base_url: '{other.url}', max_tokens: 99, model_args: {{api_key: s3cret}}}}"
+    own = ("--model-role", f"verifier={role}", "-M", "api_key=s3cret")
+    told, folder = build([document(1)], HaluModel(), *own)
+    assert told["rates"]["overall"]["passed"] == 1 and len(other.asked) == 3
+    assert {request["max_tokens"] for request in other.asked} == {99}
+    for path in (folder / "build.json", folder / "dataset" / "README.md"):
+        text = path.read_text(encoding="utf-8")
+        assert "s3cret" not in text and "127.0.0.1" not in text and "99" in text
