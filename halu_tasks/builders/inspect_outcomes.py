@@ -51,7 +51,12 @@ def build_logs(folder: Path) -> list[BuildLog]:
         DataError: a log is of no build.
     """
     found = [log for path in folder.glob("*.eval") if (log := _log(path))]
-    return sorted(found, key=lambda log: (log.header.eval.created, log.path.name))
+    return sorted(found, key=_age)
+
+
+def _age(log: BuildLog) -> tuple[str, int]:
+    """By what logs are sorted, oldest first: logs tell seconds, and several can be of one."""
+    return log.header.eval.created, log.path.stat().st_mtime_ns
 
 
 def logs_in(path: Path) -> list[BuildLog]:
@@ -66,7 +71,7 @@ def logs_in(path: Path) -> list[BuildLog]:
         if (log := _log(own)) is None:
             raise DataError(f"{own}: cannot be read as a log of Inspect")
         found.append(log)
-    return sorted(found, key=lambda log: (log.header.eval.created, log.path.name))
+    return sorted(found, key=_age)
 
 
 def set_aside(folder: Path) -> None:
