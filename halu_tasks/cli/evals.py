@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from inspect_ai import Task, eval_set
-from inspect_ai._util.error import PrerequisiteError  # it has no public name
 from inspect_ai.log import EvalLog
 
 from halu_tasks.errors import DataError
@@ -35,8 +34,11 @@ def evaluated(task: Task, logs: Path, **settings: Any) -> EvalLog | None:
             )
     except KeyboardInterrupt:
         return None
-    except PrerequisiteError as error:
-        if "not associated with a task" in (told := " ".join(str(error.message).split())):
+    except Exception as error:
+        # what Inspect cannot begin without has no public name
+        if type(error).__name__ != "PrerequisiteError":
+            raise
+        if "not associated with a task" in (told := " ".join(str(getattr(error, "message", error)).split())):
             raise DataError(
                 f"{logs}: was begun with other arguments (the folder's path, -M, --cache, or a release of Inspect); go "
                 "on with those, or remove that folder to ask for its documents anew"
