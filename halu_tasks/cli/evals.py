@@ -40,8 +40,8 @@ def evaluated(task: Task, logs: Path, **settings: Any) -> EvalLog | None:
             raise
         if "not associated with a task" in (told := " ".join(str(getattr(error, "message", error)).split())):
             raise DataError(
-                f"{logs}: was begun with other arguments (the folder's path, -M, --cache, or a release of Inspect); go "
-                "on with those, or remove that folder to ask for its documents anew"
+                f"{logs}: was begun with other arguments (-M, --cache, or a release of Inspect); go on with "
+                "those, or remove that folder to ask for its documents anew"
             ) from None
         raise DataError(f"{logs}: {told}") from None
     # Inspect, too, may end a run that is broken off, and then tells of no log
