@@ -88,7 +88,7 @@ def test_what_is_longer_than_the_model_reads_is_uncertain(tmp_path: Path) -> Non
 def test_a_model_that_cannot_serve_is_named_with_what_to_do(tmp_path: Path) -> None:
     other = made(tmp_path / "stars", {0: "1 star", 1: "2 stars", 2: "not_entailment"})
     for model, said in (
-        (str(tmp_path / "nowhere"), "cannot be loaded .* name a local folder, or nli_model=judge"),
+        (str(tmp_path / "nowhere"), "cannot be loaded; name a folder with -T nli_model=PATH, or .* -T nli_model=judge"),
         ("no-such/model@main", "cannot be loaded"),
         (other, "no label 'entailment' but 1 star, 2 stars, not_entailment"),
     ):
