@@ -87,7 +87,8 @@ def finished(process: subprocess.Popen[str]) -> dict[str, Any]:
     return dict(json.loads(out))
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [2, 20])
 def test_killed_and_gone_on_with(start: Any, tmp_path: Path, kills: int) -> None:
     process, asked = start(0.05)
     began = time.monotonic()

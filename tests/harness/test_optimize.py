@@ -64,6 +64,7 @@ def test_the_pass_rate_rises_over_rounds_and_it_ends_when_it_falls(optimize: Opt
     assert {name for name in names if not name.endswith("-train")} == set(chosen)
 
 
+@pytest.mark.slow
 def test_a_second_run_asks_nothing_and_a_table_is_printed(optimize: Optimize) -> None:
     first, _ = optimize(Learning(best=1, each=10))
     assert first.returncode == 0, first.stderr
