@@ -198,15 +198,14 @@ class LoggedLabels(str):
 
 def logged(metric: Metric, score: Score) -> Logged | LoggedLabels:
     own = metric.item(score) if metric.item else math.nan
+    answer = score.outcome if score.answer is None else _brief(score.answer)
     shown: Logged | LoggedLabels
-    shown = LoggedLabels(f"{_brief(score.target)} -> {_brief(score.answer)}") if math.isnan(own) else Logged(own)
+    shown = LoggedLabels(f"{_brief(score.target)} -> {answer}") if math.isnan(own) else Logged(own)
     shown.score = score
     return shown
 
 
-def _brief(label: str | list[str] | None) -> str:
-    if label is None:
-        return "unparsed"
+def _brief(label: str | list[str]) -> str:
     return label if isinstance(label, str) and len(label) < 20 else "text"
 
 

@@ -97,7 +97,16 @@ def _from_details(
         Answered(
             item,
             reply.text,
-            Score(item.id, item.cluster, row["answer"], row["target"], row["scores"], item.tags, row["reason"]),
+            Score(
+                item.id,
+                item.cluster,
+                row["answer"],
+                row["target"],
+                row["scores"],
+                item.tags,
+                row["reason"],
+                row.get("outcome"),
+            ),
         )
         for item, reply in items
         for row in [rows[item.id]]

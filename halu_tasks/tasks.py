@@ -22,7 +22,7 @@ from halu_tasks.items import Case, Example, Item, Reply
 from halu_tasks.options import Options
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import Judging
-from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate, mean_of
+from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate, mean_of, share_abstained, share_empty
 from halu_tasks.scorers.probability import with_probability
 from halu_tasks.scorers.score import Score
 from halu_tasks.solvers.prompting import Prompt, next_question, prompt_for, prompt_hash, render
@@ -108,9 +108,12 @@ def modes(
     beside: Callable[[Sequence[Score]], Mapping[str, Mapping[str, float]]] | None = None,
 ) -> dict[str, Scoring]:
     """The two modes of a task that needs no judge: how each scores a reply to an item, and the metrics, which
-    are the same in both unless `published_metrics` are given."""
+    are the same in both unless `published_metrics` are given. Only `strict` tells replies that decline or that have
+    no content from other unparsed ones, since the published definitions do not."""
     return {
-        "strict": Scoring(lambda item, reply, _: strict(item, reply), metrics, beside),
+        "strict": Scoring(
+            lambda item, reply, _: strict(item, reply), (*metrics, share_abstained(), share_empty()), beside
+        ),
         "paper": Scoring(lambda item, reply, _: paper(item, reply), published_metrics or metrics),
     }
 
@@ -172,19 +175,23 @@ class Task:
         read."""
         score = self.scoring[mode].score
         if self.judged:
-            return score(item, self.judged_text(mode, item, reply.text), verdicts)
-        for text in self._readings(mode, reply.text):
-            found = score(item, text, None)
-            if found.answer is not None:
-                break
-        return with_probability(found, reply.probability)
+            found = score(item, self.judged_text(mode, item, reply.text), verdicts)
+        else:
+            for text in self._readings(mode, reply.text):
+                found = score(item, text, None)
+                if found.outcome != "unparsed":
+                    break
+            found = with_probability(found, reply.probability)
+        # a reply without content says nothing of the model; in `paper` it stays what the authors count it as
+        empty = mode == "strict" and found.answer is None and not reply.text.strip()
+        return replace(found, outcome="empty") if empty else found
 
     def label(self, reply: str) -> Answer[str]:
         """The label that a reply states, read as in strict but without the gold, for tasks with `read`."""
         assert self.read
         for text in self._readings("strict", reply):
             found = self.read(text)
-            if found.value is not None:
+            if found.outcome != "unparsed":
                 break
         return found
 

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeVar
 
 T = TypeVar("T")
+
+Outcome = Literal["answered", "abstained", "unparsed", "empty"]
+"""What became of a reply: it gives an answer, declines to give one, says nothing that can be read, or has no content
+at all (a server that failed)."""
+NO_ANSWER: tuple[Outcome, ...] = ("unparsed", "abstained", "empty")
 
 # The names models give their reasoning blocks, as tags.
 _TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning|reflection|analysis)>", re.IGNORECASE)
@@ -14,12 +19,22 @@ _TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning|reflection|analysis
 class Answer(NamedTuple, Generic[T]):
     """The answer read from a reply.
 
-    `value` is what the reply says, or None when it says nothing that can be read (unparsed);
-    `reason` says, for an unparsed reply, why.
+    Attributes:
+        value: what the reply says; None if it declines to answer or says nothing that can be read.
+        reason: why there is no value; empty if there is one.
+        abstained: whether the reply declines to answer ("I cannot determine whether this is correct").
     """
 
     value: T | None
     reason: str = ""
+    abstained: bool = False
+
+    @property
+    def outcome(self) -> Outcome:
+        """`answered`, `abstained` or `unparsed`; whether a reply is `empty` is decided where the reply is at hand."""
+        if self.value is not None:
+            return "answered"
+        return "abstained" if self.abstained else "unparsed"
 
 
 def strip_reasoning(reply: str) -> str | None:

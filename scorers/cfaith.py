@@ -85,7 +85,6 @@ def score_open(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
     correct, hallucinated = (str(item.gold[key]) for key in ("correct_answer", "halu_answer"))
     facts = {
         "closer_to_correct": float(fuzz.ratio(text, correct) > fuzz.ratio(text, hallucinated)),
-        "unparsed": float(not text),
     }
     failed = verdicts is not None and FAILED in verdicts
     if verdicts is not None:
@@ -133,5 +132,5 @@ OPEN_METRICS = (
     *(replace(metric, needs="judge") for metric in _PER_TYPE),
     replace(mean("judge_failed", "judge_failed", higher_is_better=False), needs="judge"),
     mean("closer_to_correct", "closer_to_correct"),
-    mean("unparsed", "unparsed", higher_is_better=False),
+    share_unparsed(),
 )

@@ -21,9 +21,9 @@ Unparsed = Literal["miss", "wrong_label", "ignored"]
 
 
 def score_label(id: str, cluster: str, target: str, answer: Answer[str], tags: Mapping[str, str]) -> Score:
-    """Score of one label: `correct` is 1 when it is the target; an unparsed answer is wrong."""
+    """Score of one label: `correct` is 1 when it is the target; a reply without an answer is wrong."""
     correct = float(answer.value is not None and answer.value == target)
-    return Score(id, cluster, answer.value, target, {"correct": correct}, tags, answer.reason)
+    return Score(id, cluster, answer.value, target, {"correct": correct}, tags, answer.reason, answer.outcome)
 
 
 def label_metric(

@@ -37,7 +37,8 @@ def score_replacements(item: Item, reply: str) -> Score:
     }
     short = len(returned) < len(originals)
     reason = answer.reason or (f"{len(returned)} of {len(originals)} replacements" if short else "")
-    return Score(item.id, item.cluster, answer.value, list(item.gold["originals"]), facts, item.tags, reason)
+    strings = list(item.gold["originals"])
+    return Score(item.id, item.cluster, answer.value, strings, facts, item.tags, reason, answer.outcome)
 
 
 def score_replacements_published(item: Item, reply: str) -> Score:

@@ -188,7 +188,7 @@ def score(item: Item, reply: str) -> Score:
 def _with_facts(item: Item, answer: Answer[str], facts: dict[str, float | None]) -> Score:
     base = score_label(item.id, item.cluster, item.target, answer, item.tags)
     stated = {name: value for name, value in facts.items() if value is not None}
-    return Score(base.id, base.cluster, base.answer, base.target, {**base.facts, **stated}, base.tags, base.reason)
+    return replace(base, facts={**base.facts, **stated})
 
 
 # --- as published -----------------------------------------------------------------------------------

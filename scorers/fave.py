@@ -19,7 +19,7 @@ from halu_tasks.scorers.answer import Answer, strip_reasoning
 from halu_tasks.scorers.citations import cited
 from halu_tasks.scorers.claims import supported
 from halu_tasks.scorers.judge import FAILED, Judging, fence
-from halu_tasks.scorers.metrics import Metric, mean, micro
+from halu_tasks.scorers.metrics import Metric, mean, micro, share_unparsed
 from halu_tasks.scorers.references import Paper, Reference, references
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.sentences import sentences
@@ -112,7 +112,6 @@ def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
         "unknown": float(sum(len(one.unknown) for one in checked)),
         "ambiguous": float(sum(len(one.ambiguous) for one in checked)),
         "blank": float(sum(not any(paper["abstract"] for paper in one.papers) for one in asked)),
-        "unparsed": float(summary is None),
     }
     if verdicts is not None:
         if len(verdicts) != len(asked):
@@ -154,5 +153,5 @@ METRICS = (
     _count("citations_unknown", "unknown"),
     _count("citations_ambiguous", "ambiguous"),
     _count("cited_without_abstract", "blank", higher_is_better=None),
-    mean("unparsed", "unparsed", higher_is_better=False),
+    share_unparsed(),
 )

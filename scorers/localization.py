@@ -60,7 +60,8 @@ def score_strings(item: Item, answer: Answer[list[str]]) -> Score:
         "text_chars": float(len(item.gold["text"])),
     }
     reason = answer.reason or ("" if not nowhere else f"{len(nowhere)} of {len(returned)} strings not in the text")
-    return Score(item.id, item.cluster, answer.value, list(item.gold["strings"]), facts, item.tags, reason)
+    strings = list(item.gold["strings"])
+    return Score(item.id, item.cluster, answer.value, strings, facts, item.tags, reason, answer.outcome)
 
 
 def score_entities_published(item: Item, reply: str) -> Score:

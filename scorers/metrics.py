@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import stdtrit
 
+from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.score import Score
 
 Array = npt.NDArray[np.float64]
@@ -176,13 +177,27 @@ def mean(name: str, fact: str, *, higher_is_better: bool | None = True) -> Metri
 
 
 def share_unparsed() -> Metric:
-    """`unparsed`: the share of items whose reply gave no answer."""
+    """`unparsed`: the share of items whose reply says nothing that can be read."""
+    return _share_of("unparsed", higher_is_better=False)
+
+
+def share_abstained() -> Metric:
+    """`abstained`: the share of items whose reply declines to answer; such a reply is not right."""
+    return _share_of("abstained", higher_is_better=None)
+
+
+def share_empty() -> Metric:
+    """`empty`: the share of items whose reply has no content, as when a server fails; such a reply is not right."""
+    return _share_of("empty", higher_is_better=False)
+
+
+def _share_of(outcome: Outcome, *, higher_is_better: bool | None) -> Metric:
     return Metric(
-        "unparsed",
-        lambda scores: (sum(s.answer is None for s in scores), len(scores)),
+        outcome,
+        lambda scores: (sum(s.outcome == outcome for s in scores), len(scores)),
         ratio,
-        higher_is_better=False,
-        item=lambda s: float(s.answer is None),
+        higher_is_better,
+        item=lambda s: float(s.outcome == outcome),
     )
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from halu_tasks.scorers.answer import Outcome
+
 
 @dataclass(frozen=True, slots=True)
 class Score:
@@ -15,12 +17,13 @@ class Score:
         id: the item's id.
         cluster: the source the item shares with others (one ReFACT answer, one document); items of
             one cluster are not independent.
-        answer: what was read from the reply: a label, a list of strings, or None when nothing could
-            be read (unparsed).
+        answer: what was read from the reply: a label, a list of strings, or None if the reply gives no answer.
         target: the gold answer in the same form.
         facts: numbers that metrics add up (`correct` 0 or 1, `iou` 0 to 1, character counts …).
         tags: what items can be split by (`type`, `pattern`, `language`), copied from the item.
         reason: why there is no answer, or what else a reader should know; else empty.
+        outcome: what became of the reply. By default `answered` if there is an answer and `unparsed` if not, which
+            is also how records of older versions, which lack the field, are read.
     """
 
     id: str
@@ -30,11 +33,17 @@ class Score:
     facts: Mapping[str, float] = field(default_factory=dict)
     tags: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
+    outcome: Outcome = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.outcome is None:
+            object.__setattr__(self, "outcome", "unparsed" if self.answer is None else "answered")
 
     def tagged(self, tags: Mapping[str, str]) -> Score:
         """The score with more tags."""
         # `dataclasses.replace` takes five times as long, and reports do this a hundred thousand times
-        return Score(self.id, self.cluster, self.answer, self.target, self.facts, {**self.tags, **tags}, self.reason)
+        tags = {**self.tags, **tags}
+        return Score(self.id, self.cluster, self.answer, self.target, self.facts, tags, self.reason, self.outcome)
 
     def as_json(self) -> dict[str, Any]:
         """The record as plain JSON values; `Score(**record)` restores it."""

@@ -9,6 +9,7 @@ from halu_tasks.data import Row, require_text, with_ids
 from halu_tasks.items import Case
 from halu_tasks.options import Options
 from halu_tasks.scorers import cfaith
+from halu_tasks.scorers.metrics import share_empty
 from halu_tasks.scorers.verdict import choice, true_false_zh
 from halu_tasks.sources import CFAITH
 from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Task, modes
@@ -99,7 +100,10 @@ def choice_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
 # --- tasks ----------------------------------------------------------------------------------------
 
 
-_JUDGED = Scoring(cfaith.score_open, cfaith.OPEN_METRICS)
+_OPEN = {
+    "strict": Scoring(cfaith.score_open, (*cfaith.OPEN_METRICS, share_empty())),
+    "paper": Scoring(cfaith.score_open, cfaith.OPEN_METRICS),
+}
 
 TASKS = (
     Task(
@@ -109,7 +113,7 @@ TASKS = (
         16713,
         GENERATIVE,
         open_cases,
-        {"strict": _JUDGED, "paper": _JUDGED},
+        _OPEN,
         "hallucination_rate",
         OPEN,
         oracle=lambda item: item.target,

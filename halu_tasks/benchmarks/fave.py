@@ -11,6 +11,7 @@ from halu_tasks.items import Case, Item
 from halu_tasks.json_arrays import array_lines
 from halu_tasks.options import Options
 from halu_tasks.scorers import fave
+from halu_tasks.scorers.metrics import share_empty
 from halu_tasks.scorers.sentences import sentences
 from halu_tasks.sources import FAVE
 from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Task
@@ -72,7 +73,10 @@ def oracle(item: Item) -> str:
     return str(item.gold["summary"]) or " ".join(f"{name} writes: {sentence}." for name, sentence in said)
 
 
-_SCORING = Scoring(fave.score, fave.METRICS)
+_SCORING = {
+    "strict": Scoring(fave.score, (*fave.METRICS, share_empty())),
+    "paper": Scoring(fave.score, fave.METRICS),
+}
 
 TASKS = (
     Task(
@@ -82,7 +86,7 @@ TASKS = (
         200,
         READER,
         cases,
-        {"strict": _SCORING, "paper": _SCORING},
+        _SCORING,
         "hallucinations_per_summary",
         Decoding(max_tokens=1024),
         oracle=oracle,

@@ -19,7 +19,7 @@ from halu_tasks.scorers.halueval import CUE, KINDS
 from halu_tasks.scorers.spans import Span, Text
 from halu_tasks.scorers.verdict_hallucination import NO, YES, hallucinates
 from halu_tasks.sources import HALUEVAL
-from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Subject, Task, modes
+from halu_tasks.tasks import Decoding, Group, Reader, Subject, Task, modes
 
 SUMMARIES = ("document", "right_summary", "hallucinated_summary")
 GENERAL = {**dict.fromkeys(("ID", "user_query", "chatgpt_response", "hallucination"), str), "hallucination_spans": list}
@@ -152,8 +152,8 @@ def checked(item: Item) -> str:
 # --- tasks ----------------------------------------------------------------------------------------
 
 
-_LOCALIZATION = Scoring(
-    lambda item, reply, _: halueval.score_passages(item, reply), localization.METRICS, localization.fixed_replies
+_LOCALIZATION = modes(
+    halueval.score_passages, halueval.score_passages, localization.METRICS, beside=localization.fixed_replies
 )
 
 TASKS = (
@@ -228,7 +228,7 @@ TASKS = (
         765,
         GENERAL_READER,
         localization_cases,
-        {"strict": _LOCALIZATION, "paper": _LOCALIZATION},
+        _LOCALIZATION,
         "iou",
         Decoding(max_tokens=1024),
         oracle=target,

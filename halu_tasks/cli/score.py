@@ -111,7 +111,8 @@ def score_predictions(
     if predictions:
         raise unknown_id(path, predictions, built.task)
     scores += score_replies(built, batch) if batch else []
-    return scores, missing
+    # no reply is no empty reply
+    return [replace(s, outcome="unparsed") if s.id in missing and s.answer is None else s for s in scores], missing
 
 
 def check_details(path: Path) -> None:
@@ -123,12 +124,19 @@ def check_details(path: Path) -> None:
 
 
 def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> None:
-    """One JSON line an item: id, answer, target, scores, reason. Written whole or not at all."""
+    """One JSON line an item: id, answer, outcome, target, scores, reason. Written whole or not at all."""
 
     def lines() -> Iterator[dict[str, Any]]:
         for s in scores:
             reason = "no prediction" if s.id in missing else s.reason
-            yield {"id": s.id, "answer": s.answer, "target": s.target, "scores": dict(s.facts), "reason": reason}
+            yield {
+                "id": s.id,
+                "answer": s.answer,
+                "outcome": s.outcome,
+                "target": s.target,
+                "scores": dict(s.facts),
+                "reason": reason,
+            }
 
     with written(path, "details") as partial:
         with partial.open("w", encoding="utf-8") as file:

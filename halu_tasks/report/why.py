@@ -11,6 +11,7 @@ import numpy as np
 from halu_tasks.entries import Entry
 from halu_tasks.report.board import Column
 from halu_tasks.runs import Answered
+from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.calibration import BINS, brier, ece
 from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate
 from halu_tasks.scorers.probability import FACT
@@ -77,15 +78,16 @@ class Confusion(NamedTuple):
 
 
 def confusion(scores: Sequence[Score]) -> Confusion | None:
-    """The confusion matrix of labels, unparsed replies among the answers; None where targets are no labels."""
+    """The confusion matrix of labels, replies without one by their outcome; None if targets are not labels."""
     targets = sorted({score.target for score in scores if isinstance(score.target, str)})
     if not 1 < len(targets) <= _LABELS or any(isinstance(score.target, list) for score in scores):
         return None
-    cells = Counter((str(s.target), UNPARSED if s.answer is None else str(s.answer)) for s in scores)
-    others = sorted({answer for _, answer in cells} - {*targets, UNPARSED})
+    cells = Counter((str(s.target), s.outcome if s.answer is None else str(s.answer)) for s in scores)
+    others = sorted({answer for _, answer in cells} - {*targets, *NO_ANSWER})
     if len(others) > _LABELS:
         return None
-    answers = [*targets, *others, UNPARSED]
+    unanswered = [outcome for outcome in NO_ANSWER if outcome == UNPARSED or any(cells[t, outcome] for t in targets)]
+    answers = [*targets, *others, *unanswered]
     return Confusion(targets, answers, [[cells[target, answer] for answer in answers] for target in targets])
 
 
@@ -156,7 +158,7 @@ def modes(column: Column, scores: Sequence[Score], others: Sequence[Score]) -> M
     return Modes(
         metric.name,
         {mode: estimate(of, by_cluster(found)) for mode, (of, found) in both.items()},
-        {mode: sum(score.answer is None for score in found) for mode, (_, found) in both.items()},
+        {mode: sum(score.outcome == UNPARSED for score in found) for mode, (_, found) in both.items()},
         sum(
             value_of(metric, one) != value_of(known[metric.name], another)
             for one, another in zip(scores, others, strict=True)
