@@ -180,6 +180,6 @@ def test_the_released_replies_give_the_published_figures(model: str, task: str, 
     """Each item that has a released reply once; the figures are those of the released replies."""
     built = build(task, Options(data=str(shared_data), scoring="paper"))
     path = shared_data / "refact_outputs" / model / f"{task}.jsonl"
-    scores, _ = score_predictions(built, path, read_predictions(path), partial=True)
+    scores, _, _ = score_predictions(built, path, read_predictions(path), partial=True)
     found = estimates(built.scoring.metrics, scores)
     assert {name: round(found[name].value, 3) for name in PUBLISHED[model][task]} == PUBLISHED[model][task]
