@@ -101,9 +101,9 @@ def reply_warnings(task: str, outcomes: Mapping[Outcome, int]) -> list[str]:
         (
             "unparsed",
             MOST_UNPARSED,
-            "could not be read (unparsed) and count as wrong; look at the replies: a chat model needs its chat template "
-            "(lm-eval: --apply_chat_template), one that reasons first a higher token limit (lm-eval: --gen_kwargs "
-            "max_gen_toks=N, Inspect: --max-tokens N)",
+            "could not be read (unparsed) and count as wrong; look at the replies: a chat model needs its chat "
+            "template (lm-eval: --apply_chat_template), one that reasons first a higher token limit (lm-eval: "
+            "--gen_kwargs max_gen_toks=N, Inspect: --max-tokens N)",
         ),
     )
     return [
