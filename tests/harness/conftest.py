@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ as one with tool calls), the whole body (which has the key `object`), or an HTTP
 
 
 class ScriptedServer(ThreadingHTTPServer):
-    """Chat completions and completions on loopback. `answer` decides, `delay` slows, `asked` records."""
+    """Chat completions and completions on loopback. `answer` decides, `delay` slows, `asked` records, `headers` are the
+    last request's."""
 
     request_queue_size = 512
     daemon_threads = True
@@ -27,6 +29,7 @@ class ScriptedServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answer, self.delay = answer, delay
         self.asked: list[dict[str, Any]] = []
+        self.headers: Message = Message()
         # looks often whether to end: a test waits for that
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
@@ -42,6 +45,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append(request)
+        self.server.headers = self.headers
         time.sleep(self.server.delay)
         answer = self.server.answer(request)
         if isinstance(answer, int):
