@@ -211,8 +211,10 @@ def test_methods_and_compare(
     serve: Callable[..., Any], here: Callable[..., Any], tmp_path: Path, clean: Callable[..., None]
 ) -> None:
     server, judge = serve(lambda request: "答案"), serve(verdict)
+    (tmp_path / "wiki.txt").write_text("A passage of knowledge.\n")
     given = (
-        "methods", TASK, "with_knowledge:source=gold", "--data", "sample", "--limit", "4", "--model", "openai/gpt-4o",
+        "methods", TASK, f"with_knowledge:knowledge={tmp_path / 'wiki.txt'}", "--data", "sample", "--limit", "4",
+        "--model", "openai/gpt-4o",
         "-M", "responses_api=false", "-M", f"api_key={SECRET}", "--log-dir", tmp_path / "logs", "--display", "none",
         "-T", "judge=openai-api/local/m",
     )  # fmt: skip
