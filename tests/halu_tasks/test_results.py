@@ -456,7 +456,7 @@ def test_judge_failures_are_counted_though_no_sentence_was_judged_and_though_the
     run = run_of("fave", wrong=24, judge="openai/j")
     run = replace(run, provenance={**run.provenance, "judge": None})
     (cell,) = assembled([run], tmp_path)["results"]
-    assert cell["judge_failed"] == 0 and "judge_failed" not in cell["metrics"] and cell["unparsed"] == cell["n"] == 24
+    assert cell["judge_failed"] == 0 and "judge_failed" not in cell["metrics"] and cell["empty"] == cell["n"] == 24
     answers = [own._replace(score=replace(own.score, facts={**own.score.facts, "asked": 8.0, "failed": 2.0}))
                for own in run.answers]  # fmt: skip
     (cell,) = assembled([replace(run, answers=answers)], tmp_path)["results"]
