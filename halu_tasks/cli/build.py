@@ -19,7 +19,7 @@ from halu_tasks.builders.parts import Part
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.cli.collect import collect
 from halu_tasks.cli.evals import evaluated
-from halu_tasks.cli.models import assigned, model_named, public, reach, role_named
+from halu_tasks.cli.models import assigned, model_named, reach, recorded, role_named
 from halu_tasks.errors import DataError
 from halu_tasks.inspect_logs import state
 
@@ -35,8 +35,8 @@ def run(arguments: argparse.Namespace) -> None:
     for value in roles.values():
         role_named(value)
     config = {name: value for name in ("temperature", "max_tokens") if (value := getattr(arguments, name)) is not None}
-    models = {"model": arguments.model, "roles": public(roles), **config}
-    if shown := public(model_args):
+    models = {"model": arguments.model, "roles": recorded(roles), **config}
+    if shown := recorded(model_args):
         models["model_args"] = shown
     folder = begin(
         Path(arguments.output), arguments.builder, options, Path(arguments.documents), models, arguments.part_size

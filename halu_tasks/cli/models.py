@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import yaml
 from inspect_ai.model import GenerateConfig, Model, get_model
 
+from halu_tasks.credentials import in_address, public
 from halu_tasks.errors import HaluTasksError, UsageError
 
 
@@ -33,26 +34,40 @@ def assigned(given: Sequence[str], what: str) -> dict[str, Any]:
 def model_named(
     name: str, base_url: Any, arguments: Mapping[str, Any], config: Mapping[str, Any] | None = None
 ) -> Model:
-    """The model of that name. Raises UsageError, in one line, where Inspect cannot make it."""
+    """The model of that name. Raises UsageError, in one line, where Inspect cannot make it, and for credentials in
+    its address, which Inspect would log."""
+    if in_address(base_url):
+        raise UsageError(
+            f"model {name}: the address {base_url} was given with credentials, which Inspect writes into its log; name "
+            "the model openai-api/PROVIDER/MODEL, and set PROVIDER_BASE_URL and PROVIDER_API_KEY in the environment"
+        )
     try:
-        return get_model(name, base_url=base_url, config=GenerateConfig(**config or {}), **arguments)
+        found = get_model(name, base_url=base_url, config=GenerateConfig(**config or {}), **arguments)
     except HaluTasksError:
         raise
     except Exception as error:
         # a provider that is unknown or not installed, a missing key: each has an error of its own
         told = re.sub(r"\[/?\w+\]", "", str(getattr(error, "message", error)))
         raise UsageError(f"model {name}: {' '.join(told.split())}") from None
+    # the client has its arguments by now; these are what Inspect logs, and knows a run again by
+    found.model_args = public(found.model_args)
+    return found
 
 
-_PRIVATE = re.compile(r"(?:\A|_)(?:key|token|secret|password|base_url)\Z", re.IGNORECASE)
+def logged_safely(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of an eval with its model in place of the model's name, address and arguments, which Inspect would
+    write down as they are."""
+    others = {name: value for name, value in settings.items() if name not in ("model_base_url", "model_args")}
+    arguments = {"memoize": False, **settings["model_args"]}
+    return others | {"model": model_named(settings["model"], settings["model_base_url"], arguments)}
 
 
-def public(value: Any) -> Any:
-    """What may be written down of how models are named: without keys, and without the addresses of servers, which
-    may differ from machine to machine."""
+def recorded(value: Any) -> Any:
+    """What is written down of how models are named, and must be the same to go on with a folder: without credentials,
+    and without the addresses of servers, which may differ from machine to machine."""
     if isinstance(value, dict):
-        return {key: public(own) for key, own in value.items() if not _PRIVATE.search(str(key))}
-    return [public(own) for own in value] if isinstance(value, list) else value
+        value = {key: recorded(own) for key, own in value.items() if key != "base_url"}
+    return public(value)
 
 
 def reach(base_url: str | None) -> None:

@@ -40,6 +40,8 @@ def run(arguments: argparse.Namespace) -> None:
     ):
         report = assemble(found, results.skipped, table, arguments.title, bar.update)
         table.replace(folder / TABLE)
+    for warning in report["warnings"]:
+        print(f"halu-tasks: {warning['text']}", file=sys.stderr)
     for name, text in (
         (PAGE, render(report)),
         (TEXT, markdown(report)),

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,12 @@ import pytest
 
 Answer = Callable[[dict[str, Any]], "str | int | tuple[str, list[dict[str, Any]]] | dict[str, Any]"]
 """A request's JSON -> the reply's text, its text and its tokens with their log-probabilities, the whole message (such
-as one with tool calls), or an HTTP status to fail with."""
+as one with tool calls), the whole body (which has the key `object`), or an HTTP status to fail with."""
 
 
 class ScriptedServer(ThreadingHTTPServer):
-    """Chat completions and completions on loopback. `answer` decides, `delay` slows, `asked` records."""
+    """Chat completions and completions on loopback. `answer` decides, `delay` slows, `asked` records, `headers` are the
+    last request's."""
 
     request_queue_size = 512
     daemon_threads = True
@@ -27,6 +29,7 @@ class ScriptedServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answer, self.delay = answer, delay
         self.asked: list[dict[str, Any]] = []
+        self.headers: Message = Message()
         # looks often whether to end: a test waits for that
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
@@ -42,10 +45,14 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append(request)
+        self.server.headers = self.headers
         time.sleep(self.server.delay)
         answer = self.server.answer(request)
         if isinstance(answer, int):
             self._send(answer, {"error": {"message": "scripted failure", "type": "server_error"}})
+            return
+        if isinstance(answer, dict) and "object" in answer:
+            self._send(200, answer)
             return
         text, tokens = answer if isinstance(answer, tuple) else (answer, [])
         message = {"role": "assistant", **(text if isinstance(text, dict) else {"content": text})}
