@@ -69,10 +69,12 @@ class Answered(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """A file, or a part of it, that is not among the runs, and why."""
+    """A file, or a part of it, that is not among the runs, and why. `lost` unless nothing is missing without it: a
+    copy, or a result of another package."""
 
     source: str
     why: str
+    lost: bool = True
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ from halu_tasks.scorers.paired import difference
 from halu_tasks.scorers.probability import FACT, probability_of, with_probability, without_probability
 from halu_tasks.scorers.score import Score
 from halu_tasks.scoring import logger, no_judge
+from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import COUNTS, DRAFT, METHOD, OPINIONS, PROBABILITY, REASON, WEIGHED, tokens_of
 from halu_tasks.tasks import registry, task_named
 
@@ -150,6 +151,7 @@ def spread(name: str, found: Estimate) -> dict[str, float]:
 
 
 @scorer(metrics=[figures()])
+@checked
 def halu_score(
     scoring: str = "strict",
     judge: str | None = None,

@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from halu_tasks.cli import options_of
+from halu_tasks.cli import options_of, warn
 from halu_tasks.cli.tables import estimates_table
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.items import Item, Reply
@@ -26,10 +26,15 @@ def run(arguments: argparse.Namespace) -> None:
     paths = [Path(path) for path in arguments.predictions]
     if len(paths) + arguments.gold < 2:
         raise UsageError("agreement is of two raters or more; name two files, or one and --gold")
-    files = [_replies(path, built) for path in paths]
+    files = [_replies(path, built, arguments.id_field, arguments.output_field) for path in paths]
     items = [item for item in built.items if not arguments.partial or all(item.id in file for file in files)]
     if not items:
         raise DataError(f"no id of {built.task.name} is in every file")
+    if not arguments.partial:
+        for path, file in zip(paths, files, strict=True):
+            if missing := sum(item.id not in file for item in items):
+                told = f"{missing:,} of {len(items):,} items have no prediction in {path} and count as without a label"
+                warn(f"{told}; --partial compares only the ids in every file")
     raters = {
         name: [_label(built, item, file.get(item.id)) for item in items]
         for name, file in zip(_names(paths), files, strict=True)
@@ -69,8 +74,8 @@ def _names(paths: list[Path]) -> list[str]:
     raise UsageError(f"predictions {max(paths, key=paths.count)} are named twice")
 
 
-def _replies(path: Path, built: Built) -> dict[str, Reply]:
-    found = read_predictions(path)
+def _replies(path: Path, built: Built, id_field: str, output_field: str) -> dict[str, Reply]:
+    found = read_predictions(path, id_field, output_field)
     check_targets(path, found, built.task, built.options)
     known = {item.id for item in built.items}
     if unknown := {id: prediction for id, prediction in found.items() if id not in known}:
