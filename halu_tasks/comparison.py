@@ -86,6 +86,7 @@ class Comparison:
                     "settings": run.settings,
                     "version": run.version,
                     "n": len(run.scores),
+                    **run.unanswered,
                     **as_json(figures),
                     "cost": cost,
                 }

@@ -18,6 +18,7 @@ from halu_tasks.entries import Entry, labels_of
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.results import read_results
 from halu_tasks.runs import PLAIN, UNTOLD, Run
+from halu_tasks.scorers.answer import NO_ANSWER
 
 COSTS = {
     "calls": "calls",
@@ -204,10 +205,11 @@ def _runs(compared: Comparison) -> str:
             found = figures.get(name)
             row += [f"{found.value:.4f}" if found else NONE, _interval(found, "{:.4f}")]
     costs = COSTS if any(compared.costs) else {}
-    head += [*costs.values(), "n"]
+    without = [outcome for outcome in NO_ANSWER if any(run.unanswered[outcome] for run in compared.runs)]
+    head += [*costs.values(), "n", *without]
     for row, run, cost in zip(rows, compared.runs, compared.costs, strict=True):
         shown = [f"{cost[name]:,.{name == 'wall_seconds':d}f}" if cost else NONE for name in costs]
-        row += [*shown, f"{len(run.scores):,}"]
+        row += [*shown, f"{len(run.scores):,}", *(f"{run.unanswered[outcome]:,}" for outcome in without)]
     return table(head, rows, right=range(left, len(head)))
 
 
