@@ -26,11 +26,12 @@ class JudgeError(HaluTasksError, RuntimeError):
     """A judge that cannot be reached, or that failed more often than allowed."""
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """What to say behind a name that is not `known`: ` (did you mean 'x'?)`, or nothing if none is like it."""
+def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
+    """What to say behind a name that is not `known`: ` (did you mean 'x'?)`, or nothing if none is like it. `prefix`
+    is what all names begin with where the user writes them."""
     by_fold = {own.casefold(): own for own in known}
     found = difflib.get_close_matches(name.casefold(), by_fold, n=1)
-    return f" (did you mean {by_fold[found[0]]!r}?)" if found else ""
+    return f" (did you mean {prefix + by_fold[found[0]]!r}?)" if found else ""
 
 
 def tell_in_one_line(*programs: str) -> None:

@@ -108,7 +108,7 @@ class Options:
         given = {key.removeprefix(PREFIX): value for key, value in metadata.items() if key.startswith(PREFIX)}
         if unknown := sorted(set(given) - known):
             names = ", ".join(PREFIX + name for name in sorted(known))
-            close = did_you_mean(unknown[0], known)
+            close = did_you_mean(unknown[0], known, PREFIX)
             raise UsageError(f"unknown metadata key {PREFIX}{unknown[0]}{close}; known: {names}")
         # model arguments come as metadata too, so a key without the prefix may be meant for a model
         for bare in sorted(known & set(metadata) - {"seed"}):

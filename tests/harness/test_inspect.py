@@ -203,7 +203,9 @@ def test_options_show_in_version_and_metadata(run_inspect: Callable[..., Any]) -
 def test_a_misspelt_option_is_an_error_and_one_of_a_sister_task_is_left_to_it(
     run_inspect: Callable[..., Any],
 ) -> None:
-    with pytest.raises(UsageError, match="task refact_correction has no option 'datta'; options: data, scoring"):
+    with pytest.raises(
+        UsageError, match=r"refact_correction has no option 'datta' \(did you mean 'data'\?\); options: data"
+    ):
         run_inspect("refact_correction", "halu/oracle", {"datta": "x"})
     with pytest.raises(UsageError, match="task factchd has no option 'subset'"):
         run_inspect("factchd", "halu/oracle", {"subset": "single_error"})
