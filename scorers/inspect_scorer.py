@@ -215,7 +215,10 @@ def halu_score(
 
 def told_record(told: Mapping[str, Any], score: Score) -> tuple[Score, dict[str, Any]]:
     """The score with what the output tells of its making, and the start of a record for the log."""
-    found = replace(score, reason=told.get(REASON) or score.reason, facts={**score.facts, **told.get(COUNTS, {})})
+    found = replace(score, facts={**score.facts, **told.get(COUNTS, {})})
+    if reason := told.get(REASON):
+        # the method, not a server, left the reply without content
+        found = replace(found, reason=reason, outcome="unparsed" if found.outcome == "empty" else found.outcome)
     if METHOD not in told:
         return found, {}
     return found, {"method": told[METHOD], "counts": sorted(told.get(COUNTS, {}))}

@@ -89,7 +89,7 @@ def score_predictions(
     built: Built, path: Path, predictions: dict[str, Prediction], *, partial: bool
 ) -> tuple[list[Score], set[str]]:
     """A score for every item, in the order of the data, and the ids of the items without a prediction,
-    which score as unparsed unless `partial` leaves them out. Empties `predictions`.
+    which score as empty replies unless `partial` leaves them out. Empties `predictions`.
 
     Raises:
         DataError: a prediction's id is no item of the task.
@@ -115,8 +115,7 @@ def score_predictions(
     if predictions:
         raise unknown_id(path, predictions, built.task)
     scores += score_replies(built, batch) if batch else []
-    # no reply is no empty reply
-    return [replace(s, outcome="unparsed") if s.id in missing and s.answer is None else s for s in scores], missing
+    return scores, missing
 
 
 def check_details(path: Path) -> None:

@@ -390,7 +390,7 @@ def test_without_a_judge_one_line_says_what_is_missing(cli: Cli, tmp_path: Path)
     assert shown.returncode == 0
     assert len(shown.stderr.splitlines()) == 1 and "cfaith_gen: no judge was named" in shown.stderr
     metrics = json.loads(shown.stdout)["metrics"]
-    assert metrics == {"closer_to_correct": 1.0, "unparsed": 0.0}
+    assert metrics == {"closer_to_correct": 1.0, "unparsed": 0.0, "empty": 0.0}
 
 
 def test_a_cache_that_is_no_folder_is_an_error_of_one_line(cli: Cli, tmp_path: Path) -> None:
@@ -488,7 +488,7 @@ def test_gold_replies_reach_the_ceiling(task: str, mode: str, score: Callable[..
 
 @pytest.mark.parametrize("mode", ["strict", "paper"])
 @pytest.mark.parametrize("task", TASKS)
-def test_missing_ids_are_scored_as_unparsed_and_stay_in_n(
+def test_missing_ids_are_scored_as_empty_replies_and_stay_in_n(
     task: str, mode: str, score: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
     replies = oracle(task)
@@ -499,7 +499,7 @@ def test_missing_ids_are_scored_as_unparsed_and_stay_in_n(
     )
     assert (found["n"], found["missing"]) == (len(replies), len(gone))
     share = len(gone) / len(replies)
-    assert found["metrics"]["unparsed"] == pytest.approx(share)
+    assert found["metrics"]["empty" if mode == "strict" else "unparsed"] == pytest.approx(share)
     if "acc" in found["metrics"]:
         assert found["metrics"]["acc"] == pytest.approx(1 - share)
     if "hallucination_rate" in found["metrics"]:
@@ -630,7 +630,9 @@ def test_details_say_what_was_read_from_each_reply(score: Callable[..., dict[str
     out.write_text("what stood here before")
     score(COMPARATIVE, {first.id: "Final Verdict: A", second.id: "I cannot say.", third.id: ""}, "--details", out)
     rows = details(out)
-    assert len(rows) == 32 and all(list(row) == ["id", "answer", "target", "scores", "reason"] for row in rows)
+    assert len(rows) == 32 and all(
+        list(row) == ["id", "answer", "outcome", "target", "scores", "reason"] for row in rows
+    )
     assert [row["id"] for row in rows] == [item.id for item in items(COMPARATIVE)]
     assert rows[0]["answer"] == "A" and rows[0]["target"] == first.target
     assert rows[0]["scores"]["correct"] == float(first.target == "A") and rows[0]["reason"] == ""
@@ -750,7 +752,8 @@ def test_no_output_stops_the_count(task: str, mode: str, score: Callable[..., di
         assert not any(
             rows[name]["scores"].get(fact) for fact in ("correct", "acc", "em", "exact", "closer_to_correct")
         )
-    assert found["metrics"]["unparsed"] >= (found["missing"] + len(unparsed)) / len(asked)
+    without = found["metrics"]["unparsed"] + found["metrics"].get("empty", 0.0)
+    assert without >= (found["missing"] + len(unparsed)) / len(asked) - 1e-9
 
 
 def test_marks_around_an_answer_do_not_hide_it(score: Callable[..., dict[str, Any]]) -> None:

@@ -170,7 +170,7 @@ def test_all_harnesses_count_alike(
     scored = json.loads(capsys.readouterr().out)
     # an empty summary counts as one hallucination
     assert scored["metrics"]["hallucinations_per_summary"] == pytest.approx((2 * 23 + 1) / 24)
-    assert scored["metrics"]["unparsed"] == pytest.approx(1 / 24)
+    assert scored["metrics"]["empty"] == pytest.approx(1 / 24)
     judge = {"halu_judge": "openai/gpt-4o", "halu_judge_base_url": server.url}
     from halu_tasks.lm_eval_models import ReplayLM
 

@@ -19,6 +19,7 @@ from halu_tasks.cli import main
 from halu_tasks.data import SAMPLE
 from halu_tasks.options import Options
 from halu_tasks.results import read_results
+from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.inspect_scorer import halu_score
 from halu_tasks.tasks import build, registry
 
@@ -217,7 +218,8 @@ def test_the_table_and_the_markdown_have_what_the_report_has(both: Any) -> None:
             assert row["reply"] == given.get(row["id"], "") and row["other_scoring"] == "paper"
     for cell in told["results"]:
         own = [row for row in rows if row["source"] == cell["source"] and row["column"] == CORRECTION]
-        assert sum(row["answer"] is None for row in own) == cells(told)[CORRECTION, "Inspect"]["unparsed"]
+        cell = cells(told)[CORRECTION, "Inspect"]
+        assert sum(row["answer"] is None for row in own) == sum(cell[outcome] for outcome in NO_ANSWER)
 
     text = (made / "report.md").read_text()
     board = [line for line in text.splitlines() if line.startswith("| halu-replay")]
