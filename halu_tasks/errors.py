@@ -14,6 +14,11 @@ class UsageError(HaluTasksError, ValueError):
     """An option or name that the package does not know."""
 
 
+class ArgumentError(HaluTasksError, TypeError):
+    """An argument that a solver or scorer has not, or a value of the wrong kind. No ValueError: Inspect takes that for
+    a scorer that cannot be loaded, and hides the message."""
+
+
 class DataError(HaluTasksError, ValueError):
     """Data that is missing, damaged, or not what its file name promises."""
 

@@ -26,6 +26,7 @@ from inspect_ai.scorer import (
 from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from halu_tasks.errors import ArgumentError, UsageError
 from halu_tasks.items import Item, Reply
 from halu_tasks.judging import Judge, open_judge
 from halu_tasks.options import Options
@@ -169,9 +170,12 @@ def halu_score(
         judge_base_url: base URL of a judge behind an OpenAI-compatible server.
         judge_max_failures: the share of items the judge may fail on.
     """
-    options = Options(
-        scoring=scoring, judge=judge, judge_base_url=judge_base_url, judge_max_failures=judge_max_failures
-    )
+    try:
+        options = Options(
+            scoring=scoring, judge=judge, judge_base_url=judge_base_url, judge_max_failures=judge_max_failures
+        )
+    except UsageError as error:
+        raise ArgumentError(str(error)) from None
 
     async def score(state: TaskState, target: Target) -> InspectScore:
         task = task_named(state.metadata["task"])
