@@ -122,13 +122,20 @@ def _build(name: str, options: dict[str, Any]) -> Built:
 
 
 def _task(
-    name: str, members: Sequence[Built], samples: list[Sample], version: int, headline: str, options: dict[str, Any]
+    name: str,
+    members: Sequence[Built],
+    samples: list[Sample],
+    version: int,
+    headline: str | None,
+    options: dict[str, Any],
 ) -> Task:
     first = members[0]
     marks = list(dict.fromkeys(mark for built in members for mark in built.marks))
     marks += [f"{first.options.fewshot}shot"] if first.options.fewshot != first.task.shots else []
     judged = any(built.task.judged for built in members)
-    named = options.get("judge") or model_roles().get("grader")
+    if judged and not (options.get("judge") or model_roles().get("grader")):
+        # a rate that needs a judge is no headline without one; Inspect then shows the first figure there is
+        headline = None
     for built in members:
         if built.task.judged and built.options.judge and not model_roles().get("grader"):
             # while the task is made an unreachable judge is an error of one line
@@ -153,8 +160,7 @@ def _task(
         metrics=[figures(headline=headline)],
         name=name,
         version="-".join([f"{version}-A", *marks]),
-        # a rate that needs a judge is no headline without one; Inspect then shows the first figure there is
-        headline_metric=None if judged and not named else HeadlineMetric(metric=headline),
+        headline_metric=HeadlineMetric(metric=headline) if headline else None,
         metadata={"halu_tasks": [built.provenance for built in members]},
     )
 

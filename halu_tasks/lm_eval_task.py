@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
@@ -24,7 +25,7 @@ from halu_tasks.predictions import aimed
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.probability import probability_of_likelihoods, without_probability
 from halu_tasks.scorers.score import Score
-from halu_tasks.scoring import keep_replies, prepare_judge, score_replies
+from halu_tasks.scoring import keep_replies, outcome_of, prepare_judge, reply_warnings, score_replies
 from halu_tasks.tasks import Built, build
 
 logger = logging.getLogger(__name__)
@@ -89,7 +90,9 @@ class HaluTask(ConfigurableTask):
     def process_results(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         if not self._scored:
             return dict(super().process_results(doc, results))
-        score = self._by_probability(doc, results) if self._built.asks_for_probability else Score(**results[0])
+        score = (
+            self._by_probability(doc, results) if self._built.asks_for_probability else Score(**json.loads(results[0]))
+        )
         # the error's key must follow its metric's: lm-eval then shows it in the table's Stderr column
         return {
             name: logged(metric, score)
@@ -140,24 +143,29 @@ class HaluTask(ConfigurableTask):
 
 class ScoreReplies(Filter):
     """Scores a whole task at once, after generation: where a judge can be asked side by side, and where
-    what was read from a reply shows in the sample log."""
+    what was read from a reply shows in the sample log, as a score record in JSON."""
 
     def __init__(self, built: Built, items: Mapping[str, Item], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._built, self._items = built, items
 
-    def apply(self, resps: Iterable[Any], docs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def apply(self, resps: Iterable[Any], docs: list[dict[str, Any]]) -> list[str]:
         replies = [
             (aimed(self._items[doc["id"]], doc["target"]), Reply(replies[0]))
             for replies, doc in zip(resps, docs, strict=True)
         ]
         try:
-            return [Read(score.as_json()) for score in score_replies(self._built, replies)]
+            scores = score_replies(self._built, replies)
         except JudgeError as error:
             # lm-eval writes results at the very end, so that this would take the other tasks' replies along
             kept = [task.keep_replies() for name, task in list(_loaded.items()) if name != self._built.task.name]
             others = ", ".join(name for name in kept if name)
             raise JudgeError(f"{error}; kept beside it: {others}" if others else str(error)) from None
+        outcomes = Counter(outcome_of(reply.text, score) for (_, reply), score in zip(replies, scores, strict=True))
+        for warning in reply_warnings(self._built.task.name, outcomes):
+            logger.warning(warning)
+        # lm-eval copies what a filter returns and logs its str(), so that nothing but a plain text stays what it is
+        return [json.dumps(score.as_json(), ensure_ascii=False) for score in scores]
 
 
 class Weight(NamedTuple):
@@ -175,13 +183,6 @@ class Weighed(Filter):
 class TakeFirst(Filter):
     def apply(self, resps: Iterable[Any], docs: list[dict[str, Any]]) -> list[Any]:
         return [replies[0] for replies in resps]
-
-
-class Read(dict[str, Any]):
-    """A score record; as text, which lm-eval's sample logs turn it into, it is JSON."""
-
-    def __str__(self) -> str:
-        return json.dumps(self, ensure_ascii=False)
 
 
 class Logged(float):

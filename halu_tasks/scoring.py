@@ -7,7 +7,7 @@ import logging
 import os
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tqdm import tqdm
@@ -16,6 +16,7 @@ from halu_tasks.data import cache_folder
 from halu_tasks.errors import JudgeError
 from halu_tasks.items import Item, Reply
 from halu_tasks.options import Options
+from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built, Task
 
@@ -73,6 +74,43 @@ def score_replies(built: Built, replies: Sequence[tuple[Item, Reply]]) -> list[S
         labels = [[verdict.label for verdict in verdicts] for verdicts in found]
     mode = built.options.scoring
     return [built.task.score(mode, item, reply, own) for (item, reply), own in zip(replies, labels, strict=True)]
+
+
+MOST_EMPTY, MOST_UNPARSED = 0.01, 0.20
+"""The shares of replies above which `reply_warnings` has something to say."""
+
+
+def outcome_of(reply: str, score: Score) -> Outcome:
+    """What became of a reply: as its score says, but `empty` in `paper` too, where scores know no such outcome."""
+    return score.outcome if reply.strip() else "empty"
+
+
+def reply_warnings(task: str, outcomes: Mapping[Outcome, int]) -> list[str]:
+    """One line each for replies of `task` without content and for unparsed ones, where there are too many for the
+    figures to say much about the model. `outcomes` counts the replies by `outcome_of`; an item without any reply is
+    none of them."""
+    total = sum(outcomes.values())
+    advice: tuple[tuple[Outcome, float, str], ...] = (
+        (
+            "empty",
+            MOST_EMPTY,
+            "have no content, as when a server fails or reasoning uses up the token limit, and count as wrong; see the "
+            "server's log, raise the token limit (lm-eval: --gen_kwargs max_gen_toks=N, Inspect: --max-tokens N) or "
+            "run again",
+        ),
+        (
+            "unparsed",
+            MOST_UNPARSED,
+            "could not be read (unparsed) and count as wrong; look at the replies: a chat model needs its chat "
+            "template (lm-eval: --apply_chat_template), one that reasons first a higher token limit (lm-eval: "
+            "--gen_kwargs max_gen_toks=N, Inspect: --max-tokens N)",
+        ),
+    )
+    return [
+        f"{task}: {count} of {total} replies ({count / total:.1%}) {what}"
+        for outcome, most, what in advice
+        if (count := outcomes.get(outcome, 0)) > most * total
+    ]
 
 
 def score_command(built: Built, predictions: Path) -> str:

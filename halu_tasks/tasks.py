@@ -7,11 +7,13 @@ to be told about it.
 from __future__ import annotations
 
 import importlib
+import logging
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from halu_tasks import data as data_
@@ -28,6 +30,8 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.solvers.prompting import Prompt, next_question, prompt_for, prompt_hash, render
 from halu_tasks.sources import Source
 from halu_tasks.splits import sampled
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -352,15 +356,37 @@ class Built:
 @cache
 def registry() -> tuple[dict[str, Task], dict[str, Group]]:
     """All tasks and all groups by name, from the modules of `halu_tasks.benchmarks`."""
-    from halu_tasks import benchmarks
-
     tasks: dict[str, Task] = {}
     groups: dict[str, Group] = {}
-    for module in sorted(info.name for info in pkgutil.iter_modules(benchmarks.__path__)):
-        benchmark = importlib.import_module(f"{benchmarks.__name__}.{module}")
+    for benchmark in benchmark_modules():
         tasks |= {task.name: task for task in benchmark.TASKS}
         groups |= {group.name: group for group in benchmark.GROUPS}
     return tasks, groups
+
+
+@cache
+def benchmark_modules() -> tuple[ModuleType, ...]:
+    """The modules of `halu_tasks.benchmarks`, by name. One that cannot be imported is named in a warning and left
+    out."""
+    from halu_tasks import benchmarks
+
+    names = sorted(info.name for info in pkgutil.iter_modules(benchmarks.__path__))
+    found = (imported(f"{benchmarks.__name__}.{name}", ("TASKS", "GROUPS")) for name in names)
+    return tuple(module for module in found if module)
+
+
+def imported(name: str, attributes: Sequence[str] = ()) -> ModuleType | None:
+    """A module that has `attributes`; where it cannot be imported, None and a warning, since one benchmark's fault is
+    no reason to lose the others."""
+    try:
+        module = importlib.import_module(name)
+        for attribute in attributes:
+            getattr(module, attribute)
+    except Exception as error:
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        logger.warning("%s cannot be imported, its tasks are missing (%s)", name, why)
+        return None
+    return module
 
 
 def task_named(name: str) -> Task:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from asyncio import AbstractEventLoop, get_running_loop
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import anyio
+from inspect_ai.hooks import Hooks, SampleEnd, TaskEnd, hooks
 from inspect_ai.log import transcript
 from inspect_ai.model import Model, model_roles
 from inspect_ai.scorer import (
@@ -31,6 +34,7 @@ from halu_tasks.items import Item, Reply
 from halu_tasks.judging import Judge, open_judge
 from halu_tasks.options import Options
 from halu_tasks.predictions import aimed
+from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.cost import cost_of, total
 from halu_tasks.scorers.judge import Judging
 from halu_tasks.scorers.metrics import Estimate, estimates, mean
@@ -38,7 +42,7 @@ from halu_tasks.scorers.opinions import Opinions, opinion_figures
 from halu_tasks.scorers.paired import difference
 from halu_tasks.scorers.probability import FACT, probability_of, with_probability, without_probability
 from halu_tasks.scorers.score import Score
-from halu_tasks.scoring import logger, no_judge
+from halu_tasks.scoring import logger, no_judge, outcome_of, reply_warnings
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import COUNTS, DRAFT, METHOD, OPINIONS, PROBABILITY, REASON, WEIGHED, tokens_of
 from halu_tasks.tasks import registry, task_named
@@ -96,7 +100,7 @@ def figures(headline: str | None = None) -> Metric:
     group's means.
 
     Args:
-        headline: the figure that there is, undefined, before anything is scored.
+        headline: the figure that is there, as NaN, even while it is not defined.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
@@ -118,6 +122,9 @@ def figures(headline: str | None = None) -> Metric:
         if not group:
             found |= _of_drafts([record for record in records if "draft" in record])
         figures = {key: value for name, e in found.items() for key, value in spread(name, e).items()}
+        if headline and headline not in figures:
+            # Inspect asks for figures while samples are still out, and warns of a headline that is not there
+            figures = {headline: math.nan} | figures
         return figures | (of_method(records) if any("method" in record for record in records) else {})
 
     return compute
@@ -178,6 +185,7 @@ def halu_score(
         raise ArgumentError(str(error)) from None
 
     async def score(state: TaskState, target: Target) -> InspectScore:
+        _warn_of_replies()
         task = task_named(state.metadata["task"])
         told = state.output.metadata or {}
         # before a judge is asked, whose calls are not the answer's
@@ -215,6 +223,31 @@ def halu_score(
         )
 
     return score
+
+
+@cache
+def _warn_of_replies() -> None:
+    """Have `reply_warnings` logged at the end of each Inspect task whose samples this package scores. The hook is
+    registered when the first sample is scored, because Inspect announces any hook that it finds at its start, in
+    runs of other packages too."""
+
+    @hooks(name="reply_warnings", description="Warns of many replies without content, or that could not be read")
+    class ReplyWarnings(Hooks):
+        def __init__(self) -> None:
+            self._outcomes: dict[str, dict[str, Counter[Outcome]]] = {}
+
+        async def on_sample_end(self, data: SampleEnd) -> None:
+            for found in (data.sample.scores or {}).values():
+                if record := (found.metadata or {}).get(RECORD):
+                    outcome = outcome_of(data.sample.output.completion, Score(**record["score"]))
+                    tasks = self._outcomes.setdefault(data.eval_id, {})
+                    tasks.setdefault(record["task"], Counter())[outcome] += 1
+                    return
+
+        async def on_task_end(self, data: TaskEnd) -> None:
+            for task, outcomes in self._outcomes.pop(data.eval_id, {}).items():
+                for warning in reply_warnings(task, outcomes):
+                    logger.warning(warning)
 
 
 def told_record(told: Mapping[str, Any], score: Score) -> tuple[Score, dict[str, Any]]:

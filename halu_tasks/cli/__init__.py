@@ -285,8 +285,9 @@ def options_of(arguments: argparse.Namespace, **others: Any) -> Options:
 
 
 def warn(text: str) -> None:
-    """Tell what keeps no command from its work."""
-    print(f"halu-tasks: warning: {text}", file=sys.stderr)
+    """Tell, in one line on standard error, what keeps no command from its work."""
+    line = " ".join(text.splitlines())
+    print(f"halu-tasks: {line.encode(errors='backslashreplace').decode()}", file=sys.stderr)
 
 
 def _number(text: str) -> int:

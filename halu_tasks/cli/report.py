@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from halu_tasks.cli import INCOMPLETE
+from halu_tasks.cli import INCOMPLETE, warn
 from halu_tasks.cli.files import written
 from halu_tasks.errors import DataError
 from halu_tasks.report.assemble import TABLE, assemble
@@ -41,6 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     ):
         report = assemble(found, results.skipped, table, arguments.title, bar.update)
         table.replace(folder / TABLE)
+    for warning in report["warnings"]:
+        warn(warning["text"])
     for name, text in (
         (PAGE, render(report)),
         (TEXT, markdown(report)),

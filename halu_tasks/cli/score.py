@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -20,9 +21,10 @@ from halu_tasks.cli.tables import estimates_table
 from halu_tasks.data import sha256_of
 from halu_tasks.items import Item, Reply
 from halu_tasks.predictions import Prediction, aimed, check_targets, read_predictions, unknown_id
+from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.metrics import Estimate, as_json, estimates
 from halu_tasks.scorers.score import Score
-from halu_tasks.scoring import prepare_judge, score_replies
+from halu_tasks.scoring import outcome_of, prepare_judge, reply_warnings, score_replies
 from halu_tasks.tasks import Built, build
 
 _BATCH = 1_000
@@ -38,12 +40,14 @@ def run(arguments: argparse.Namespace) -> None:
     predictions = read_predictions(path, arguments.id_field, arguments.output_field)
     check_targets(path, predictions, built.task, built.options)
     prepare_judge(built)
-    scores, missing = score_predictions(built, path, predictions, partial=arguments.partial)
+    scores, missing, outcomes = score_predictions(built, path, predictions, partial=arguments.partial)
     if missing:
         warn(
             f"{len(missing):,} of {len(scores):,} items have no prediction in {path} and count as empty replies; "
             "--partial scores only the ids in the file"
         )
+    for warning in reply_warnings(built.task.name, outcomes):
+        warn(warning)
     found = estimates(built.scoring.metrics, scores)
     if details:
         write_details(details, scores, missing)
@@ -87,18 +91,30 @@ def told(built: Built, arguments: argparse.Namespace) -> dict[str, Any]:
 
 def score_predictions(
     built: Built, path: Path, predictions: dict[str, Prediction], *, partial: bool
-) -> tuple[list[Score], set[str]]:
-    """A score for every item, in the order of the data, and the ids of the items without a prediction,
-    which score as empty replies unless `partial` leaves them out. Empties `predictions`.
+) -> tuple[list[Score], set[str], Counter[Outcome]]:
+    """A score for every item, in the order of the data; the ids of the items without a prediction, which score as
+    empty replies unless `partial` leaves them out; and what became of the predictions. Empties `predictions`.
 
     Raises:
         DataError: a prediction's id is no item of the task.
     """
     scores: list[Score] = []
     missing: set[str] = set()
+    outcomes: Counter[Outcome] = Counter()
     batch: list[tuple[Item, Reply]] = []
     # a judge is asked once for all, side by side, and only when every id is known
     size = math.inf if built.task.judged and built.options.judge else _BATCH
+
+    def score_batch() -> None:
+        found = score_replies(built, batch)
+        outcomes.update(
+            outcome_of(reply.text, score)
+            for (item, reply), score in zip(batch, found, strict=True)
+            if item.id not in missing
+        )
+        scores.extend(found)
+        batch.clear()
+
     for item in built.stream():
         prediction = predictions.pop(item.id, None)
         if prediction is None:
@@ -110,12 +126,12 @@ def score_predictions(
         reply = prediction.reply
         batch.append((replace(aimed(item, reply.target), system="", prompt=""), reply))
         if len(batch) >= size:
-            scores += score_replies(built, batch)
-            batch.clear()
+            score_batch()
     if predictions:
         raise unknown_id(path, predictions, built.task)
-    scores += score_replies(built, batch) if batch else []
-    return scores, missing
+    if batch:
+        score_batch()
+    return scores, missing, outcomes
 
 
 def check_details(path: Path) -> None:

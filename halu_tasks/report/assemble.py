@@ -28,6 +28,7 @@ from halu_tasks.runs import Run, Skipped
 from halu_tasks.scorers.cost import total
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.score import Score
+from halu_tasks.scoring import outcome_of, reply_warnings
 
 TABLE = "items.parquet"
 JUDGED_ONCE = "the verdicts of a judge are not logged, so the other mode cannot be computed; score the replies in it"
@@ -88,6 +89,14 @@ def assemble(
         "pairs": compared,
         "wins": wins(found, ids, names, compared),
         "skipped": [own._asdict() for own in skipped],
+        "warnings": [
+            {"entry": ids[entry], "column": names[id(column)], "text": text}
+            for column in found.columns
+            for entry, run in column.runs.items()
+            for text in reply_warnings(
+                f"{labels[entry]}, {titles[id(column)]}", Counter(outcome_of(a.reply, a.score) for a in run.answers)
+            )
+        ],
         "superseded": [
             {
                 "entry": ids[entry],

@@ -15,6 +15,8 @@ def markdown(report: Mapping[str, Any]) -> str:
     labels = {entry["id"]: entry["label"] for entry in report["entries"]}
     parts = [f"# {escaped(report['title'])}", f"{report['package']}, {report['created'][:10]}"]
     parts += list(_skipped(report))
+    if report["warnings"]:
+        parts.append("Warnings:\n\n" + "\n".join(f"- {escaped(own['text'])}" for own in report["warnings"]))
     for main, heading in ((True, "Leaderboard"), (False, "Shown apart")):
         columns = [column for column in report["columns"] if column["main"] == main]
         if columns:

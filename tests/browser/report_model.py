@@ -141,6 +141,7 @@ def model(entries: int = 4, columns: int = 8, items: int = 4, *, apart: bool = T
             {"source": "results/notes.json", "why": "no result of lm-eval or Inspect"},
             {"source": "results/broken.eval", "why": "the log has status error: ran out of budget"},
         ],
+        "warnings": [{"entry": "e0", "column": "c0", "text": "model, task: 30 of 64 replies could not be read"}],
         "superseded": [
             {
                 "entry": "e0",

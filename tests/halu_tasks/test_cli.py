@@ -528,7 +528,7 @@ def test_missing_replies_are_told_on_standard_error(here: Cli, tmp_path: Path) -
     shown = here("score", COMPARATIVE, path, "--data", "sample", "--json")
     told, *_ = shown.stderr.splitlines()
     assert shown.returncode == 0 and json.loads(shown.stdout)["missing"] == 29
-    assert told.startswith(f"halu-tasks: warning: 29 of 32 items have no prediction in {path} ") and "--partial" in told
+    assert told.startswith(f"halu-tasks: 29 of 32 items have no prediction in {path} ") and "--partial" in told
     partial = here("score", COMPARATIVE, path, "--data", "sample", "--partial")
     assert partial.returncode == 0 and "no prediction in" not in partial.stderr
 

@@ -14,7 +14,7 @@ import pytest
 
 Answer = Callable[[dict[str, Any]], "str | int | tuple[str, list[dict[str, Any]]] | dict[str, Any]"]
 """A request's JSON -> the reply's text, its text and its tokens with their log-probabilities, the whole message (such
-as one with tool calls), or an HTTP status to fail with."""
+as one with tool calls), the whole body (which has the key `object`), or an HTTP status to fail with."""
 
 
 class ScriptedServer(ThreadingHTTPServer):
@@ -46,6 +46,9 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self.server.answer(request)
         if isinstance(answer, int):
             self._send(answer, {"error": {"message": "scripted failure", "type": "server_error"}})
+            return
+        if isinstance(answer, dict) and "object" in answer:
+            self._send(200, answer)
             return
         text, tokens = answer if isinstance(answer, tuple) else (answer, [])
         message = {"role": "assistant", **(text if isinstance(text, dict) else {"content": text})}

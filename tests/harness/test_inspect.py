@@ -107,6 +107,7 @@ def test_the_literal_command_runs_halluverse_in_all_languages_or_the_one_named(
         "--log-dir", str(tmp_path), cwd=ROOT,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
+    assert "WARNING" not in run.stdout + run.stderr
     (log,) = (read_eval_log(path.as_posix()) for path in tmp_path.glob("*.eval"))
     assert (log.eval.task.split("/")[-1], log.eval.task_version) == (name, "1-A-sample")
     assert figures(log)["acc"] == 1.0 and len(log.samples) == (23 if language else 69)
