@@ -26,8 +26,7 @@ def at_hand(named: Sequence[Path]) -> tuple[list[Compared], list[str]]:
             JSON Lines.
 
     Raises:
-        DataError: nothing is there, a folder has no published file, a file has no text to compare with, or a cached
-            file is not the published one.
+        DataError: nothing is there, a folder has no published file, or a cached file is not the published one.
     """
     found: dict[str, Compared] = {}
     others = []
@@ -88,10 +87,7 @@ def _of_file(path: Path) -> list[tuple[str | None, Compared]]:
         source, file = name.split("/")
         if any(path.match(known) for known in SOURCES[source].file(file).names if "*" not in known):
             return [(name, Compared(source, file, _NAMED, Texts(path, reader)))]
-    texts = Texts(path, None)
-    if next(iter(texts), None) is None:
-        raise DataError(f"{path}: holds no text to compare with")
-    return [(None, Compared("", path.name, _NAMED, texts))]
+    return [(None, Compared("", path.name, _NAMED, Texts(path, None)))]
 
 
 def _texts(value: Any) -> Iterator[str]:

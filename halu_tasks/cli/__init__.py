@@ -17,8 +17,8 @@ from halu_tasks import __version__
 from halu_tasks.errors import HaluTasksError, UsageError, did_you_mean
 from halu_tasks.options import Options
 
-INCOMPLETE = 3
-"""The exit status of a command that did its work, but could not use a part of its input."""
+DONE_IN_PART = 3
+"""The exit status of a command that did what it was asked for without a part of its input, which it names."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -301,7 +301,7 @@ _number.__name__ = "number"
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command. Returns the exit status: 0, or what the command says (INCOMPLETE, or 1 of `quality --strict`),
+    """Run one command. Returns the exit status: 0, or what the command says (DONE_IN_PART, or 1 of `quality --strict`),
     or 2 for anything the user can mend."""
     status: int | None = None
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from halu_tasks.cli import options_of, warn
+from halu_tasks.cli import options_of
 from halu_tasks.cli.tables import estimates_table
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.items import Item, Reply
@@ -30,11 +30,6 @@ def run(arguments: argparse.Namespace) -> None:
     items = [item for item in built.items if not arguments.partial or all(item.id in file for file in files)]
     if not items:
         raise DataError(f"no id of {built.task.name} is in every file")
-    if not arguments.partial:
-        for path, file in zip(paths, files, strict=True):
-            if missing := sum(item.id not in file for item in items):
-                told = f"{missing:,} of {len(items):,} items have no prediction in {path} and count as without a label"
-                warn(f"{told}; --partial compares only the ids in every file")
     raters = {
         name: [_label(built, item, file.get(item.id)) for item in items]
         for name, file in zip(_names(paths), files, strict=True)

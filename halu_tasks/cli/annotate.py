@@ -12,19 +12,10 @@ from typing import Any
 
 from halu_tasks.builders.annotation import Annotation
 from halu_tasks.builders.describe import ANNOTATION, COLLECTED, describe
-from halu_tasks.builders.doccano import (
-    NO_LABEL,
-    REPEATED,
-    fingerprint,
-    label_types,
-    read_annotators,
-    shown_text,
-    tasks,
-)
+from halu_tasks.builders.doccano import fingerprint, label_types, read_annotators, shown_text, tasks
 from halu_tasks.builders.folder import DATASET, PLAN, PROMPTS, REJECTS, Folder, whole, write_dataset
 from halu_tasks.builders.parts import read_json
 from halu_tasks.builders.pipeline import Pipeline
-from halu_tasks.cli import INCOMPLETE, warn
 from halu_tasks.cli.files import written
 from halu_tasks.cli.quality import figure
 from halu_tasks.cli.tables import table
@@ -33,11 +24,11 @@ from halu_tasks.errors import UsageError
 GUIDELINES = Path(__file__).parent.parent / "builders" / "guidelines"
 
 
-def run(arguments: argparse.Namespace) -> int:
-    return {"export": export, "import": import_}[arguments.action](arguments)
+def run(arguments: argparse.Namespace) -> None:
+    {"export": export, "import": import_}[arguments.action](arguments)
 
 
-def export(arguments: argparse.Namespace) -> int:
+def export(arguments: argparse.Namespace) -> None:
     """Write the rows, and beside them the labels and the guidelines."""
     folder, output = Folder(Path(arguments.folder)), Path(arguments.output)
     pipeline = folder.pipeline
@@ -54,7 +45,6 @@ def export(arguments: argparse.Namespace) -> int:
             if partial != path:
                 partial.replace(path)
     print(f"{len(rows):,} items in {output}; labels and guidelines beside it")
-    return 0
 
 
 def guidelines(pipeline: Pipeline) -> str:
@@ -65,7 +55,7 @@ def guidelines(pipeline: Pipeline) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def import_(arguments: argparse.Namespace) -> int:
+def import_(arguments: argparse.Namespace) -> None:
     """Tell what annotators say, and write what they keep where a folder is named."""
     folder, output = Folder(Path(arguments.folder)), Path(arguments.output) if arguments.output else None
     if output and output.exists() and not (output.is_dir() and not any(output.iterdir())):
@@ -86,15 +76,6 @@ def import_(arguments: argparse.Namespace) -> int:
         print(json.dumps(report, ensure_ascii=False, indent=2))
     else:
         show(report, output)
-    unusable = sum(
-        number
-        for own in report["annotators"]
-        for reason, number in own["left_out"].items()
-        if reason not in (NO_LABEL, REPEATED)
-    )
-    if unusable:
-        warn(f"{unusable:,} rows of the annotations could not be used")
-    return INCOMPLETE if unusable else 0
 
 
 def _written(folder: Folder, annotation: Annotation, output: Path) -> dict[str, Any]:

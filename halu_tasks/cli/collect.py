@@ -29,7 +29,6 @@ from halu_tasks.builders.folder import (
 from halu_tasks.builders.inspect_outcomes import BuildLog, build_logs, in_parts
 from halu_tasks.builders.near_embeddings import near_filter
 from halu_tasks.builders.outcomes import Rates
-from halu_tasks.builders.published import at_hand
 from halu_tasks.cli.tables import table
 from halu_tasks.errors import DataError, UsageError
 
@@ -50,8 +49,6 @@ def collect(path: Path, arguments: argparse.Namespace) -> None:
     folder = Folder(path)
     if not (path / LOGS).is_dir():
         raise DataError(f"{path}: holds no logs; its dataset was made of another one's, as by annotators")
-    # a file that nothing can be compared with is told before the work, not after it
-    at_hand([Path(named) for named in arguments.against])
     # two shards may end at one moment
     with FileLock(path / LOGS / "collect.lock"):
         told = _collected(folder, arguments)

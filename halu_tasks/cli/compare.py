@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.cli import INCOMPLETE
+from halu_tasks.cli import DONE_IN_PART
 from halu_tasks.cli.published import report as published_report
 from halu_tasks.cli.tables import table
 from halu_tasks.comparability import not_paired
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     read = [runs_in(path) for path in arguments.results]
     found = [side for side, _ in read]
     runs = [run for side in found for run in side]
-    status = INCOMPLETE if any(lost for _, lost in read) else 0
+    status = DONE_IN_PART if any(lost for _, lost in read) else 0
     if empty := [path for path, side in zip(arguments.results, found, strict=True) if not side]:
         raise DataError(f"{empty[0]}: holds no result of this package that can be read")
     if len(runs) < 2:
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps({"comparisons": told, "apart": apart}, ensure_ascii=False, indent=2))
     else:
         print(tasks_report(compared, apart))
-    return INCOMPLETE if apart else status
+    return DONE_IN_PART if apart else status
 
 
 Kind = tuple[str, str]

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from halu_tasks.cli import INCOMPLETE
+from halu_tasks.cli import DONE_IN_PART
 from halu_tasks.cli.tables import table
 from halu_tasks.data import cache_folder, cached_path, source_named, verify
 from halu_tasks.errors import DataError, HaluTasksError
@@ -71,4 +71,4 @@ def _each(sources: Sequence[Source], action: Callable[[Source, str], str]) -> in
                 print(f"halu-tasks: {error}", file=sys.stderr)
     if failed:
         print(f"halu-tasks: {failed} of {total} files failed (above)", file=sys.stderr)
-    return 0 if not failed else 2 if failed == total else INCOMPLETE
+    return 0 if not failed else 2 if failed == total else DONE_IN_PART

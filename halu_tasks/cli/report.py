@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from halu_tasks.cli import INCOMPLETE, warn
+from halu_tasks.cli import DONE_IN_PART, warn
 from halu_tasks.cli.files import written
 from halu_tasks.errors import DataError
 from halu_tasks.report.assemble import TABLE, assemble
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     told += [_count(apart, "column", "columns") + " apart"] if apart else []
     told += [f"{len(results.skipped)} not read"] if results.skipped else []
     print(f"{folder / PAGE}: {', '.join(told)}; beside it {TEXT}, {FIGURES}, {TABLE}")
-    return INCOMPLETE if any(skipped.lost for skipped in results.skipped) else 0
+    return DONE_IN_PART if any(skipped.lost for skipped in results.skipped) else 0
 
 
 def _count(number: int, one: str, many: str) -> str:
