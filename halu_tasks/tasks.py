@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from halu_tasks import data as data_
 from halu_tasks.data import Lines, Located, Row
-from halu_tasks.errors import DataError, UsageError
+from halu_tasks.errors import DataError, UsageError, did_you_mean
 from halu_tasks.fewshot import by_target, worked_examples
 from halu_tasks.items import Case, Example, Item, Reply
 from halu_tasks.options import Options
@@ -395,7 +395,7 @@ def task_named(name: str) -> Task:
     if name in groups:
         raise UsageError(f"{name!r} is a group; name one of its tasks: {', '.join(groups[name].members)}")
     if name not in tasks:
-        raise UsageError(f"unknown task {name!r}; tasks: {', '.join(tasks)}")
+        raise UsageError(f"unknown task {name!r}{did_you_mean(name, tasks)}; tasks: {', '.join(tasks)}")
     return tasks[name]
 
 

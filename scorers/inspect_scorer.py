@@ -30,7 +30,7 @@ from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from halu_tasks.credentials import in_address
-from halu_tasks.errors import UsageError
+from halu_tasks.errors import ArgumentError, UsageError
 from halu_tasks.items import Item, Reply
 from halu_tasks.judging import Judge, open_judge
 from halu_tasks.options import Options
@@ -44,6 +44,7 @@ from halu_tasks.scorers.paired import difference
 from halu_tasks.scorers.probability import FACT, probability_of, with_probability, without_probability
 from halu_tasks.scorers.score import Score
 from halu_tasks.scoring import logger, no_judge, outcome_of, reply_warnings
+from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import COUNTS, DRAFT, METHOD, OPINIONS, PROBABILITY, REASON, WEIGHED, tokens_of
 from halu_tasks.tasks import registry, task_named
 
@@ -169,6 +170,7 @@ def spread(name: str, found: Estimate) -> dict[str, float]:
 
 
 @scorer(metrics=[figures()])
+@checked
 def halu_score(
     scoring: str = "strict",
     judge: str | None = None,
@@ -186,9 +188,15 @@ def halu_score(
         judge_base_url: base URL of a judge behind an OpenAI-compatible server.
         judge_max_failures: the share of items the judge may fail on.
     """
-    options = Options(
-        scoring=scoring, judge=judge, judge_base_url=logged(judge_base_url), judge_max_failures=judge_max_failures
-    )
+    try:
+        options = Options(
+            scoring=scoring,
+            judge=judge,
+            judge_base_url=logged(judge_base_url),
+            judge_max_failures=judge_max_failures,
+        )
+    except UsageError as error:
+        raise ArgumentError(str(error)) from None
 
     async def score(state: TaskState, target: Target) -> InspectScore:
         _warn_of_replies()

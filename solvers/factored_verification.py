@@ -15,6 +15,7 @@ from halu_tasks.scorers.claim_list import listed_claims
 from halu_tasks.scorers.claims import supported
 from halu_tasks.scorers.combine import combined
 from halu_tasks.scorers.probability import probability_of
+from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import (
     MOST_ALTERNATIVES,
     ask,
@@ -106,6 +107,7 @@ class Checker:
 
 
 @solver
+@checked
 def factored_verification(
     how: How = "auto",
     samples: int = 5,

@@ -17,6 +17,7 @@ from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.claims import supported
 from halu_tasks.scorers.fave import Cited, Papers, cited_sentences, shown, summary_of
 from halu_tasks.scorers.judge import fence
+from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, task_of
 from halu_tasks.solvers.concurrency import side_by_side
 from halu_tasks.solvers.prompting import fill, prompt_for
@@ -26,6 +27,7 @@ _LENGTH = 1024
 
 
 @solver
+@checked
 def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
     """Write a summary, check each cited sentence against the abstracts that it cites, and revise the summary by the
     critiques of the sentences that are not supported (Algorithm 1 of the paper); none is, no revision.
@@ -68,6 +70,7 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
 
 
 @solver
+@checked
 def self_correction(prompts: str | None = None, cache: bool = True) -> Solver:
     """Write a summary, ask for feedback on the whole of it in one go, and revise it by that feedback (section 4.1).
 

@@ -15,6 +15,7 @@ from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.claims import supported
 from halu_tasks.scorers.ngram import as_probability, ngram_scores
 from halu_tasks.scorers.sentences import sentences
+from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, decide, draws, subject_of
 from halu_tasks.solvers.concurrency import side_by_side
 from halu_tasks.solvers.prompting import fill, prompt_for
@@ -79,6 +80,7 @@ class Sampler:
 
 
 @solver
+@checked
 def selfcheck_prompt(
     samples: int = 20,
     temperature: float = 1.0,
@@ -129,6 +131,7 @@ def selfcheck_prompt(
 
 
 @solver
+@checked
 def selfcheck_ngram(
     samples: int = 20,
     temperature: float = 1.0,

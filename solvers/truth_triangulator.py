@@ -9,6 +9,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from halu_tasks.errors import UsageError
 from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.judge import fence
+from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, decoding_for, task_of
 from halu_tasks.solvers.concurrency import side_by_side
 from halu_tasks.solvers.knowledge import Seeker, Sought, shown, with_question
@@ -19,6 +20,7 @@ SILENT = "(gave no answer)"
 
 
 @solver
+@checked
 def truth_triangulator(
     knowledge: str | None = None,
     tool: str | None = None,

@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> None:
     paths = [Path(path) for path in arguments.predictions]
     if len(paths) + arguments.gold < 2:
         raise UsageError("agreement is of two raters or more; name two files, or one and --gold")
-    files = [_replies(path, built) for path in paths]
+    files = [_replies(path, built, arguments.id_field, arguments.output_field) for path in paths]
     items = [item for item in built.items if not arguments.partial or all(item.id in file for file in files)]
     if not items:
         raise DataError(f"no id of {built.task.name} is in every file")
@@ -69,8 +69,8 @@ def _names(paths: list[Path]) -> list[str]:
     raise UsageError(f"predictions {max(paths, key=paths.count)} are named twice")
 
 
-def _replies(path: Path, built: Built) -> dict[str, Reply]:
-    found = read_predictions(path)
+def _replies(path: Path, built: Built, id_field: str, output_field: str) -> dict[str, Reply]:
+    found = read_predictions(path, id_field, output_field)
     check_targets(path, found, built.task, built.options)
     known = {item.id for item in built.items}
     if unknown := {id: prediction for id, prediction in found.items() if id not in known}:

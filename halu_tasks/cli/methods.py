@@ -23,7 +23,7 @@ from halu_tasks.cli import options_of
 from halu_tasks.cli.compare import show
 from halu_tasks.cli.models import assigned, logged_safely, model_named, role_named
 from halu_tasks.comparison import chosen_metrics, compare
-from halu_tasks.errors import DataError, UsageError
+from halu_tasks.errors import DataError, UsageError, did_you_mean
 from halu_tasks.inspect_logs import PACKAGE, path_of, read_runs, state
 from halu_tasks.options import Options
 from halu_tasks.runs import Run
@@ -101,7 +101,8 @@ def _task_args(arguments: argparse.Namespace) -> dict[str, Any]:
     given = assigned(arguments.task_option, "-T")
     known = [field.name for field in fields(Options)]
     if unknown := [name for name in given if name not in known]:
-        raise UsageError(f"-T {unknown[0]}: there is no such option; options: {', '.join(known)}")
+        close = did_you_mean(unknown[0], known)
+        raise UsageError(f"-T {unknown[0]}: there is no such option{close}; options: {', '.join(known)}")
     return named | given
 
 
@@ -127,11 +128,9 @@ def _method(text: str) -> Method:
         return method
     known = _solvers()
     if name not in known:
-        raise UsageError(f"unknown method {name!r}; methods: {', '.join([_PLAIN, *known])}")
-    try:
-        registry_create("solver", PACKAGE + name, **method.arguments)
-    except TypeError as error:
-        raise UsageError(f"method {text}: {error}") from None
+        methods = [_PLAIN, *known]
+        raise UsageError(f"unknown method {name!r}{did_you_mean(name, methods)}; methods: {', '.join(methods)}")
+    registry_create("solver", PACKAGE + name, **method.arguments)
     return method
 
 

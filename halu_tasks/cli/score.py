@@ -6,7 +6,6 @@ import argparse
 import json
 import math
 import os
-import sys
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, replace
@@ -16,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks import __version__
-from halu_tasks.cli import options_of
+from halu_tasks.cli import options_of, warn
 from halu_tasks.cli.files import written
 from halu_tasks.cli.tables import estimates_table
 from halu_tasks.data import sha256_of
-from halu_tasks.errors import DataError
 from halu_tasks.items import Item, Reply
 from halu_tasks.predictions import Prediction, aimed, check_targets, read_predictions, unknown_id
 from halu_tasks.scorers.answer import Outcome
@@ -39,14 +37,17 @@ def run(arguments: argparse.Namespace) -> None:
     if details:
         check_details(details)
     path = Path(arguments.predictions)
-    predictions = read_predictions(path)
-    if arguments.partial and not predictions:
-        raise DataError(f"{path}: holds no predictions, and with --partial nothing else is scored")
+    predictions = read_predictions(path, arguments.id_field, arguments.output_field)
     check_targets(path, predictions, built.task, built.options)
     prepare_judge(built)
     scores, missing, outcomes = score_predictions(built, path, predictions, partial=arguments.partial)
+    if missing:
+        warn(
+            f"{len(missing):,} of {len(scores):,} items have no prediction in {path} and count as empty replies; "
+            "--partial scores only the ids in the file"
+        )
     for warning in reply_warnings(built.task.name, outcomes):
-        print(f"halu-tasks: {warning}", file=sys.stderr)
+        warn(warning)
     found = estimates(built.scoring.metrics, scores)
     if details:
         write_details(details, scores, missing)
@@ -77,6 +78,8 @@ def told(built: Built, arguments: argparse.Namespace) -> dict[str, Any]:
         "model": arguments.model,
         "predictions": arguments.predictions,
         "predictions_sha256": sha256_of(Path(arguments.predictions)),
+        "id_field": arguments.id_field,
+        "output_field": arguments.output_field,
         "partial": arguments.partial,
         "details": arguments.details,
         "options": given,

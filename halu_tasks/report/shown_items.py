@@ -158,6 +158,7 @@ def _reply(
         "reply": reply,
         "cut": left_out,
         "answer": _brief(score.answer, limit),
+        "outcome": score.outcome,
         "target": score.target if isinstance(score.target, str) and score.target != shown.target else None,
         "value": value_of(column.headline, score),
         "reason": score.reason,
@@ -176,6 +177,7 @@ def _reply(
         found["other"] = {
             "scoring": OTHER_MODE[column.first.scoring],
             "answer": _brief(other.answer, limit),
+            "outcome": other.outcome,
             "value": value_of(known, other) if known else None,
         }
     return found
