@@ -41,7 +41,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise DataError(f"{path}: holds no predictions, and with --partial nothing else is scored")
     check_targets(path, predictions, built.task, built.options)
     prepare_judge(built)
-    scores, missing = score_predictions(built, path, predictions, partial=arguments.partial)
+    folder = details.parent if details else None
+    scores, missing = score_predictions(built, path, predictions, partial=arguments.partial, folder=folder)
     found = estimates(built.scoring.metrics, scores)
     if details:
         write_details(details, scores, missing)
@@ -82,10 +83,10 @@ def told(built: Built, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def score_predictions(
-    built: Built, path: Path, predictions: dict[str, Prediction], *, partial: bool
+    built: Built, path: Path, predictions: dict[str, Prediction], *, partial: bool, folder: Path | None = None
 ) -> tuple[list[Score], set[str]]:
     """A score for every item, in the order of the data, and the ids of the items without a prediction,
-    which score as unparsed unless `partial` leaves them out. Empties `predictions`.
+    which score as unparsed unless `partial` leaves them out. Empties `predictions`. `folder` is where results go.
 
     Raises:
         DataError: a prediction's id is no item of the task.
@@ -106,11 +107,11 @@ def score_predictions(
         reply = prediction.reply
         batch.append((replace(aimed(item, reply.target), system="", prompt=""), reply))
         if len(batch) >= size:
-            scores += score_replies(built, batch)
+            scores += score_replies(built, batch, folder)
             batch.clear()
     if predictions:
         raise unknown_id(path, predictions, built.task)
-    scores += score_replies(built, batch) if batch else []
+    scores += score_replies(built, batch, folder) if batch else []
     # no reply is no empty reply
     return [replace(s, outcome="unparsed") if s.id in missing and s.answer is None else s for s in scores], missing
 
@@ -124,7 +125,8 @@ def check_details(path: Path) -> None:
 
 
 def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> None:
-    """One JSON line an item: id, answer, outcome, target, scores, reason. Written whole or not at all."""
+    """One JSON line an item: id, answer, outcome, target, scores, reason, and the judge's verdicts where there are any.
+    Written whole or not at all."""
 
     def lines() -> Iterator[dict[str, Any]]:
         for s in scores:
@@ -136,6 +138,7 @@ def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> 
                 "target": s.target,
                 "scores": dict(s.facts),
                 "reason": reason,
+                **({"verdicts": list(s.verdicts)} if s.verdicts else {}),
             }
 
     with written(path, "details") as partial:

@@ -17,7 +17,7 @@ from halu_tasks.runs import Run
 from halu_tasks.scorers.score import Score
 
 _TEXTS = (
-    *("entry", "column", "task", "scoring", "id", "cluster", "target", "answer", "reason", "reply"),
+    *("entry", "column", "task", "scoring", "id", "cluster", "target", "answer", "reason", "verdicts", "reply"),
     *("system", "prompt", "tags", "facts", "other_scoring", "other_answer", "source"),
 )
 _NUMBERS = ("value", "other_value")
@@ -57,6 +57,7 @@ class ItemTable:
                     "answer": _told(score.answer),
                     "value": value_of(column.headline, score),
                     "reason": score.reason,
+                    "verdicts": json.dumps(list(score.verdicts), ensure_ascii=False) if score.verdicts else None,
                     "reply": answered.reply,
                     "system": item.system,
                     "prompt": item.prompt,
