@@ -106,9 +106,9 @@ _own_folders: dict[Path, Path] = {}
 
 
 def keep_replies(built: Built, replies: Sequence[tuple[Item, Reply]], folder: Path | None = None) -> Kept:
-    """Write the replies as `<task>.jsonl` into a folder of this run's own, which can be replayed: in the cache or,
-    where that cannot be written, in `folder` or where temporary files are. Nothing is overwritten, and no error is raised:
-    what went wrong is told."""
+    """Write the replies as `<task>.jsonl` into a folder of this run's own, which can be replayed: in the cache or, if
+    that cannot be written, in `folder` or in the folder of temporary files. Nothing is overwritten and no error is
+    raised: what went wrong is told."""
     rows = []
     for item, reply in replies:
         own = {} if reply.probability is None else {"probability": reply.probability}
