@@ -40,7 +40,8 @@ def run(arguments: argparse.Namespace) -> None:
     predictions = read_predictions(path, arguments.id_field, arguments.output_field)
     check_targets(path, predictions, built.task, built.options)
     prepare_judge(built)
-    scores, missing, outcomes = score_predictions(built, path, predictions, partial=arguments.partial)
+    folder = details.parent if details else None
+    scores, missing, outcomes = score_predictions(built, path, predictions, partial=arguments.partial, folder=folder)
     if missing:
         warn(
             f"{len(missing):,} of {len(scores):,} items have no prediction in {path} and count as empty replies; "
@@ -90,10 +91,11 @@ def told(built: Built, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def score_predictions(
-    built: Built, path: Path, predictions: dict[str, Prediction], *, partial: bool
+    built: Built, path: Path, predictions: dict[str, Prediction], *, partial: bool, folder: Path | None = None
 ) -> tuple[list[Score], set[str], Counter[Outcome]]:
     """A score for every item, in the order of the data; the ids of the items without a prediction, which score as
     empty replies unless `partial` leaves them out; and what became of the predictions. Empties `predictions`.
+    `folder` is where results go.
 
     Raises:
         DataError: a prediction's id is no item of the task.
@@ -106,7 +108,7 @@ def score_predictions(
     size = math.inf if built.task.judged and built.options.judge else _BATCH
 
     def score_batch() -> None:
-        found = score_replies(built, batch)
+        found = score_replies(built, batch, folder)
         outcomes.update(
             outcome_of(reply.text, score)
             for (item, reply), score in zip(batch, found, strict=True)
@@ -143,7 +145,8 @@ def check_details(path: Path) -> None:
 
 
 def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> None:
-    """One JSON line an item: id, answer, outcome, target, scores, reason. Written whole or not at all."""
+    """One JSON line an item: id, answer, outcome, target, scores, reason, and the judge's verdicts where there are any.
+    Written whole or not at all."""
 
     def lines() -> Iterator[dict[str, Any]]:
         for s in scores:
@@ -155,6 +158,7 @@ def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> 
                 "target": s.target,
                 "scores": dict(s.facts),
                 "reason": reason,
+                **({"verdicts": list(s.verdicts)} if s.verdicts else {}),
             }
 
     with written(path, "details") as partial:
