@@ -16,6 +16,10 @@ class DataError(HaluTasksError, ValueError):
     """Data that is missing, damaged, or not what its file name promises."""
 
 
+class ModelError(HaluTasksError, RuntimeError):
+    """A model that gives no answer: its server cannot be reached, refuses the key, or does not know the model."""
+
+
 class JudgeError(HaluTasksError, RuntimeError):
     """A judge that cannot be reached, or that failed more often than allowed."""
 

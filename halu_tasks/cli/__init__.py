@@ -188,6 +188,10 @@ def _model_arguments(command: argparse.ArgumentParser, task_option: str) -> None
         told = f"{about}; may be given several times"
         command.add_argument(*flags, dest=name, action="append", default=[], metavar=form, help=told)
     command.add_argument("--max-connections", type=_number, metavar="N", help="calls side by side, of each model")
+    about = "how often a call that fails is tried again, waiting longer each time; 7, which takes about six minutes"
+    command.add_argument("--max-retries", type=_count, default=7, metavar="N", help=about)
+    about = "no call is tried again after so many seconds"
+    command.add_argument("--timeout", type=_number, metavar="SECONDS", help=about)
     kinds = ("full", "rich", "plain", "log", "none")
     command.add_argument("--display", choices=kinds, help="how Inspect shows its progress, on standard error")
 
@@ -242,7 +246,11 @@ def _number(text: str) -> int:
     return number
 
 
-_number.__name__ = "number"
+def _count(text: str) -> int:
+    return 0 if text.strip() == "0" else _number(text)
+
+
+_number.__name__ = _count.__name__ = "number"
 
 
 def main(argv: list[str] | None = None) -> int:

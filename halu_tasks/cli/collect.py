@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from halu_tasks.builders.adopt import adopt
 from halu_tasks.builders.collect import Tally, balanced, items, rejects_to
 from halu_tasks.builders.describe import CARD, COLLECTED, describe
@@ -22,11 +20,12 @@ from halu_tasks.builders.folder import (
     REJECTS,
     Folder,
     items_of,
+    lock_file,
     replace_folder,
     whole,
     write_dataset,
 )
-from halu_tasks.builders.inspect_outcomes import BuildLog, build_logs, in_parts
+from halu_tasks.builders.inspect_outcomes import in_parts, logs_of
 from halu_tasks.builders.near_embeddings import near_filter
 from halu_tasks.builders.outcomes import Rates
 from halu_tasks.cli.tables import table
@@ -50,7 +49,7 @@ def collect(path: Path, arguments: argparse.Namespace) -> None:
     if not (path / LOGS).is_dir():
         raise DataError(f"{path}: holds no logs; its dataset was made of another one's, as by annotators")
     # two shards may end at one moment
-    with FileLock(path / LOGS / "collect.lock"):
+    with lock_file(path / LOGS / "collect.lock", wait=True):
         told = _collected(folder, arguments)
     if arguments.json:
         print(json.dumps(told, ensure_ascii=False))
@@ -73,7 +72,7 @@ def _collected(folder: Folder, arguments: argparse.Namespace) -> dict[str, Any]:
     reject, end = rejects_to(path / (REJECTS + ".part"))
     try:
         with near_filter(arguments.near or pipeline.near, arguments.embeddings) as duplicates:
-            found = items(pipeline, in_parts(parts), tally, reject, duplicates.add)
+            found = items(pipeline, in_parts(folder, parts), tally, reject, duplicates.add)
             files = write_dataset(pipeline, found, made)
         if arguments.balance:
             files = _balance(folder, made, tally, reject)
@@ -90,20 +89,21 @@ def _collected(folder: Folder, arguments: argparse.Namespace) -> dict[str, Any]:
     return told
 
 
-def _parts(folder: Folder, *, partial: bool) -> list[list[BuildLog]]:
-    """The logs of each part. Raises DataError where one is not done, unless `partial`."""
-    found, undone = [], []
+def _parts(folder: Folder, *, partial: bool) -> list[int]:
+    """The parts to collect. Raises DataError where one is not done, unless `partial`, or anything is damaged."""
+    if folder.has_documents:
+        folder.check_documents()
+    undone = []
     for number in folder.numbers:
-        logs = build_logs(folder.logs(number)) if folder.logs(number).is_dir() else []
+        logs = logs_of(folder, number)
         if not logs or not logs[-1].finished:
             undone.append(f"part {number + 1} {f'ended as {logs[-1].state}' if logs else 'was not begun'}")
-        found.append(logs)
     if undone and not partial:
         raise DataError(
             f"{folder.path}: {len(undone)} of {folder.parts} parts are not done ({undone[0]}); run halu-tasks "
             "build again, or collect what there is with --partial"
         )
-    return found
+    return folder.numbers
 
 
 def _balance(folder: Folder, made: Path, tally: Tally, reject: Any) -> dict[str, int]:
