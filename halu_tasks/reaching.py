@@ -227,47 +227,55 @@ _EVERY = 30.0
 _SHOWN = ("full", "rich")
 """Displays of Inspect that show retries, and that lines between would break."""
 
-_speaking = False
+_heartbeats: list[type[Hooks]] = []
 
 
 def tell_retries() -> None:
-    """From here on tell of calls that are tried again. Runs of other packages in this process are left in peace."""
-    global _speaking
-    _speaking = True
+    """From here on tell of calls that are tried again.
+
+    To be called when a model was made: Inspect then has announced the hooks that it found, and this one, which is there
+    for everybody who installs the package, is not announced before each of their runs.
+    """
+    if not _heartbeats:
+        _heartbeats.append(hooks(name="heartbeat", description="tells that calls are tried again")(Heartbeat))
 
 
-@hooks(name="heartbeat", description="A line now and then while calls to a model fail and are tried again.")
 class Heartbeat(Hooks):
     """Tells on standard error that calls are being tried again: when that begins, and every half minute until none
     waits any more."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._next = 0.0
+        self._beating = False
+        self._told = -_EVERY
+        self._until = 0.0
         self._retries = 0
         self._last: ModelRetry | None = None
 
     def enabled(self) -> bool:
-        return _speaking and not (sys.stderr.isatty() and display_type() in _SHOWN)
+        return not (sys.stderr.isatty() and display_type() in _SHOWN)
 
     async def on_model_retry(self, data: ModelRetry) -> None:
         if _probing.get():
             return
         with self._lock:
-            quiet = self._retries == 0
             self._retries += 1
             self._last = data
-            self._next = max(self._next, time.monotonic() + data.wait_time)
-        if quiet:
-            threading.Thread(target=self._beat, daemon=True).start()
+            self._until = max(self._until, time.monotonic() + data.wait_time)
+            if self._beating:
+                return
+            self._beating = True
+        threading.Thread(target=self._beat, daemon=True).start()
 
     def _beat(self) -> None:
+        time.sleep(max(self._told + _EVERY - time.monotonic(), 0.0))
         while True:
             with self._lock:
-                last, retries, left = self._last, self._retries, self._next - time.monotonic()
+                last, retries, left = self._last, self._retries, self._until - time.monotonic()
                 if last is None or left < 0:
-                    self._retries = 0
+                    self._beating, self._retries = False, 0
                     return
+            self._told = time.monotonic()
             why = f"HTTP {last.status_code}" if last.status_code else last.exception_type or "no reply"
             print(
                 f"halu-tasks: calls to {last.model_name} fail ({why}) and are tried again; retries so far: {retries}, "

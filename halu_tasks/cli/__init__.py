@@ -15,6 +15,9 @@ from halu_tasks import __version__
 from halu_tasks.errors import HaluTasksError, UsageError
 from halu_tasks.options import Options
 
+DONE_IN_PART = 3
+"""The exit status of a command that did what it was asked for without a part of its input, which it names."""
+
 
 def parser() -> argparse.ArgumentParser:
     main = argparse.ArgumentParser(
@@ -254,7 +257,8 @@ _number.__name__ = _count.__name__ = "number"
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command. Returns the exit status: 0, or what the command says, or 2 for anything the user can mend."""
+    """Run one command. Returns the exit status: 0, or what the command says, or 2 for anything the user can mend
+    (docs/getting-started.md, "Exit status")."""
     status: int | None = None
     if isinstance(sys.stdout, io.TextIOWrapper):
         # items are JSON Lines and hold any script, whatever the terminal's own encoding

@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import sqlite3
+import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,11 +31,13 @@ from halu_tasks.builders.folder import (
 from halu_tasks.builders.inspect_outcomes import in_parts, logs_of
 from halu_tasks.builders.near_embeddings import near_filter
 from halu_tasks.builders.outcomes import Rates
+from halu_tasks.cli import DONE_IN_PART
+from halu_tasks.cli.quality import tell_not_compared
 from halu_tasks.cli.tables import table
 from halu_tasks.errors import DataError, UsageError
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> int:
     path = Path(arguments.folder)
     if not (path / PLAN).is_file():
         if not arguments.output:
@@ -40,17 +45,24 @@ def run(arguments: argparse.Namespace) -> None:
         path = adopt(path, Path(arguments.output)).path
     elif arguments.output:
         raise UsageError(f"{path}: is a build's folder, which its dataset is written to; leave -o out")
-    collect(path, arguments)
+    return collect(path, arguments)
 
 
-def collect(path: Path, arguments: argparse.Namespace) -> None:
-    """Write the dataset of a build's folder, and print what became of its documents."""
+def collect(path: Path, arguments: argparse.Namespace) -> int:
+    """Write the dataset of a build's folder, and print what became of its documents. Returns the exit status."""
     folder = Folder(path)
     if not (path / LOGS).is_dir():
         raise DataError(f"{path}: holds no logs; its dataset was made of another one's, as by annotators")
     # two shards may end at one moment
     with lock_file(path / LOGS / "collect.lock", wait=True):
-        told = _collected(folder, arguments)
+        try:
+            told, found = _collected(folder, arguments)
+        except OSError as error:
+            raise DataError(f"{error.filename or path}: {error.strerror or error}") from None
+        except sqlite3.Error as error:
+            raise DataError(
+                f"{tempfile.gettempdir()}: {error}; name another folder for temporary files: TMPDIR=PATH"
+            ) from None
     if arguments.json:
         print(json.dumps(told, ensure_ascii=False))
     else:
@@ -60,10 +72,15 @@ def collect(path: Path, arguments: argparse.Namespace) -> None:
         most = max(reasons, key=lambda reason: reasons[reason], default="there was nothing to work on")
         hint = f"; -T language= is {folder.pipeline.language!r}" if "another language" in told["refused"] else ""
         raise DataError(f"{path}: no item was kept, most often for: {most}{hint}; see {path / REJECTS}")
+    status = tell_not_compared(found)
+    if left := told["documents_not_done"]:
+        print(f"halu-tasks: {left} of {folder.documents_planned} documents are not in the dataset", file=sys.stderr)
+        status = DONE_IN_PART
+    return status
 
 
-def _collected(folder: Folder, arguments: argparse.Namespace) -> dict[str, Any]:
-    """What became of the documents, when the dataset is written."""
+def _collected(folder: Folder, arguments: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What became of the documents, when the dataset is written, and the dataset's quality."""
     path, pipeline = folder.path, folder.pipeline
     parts = _parts(folder, partial=arguments.partial)
     tally = Tally(Rates(pipeline.checks))
@@ -82,11 +99,11 @@ def _collected(folder: Folder, arguments: argparse.Namespace) -> dict[str, Any]:
     facts = {name: told[name] for name in ("documents_not_done", "refused", "rates", "rejected", "dropped")}
     facts |= {"licences": dict(sorted(tally.licences.items())), "licence": arguments.licence}
     facts["near"] = arguments.near or pipeline.near
-    describe(folder, made, facts, [Path(named) for named in arguments.against])
+    quality = describe(folder, made, facts, [Path(named) for named in arguments.against])
     whole(path / COLLECTED, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
     (path / (REJECTS + ".part")).replace(path / REJECTS)
     replace_folder(made, path / DATASET)
-    return told
+    return told, quality
 
 
 def _parts(folder: Folder, *, partial: bool) -> list[int]:

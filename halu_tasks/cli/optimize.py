@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from inspect_ai.log import EvalLog
 
 from halu_tasks.builders.folder import LOCK, digest, lock_file, whole
 from halu_tasks.builders.inspect_optimize import Lab, write_documents, write_prompts
-from halu_tasks.builders.optimize import TRAIN, VALIDATION, Round, Tried, best_of, choose, optimize
+from halu_tasks.builders.optimize import TRAIN, UNREAD, VALIDATION, Round, Tried, best_of, choose, optimize
 from halu_tasks.builders.outcomes import KEPT
 from halu_tasks.builders.parts import read_json
 from halu_tasks.builders.pipeline import Pipeline
@@ -72,13 +73,24 @@ def _optimized(
         _keep(folder, found)
         print(_line(found), file=sys.stderr, flush=True)
     best = best_of(rounds)
-    write_prompts(folder / "prompts.yaml", pipeline, best.texts)
     told = {"best": best.name, "rounds": [_told(found) for found in rounds]}
-    whole(folder / "rounds.json", json.dumps(told, ensure_ascii=False, indent=1) + "\n")
     if arguments.json:
         print(json.dumps(told, ensure_ascii=False))
+    else:
+        print(_table(pipeline, rounds))
+    if best is rounds[0].chosen and (unread := next((found for found in rounds if found.ended == UNREAD), None)):
+        reasons = Counter(why for problems in unread.problems.values() for why in problems.values())
+        told_why = ", ".join(f"{why} ({number})" for why, number in reasons.most_common(3))
+        logs = folder / "logs" / f"round-{unread.number}-optimizer"
+        raise DataError(
+            f"{folder}: nothing was optimized, as no reply of the optimizer in round {unread.number} holds a prompt "
+            f"that can be used: {told_why}; remove {logs} to ask it again, or name another "
+            "one (--model-role optimizer=…) and another folder"
+        )
+    write_prompts(folder / "prompts.yaml", pipeline, best.texts)
+    whole(folder / "rounds.json", json.dumps(told, ensure_ascii=False, indent=1) + "\n")
+    if arguments.json:
         return
-    print(_table(pipeline, rounds))
     ended = next((found.ended for found in rounds if found.ended), f"{arguments.rounds} rounds")
     prompts = folder / "prompts.yaml"
     print(f"\nended: {ended}\nbest: {best.name}, in {prompts}; build with -T prompts={prompts}")
