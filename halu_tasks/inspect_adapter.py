@@ -25,6 +25,7 @@ from halu_tasks import embedded
 from halu_tasks.errors import UsageError, did_you_mean, tell_in_one_line
 from halu_tasks.items import Item
 from halu_tasks.options import Options
+from halu_tasks.reaching import reach_active
 from halu_tasks.scorers.inspect_scorer import figures, halu_score, judge_ready, logged
 from halu_tasks.scoring import prepare_judge
 from halu_tasks.solvers.asking import MOST_ALTERNATIVES, WEIGHED
@@ -137,6 +138,7 @@ def _task(
         # a rate that needs a judge is no headline without one; Inspect then shows the first figure there is
         headline = None
     logged(options.get("judge_base_url"))
+    reach_active()
     for built in members:
         if built.task.judged and built.options.judge and not model_roles().get("grader"):
             # while the task is made an unreachable judge is an error of one line
