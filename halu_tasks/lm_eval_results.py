@@ -53,7 +53,7 @@ def read_runs(path: Path, found: Any) -> Iterator[Run | Skipped]:
     foreign = [name for name in names if RECORD not in (configs[name].get("metadata") or {})]
     if foreign:
         told = f"{len(foreign)} tasks" if len(foreign) > 1 else "one task"
-        yield Skipped(str(path), f"{told} of other packages: {', '.join(foreign)}")
+        yield Skipped(str(path), f"{told} of other packages: {', '.join(foreign)}", lost=False)
     for name in names:
         if name in foreign:
             continue

@@ -13,6 +13,7 @@ from halu_tasks.credentials import is_secret, public
 from halu_tasks.items import Item, Reply
 from halu_tasks.options import Options
 from halu_tasks.predictions import aimed
+from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.cost import Cost
 from halu_tasks.scorers.probability import FACT
 from halu_tasks.scorers.score import Score
@@ -68,10 +69,12 @@ class Answered(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """A file, or a part of it, that is not among the runs, and why."""
+    """A file, or a part of it, that is not among the runs, and why. `lost` unless nothing is missing without it: a
+    copy, or a result of another package."""
 
     source: str
     why: str
+    lost: bool = True
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,11 @@ class Run:
     @cached_property
     def scores(self) -> list[Score]:
         return [answered.score for answered in self.answers]
+
+    @property
+    def unanswered(self) -> dict[str, int]:
+        """How many replies give no answer, by outcome."""
+        return {outcome: sum(score.outcome == outcome for score in self.scores) for outcome in NO_ANSWER}
 
     @property
     def method(self) -> str:

@@ -30,20 +30,21 @@ from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from halu_tasks.credentials import in_address
-from halu_tasks.errors import UsageError
+from halu_tasks.errors import ArgumentError, UsageError
 from halu_tasks.items import Item, Reply
 from halu_tasks.judging import Judge, open_judge
 from halu_tasks.options import Options
 from halu_tasks.predictions import aimed
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.cost import cost_of, total
-from halu_tasks.scorers.judge import Judging
+from halu_tasks.scorers.judge import Judging, Verdict
 from halu_tasks.scorers.metrics import Estimate, estimates, mean
 from halu_tasks.scorers.opinions import Opinions, opinion_figures
 from halu_tasks.scorers.paired import difference
 from halu_tasks.scorers.probability import FACT, probability_of, with_probability, without_probability
 from halu_tasks.scorers.score import Score
 from halu_tasks.scoring import logger, no_judge, outcome_of, reply_warnings
+from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import COUNTS, DRAFT, METHOD, OPINIONS, PROBABILITY, REASON, WEIGHED, tokens_of
 from halu_tasks.tasks import registry, task_named
 
@@ -169,6 +170,7 @@ def spread(name: str, found: Estimate) -> dict[str, float]:
 
 
 @scorer(metrics=[figures()])
+@checked
 def halu_score(
     scoring: str = "strict",
     judge: str | None = None,
@@ -186,9 +188,15 @@ def halu_score(
         judge_base_url: base URL of a judge behind an OpenAI-compatible server.
         judge_max_failures: the share of items the judge may fail on.
     """
-    options = Options(
-        scoring=scoring, judge=judge, judge_base_url=logged(judge_base_url), judge_max_failures=judge_max_failures
-    )
+    try:
+        options = Options(
+            scoring=scoring,
+            judge=judge,
+            judge_base_url=logged(judge_base_url),
+            judge_max_failures=judge_max_failures,
+        )
+    except UsageError as error:
+        raise ArgumentError(str(error)) from None
 
     async def score(state: TaskState, target: Target) -> InspectScore:
         _warn_of_replies()
@@ -200,9 +208,8 @@ def halu_score(
         reply = state.output.completion
         judge = _judge(task.judged, options) if task.judged else None
         verdicts = await judge.of_reply(item, task.judged_text(scoring, item, reply)) if judge else []
-        labels = [verdict.label for verdict in verdicts] if judge else None
         answered = Reply(reply, probability=told.get(PROBABILITY))
-        found = task.score(scoring, item, answered, labels)
+        found = task.score(scoring, item, answered, verdicts if judge else None)
         found, record = told_record(told, found)
         if task.choices and answered.probability is None and isinstance(found.answer, str):
             tokens = tokens_of(state.output)
@@ -213,8 +220,7 @@ def halu_score(
         record |= {"task": task.name, "scoring": scoring, "score": found.as_json(), "cost": cost}
         if (draft := told.get(DRAFT)) is not None:
             first = await judge.of_reply(item, task.judged_text(scoring, item, draft)) if judge else []
-            labels = [verdict.label for verdict in first] if judge else None
-            record["draft"] = task.score(scoring, item, Reply(draft), labels).as_json()
+            record["draft"] = task.score(scoring, item, Reply(draft), first if judge else None).as_json()
         if OPINIONS in told:
             record["opinions"] = told[OPINIONS]
         if group := state.metadata.get("group"):
@@ -224,7 +230,7 @@ def halu_score(
             # a share turned so that more is better; a count stays what it is
             value=_value(own if headline.higher_is_better or math.isinf(headline.range[1]) else 1 - own),
             answer=found.answer if isinstance(found.answer, str) or found.answer is None else "\n".join(found.answer),
-            explanation=next((verdict.reason for verdict in verdicts if verdict.reason), found.reason) or None,
+            explanation="\n\n".join(filter(None, (found.reason, *map(_told, verdicts)))) or None,
             metadata={RECORD: record},
         )
 
@@ -258,10 +264,19 @@ def _warn_of_replies() -> None:
 
 def told_record(told: Mapping[str, Any], score: Score) -> tuple[Score, dict[str, Any]]:
     """The score with what the output tells of its making, and the start of a record for the log."""
-    found = replace(score, reason=told.get(REASON) or score.reason, facts={**score.facts, **told.get(COUNTS, {})})
+    found = replace(score, facts={**score.facts, **told.get(COUNTS, {})})
+    if reason := told.get(REASON):
+        # the method, not a server, left the reply without content
+        found = replace(found, reason=reason, outcome="unparsed" if found.outcome == "empty" else found.outcome)
     if METHOD not in told:
         return found, {}
     return found, {"method": told[METHOD], "counts": sorted(told.get(COUNTS, {}))}
+
+
+def _told(verdict: Verdict) -> str:
+    """A verdict and its reason, for a person who checks them."""
+    about = f" on {verdict.about!r}" if verdict.about else ""
+    return f"judge{about}: {verdict.label}" + (f" ({verdict.reason})" if verdict.reason else "")
 
 
 def _value(own: float) -> str | float:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import re
-import socket
 from collections.abc import Mapping, Sequence
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, NamedTuple
 
 import yaml
 from inspect_ai.model import GenerateConfig, Model, get_model
 
 from halu_tasks.credentials import in_address, public
 from halu_tasks.errors import HaluTasksError, UsageError
+from halu_tasks.reaching import reach, tell_retries
 
 
 def assigned(given: Sequence[str], what: str) -> dict[str, Any]:
@@ -42,16 +42,23 @@ def model_named(
             "the model openai-api/PROVIDER/MODEL, and set PROVIDER_BASE_URL and PROVIDER_API_KEY in the environment"
         )
     try:
-        found = get_model(name, base_url=base_url, config=GenerateConfig(**config or {}), **arguments)
+        return get_model(name, base_url=base_url, config=GenerateConfig(**config or {}), **arguments)
     except HaluTasksError:
         raise
     except Exception as error:
         # a provider that is unknown or not installed, a missing key: each has an error of its own
         told = re.sub(r"\[/?\w+\]", "", str(getattr(error, "message", error)))
         raise UsageError(f"model {name}: {' '.join(told.split())}") from None
-    # the client has its arguments by now; these are what Inspect logs, and knows a run again by
-    found.model_args = public(found.model_args)
-    return found
+
+
+def without_secrets(model: Any) -> Any:
+    """The model, or models or name of one, with no credentials among the arguments that Inspect logs and by which it
+    recognises a run. The client has them by now; a copy made of the model would not."""
+    if isinstance(model, list):
+        return [without_secrets(each) for each in model]
+    if isinstance(model, Model):
+        model.model_args = public(model.model_args)
+    return model
 
 
 def logged_safely(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,7 +66,7 @@ def logged_safely(settings: Mapping[str, Any]) -> dict[str, Any]:
     write down as they are."""
     others = {name: value for name, value in settings.items() if name not in ("model_base_url", "model_args")}
     arguments = {"memoize": False, **settings["model_args"]}
-    return others | {"model": model_named(settings["model"], settings["model_base_url"], arguments)}
+    return others | {"model": without_secrets(model_named(settings["model"], settings["model_base_url"], arguments))}
 
 
 def recorded(value: Any) -> Any:
@@ -70,16 +77,62 @@ def recorded(value: Any) -> Any:
     return public(value)
 
 
-def reach(base_url: str | None) -> None:
-    """Raises UsageError where nothing listens at an address, at which Inspect would try again and again."""
-    if base_url is None:
-        return
-    address = urlsplit(base_url)
-    try:
-        port = address.port or {"https": 443}.get(address.scheme, 80)
-        socket.create_connection((address.hostname or "", port), timeout=20).close()
-    except (OSError, ValueError) as error:
-        raise UsageError(f"--model-base-url {base_url}: nothing answers there ({error})") from None
+class Models(NamedTuple):
+    """The models that a command names.
+
+    Attributes:
+        model: the one that `--model` names.
+        arguments: those of `-M`.
+        roles: what `--model-role` names, by role.
+        settings: what Inspect is told of the model and of how it is called.
+    """
+
+    model: Model
+    arguments: dict[str, Any]
+    roles: dict[str, Any]
+    settings: dict[str, Any]
+
+    @staticmethod
+    def of(arguments: argparse.Namespace) -> Models:
+        """The models of a command line. Raises UsageError where Inspect cannot make one."""
+        given = assigned(arguments.model_arg, "-M")
+        found = Models(
+            model_named(arguments.model, arguments.model_base_url, given),
+            given,
+            assigned(arguments.model_role, "--model-role"),
+            {
+                "model": arguments.model,
+                "model_base_url": arguments.model_base_url,
+                "model_args": given,
+                "display": arguments.display,
+                **{name: value for name in _CALLS if (value := getattr(arguments, name)) is not None},
+            },
+        )
+        found.by_role()
+        tell_retries()
+        return found
+
+    def by_role(self, *names: str) -> dict[str, Any] | None:
+        """What Inspect takes for the roles, of those named where any are; None where there is none."""
+        wanted = [role for role in self.roles if not names or role in names]
+        return {role: without_secrets(role_named(self.roles[role])) for role in wanted} or None
+
+    def reach(self, *, again: bool = False) -> None:
+        """See that every model answers before it is given work.
+
+        Args:
+            again: also ask those that have answered before.
+
+        Raises:
+            ModelError: one gives no answer.
+        """
+        roles = map(role_named, self.roles.values())
+        named = [each for own in roles for each in (own if isinstance(own, list) else [own])]
+        models = [own if isinstance(own, Model) else model_named(own, None, {}) for own in named]
+        reach([self.model, *models], again=again, timeout=self.settings.get("timeout"))
+
+
+_CALLS = ("max_connections", "max_retries", "timeout")
 
 
 def role_named(value: Any) -> Any:

@@ -6,7 +6,6 @@ import argparse
 import json
 import math
 import os
-import sys
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, replace
@@ -16,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks import __version__
-from halu_tasks.cli import options_of
+from halu_tasks.cli import options_of, warn
 from halu_tasks.cli.files import written
 from halu_tasks.cli.tables import estimates_table
 from halu_tasks.data import sha256_of
-from halu_tasks.errors import DataError
 from halu_tasks.items import Item, Reply
 from halu_tasks.predictions import Prediction, aimed, check_targets, read_predictions, unknown_id
 from halu_tasks.scorers.answer import Outcome
@@ -39,14 +37,18 @@ def run(arguments: argparse.Namespace) -> None:
     if details:
         check_details(details)
     path = Path(arguments.predictions)
-    predictions = read_predictions(path)
-    if arguments.partial and not predictions:
-        raise DataError(f"{path}: holds no predictions, and with --partial nothing else is scored")
+    predictions = read_predictions(path, arguments.id_field, arguments.output_field)
     check_targets(path, predictions, built.task, built.options)
     prepare_judge(built)
-    scores, missing, outcomes = score_predictions(built, path, predictions, partial=arguments.partial)
+    folder = details.parent if details else None
+    scores, missing, outcomes = score_predictions(built, path, predictions, partial=arguments.partial, folder=folder)
+    if missing:
+        warn(
+            f"{len(missing):,} of {len(scores):,} items have no prediction in {path} and count as empty replies; "
+            "--partial scores only the ids in the file"
+        )
     for warning in reply_warnings(built.task.name, outcomes):
-        print(f"halu-tasks: {warning}", file=sys.stderr)
+        warn(warning)
     found = estimates(built.scoring.metrics, scores)
     if details:
         write_details(details, scores, missing)
@@ -77,6 +79,8 @@ def told(built: Built, arguments: argparse.Namespace) -> dict[str, Any]:
         "model": arguments.model,
         "predictions": arguments.predictions,
         "predictions_sha256": sha256_of(Path(arguments.predictions)),
+        "id_field": arguments.id_field,
+        "output_field": arguments.output_field,
         "partial": arguments.partial,
         "details": arguments.details,
         "options": given,
@@ -87,10 +91,11 @@ def told(built: Built, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def score_predictions(
-    built: Built, path: Path, predictions: dict[str, Prediction], *, partial: bool
+    built: Built, path: Path, predictions: dict[str, Prediction], *, partial: bool, folder: Path | None = None
 ) -> tuple[list[Score], set[str], Counter[Outcome]]:
     """A score for every item, in the order of the data; the ids of the items without a prediction, which score as
-    unparsed unless `partial` leaves them out; and what became of the predictions. Empties `predictions`.
+    empty replies unless `partial` leaves them out; and what became of the predictions. Empties `predictions`.
+    `folder` is where results go.
 
     Raises:
         DataError: a prediction's id is no item of the task.
@@ -103,7 +108,7 @@ def score_predictions(
     size = math.inf if built.task.judged and built.options.judge else _BATCH
 
     def score_batch() -> None:
-        found = score_replies(built, batch)
+        found = score_replies(built, batch, folder)
         outcomes.update(
             outcome_of(reply.text, score)
             for (item, reply), score in zip(batch, found, strict=True)
@@ -128,8 +133,6 @@ def score_predictions(
         raise unknown_id(path, predictions, built.task)
     if batch:
         score_batch()
-    # no reply is no empty reply
-    scores = [replace(s, outcome="unparsed") if s.id in missing and s.answer is None else s for s in scores]
     return scores, missing, outcomes
 
 
@@ -142,7 +145,8 @@ def check_details(path: Path) -> None:
 
 
 def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> None:
-    """One JSON line an item: id, answer, outcome, target, scores, reason. Written whole or not at all."""
+    """One JSON line an item: id, answer, outcome, target, scores, reason, and the judge's verdicts where there are any.
+    Written whole or not at all."""
 
     def lines() -> Iterator[dict[str, Any]]:
         for s in scores:
@@ -154,6 +158,7 @@ def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> 
                 "target": s.target,
                 "scores": dict(s.facts),
                 "reason": reason,
+                **({"verdicts": list(s.verdicts)} if s.verdicts else {}),
             }
 
     with written(path, "details") as partial:

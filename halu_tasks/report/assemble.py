@@ -25,7 +25,6 @@ from halu_tasks.report.why import (
     plain,
 )
 from halu_tasks.runs import Run, Skipped
-from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.cost import total
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.score import Score
@@ -190,7 +189,7 @@ def _cell(column: Column, run: Run, rank: tuple[int, int] | None) -> dict[str, A
         "method": run.method,
         "judge": run.judge,
         "n": len(run.scores),
-        **{outcome: sum(score.outcome == outcome for score in run.scores) for outcome in NO_ANSWER},
+        **run.unanswered,
         # the failures themselves: their share may be one of sentences, and not defined where none was asked about
         "judge_failed": round(failed.counts(run.scores)[0]) if failed and run.judge else None,
         "metrics": {name: plain(figure) for name, figure in figures.items()},
@@ -287,7 +286,7 @@ def _modes(column: Column, ids: Mapping[Entry, str], others: Mapping[Entry, list
                     "entry": ids[entry],
                     "metric": found.metric,
                     **{mode: plain(figure) for mode, figure in found.figures.items()},
-                    **{f"unparsed_{mode}": count for mode, count in found.unparsed.items()},
+                    **{f"unanswered_{mode}": count for mode, count in found.unanswered.items()},
                     "changed": found.changed,
                     "n": len(run.scores),
                 }

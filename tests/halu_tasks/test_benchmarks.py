@@ -17,6 +17,7 @@ from halu_tasks.data import SAMPLE, in_folder
 from halu_tasks.items import Item, Reply
 from halu_tasks.options import Options
 from halu_tasks.predictions import read_predictions
+from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.solvers.prompting import prompt_for
 from halu_tasks.tasks import Built, build, registry
@@ -37,7 +38,7 @@ def figures(built: Built, reply: str) -> dict[str, float]:
 
 
 def ceiling(name: str) -> float:
-    return 0.0 if "rate" in name or name in ("unparsed", "unplaced", "position_bias") else 1.0
+    return 0.0 if "rate" in name or name in (*NO_ANSWER, "unplaced", "position_bias") else 1.0
 
 
 def fine(built: Built, item: Item, reply: str) -> list[str] | None:
@@ -72,6 +73,8 @@ def test_the_baseline_is_what_one_computes_by_hand(shared_data: Path) -> None:
         "f1_factual": 0.0,
         "acc_pair": 0.0,
         "unparsed": 0.0,
+        "abstained": 0.0,
+        "empty": 0.0,
     }
     built = build("refact_judgment_comparative", Options(data=data))
     share = Counter(item.target for item in built.items)["A"] / 1001

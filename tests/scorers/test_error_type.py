@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.error_type import error_type
 from halu_tasks.scorers.folding import fold
 
@@ -345,7 +346,7 @@ def test_at_least_forty_phrasings_a_language() -> None:
     ],
 )
 def test_an_unparsed_reply_says_why(reply: str, reason: str) -> None:
-    assert error_type(reply) == (None, reason)
+    assert error_type(reply) == Answer(None, reason)
 
 
 WORDS = st.sampled_from(

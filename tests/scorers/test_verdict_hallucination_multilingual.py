@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.verdict_hallucination_multilingual import hallucinates_multilingual
 
 YES, NO = "Yes", "No"
@@ -272,7 +273,7 @@ def test_enough_phrasings_a_language() -> None:
     [("", "empty"), ("<think>yes", "unclosed reasoning"), ("Yes or no", "no verdict"), ("Paris", "no verdict")],
 )
 def test_an_unparsed_reply_says_why(reply: str, reason: str) -> None:
-    assert hallucinates_multilingual(reply) == (None, reason)
+    assert hallucinates_multilingual(reply) == Answer(None, reason)
 
 
 WORDS = st.sampled_from(
