@@ -27,6 +27,10 @@ class ForeignError(DataError):
     """A result that is none of this package's."""
 
 
+class ModelError(HaluTasksError, RuntimeError):
+    """A model that gives no answer: its server cannot be reached, refuses the key, or does not know the model."""
+
+
 class JudgeError(HaluTasksError, RuntimeError):
     """A judge that cannot be reached, or that failed more often than allowed."""
 

@@ -231,6 +231,10 @@ def _model_arguments(command: argparse.ArgumentParser, task_option: str) -> None
         told = f"{about}; may be given several times"
         command.add_argument(*flags, dest=name, action="append", default=[], metavar=form, help=told)
     command.add_argument("--max-connections", type=_number, metavar="N", help="calls side by side, of each model")
+    about = "how often a call that fails is tried again, waiting longer each time; 7, which takes about six minutes"
+    command.add_argument("--max-retries", type=_count, default=7, metavar="N", help=about)
+    about = "no call is tried again after so many seconds"
+    command.add_argument("--timeout", type=_number, metavar="SECONDS", help=about)
     kinds = ("full", "rich", "plain", "log", "none")
     command.add_argument("--display", choices=kinds, help="how Inspect shows its progress, on standard error")
 
@@ -297,12 +301,16 @@ def _number(text: str) -> int:
     return number
 
 
-_number.__name__ = "number"
+def _count(text: str) -> int:
+    return 0 if text.strip() == "0" else _number(text)
+
+
+_number.__name__ = _count.__name__ = "number"
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command. Returns the exit status: 0, or what the command says (DONE_IN_PART, or 1 of `quality --strict`),
-    or 2 for anything the user can mend."""
+    """Run one command. Returns the exit status: 0, or what the command says, or 2 for anything the user can mend
+    (docs/getting-started.md, "Exit status")."""
     status: int | None = None
     if isinstance(sys.stdout, io.TextIOWrapper):
         # items are JSON Lines and hold any script, whatever the terminal's own encoding

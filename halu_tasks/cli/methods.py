@@ -21,9 +21,9 @@ from inspect_ai.util import registry_create, registry_info
 from halu_tasks import solvers
 from halu_tasks.cli import options_of
 from halu_tasks.cli.compare import show
-from halu_tasks.cli.models import assigned, model_named, role_named
+from halu_tasks.cli.models import Models, assigned
 from halu_tasks.comparison import chosen_metrics, compare
-from halu_tasks.errors import DataError, UsageError, did_you_mean
+from halu_tasks.errors import DataError, ModelError, UsageError, did_you_mean
 from halu_tasks.inspect_logs import PACKAGE, path_of, read_runs, state
 from halu_tasks.options import Options
 from halu_tasks.runs import Run
@@ -54,30 +54,27 @@ def run(arguments: argparse.Namespace) -> None:
     # what is wrong with the options, the data or the models is told before anything is asked
     built = build(arguments.task, Options(**{"fewshot": task_named(arguments.task).shots, **task_args}))
     chosen_metrics(built.task, built.options.scoring, arguments.metric)
-    model_args = assigned(arguments.model_arg, "-M")
-    model_named(arguments.model, arguments.model_base_url, model_args)
-    roles = assigned(arguments.model_role, "--model-role")
-    for value in roles.values():
-        role_named(value)
+    models = Models.of(arguments)
+    models.reach()
     folder = arguments.log_dir or f"logs/methods/{arguments.task}"
     settings: dict[str, Any] = {
-        "model": arguments.model,
-        "model_base_url": arguments.model_base_url,
-        "model_args": model_args,
+        **models.settings,
         "task_args": task_args,
         "limit": arguments.limit,
-        "display": arguments.display,
         "log_dir": folder,
     }
-    if arguments.max_connections:
-        settings["max_connections"] = arguments.max_connections
     runs, failed = [], []
-    for method in methods:
+    for number, method in enumerate(methods):
+        try:
+            # what ended one method may end them all
+            models.reach(again=bool(failed))
+        except ModelError as error:
+            failed += [f"{other.name} was not begun: {error}" for other in methods[number:]]
+            break
         # models of their own for each run, as their connections end with it; the plain prompt has no other role
         # than the judge's, and is not to be asked again when those of a method change
-        named = [role for role in roles if method.name != _PLAIN or role == _JUDGE]
-        own = {role: role_named(roles[role]) for role in named}
-        log = _answered(arguments.task, method, {**settings, "model_roles": own or None})
+        own = models.by_role(*([_JUDGE] if method.name == _PLAIN else []))
+        log = _answered(arguments.task, method, {**settings, "model_roles": own})
         if log.status == "success":
             (run,) = read_runs(path_of(log.location))
             runs.append(_of_these_data(run, built))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import re
-import socket
 from collections.abc import Mapping, Sequence
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, NamedTuple
 
 import yaml
 from inspect_ai.model import GenerateConfig, Model, get_model
 
 from halu_tasks.errors import HaluTasksError, UsageError
+from halu_tasks.reaching import reach, tell_retries
 
 
 def assigned(given: Sequence[str], what: str) -> dict[str, Any]:
@@ -55,16 +55,61 @@ def public(value: Any) -> Any:
     return [public(own) for own in value] if isinstance(value, list) else value
 
 
-def reach(base_url: str | None) -> None:
-    """Raises UsageError where nothing listens at an address, at which Inspect would try again and again."""
-    if base_url is None:
-        return
-    address = urlsplit(base_url)
-    try:
-        port = address.port or {"https": 443}.get(address.scheme, 80)
-        socket.create_connection((address.hostname or "", port), timeout=20).close()
-    except (OSError, ValueError) as error:
-        raise UsageError(f"--model-base-url {base_url}: nothing answers there ({error})") from None
+class Models(NamedTuple):
+    """The models that a command names.
+
+    Attributes:
+        model: the one that `--model` names.
+        arguments: those of `-M`.
+        roles: what `--model-role` names, by role.
+        settings: what Inspect is told of the model and of how it is called.
+    """
+
+    model: Model
+    arguments: dict[str, Any]
+    roles: dict[str, Any]
+    settings: dict[str, Any]
+
+    @staticmethod
+    def of(arguments: argparse.Namespace) -> Models:
+        """The models of a command line. Raises UsageError where Inspect cannot make one."""
+        given = assigned(arguments.model_arg, "-M")
+        found = Models(
+            model_named(arguments.model, arguments.model_base_url, given),
+            given,
+            assigned(arguments.model_role, "--model-role"),
+            {
+                "model": arguments.model,
+                "model_base_url": arguments.model_base_url,
+                "model_args": given,
+                "display": arguments.display,
+                **{name: value for name in _CALLS if (value := getattr(arguments, name)) is not None},
+            },
+        )
+        found.by_role()
+        tell_retries()
+        return found
+
+    def by_role(self, *names: str) -> dict[str, Any] | None:
+        """What Inspect takes for the roles, of those named where any are; None where there is none."""
+        wanted = [role for role in self.roles if not names or role in names]
+        return {role: role_named(self.roles[role]) for role in wanted} or None
+
+    def reach(self, *, again: bool = False) -> None:
+        """See that every model answers before it is given work.
+
+        Args:
+            again: also ask those that have answered before.
+
+        Raises:
+            ModelError: one gives no answer.
+        """
+        named = [each for own in (self.by_role() or {}).values() for each in (own if isinstance(own, list) else [own])]
+        models = [own if isinstance(own, Model) else model_named(own, None, {}) for own in named]
+        reach([self.model, *models], again=again, timeout=self.settings.get("timeout"))
+
+
+_CALLS = ("max_connections", "max_retries", "timeout")
 
 
 def role_named(value: Any) -> Any:
