@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import logging
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -30,7 +33,8 @@ from halu_tasks.tasks import Built, build
 
 logger = logging.getLogger(__name__)
 _loaded: WeakValueDictionary[str, HaluTask] = WeakValueDictionary()
-tell_in_one_line("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
+_PROGRAMS = ("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
+tell_in_one_line(*_PROGRAMS)
 
 
 class HaluTask(ConfigurableTask):
@@ -128,8 +132,8 @@ class HaluTask(ConfigurableTask):
         replies = [(self._items[inst.doc["id"]], Reply(inst.resps[0])) for inst in self.instances or [] if inst.resps]
         if not replies or self._built.asks_for_probability:
             return None
-        keep_replies(self._built, replies)
-        return self._built.task.name
+        kept = keep_replies(self._built, replies, results_folder())
+        return self._built.task.name if kept.path else f"{self._built.task.name} ({kept.told})"
 
     def override_metric(self, metric_name: str) -> None:
         """lm-eval's predict_only: keep the replies, score nothing, ask no judge."""
@@ -155,7 +159,7 @@ class ScoreReplies(Filter):
             for replies, doc in zip(resps, docs, strict=True)
         ]
         try:
-            scores = score_replies(self._built, replies)
+            scores = score_replies(self._built, replies, results_folder())
         except JudgeError as error:
             # lm-eval writes results at the very end, so that this would take the other tasks' replies along
             kept = [task.keep_replies() for name, task in list(_loaded.items()) if name != self._built.task.name]
@@ -166,6 +170,18 @@ class ScoreReplies(Filter):
             logger.warning(warning)
         # lm-eval copies what a filter returns and logs its str(), so that nothing but a plain text stays what it is
         return [json.dumps(score.as_json(), ensure_ascii=False) for score in scores]
+
+
+def results_folder() -> Path | None:
+    """The folder that lm-eval's command line is told to write results to; lm-eval does not tell its tasks."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("--output_path", "-o")
+    try:
+        told = parser.parse_known_args()[0].output_path if sys.argv[0].endswith(_PROGRAMS) else None
+    except argparse.ArgumentError:
+        return None
+    path = Path(told) if told else None
+    return path.parent if path and path.suffix == ".json" else path
 
 
 class Weight(NamedTuple):

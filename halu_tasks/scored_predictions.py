@@ -108,6 +108,7 @@ def _from_details(
                 item.tags,
                 row["reason"],
                 row.get("outcome"),
+                row.get("verdicts", []),
             ),
         )
         for item, reply in items

@@ -23,7 +23,7 @@ from halu_tasks.fewshot import by_target, worked_examples
 from halu_tasks.items import Case, Example, Item, Reply
 from halu_tasks.options import Options
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.judge import Judging
+from halu_tasks.scorers.judge import Judging, Verdict
 from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate, mean_of, share_abstained, share_empty
 from halu_tasks.scorers.probability import with_probability
 from halu_tasks.scorers.score import Score
@@ -80,7 +80,7 @@ class Reader:
 class Scoring:
     """How replies become scores and scores become figures, in one mode.
 
-    `score` takes the item, the reply and, for judged tasks, the judge's verdicts (None without one).
+    `score` takes the item, the reply and, for judged tasks, the labels that the judge gave (None without one).
     `beside` gives figures of fixed replies on the scored items, by reply and metric, for a reader to compare with.
     """
 
@@ -173,13 +173,15 @@ class Task:
     read: Callable[[str], Answer[str]] | None = None
     asked_by: Callable[[Options], str] | None = None
 
-    def score(self, mode: str, item: Item, reply: Reply, verdicts: Sequence[str] | None = None) -> Score:
+    def score(self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None = None) -> Score:
         """The score of a reply in `strict` or `paper`, given the judge's verdicts where the task is judged. In
         strict, a reply that goes on to ask itself another question is read up to there, if so much can be
         read."""
         score = self.scoring[mode].score
         if self.judged:
-            found = score(item, self.judged_text(mode, item, reply.text), verdicts)
+            labels = None if verdicts is None else [verdict.label for verdict in verdicts]
+            found = score(item, self.judged_text(mode, item, reply.text), labels)
+            found = replace(found, verdicts=[verdict._asdict() for verdict in verdicts or ()])
         else:
             for text in self._readings(mode, reply.text):
                 found = score(item, text, None)

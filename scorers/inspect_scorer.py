@@ -36,7 +36,7 @@ from halu_tasks.options import Options
 from halu_tasks.predictions import aimed
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.cost import cost_of, total
-from halu_tasks.scorers.judge import Judging
+from halu_tasks.scorers.judge import Judging, Verdict
 from halu_tasks.scorers.metrics import Estimate, estimates, mean
 from halu_tasks.scorers.opinions import Opinions, opinion_figures
 from halu_tasks.scorers.paired import difference
@@ -194,9 +194,8 @@ def halu_score(
         reply = state.output.completion
         judge = _judge(task.judged, options) if task.judged else None
         verdicts = await judge.of_reply(item, task.judged_text(scoring, item, reply)) if judge else []
-        labels = [verdict.label for verdict in verdicts] if judge else None
         answered = Reply(reply, probability=told.get(PROBABILITY))
-        found = task.score(scoring, item, answered, labels)
+        found = task.score(scoring, item, answered, verdicts if judge else None)
         found, record = told_record(told, found)
         if task.choices and answered.probability is None and isinstance(found.answer, str):
             tokens = tokens_of(state.output)
@@ -207,8 +206,7 @@ def halu_score(
         record |= {"task": task.name, "scoring": scoring, "score": found.as_json(), "cost": cost}
         if (draft := told.get(DRAFT)) is not None:
             first = await judge.of_reply(item, task.judged_text(scoring, item, draft)) if judge else []
-            labels = [verdict.label for verdict in first] if judge else None
-            record["draft"] = task.score(scoring, item, Reply(draft), labels).as_json()
+            record["draft"] = task.score(scoring, item, Reply(draft), first if judge else None).as_json()
         if OPINIONS in told:
             record["opinions"] = told[OPINIONS]
         if group := state.metadata.get("group"):
@@ -218,7 +216,7 @@ def halu_score(
             # a share turned so that more is better; a count stays what it is
             value=_value(own if headline.higher_is_better or math.isinf(headline.range[1]) else 1 - own),
             answer=found.answer if isinstance(found.answer, str) or found.answer is None else "\n".join(found.answer),
-            explanation=next((verdict.reason for verdict in verdicts if verdict.reason), found.reason) or None,
+            explanation="\n\n".join(filter(None, (found.reason, *map(_told, verdicts)))) or None,
             metadata={RECORD: record},
         )
 
@@ -259,6 +257,12 @@ def told_record(told: Mapping[str, Any], score: Score) -> tuple[Score, dict[str,
     if METHOD not in told:
         return found, {}
     return found, {"method": told[METHOD], "counts": sorted(told.get(COUNTS, {}))}
+
+
+def _told(verdict: Verdict) -> str:
+    """A verdict and its reason, for a person who checks them."""
+    about = f" on {verdict.about!r}" if verdict.about else ""
+    return f"judge{about}: {verdict.label}" + (f" ({verdict.reason})" if verdict.reason else "")
 
 
 def _value(own: float) -> str | float:

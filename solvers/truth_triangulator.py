@@ -51,7 +51,7 @@ def truth_triangulator(
             raise UsageError(f"{name} weighs two labels, and {task.name} asks for something else")
         sought, guarded = await _both(seeker, state, cache)
         said = {SEEKER: _said(sought.output), GUARDIAN: _said(guarded)}
-        fields = {role: fence(text, longest=None) if text else SILENT for role, text in said.items()}
+        fields = {role: fence(text) if text else SILENT for role, text in said.items()}
         asked = with_question(state.messages, weighing, {**fields, "passages": shown(sought.found)})
         output = await ask(asked, MANAGER, cache=cache, **decoding_for(state, MANAGER))
         return conclude(

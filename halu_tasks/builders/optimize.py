@@ -164,8 +164,8 @@ def questions(
                 shown = sorted(set(own), key=lambda failure: _mark(candidate, *failure))[:MOST_REJECTS]
                 listed = "\n\n".join(f"{f.check}: {f.reason}\n{f.detail[:_SHOWN]}" for f in shown)
                 fields = {
-                    "prompt": fence(texts[prompt], longest=None),
-                    "rejects": fence(listed, longest=None),
+                    "prompt": fence(texts[prompt]),
+                    "rejects": fence(listed),
                     "number": str(len(own)),
                     "placeholders": " ".join(sorted(set(PLACEHOLDER.findall(texts[prompt])))),
                 }

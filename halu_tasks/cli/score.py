@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks import __version__
-from halu_tasks.cli import options_of, warn
+from halu_tasks.cli import DONE_IN_PART, options_of, warn
 from halu_tasks.cli.files import written
 from halu_tasks.cli.tables import estimates_table
 from halu_tasks.data import sha256_of
@@ -31,7 +31,7 @@ _BATCH = 1_000
 """Items scored at a time where no judge is asked: enough to be fast, few enough to hold."""
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> int:
     built = build(arguments.task, options_of(arguments))
     details = Path(arguments.details) if arguments.details else None
     if details:
@@ -40,7 +40,8 @@ def run(arguments: argparse.Namespace) -> None:
     predictions = read_predictions(path, arguments.id_field, arguments.output_field)
     check_targets(path, predictions, built.task, built.options)
     prepare_judge(built)
-    scores, missing, outcomes = score_predictions(built, path, predictions, partial=arguments.partial)
+    folder = details.parent if details else None
+    scores, missing, outcomes = score_predictions(built, path, predictions, partial=arguments.partial, folder=folder)
     if missing:
         warn(
             f"{len(missing):,} of {len(scores):,} items have no prediction in {path} and count as empty replies; "
@@ -67,6 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
         print(json.dumps(shown, ensure_ascii=False, indent=2))
     else:
         print(report(built, scores, len(missing), found, partial=arguments.partial))
+    return DONE_IN_PART if missing else 0
 
 
 def told(built: Built, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -90,10 +92,11 @@ def told(built: Built, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def score_predictions(
-    built: Built, path: Path, predictions: dict[str, Prediction], *, partial: bool
+    built: Built, path: Path, predictions: dict[str, Prediction], *, partial: bool, folder: Path | None = None
 ) -> tuple[list[Score], set[str], Counter[Outcome]]:
     """A score for every item, in the order of the data; the ids of the items without a prediction, which score as
-    empty replies unless `partial` leaves them out; and what became of the predictions. Empties `predictions`.
+    empty replies unless `partial` leaves them out; and what became of the predictions. Empties `predictions`. `folder`
+    is where results go.
 
     Raises:
         DataError: a prediction's id is no item of the task.
@@ -106,7 +109,7 @@ def score_predictions(
     size = math.inf if built.task.judged and built.options.judge else _BATCH
 
     def score_batch() -> None:
-        found = score_replies(built, batch)
+        found = score_replies(built, batch, folder)
         outcomes.update(
             outcome_of(reply.text, score)
             for (item, reply), score in zip(batch, found, strict=True)
@@ -143,7 +146,8 @@ def check_details(path: Path) -> None:
 
 
 def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> None:
-    """One JSON line an item: id, answer, outcome, target, scores, reason. Written whole or not at all."""
+    """One JSON line an item: id, answer, outcome, target, scores, reason, and the judge's verdicts where there are any.
+    Written whole or not at all."""
 
     def lines() -> Iterator[dict[str, Any]]:
         for s in scores:
@@ -155,6 +159,7 @@ def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> 
                 "target": s.target,
                 "scores": dict(s.facts),
                 "reason": reason,
+                **({"verdicts": list(s.verdicts)} if s.verdicts else {}),
             }
 
     with written(path, "details") as partial:
@@ -167,7 +172,7 @@ def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> 
 def report(built: Built, scores: list[Score], missing: int, found: dict[str, Estimate], *, partial: bool) -> str:
     """The table for people."""
     part = " (partial: only the ids in the file)" if partial else ""
-    asked = f"{len(scores)} items{part}, {missing} without a prediction"
+    asked = f"{len(scores)} item{'s' * (len(scores) != 1)}{part}, {missing} without a prediction"
     head = f"{built.task.name} {built.version}  scoring: {built.options.scoring}  data: {built.located.kind}  {asked}"
     beside = built.scoring.beside(scores) if built.scoring.beside and scores else {}
     fixed = "".join(

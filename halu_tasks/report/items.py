@@ -87,6 +87,8 @@ def _texts(record: Mapping[str, Any]) -> Iterator[str]:
         yield as_text(reply.get("reply") or "")
         yield as_text(reply.get("answer") or "")
         yield as_text(reply.get("reason") or "")
+        for one in reply.get("verdicts") or ():
+            yield from map(as_text, one.values())
         if text is not None:
             yield text
 

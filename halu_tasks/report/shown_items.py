@@ -28,6 +28,8 @@ BUDGET = 2_500_000
 """Bytes that the texts of all items shown may have together."""
 _LEAST, _MOST = 300, 6_000
 """Bounds on the bytes of one text."""
+_MOST_VERDICTS = 100
+"""Verdicts of one reply that are shown."""
 _MOST_TEXT = 20_000
 """Characters of a text in which spans are drawn, once for each entry."""
 
@@ -162,6 +164,10 @@ def _reply(
         "target": score.target if isinstance(score.target, str) and score.target != shown.target else None,
         "value": value_of(column.headline, score),
         "reason": score.reason,
+        "verdicts": [
+            {part: cut(text, limit)[0] for part, text in one.items()} for one in score.verdicts[:_MOST_VERDICTS]
+        ],
+        "verdicts_left_out": max(len(score.verdicts) - _MOST_VERDICTS, 0),
         "spans": None,
         "unplaced": [],
         "probability": score.facts.get(FACT),

@@ -17,8 +17,21 @@ from halu_tasks.runs import Run
 from halu_tasks.scorers.score import Score
 
 _TEXTS = (
-    *("entry", "column", "task", "scoring", "id", "cluster", "target", "answer", "outcome", "reason", "reply"),
-    *("system", "prompt", "tags", "facts", "other_scoring", "other_answer", "other_outcome", "source"),
+    *(
+        "entry",
+        "column",
+        "task",
+        "scoring",
+        "id",
+        "cluster",
+        "target",
+        "answer",
+        "outcome",
+        "reason",
+        "verdicts",
+        "reply",
+    ),
+    *("reply", "system", "prompt", "tags", "facts", "other_scoring", "other_answer", "other_outcome", "source"),
 )
 _NUMBERS = ("value", "other_value")
 SCHEMA = pa.schema([*((name, pa.string()) for name in _TEXTS), *((name, pa.float64()) for name in _NUMBERS)])
@@ -58,6 +71,7 @@ class ItemTable:
                     "outcome": score.outcome,
                     "value": value_of(column.headline, score),
                     "reason": score.reason,
+                    "verdicts": json.dumps(list(score.verdicts), ensure_ascii=False) if score.verdicts else None,
                     "reply": answered.reply,
                     "system": item.system,
                     "prompt": item.prompt,

@@ -39,7 +39,7 @@ def kind(request: dict[str, Any]) -> str:
 def reply(request: dict[str, Any]) -> str:
     """Two claims a text; the first of them is supported, and every summary is called right."""
     asked = str(request["messages"][-1]["content"])
-    text = asked.rpartition("Text:\n")[2].strip()
+    text = asked.rpartition("Text:\n")[2].partition("\n")[2].rpartition("\n")[0].strip()
     first, second = text[:30].replace("\n", " "), text[-30:].replace("\n", " ")
     answers = {"list": f"The claims are:\n- {first} A.\n- {second} B.", "plain": "No"}
     return answers.get(kind(request), f"Reasoning: none.\nSupported: {'Yes' if ' A.' in asked else 'No'}")
