@@ -5,9 +5,15 @@ import sys
 from collections.abc import Iterable
 from types import TracebackType
 
+from halu_tasks.credentials import redacted
+
 
 class HaluTasksError(Exception):
-    """Base of the package's own errors. The command line prints the message and exits with 2."""
+    """Base of the package's own errors. The command line prints the message and exits with 2. Credentials in the
+    message, such as those in a server's address, are not told."""
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(redacted(str(message)))
 
 
 class UsageError(HaluTasksError, ValueError):

@@ -26,7 +26,7 @@ from halu_tasks.errors import UsageError, did_you_mean, tell_in_one_line
 from halu_tasks.items import Item
 from halu_tasks.options import Options
 from halu_tasks.reaching import reach_active
-from halu_tasks.scorers.inspect_scorer import figures, halu_score, judge_ready
+from halu_tasks.scorers.inspect_scorer import figures, halu_score, judge_ready, logged
 from halu_tasks.scoring import prepare_judge
 from halu_tasks.solvers.asking import MOST_ALTERNATIVES, WEIGHED
 from halu_tasks.solvers.prompting import messages
@@ -137,6 +137,7 @@ def _task(
     if judged and not (options.get("judge") or model_roles().get("grader")):
         # a rate that needs a judge is no headline without one; Inspect then shows the first figure there is
         headline = None
+    logged(options.get("judge_base_url"))
     reach_active()
     for built in members:
         if built.task.judged and built.options.judge and not model_roles().get("grader"):

@@ -14,6 +14,7 @@ from zipfile import ZipFile
 
 from inspect_ai.log import EvalLog, read_eval_log  # with it, zipfile knows the compression of logs
 
+from halu_tasks.credentials import public
 from halu_tasks.embedded import name_of, provenance_of
 from halu_tasks.errors import DataError, ForeignError
 from halu_tasks.items import Item
@@ -92,7 +93,7 @@ def _run(
         task=provenance["task"],
         scoring=scoring,
         steps=tuple(
-            Step(step.solver.removeprefix(PACKAGE), dict(step.params_passed))
+            Step(step.solver.removeprefix(PACKAGE), public(step.params_passed))
             for step in header.plan.steps
             if step.solver != _SETUP
         ),

@@ -28,6 +28,7 @@ from inspect_ai.model import GenerateConfig, Model, ModelOutput, ResponseSchema,
 from inspect_ai.util import JSONSchema, collect
 from tenacity import RetryError
 
+from halu_tasks.credentials import redacted
 from halu_tasks.data import cache_folder
 from halu_tasks.errors import JudgeError
 from halu_tasks.items import Item
@@ -352,4 +353,4 @@ def _one_line(error: BaseException) -> str:
         # what was tried again and again says more than that it was
         error = error.last_attempt.exception() or error
     text = " ".join(re.sub(r"\[/?[a-z]+\]", "", str(error)).split())
-    return f"{type(error).__name__}: {text}"[:300]
+    return redacted(f"{type(error).__name__}: {text}")[:300]

@@ -20,6 +20,7 @@ from lm_eval.api.filter import Filter, FilterEnsemble
 from lm_eval.api.task import ConfigurableTask
 
 from halu_tasks import embedded
+from halu_tasks.credentials import public
 from halu_tasks.errors import JudgeError, UsageError, tell_in_one_line
 from halu_tasks.fewshot import worked_examples
 from halu_tasks.items import Item, Reply
@@ -108,7 +109,8 @@ class HaluTask(ConfigurableTask):
         """Have results say how they came about."""
         self.VERSION: Any = "-".join([str(self._version), *built.marks]) if built.marks else self._version
         if isinstance(self.config.metadata, dict):
-            self.config.metadata = {**self.config.metadata, "halu_tasks": built.provenance}
+            # lm-eval puts the model's arguments among the metadata, and all of them into the results
+            self.config.metadata = {**public(self.config.metadata), "halu_tasks": built.provenance}
 
     def set_config(self, key: str, value: Any, update: bool = False) -> None:
         super().set_config(key, value, update)

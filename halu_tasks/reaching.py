@@ -21,6 +21,7 @@ from inspect_ai.model import GenerateConfig, Model, get_model, model_roles
 from inspect_ai.util import display_type
 from tenacity import RetryError
 
+from halu_tasks.credentials import redacted
 from halu_tasks.errors import HaluTasksError, ModelError
 
 PROBE = "Reply with the one word: ready"
@@ -184,7 +185,7 @@ def _told(model: Model, error: BaseException, patience: int) -> ModelError:
     if key := getattr(model.api, "api_key", None):
         # servers repeat the key that they refuse
         text = text.replace(str(key), "…")
-    why = f"{type(error).__name__}: {text}"[:300]
+    why = redacted(f"{type(error).__name__}: {text}")[:300]
     status = _status(error)
     if status in (401, 403):
         return ModelError(f"model {model}{place} refuses the key ({why}); set the API key of its provider")

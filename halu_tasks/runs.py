@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from halu_tasks.credentials import is_secret, public
 from halu_tasks.items import Item, Reply
 from halu_tasks.options import Options
 from halu_tasks.predictions import aimed
@@ -22,7 +22,6 @@ from halu_tasks.tasks import Decoding, Task, task_named
 PLAIN = "plain prompt"
 UNTOLD = "method unknown"
 
-_SECRET = re.compile(r"(^|_)(key|token|secret|password|auth|authorization)$", re.IGNORECASE)
 _OF_TRANSPORT = {
     "adaptive_connections",
     "attempt_timeout",
@@ -187,7 +186,7 @@ class Run:
 
 def own_settings(settings: Mapping[str, Any], decodings: Iterable[Decoding]) -> dict[str, Any]:
     """The settings that are not those of the tasks that were asked together, in Inspect's names, and that bear on
-    the answers: of a run with the tasks' own decoding none. What may be a secret is left out."""
+    the answers: of a run with the tasks' own decoding none. Credentials are left out."""
     decodings = list(decodings)
     usual = {
         "max_tokens": max(decoding.max_tokens for decoding in decodings),
@@ -195,11 +194,11 @@ def own_settings(settings: Mapping[str, Any], decodings: Iterable[Decoding]) -> 
         "top_p": decodings[0].top_p,
     }
     return {
-        name: value
+        name: public(value)
         for name, value in settings.items()
         if value not in (None, [], {}, "")
         and name not in _OF_TRANSPORT
-        and not _SECRET.search(name)
+        and not is_secret(name)
         and not (name in usual and value == usual[name])
     }
 

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
+from halu_tasks.credentials import redacted
 from halu_tasks.data import cache_folder
 from halu_tasks.errors import HaluTasksError, JudgeError
 from halu_tasks.items import Item, Reply
@@ -122,7 +123,7 @@ def score_command(built: Built, predictions: Path) -> str:
         "--data": options.data,
         "--scoring": options.scoring if options.scoring != "strict" else None,
         "--judge": options.judge,
-        "--judge-base-url": options.judge_base_url,
+        "--judge-base-url": redacted(options.judge_base_url) if options.judge_base_url else None,
         "--judge-max-failures": str(options.judge_max_failures) if options.judge_max_failures != 0.05 else None,
     }
     for name, option in Options.of_some_tasks().items():

@@ -29,6 +29,7 @@ from inspect_ai.scorer import (
 from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from halu_tasks.credentials import in_address
 from halu_tasks.errors import ArgumentError, UsageError
 from halu_tasks.items import Item, Reply
 from halu_tasks.judging import Judge, open_judge
@@ -68,13 +69,23 @@ def _judge(judging: Judging, options: Options) -> Judge | None:
     return judges[key]
 
 
+def logged(judge_base_url: str | None) -> str | None:
+    """The address of a judge, which Inspect writes into its log. Raises UsageError where it holds credentials."""
+    if in_address(judge_base_url):
+        raise UsageError(
+            f"judge_base_url={judge_base_url} was given with credentials, which Inspect writes into its log; name the "
+            "judge openai-api/PROVIDER/MODEL, and set PROVIDER_BASE_URL and PROVIDER_API_KEY in the environment"
+        )
+    return judge_base_url
+
+
 @solver
 def judge_ready(
     judge: str | None = None, judge_base_url: str | None = None, judge_max_failures: float = 0.05
 ) -> Solver:
     """Before a judged task generates anything: check that the judge in the role `grader` answers (one that
     is named as an option was reached when the task was made), or warn that there is none."""
-    options = Options(judge=judge, judge_base_url=judge_base_url, judge_max_failures=judge_max_failures)
+    options = Options(judge=judge, judge_base_url=logged(judge_base_url), judge_max_failures=judge_max_failures)
     lock = anyio.Lock()
     done: set[str] = set()
 
@@ -179,7 +190,10 @@ def halu_score(
     """
     try:
         options = Options(
-            scoring=scoring, judge=judge, judge_base_url=judge_base_url, judge_max_failures=judge_max_failures
+            scoring=scoring,
+            judge=judge,
+            judge_base_url=logged(judge_base_url),
+            judge_max_failures=judge_max_failures,
         )
     except UsageError as error:
         raise ArgumentError(str(error)) from None

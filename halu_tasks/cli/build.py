@@ -20,7 +20,7 @@ from halu_tasks.builders.published import at_hand
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.cli.collect import collect
 from halu_tasks.cli.evals import evaluated
-from halu_tasks.cli.models import Models, assigned, public
+from halu_tasks.cli.models import Models, assigned, recorded
 from halu_tasks.errors import DataError, ModelError
 from halu_tasks.inspect_logs import state
 
@@ -33,8 +33,8 @@ def run(arguments: argparse.Namespace) -> int | None:
     models = Models.of(arguments)
     at_hand([Path(named) for named in arguments.against])
     config = {name: value for name in ("temperature", "max_tokens") if (value := getattr(arguments, name)) is not None}
-    told = {"model": arguments.model, "roles": public(models.roles), **config}
-    if shown := public(models.arguments):
+    told = {"model": arguments.model, "roles": recorded(models.roles), **config}
+    if shown := recorded(models.arguments):
         told["model_args"] = shown
     folder = begin(
         Path(arguments.output), arguments.builder, options, Path(arguments.documents), told, arguments.part_size

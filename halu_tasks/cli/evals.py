@@ -14,6 +14,7 @@ from typing import Any
 from inspect_ai import Task, eval_set
 from inspect_ai.log import EvalLog
 
+from halu_tasks.cli.models import logged_safely
 from halu_tasks.errors import DataError
 
 _OS_ERROR = re.compile(r"^(?:OS|Permission|FileNotFound)Error\(\d+, ['\"](.*?)['\"]")
@@ -49,7 +50,7 @@ def evaluated(task: Task, logs: Path, **settings: Any) -> EvalLog | None:
                 retry_attempts=1,
                 max_tasks=1,
                 log_realtime=False,
-                **settings,
+                **logged_safely(settings),
             )
     except KeyboardInterrupt:
         return None

@@ -21,7 +21,7 @@ from inspect_ai.util import registry_create, registry_info
 from halu_tasks import solvers
 from halu_tasks.cli import options_of
 from halu_tasks.cli.compare import show
-from halu_tasks.cli.models import Models, assigned
+from halu_tasks.cli.models import Models, assigned, logged_safely
 from halu_tasks.comparison import chosen_metrics, compare
 from halu_tasks.errors import DataError, ModelError, UsageError, did_you_mean
 from halu_tasks.inspect_logs import PACKAGE, path_of, read_runs, state
@@ -153,7 +153,7 @@ def _answered(task: str, method: Method, settings: Mapping[str, Any]) -> EvalLog
     try:
         # one after the other, so that the time of each is its own, and standard output left to the comparison
         with contextlib.redirect_stdout(sys.stderr):
-            _, logs = eval_set(PACKAGE + task, solver=method.spec, **asked)
+            _, logs = eval_set(PACKAGE + task, solver=method.spec, **logged_safely(asked))
     except KeyboardInterrupt:
         logs = []
     # Inspect, too, may end a run that is broken off, and then tells of no log

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import yaml
 from inspect_ai.model import GenerateConfig, Model, get_model
 
+from halu_tasks.credentials import in_address, public
 from halu_tasks.errors import HaluTasksError, UsageError
 from halu_tasks.reaching import reach, tell_retries
 
@@ -33,7 +34,13 @@ def assigned(given: Sequence[str], what: str) -> dict[str, Any]:
 def model_named(
     name: str, base_url: Any, arguments: Mapping[str, Any], config: Mapping[str, Any] | None = None
 ) -> Model:
-    """The model of that name. Raises UsageError, in one line, where Inspect cannot make it."""
+    """The model of that name. Raises UsageError, in one line, where Inspect cannot make it, and for credentials in
+    its address, which Inspect would log."""
+    if in_address(base_url):
+        raise UsageError(
+            f"model {name}: the address {base_url} was given with credentials, which Inspect writes into its log; name "
+            "the model openai-api/PROVIDER/MODEL, and set PROVIDER_BASE_URL and PROVIDER_API_KEY in the environment"
+        )
     try:
         return get_model(name, base_url=base_url, config=GenerateConfig(**config or {}), **arguments)
     except HaluTasksError:
@@ -44,15 +51,30 @@ def model_named(
         raise UsageError(f"model {name}: {' '.join(told.split())}") from None
 
 
-_PRIVATE = re.compile(r"(?:\A|_)(?:key|token|secret|password|base_url)\Z", re.IGNORECASE)
+def without_secrets(model: Any) -> Any:
+    """The model, or models or name of one, with no credentials among the arguments that Inspect logs and by which it
+    recognises a run. The client has them by now; a copy made of the model would not."""
+    if isinstance(model, list):
+        return [without_secrets(each) for each in model]
+    if isinstance(model, Model):
+        model.model_args = public(model.model_args)
+    return model
 
 
-def public(value: Any) -> Any:
-    """What may be written down of how models are named: without keys, and without the addresses of servers, which
-    may differ from machine to machine."""
+def logged_safely(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of an eval with its model in place of the model's name, address and arguments, which Inspect would
+    write down as they are."""
+    others = {name: value for name, value in settings.items() if name not in ("model_base_url", "model_args")}
+    arguments = {"memoize": False, **settings["model_args"]}
+    return others | {"model": without_secrets(model_named(settings["model"], settings["model_base_url"], arguments))}
+
+
+def recorded(value: Any) -> Any:
+    """What is written down of how models are named, and must be the same to go on with a folder: without credentials,
+    and without the addresses of servers, which may differ from machine to machine."""
     if isinstance(value, dict):
-        return {key: public(own) for key, own in value.items() if not _PRIVATE.search(str(key))}
-    return [public(own) for own in value] if isinstance(value, list) else value
+        value = {key: recorded(own) for key, own in value.items() if key != "base_url"}
+    return public(value)
 
 
 class Models(NamedTuple):
@@ -93,7 +115,7 @@ class Models(NamedTuple):
     def by_role(self, *names: str) -> dict[str, Any] | None:
         """What Inspect takes for the roles, of those named where any are; None where there is none."""
         wanted = [role for role in self.roles if not names or role in names]
-        return {role: role_named(self.roles[role]) for role in wanted} or None
+        return {role: without_secrets(role_named(self.roles[role])) for role in wanted} or None
 
     def reach(self, *, again: bool = False) -> None:
         """See that every model answers before it is given work.
@@ -104,7 +126,8 @@ class Models(NamedTuple):
         Raises:
             ModelError: one gives no answer.
         """
-        named = [each for own in (self.by_role() or {}).values() for each in (own if isinstance(own, list) else [own])]
+        roles = map(role_named, self.roles.values())
+        named = [each for own in roles for each in (own if isinstance(own, list) else [own])]
         models = [own if isinstance(own, Model) else model_named(own, None, {}) for own in named]
         reach([self.model, *models], again=again, timeout=self.settings.get("timeout"))
 

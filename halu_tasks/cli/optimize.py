@@ -22,7 +22,7 @@ from halu_tasks.builders.parts import read_json
 from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.cli.evals import evaluated
-from halu_tasks.cli.models import Models, assigned, public
+from halu_tasks.cli.models import Models, assigned, recorded
 from halu_tasks.cli.tables import table
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.inspect_logs import state
@@ -108,7 +108,7 @@ def _begin(
             {
                 "settings": pipeline.settings,
                 "options": {key: value for key, value in options.items() if key != "prompts"},
-                "models": {"model": arguments.model, "roles": public(roles)},
+                "models": {"model": arguments.model, "roles": recorded(roles)},
                 "source": {"name": documents.name, "sha256": digest(documents)},
                 **{name: getattr(arguments, name) for name in (TRAIN, VALIDATION, "rounds", "candidates")},
             }

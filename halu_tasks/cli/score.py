@@ -95,8 +95,8 @@ def score_predictions(
     built: Built, path: Path, predictions: dict[str, Prediction], *, partial: bool, folder: Path | None = None
 ) -> tuple[list[Score], set[str], Counter[Outcome]]:
     """A score for every item, in the order of the data; the ids of the items without a prediction, which score as
-    empty replies unless `partial` leaves them out; and what became of the predictions. Empties `predictions`. `folder`
-    is where results go.
+    empty replies unless `partial` leaves them out; and what became of the predictions. Empties `predictions`.
+    `folder` is where results go.
 
     Raises:
         DataError: a prediction's id is no item of the task.

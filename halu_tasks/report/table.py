@@ -17,9 +17,8 @@ from halu_tasks.runs import Run
 from halu_tasks.scorers.score import Score
 
 _TEXTS = (
-    *("entry", "column", "task", "scoring", "id", "cluster", "target", "answer", "outcome", "reason"),
-    *("verdicts", "reply", "system", "prompt", "tags", "facts"),
-    *("other_scoring", "other_answer", "other_outcome", "source"),
+    *("entry", "column", "task", "scoring", "id", "cluster", "target", "answer", "outcome", "reason", "verdicts"),
+    *("reply", "system", "prompt", "tags", "facts", "other_scoring", "other_answer", "other_outcome", "source"),
 )
 _NUMBERS = ("value", "other_value")
 SCHEMA = pa.schema([*((name, pa.string()) for name in _TEXTS), *((name, pa.float64()) for name in _NUMBERS)])

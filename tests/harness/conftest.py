@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,9 @@ as one with tool calls), the whole body (which has the key `object`), or an HTTP
 
 
 class ScriptedServer(ThreadingHTTPServer):
-    """Chat completions and completions on loopback. `answer` decides, `delay` slows, `asked` records. The question
-    whether a model is there is answered by `ready`, a text or an HTTP status, and counted in `probed`."""
+    """Chat completions and completions on loopback. `answer` decides, `delay` slows, `asked` records, `headers` are the
+    last request's. The question whether a model is there is answered by `ready`, a text or an HTTP status, and counted
+    in `probed`."""
 
     request_queue_size = 512
     daemon_threads = True
@@ -31,6 +33,7 @@ class ScriptedServer(ThreadingHTTPServer):
         self.answer, self.delay, self.ready = answer, delay, ready
         self.probed = 0
         self.asked: list[dict[str, Any]] = []
+        self.headers: Message = Message()
         # looks often whether to end: a test waits for that
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
@@ -45,6 +48,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.headers = self.headers
         if str(request.get("messages", [{}])[-1].get("content")) == PROBE:
             self.server.probed += 1
             answer: Any = self.server.ready
