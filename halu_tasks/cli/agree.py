@@ -28,8 +28,6 @@ def run(arguments: argparse.Namespace) -> int:
     if len(paths) + arguments.gold < 2:
         raise UsageError("agreement is of two raters or more; name two files, or one and --gold")
     files = [_replies(path, built, arguments.id_field, arguments.output_field) for path in paths]
-    if empty := next((path for path, file in zip(paths, files, strict=True) if not file), None):
-        raise DataError(f"{empty}: holds no replies")
     items = [item for item in built.items if not arguments.partial or all(item.id in file for file in files)]
     if not items:
         raise DataError(f"no id of {built.task.name} is in every file")

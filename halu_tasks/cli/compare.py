@@ -205,7 +205,8 @@ def _runs(compared: Comparison) -> str:
             found = figures.get(name)
             row += [f"{found.value:.4f}" if found else NONE, _interval(found, "{:.4f}")]
     costs = COSTS if any(compared.costs) else {}
-    without = [outcome for outcome in NO_ANSWER if any(run.unanswered[outcome] for run in compared.runs)]
+    counted = {name for run in compared.runs for name, number in run.unanswered.items() if number}
+    without = [outcome for outcome in NO_ANSWER if outcome in counted and outcome not in compared.metrics]
     head += [*costs.values(), "n", *without]
     for row, run, cost in zip(rows, compared.runs, compared.costs, strict=True):
         shown = [f"{cost[name]:,.{name == 'wall_seconds':d}f}" if cost else NONE for name in costs]

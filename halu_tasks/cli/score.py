@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks import __version__
-from halu_tasks.cli import options_of, warn
+from halu_tasks.cli import DONE_IN_PART, options_of, warn
 from halu_tasks.cli.files import written
 from halu_tasks.cli.tables import estimates_table
 from halu_tasks.data import sha256_of
@@ -31,7 +31,7 @@ _BATCH = 1_000
 """Items scored at a time where no judge is asked: enough to be fast, few enough to hold."""
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> int:
     built = build(arguments.task, options_of(arguments))
     details = Path(arguments.details) if arguments.details else None
     if details:
@@ -68,6 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
         print(json.dumps(shown, ensure_ascii=False, indent=2))
     else:
         print(report(built, scores, len(missing), found, partial=arguments.partial))
+    return DONE_IN_PART if missing else 0
 
 
 def told(built: Built, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -171,7 +172,7 @@ def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> 
 def report(built: Built, scores: list[Score], missing: int, found: dict[str, Estimate], *, partial: bool) -> str:
     """The table for people."""
     part = " (partial: only the ids in the file)" if partial else ""
-    asked = f"{len(scores)} items{part}, {missing} without a prediction"
+    asked = f"{len(scores)} item{'s' * (len(scores) != 1)}{part}, {missing} without a prediction"
     head = f"{built.task.name} {built.version}  scoring: {built.options.scoring}  data: {built.located.kind}  {asked}"
     beside = built.scoring.beside(scores) if built.scoring.beside and scores else {}
     fixed = "".join(

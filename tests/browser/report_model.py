@@ -315,6 +315,8 @@ def _item(column: Mapping[str, Any], number: int, people: list[dict[str, Any]], 
                 "value": float(right) if column["higher_is_better"] else float(not right),
                 "outcome": "abstained" if i == 1 and not where else "answered",
                 "reason": "last explicit verdict",
+                "verdicts": [{"label": "conflict", "reason": "It says 1941.", "about": ""}] if i == 2 else [],
+                "verdicts_left_out": 0,
                 # overlapping each other, the gold, and the end of the text
                 "spans": [[start, start + 20], [start + 10, start + 40], [80, 500]] if where else None,
                 "unplaced": ["index of nothing"] if where and i == 0 else [],
