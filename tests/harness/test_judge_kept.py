@@ -1,4 +1,4 @@
-"""What was paid for is kept: verdicts with their reasons, and replies where a judge fails; and what a judge is asked."""
+"""What was paid for is kept: verdicts with their reasons, and replies where a judge fails."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def full(monkeypatch: pytest.MonkeyPatch, *folders: Path) -> None:
     fsync = os.fsync
 
     def failing(number: int) -> None:
-        written = Path(os.readlink(f"/proc/self/fd/{number}"))
+        written = Path(f"/proc/self/fd/{number}").readlink()
         if any(written.is_relative_to(folder.resolve()) for folder in folders):
             raise OSError(28, "No space left on device")
         fsync(number)
