@@ -48,10 +48,11 @@ class Obedient:
     def __call__(self, request: dict[str, Any]) -> str:
         prompt = "\n".join(str(message["content"]) for message in request["messages"])
         self.asked.append(prompt)
+        shown = prompt
         for question in self.questions:
             # a benchmark's own question stays as it is
-            prompt = prompt.replace(question, "")
-        if ORDER in unfenced(prompt):
+            shown = shown.replace(question, "")
+        if ORDER in unfenced(shown):
             self.obeyed.append(prompt)
             return "OBEYED"
         if "The claims are:" in prompt:
