@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -186,6 +187,18 @@ def test_processes_may_open_a_new_store_at_once(tmp_path: Path) -> None:
         with sqlite3.connect(tmp_path / "cache" / f"{attempt}.sqlite3") as db:
             assert db.execute("SELECT count(*) FROM verdicts").fetchone() == (32,)
         db.close()
+
+
+def test_a_store_that_another_process_is_just_making_is_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "verdicts.sqlite3"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    # SQLite itself does not wait for this lock when it changes the journal's mode
+    threading.Timer(0.3, lambda: other.execute("COMMIT")).start()
+    store = VerdictStore(path)
+    store.put("a", Verdict("conflict"))
+    assert store.get("a") == Verdict("conflict")
+    other.close()
 
 
 # --- what the judge is asked -----------------------------------------------------------------------------
