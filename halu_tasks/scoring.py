@@ -8,7 +8,7 @@ import os
 import shlex
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -153,11 +153,12 @@ def keep_replies(built: Built, replies: Sequence[tuple[Item, Reply]], folder: Pa
         own = {} if reply.probability is None else {"probability": reply.probability}
         rows.append(json.dumps({"id": item.id, "output": reply.text, **own}) + "\n")
     failed: list[str] = []
-    for place in (lambda: cache_folder() / "kept", lambda: folder, lambda: Path(tempfile.gettempdir())):
+    places: list[Callable[[], Path]] = [lambda: cache_folder() / "kept", lambda: Path(tempfile.gettempdir())]
+    if folder:
+        places.insert(1, lambda: folder)
+    for place in places:
         try:
-            if (parent := place()) is None:
-                continue
-            path = _write_new(parent, f"{built.task.name}.jsonl", rows)
+            path = _write_new(place(), f"{built.task.name}.jsonl", rows)
         except (OSError, HaluTasksError) as error:
             failed.append(" ".join(str(error).split()))
         else:

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from halu_tasks import __version__
+from halu_tasks.credentials import redacted
 from halu_tasks.errors import HaluTasksError, UsageError, did_you_mean
 from halu_tasks.options import Options
 
@@ -45,7 +46,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)$", message):
             message += did_you_mean(found[1], [choice.strip(" '") for choice in found[2].split(",")])
-        super().error(message)
+        super().error(redacted(message))
 
     def _hint(self, option: str) -> str:
         if not option.startswith("-"):

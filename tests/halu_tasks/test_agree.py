@@ -30,8 +30,8 @@ def oracle(task: str) -> dict[str, dict[str, str]]:
 
 @pytest.fixture
 def agree(capsys: pytest.CaptureFixture[str]) -> Agree:
-    def call(task: str, *arguments: str | Path) -> dict[str, Any]:
-        assert main(["agree", task, *map(str, arguments), "--data", "sample", "--json"]) == 0
+    def call(task: str, *arguments: str | Path, status: int = 0) -> dict[str, Any]:
+        assert main(["agree", task, *map(str, arguments), "--data", "sample", "--json"]) == status
         return dict(json.loads(capsys.readouterr().out))
 
     return call
@@ -63,7 +63,7 @@ def test_missing_replies_are_a_label_of_their_own_unless_only_common_ids_are_ask
 ) -> None:
     whole = written(tmp_path / "whole.jsonl", oracle(TRUTH))
     few = written(tmp_path / "few.jsonl", dict(list(oracle(TRUTH).items())[:16]))
-    found = agree(TRUTH, whole, few)
+    found = agree(TRUTH, whole, few, status=3)
     assert (found["n"], found["unparsed"]["few"]) == (64, 48)
     assert found["metrics"]["pairwise_agreement"] == 0.25
     found = agree(TRUTH, whole, few, "--partial")
@@ -77,6 +77,7 @@ def test_missing_replies_are_a_label_of_their_own_unless_only_common_ids_are_ask
         (TRUTH, ["a", "a"], "are named twice"),
         (TRUTH, ["a", "unknown"], "unknown id 'nobody'"),
         (TRUTH, ["a", "absent"], "absent.jsonl"),
+        (TRUTH, ["a", "empty"], "empty.jsonl: holds no replies"),
         ("refact_correction", ["c", "d"], "agreement is of labels, and refact_correction asks for text"),
         ("cfaith_gen", ["a", "b"], "agreement is of labels, and cfaith_gen asks for text"),
     ],
@@ -87,6 +88,7 @@ def test_what_cannot_be_compared_is_an_error_of_one_line(
     written(tmp_path / "a.jsonl", oracle(TRUTH))
     written(tmp_path / "c.jsonl", oracle("refact_correction"))
     written(tmp_path / "d.jsonl", oracle("refact_correction"))
+    written(tmp_path / "empty.jsonl", {})
     written(tmp_path / "unknown.jsonl", {"nobody": {"output": "True"}})
     paths = [str(tmp_path / f"{name}.jsonl") for name in files]
     assert main(["agree", task, *paths, "--data", "sample"]) == 2

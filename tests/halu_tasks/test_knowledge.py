@@ -484,6 +484,28 @@ def test_a_damaged_index_is_made_again(damage: str, facts: Path, halu_cache: Pat
         assert folders(halu_cache) == [folder] and sorted(path.name for path in folder.iterdir()) == names
 
 
+def test_an_index_that_is_cut_while_it_is_in_use_is_an_error_of_one_line(facts: Path, halu_cache: Path) -> None:
+    # in a process of its own: one that maps a file which is cut ends without a word
+    program = (
+        "import os, sys\nfrom pathlib import Path\nfrom halu_tasks.errors import DataError\n"
+        "from halu_tasks.knowledge import open_knowledge\n"
+        "known = open_knowledge(sys.argv[1])\n"
+        "for path in Path(sys.argv[2]).rglob('*'):\n"
+        "    if path.is_file():\n"
+        "        os.truncate(path, 0)\n"
+        "try:\n"
+        "    known.search('mercury boils')\n"
+        "except DataError as error:\n"
+        "    print(error)\n"
+        "print(open_knowledge(sys.argv[1]).search('mercury boils')[0].text)\n"
+    )
+    command = [sys.executable, "-c", program, str(facts), str(halu_cache / "knowledge")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    told, found = done.stdout.splitlines()
+    assert done.returncode == 0 and "was changed or cut while it was in use; run again" in told
+    assert "ercury" in found
+
+
 def test_what_a_killed_process_left_is_no_trouble(facts: Path, halu_cache: Path) -> None:
     expected = open_knowledge(facts).search("danube")
     (folder,) = folders(halu_cache)

@@ -22,13 +22,13 @@ as one with tool calls), the whole body (which has the key `object`), or an HTTP
 
 class ScriptedServer(ThreadingHTTPServer):
     """Chat completions and completions on loopback. `answer` decides, `delay` slows, `asked` records, `headers` are the
-    last request's. The question whether a model is there is answered by `ready`, a text or an HTTP status, and counted
-    in `probed`."""
+    last request's. The question whether a model is there is answered by `ready`, a text or an HTTP status or several of
+    them in turn, and counted in `probed`."""
 
     request_queue_size = 512
     daemon_threads = True
 
-    def __init__(self, answer: Answer, delay: float = 0.0, ready: str | int = "ready") -> None:
+    def __init__(self, answer: Answer, delay: float = 0.0, ready: str | int | list[str | int] = "ready") -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answer, self.delay, self.ready = answer, delay, ready
         self.probed = 0
@@ -51,7 +51,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.headers = self.headers
         if str(request.get("messages", [{}])[-1].get("content")) == PROBE:
             self.server.probed += 1
-            answer: Any = self.server.ready
+            ready = self.server.ready
+            answer: Any = ready.pop(0) if isinstance(ready, list) else ready
         else:
             self.server.asked.append(request)
             time.sleep(self.server.delay)
@@ -89,7 +90,7 @@ def serve() -> Iterator[Callable[..., ScriptedServer]]:
     """`serve(answer, delay=0, ready="ready")` starts a scripted server that ends with the test."""
     started: list[ScriptedServer] = []
 
-    def start(answer: Answer, delay: float = 0.0, ready: str | int = "ready") -> ScriptedServer:
+    def start(answer: Answer, delay: float = 0.0, ready: str | int | list[str | int] = "ready") -> ScriptedServer:
         started.append(ScriptedServer(answer, delay, ready))
         return started[-1]
 
@@ -200,6 +201,7 @@ def run_build(
         out: str = "out",
         fails: bool = False,
         told: bool = True,
+        status: int = 0,
     ) -> tuple[Any, Path]:
         source = documents if isinstance(documents, Path) else tmp_path / "documents.jsonl"
         if not isinstance(documents, Path):
@@ -209,7 +211,7 @@ def run_build(
             "--model-base-url", serve(answer).url, "-M", "responses_api=false", "--display", "none", "--json",
             *arguments,
         )  # fmt: skip
-        assert done.returncode == (2 if fails else 0), done.stderr
+        assert done.returncode == (2 if fails else status), done.stderr
         return (json.loads(done.stdout) if told and not fails else done.stderr), tmp_path / out
 
     return run

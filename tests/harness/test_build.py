@@ -184,7 +184,7 @@ def test_documents_that_fail_lose_nothing_and_are_asked_again(build: Run) -> Non
     from halu_tasks.builders.folder import Folder
 
     assert not (folder / "dataset").exists() and Folder(folder).parts == 3
-    told, _ = build(documents, HaluModel({"Site3": "fails"}), "--part-size", "3", "--partial")
+    told, _ = build(documents, HaluModel({"Site3": "fails"}), "--part-size", "3", "--partial", status=3)
     assert told["documents"] == 7 and told["documents_not_done"] == 1
     asked: list[str] = []
 
@@ -319,6 +319,7 @@ def test_logs_of_inspect_are_collected_too(build: Run, run_inspect: Run, here: C
     # of a run with a limit the others are not done
     run_inspect("haluagent", model, {**own, "part": "0/2"}, limit=1)
     done = here("collect", logs, "-o", folder.parent / "limited", "--json")
+    assert done.returncode == 3 and "documents are not in the dataset" in done.stderr
     done_of = json.loads(done.stdout)
     assert 0 < done_of["documents_not_done"] == 12 - done_of["documents"]
     run_inspect("haluagent", model, {**own, "part": "0/2"}, temperature=0.5)
@@ -386,3 +387,20 @@ def test_no_key_and_no_address_of_a_model_is_written_down(build: Run, serve: Ser
     for path in (folder / "build.json", folder / "dataset" / "README.md"):
         text = path.read_text(encoding="utf-8")
         assert "s3cret" not in text and "127.0.0.1" not in text and "99" in text
+
+
+def test_a_file_to_compare_with_that_holds_no_text_is_told(build: Run, here: Cli, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("")
+    documents = [document(1), document(2)]
+    missing = tmp_path / "missing.jsonl"
+    asked: list[Any] = []
+    told, folder = build(documents, lambda request: asked.append(request), "--against", str(missing), fails=True)
+    assert "there is no such file or folder to compare with" in told and not asked and not folder.exists()
+    told, folder = build(documents, HaluModel(), "--against", str(empty), status=3)
+    assert told["documents"] == 2
+    for command in ("collect", "quality"):
+        done = here(command, folder, "--against", empty)
+        assert done.returncode == 3, done.stderr
+        assert done.stderr == "halu-tasks: empty.jsonl (--against) holds no text, and nothing was compared with it\n"
+        assert here(command, folder).returncode == 0

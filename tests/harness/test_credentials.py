@@ -159,6 +159,18 @@ def test_score_and_the_replies_that_it_keeps(
         clean(shown.stdout, shown.stderr)
 
 
+def test_a_misspelt_option_is_told_without_the_credentials_of_its_value(
+    here: Callable[..., Any], tmp_path: Path, clean: Callable[..., None]
+) -> None:
+    url = with_secret("http://127.0.0.1:9/v1")
+    done = here("score", TASK, replies_of(tmp_path), "--judge-base-uri", url)
+    assert done.returncode == 2 and "--judge-base-uri http://127.0.0.1:9/v1" in done.stderr
+    done = here("score", TASK, replies_of(tmp_path), "--data", "sample", "--judge", "openai-api/local/m",
+                "--judge-base-url", url)  # fmt: skip
+    assert done.returncode == 2 and "cannot be reached" in done.stderr
+    clean(done.stdout, done.stderr)
+
+
 @pytest.mark.parametrize("command", ["build", "optimize"])
 def test_commands_that_build(
     command: str,
@@ -211,8 +223,10 @@ def test_methods_and_compare(
     serve: Callable[..., Any], here: Callable[..., Any], tmp_path: Path, clean: Callable[..., None]
 ) -> None:
     server, judge = serve(lambda request: "答案"), serve(verdict)
+    (tmp_path / "wiki.txt").write_text("A passage of knowledge.\n")
     given = (
-        "methods", TASK, "with_knowledge:source=gold", "--data", "sample", "--limit", "4", "--model", "openai/gpt-4o",
+        "methods", TASK, f"with_knowledge:knowledge={tmp_path / 'wiki.txt'}", "--data", "sample", "--limit", "4",
+        "--model", "openai/gpt-4o",
         "-M", "responses_api=false", "-M", f"api_key={SECRET}", "--log-dir", tmp_path / "logs", "--display", "none",
         "-T", "judge=openai-api/local/m",
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -94,3 +95,20 @@ def test_prompts_that_never_get_better(optimize: Optimize) -> None:
     assert told["best"] == "round-0" and Learning.RULE not in (folder / "prompts.yaml").read_text("utf-8")
     done, _ = optimize(lambda request: "no", "--train", "15", "--validation", "15")
     assert done.returncode == 2
+
+
+def test_an_optimizer_that_nobody_can_read_is_an_error(optimize: Optimize) -> None:
+    class Mute(Learning):
+        def __call__(self, request: dict[str, Any]) -> Any:
+            if "You improve a prompt" in str(request["messages"][-1]["content"]):
+                return "I would rather not."
+            return super().__call__(request)
+
+    done, folder = optimize(Mute(best=2, each=4))
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode == 2 and "nothing was optimized" in last and "no <prompt> (3)" in last
+    assert "best:" not in done.stdout and not (folder / "prompts.yaml").exists()
+    # the way out that it names
+    shutil.rmtree(folder / "logs" / "round-1-optimizer")
+    done, _ = optimize(Learning(best=1, each=10))
+    assert done.returncode == 0 and (folder / "prompts.yaml").is_file(), done.stderr

@@ -248,6 +248,26 @@ def test_labels_of_one_annotator_are_not_enough(
 # --- rules and agreement --------------------------------------------------------------------------
 
 
+def test_rows_that_cannot_be_used_have_a_status_of_their_own(
+    here: Here, built: Built, toys: Toys, tmp_path: Path, toy: Pipeline
+) -> None:
+    folder = built([toys(0), toys(1)])
+    rows = tasks(toy, items_of(folder / "dataset"))
+    given = {"item0": "valid", "item1": "valid"}
+    ana, bo = (written(tmp_path / f"{name}.jsonl", answered(rows, given)) for name in ("ana", "bo"))
+    # an item that an annotator has not come to yet is no fault
+    dee = written(tmp_path / "dee.jsonl", answered(rows, {"item0": "valid"}))
+    assert here("annotate", "import", folder, ana, bo, dee).returncode == 0
+    cy = written(tmp_path / "cy.jsonl", [*answered(rows, given), {"item": "other", "label": ["valid"]}])
+    result = here("annotate", "import", folder, ana, cy)
+    assert result.returncode == 3 and result.stderr == (
+        "halu-tasks: annotator cy: 1 of 3 rows give no label (unknown item 1)\n"
+    )
+    empty = written(tmp_path / "eve.jsonl", [])
+    result = here("annotate", "import", folder, ana, bo, empty)
+    assert result.returncode == 3 and result.stderr == "halu-tasks: annotator eve: no rows\n"
+
+
 @pytest.mark.parametrize(
     ("labels", "majority", "two"),
     [
