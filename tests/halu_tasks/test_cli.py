@@ -701,7 +701,7 @@ def test_a_judge_is_asked_once_for_all_and_only_when_every_id_is_known(
 ) -> None:
     asked: list[int] = []
 
-    def score_replies(built: Built, replies: list[tuple[Item, Reply]]) -> list[Score]:
+    def score_replies(built: Built, replies: list[tuple[Item, Reply]], folder: Path | None) -> list[Score]:
         asked.append(len(replies))
         return [built.scoring.score(item, reply.text, "consistent") for item, reply in replies]
 
@@ -711,7 +711,7 @@ def test_a_judge_is_asked_once_for_all_and_only_when_every_id_is_known(
     five = dict(list(oracle("cfaith_gen").items())[:5])
     path = predictions(tmp_path / "p.jsonl", five)
     common = ["score", "cfaith_gen", str(path), "--data", "sample", "--judge", "some/model"]
-    run(*common)
+    assert main(common) == 3
     assert asked == [36]
     predictions(path, {**five, "nobody": "x"})
     assert main(common) == 2
