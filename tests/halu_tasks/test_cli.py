@@ -60,12 +60,16 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 @pytest.fixture
-def score(run: Run, tmp_path: Path) -> Callable[..., dict[str, Any]]:
+def score(here: Cli, tmp_path: Path) -> Callable[..., dict[str, Any]]:
     """The JSON of `halu-tasks score` on the sample."""
 
     def call(task: str, rows: Mapping[str, str | dict[str, Any]], *arguments: str | Path) -> dict[str, Any]:
         path = predictions(tmp_path / "predictions.jsonl", rows)
-        return dict(json.loads(run("score", task, path, "--data", "sample", "--json", *arguments)))
+        shown = here("score", task, path, "--data", "sample", "--json", *arguments)
+        assert shown.returncode in (0, 3), shown.stderr
+        found = dict(json.loads(shown.stdout))
+        assert (shown.returncode == 3) == (found["missing"] > 0)
+        return found
 
     return call
 
@@ -459,7 +463,7 @@ def test_the_table_says_how_it_came_about(here: Cli, tmp_path: Path) -> None:
     replies.popitem()
     path = predictions(tmp_path / "p.jsonl", replies)
     shown = here("score", COMPARATIVE, path, "--data", "sample")
-    assert shown.returncode == 0 and "1 of 32 items have no prediction" in shown.stderr
+    assert shown.returncode == 3 and "1 of 32 items have no prediction" in shown.stderr
     head, _, columns, *rows = shown.stdout.splitlines()
     assert head == f"{COMPARATIVE} 1-sample  scoring: strict  data: sample  32 items, 1 without a prediction"
     assert columns.split() == ["metric", "value", "95%", "interval"]
@@ -527,7 +531,7 @@ def test_missing_replies_are_told_on_standard_error(here: Cli, tmp_path: Path) -
     path = predictions(tmp_path / "p.jsonl", dict(list(oracle(COMPARATIVE).items())[:3]))
     shown = here("score", COMPARATIVE, path, "--data", "sample", "--json")
     told, *_ = shown.stderr.splitlines()
-    assert shown.returncode == 0 and json.loads(shown.stdout)["missing"] == 29
+    assert shown.returncode == 3 and json.loads(shown.stdout)["missing"] == 29
     assert told.startswith(f"halu-tasks: 29 of 32 items have no prediction in {path} ") and "--partial" in told
     partial = here("score", COMPARATIVE, path, "--data", "sample", "--partial")
     assert partial.returncode == 0 and "no prediction in" not in partial.stderr
@@ -697,7 +701,7 @@ def test_a_judge_is_asked_once_for_all_and_only_when_every_id_is_known(
 ) -> None:
     asked: list[int] = []
 
-    def score_replies(built: Built, replies: list[tuple[Item, Reply]]) -> list[Score]:
+    def score_replies(built: Built, replies: list[tuple[Item, Reply]], folder: Path | None) -> list[Score]:
         asked.append(len(replies))
         return [built.scoring.score(item, reply.text, "consistent") for item, reply in replies]
 
@@ -707,7 +711,7 @@ def test_a_judge_is_asked_once_for_all_and_only_when_every_id_is_known(
     five = dict(list(oracle("cfaith_gen").items())[:5])
     path = predictions(tmp_path / "p.jsonl", five)
     common = ["score", "cfaith_gen", str(path), "--data", "sample", "--judge", "some/model"]
-    run(*common)
+    assert main(common) == 3
     assert asked == [36]
     predictions(path, {**five, "nobody": "x"})
     assert main(common) == 2

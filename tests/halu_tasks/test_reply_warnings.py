@@ -44,7 +44,7 @@ def test_score_warns_on_standard_error(scoring: str, here: Callable[..., Any], t
     outputs = [" \n", *["hm"] * 9, *["Final Verdict: True"] * 10]
     path.write_text("".join(json.dumps({"id": ids[i], "output": text}) + "\n" for i, text in enumerate(outputs)))
     done = here("score", TASK, path, "--data", "sample", "--scoring", scoring, "--json")
-    assert done.returncode == 0 and json.loads(done.stdout)["n"] == len(ids)
+    assert done.returncode == 3 and json.loads(done.stdout)["n"] == len(ids)
     # the other items have no reply at all, which is another matter
     assert f"halu-tasks: {TASK}: 1 of 20 replies (5.0%) have no content" in done.stderr
     assert f"halu-tasks: {TASK}: 9 of 20 replies (45.0%) could not be read" in done.stderr

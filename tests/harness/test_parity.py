@@ -73,7 +73,7 @@ def test_the_same_bytes_are_asked_and_the_same_replies_give_the_same_numbers_eve
     predictions = tmp_path / "predictions.jsonl"
     predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
-    assert main(["score", task, str(predictions), "--data", "sample", "--scoring", scoring, "--json"]) == 0
+    assert main(["score", task, str(predictions), "--data", "sample", "--scoring", scoring, "--json"]) in (0, 3)
     scored = json.loads(capsys.readouterr().out)
     assert scored["missing"] > 0 or len(rows) < 7
     assert scored["n"] == len(build(task, Options(data="sample")).items)
