@@ -63,6 +63,11 @@ def ends(text: str) -> str:
     return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
 
 
+def sentences_of(reply: str) -> list[str]:
+    """The plain sentences of a reply; none of one that never ends its reasoning."""
+    return _sentences(ends((strip_reasoning(reply) or "").strip()))
+
+
 def _sentences(text: str) -> list[str]:
     text = _LATEX.sub(" ", _BOX.sub("\nverdict: ", text)).translate(_PLAIN)
     parts = _SENTENCE_END.split(_LIST_MARK.sub("", text))
