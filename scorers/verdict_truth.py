@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.verdict_text import CONCLUDES, DECLARED, any_of, joined, last_declared, read_reply
+from halu_tasks.scorers.declining import declining, stated
+from halu_tasks.scorers.verdict_text import CONCLUDES, DECLARED, REACH, any_of, joined, last_declared, read_reply
 
 # What may stand between a marker and the verdict it introduces.
 _HEDGE = any_of(
@@ -16,7 +18,11 @@ _HEDGE = any_of(
     " towards? definitely demonstrably completely entirely fully totally highly reasonably probably likely clearly"
     " all every each statements claims points"
 )
-TRUE = any_of("true correct accurate factual valid right sound reliable")
+# "factual accuracy" and "no factual claims" judge nothing.
+TRUE = any_of(
+    r"true correct accurate factual(?!\s(?:accuracy|correctness|claims?|statements?|assertions?|information|content"
+    r"|basis|details?)\b) valid right sound reliable"
+)
 FALSE = any_of(
     "false incorrect inaccurate wrong invalid untrue misleading flawed erroneous unsupported fabricated"
     " (?:non-?|un)factual"
@@ -27,9 +33,15 @@ FAULT = any_of(
 )
 _NEGATION = r"(?:\b(?:not|no|never|without|cannot|free|neither|nor|any)\b|n't\b)"
 
+# "After analysing the answer, I conclude that", "2/4 ="
+_LEAD = (
+    r"\W*(?:(?:after|upon|having|based on|given|considering|in light of)\b[^,.;:]{0,100},\s)?"
+    r"(?:(?:I|we)\s(?:\w+\s)?(?:conclude|find|determine|judge|believe|think|say|classify|rate|label|consider)\b)?"
+    r"\W*(?:\d{1,3}\s?(?:/|of|out of)\s?\d{1,3})?"
+)
 # A declared verdict.
 _VALUE = re.compile(
-    rf"(?:\W|\b{_HEDGE}\b)*(?P<not>\b(?:not|isn't)\s+(?:{_HEDGE}\s+)*)?"
+    rf"{_LEAD}(?:\W|\b{_HEDGE}\b)*(?P<not>\b(?:not|isn't)\s+(?:{_HEDGE}\s+)*)?"
     r"(?P<part>\b(?:partial|partially|partly|somewhat|half|mixed|only|not)\b[\s-]+"
     r"(?:(?:partially|partly|factually)\s)?)?"
     rf"\b(?:(?P<true>{TRUE}|yes(?!\s\w))|(?P<false>{FALSE}|no(?!\s\w)))\b"
@@ -71,6 +83,8 @@ _REFUSES = re.compile(
 # The labels as the prompt writes them; at the start of a sentence the capital means nothing.
 _WRITTEN = re.compile(r"(?<=\w )(?<!not )(?:True|False)\b")
 _PARTLY = re.compile(r"\b(?:partially|partly|somewhat)\s(?:true|false)\b", re.IGNORECASE)
+# "The answer would be correct if it said 1941", "whether the answer is correct"
+_SUPPOSED = re.compile(r"\bwould (?:\w+ly )?(?:be|have been)\b[^.;]*\bif\b|\b(?:if|whether)\b", re.IGNORECASE)
 _CLAUSE_END = re.compile(
     rf"[,;:()]|\b{any_of('but however although though while and so yet despite making thus')}\b", re.IGNORECASE
 )
@@ -89,6 +103,15 @@ _JUDGED = re.compile(
     re.IGNORECASE,
 )
 _MINOR = re.compile(r"\b(?:minor|slight|small)\s(?:\w+\s)?\Z", re.IGNORECASE)
+# "The answer is correct for several reasons:" is a judgment, "What is correct in the answer:" introduces some.
+_PREDICATED = re.compile(
+    rf"\b(?:is|are|seems|appears)\s(?:\w+ly\s){{0,3}}(?:{TRUE})(?:\W+(?:for|because|since|as)\b|\W*\Z)", re.IGNORECASE
+)
+_MISSTATES = re.compile(
+    r"\b(?:incorrectly|inaccurately|wrongly|falsely|erroneously|mistakenly)\s(?!\w*ed\b)\w+|\bmisstates?\b"
+    r"|\bmisrepresents?\b",
+    re.IGNORECASE,
+)
 # "The claim that … is not accurate."
 _LAST_WORD = re.compile(
     rf"\b(?:is|are)\s(?P<no>not\s)?(?:\w+ly\s){{0,3}}(?:(?P<true>{TRUE})|{FALSE})\W*\Z", re.IGNORECASE
@@ -113,11 +136,15 @@ def truth(sentences: list[str]) -> Answer[str]:
     """The verdict of English sentences, by the steps given in `verdict`."""
     declared = last_declared(sentences, {DECLARED: read_truth}, _alone)
     if declared:
-        return Answer(declared[1])
+        return Answer(declared[1], declared=True)
     marked = [index for index, sentence in enumerate(sentences) if DECLARED.search(sentence)]
-    whole = joined(sentences)
-    value = (marked and _concluded(whole[marked[-1] :])) or _concluded(whole) or _listed(sentences)
-    return Answer(value, "" if value else "no verdict")
+    if marked and declining(joined(sentences)[marked[-1]]):
+        return Answer(None, "declines", abstained=True)
+    left = stated(sentences)
+    value = (marked and _concluded(sentences[marked[-1] :])) or _concluded(left) or _listed(left) or _misstated(left)
+    if value:
+        return Answer(value)
+    return Answer(None, "declines", abstained=True) if len(left) < len(sentences) else Answer(None, "no verdict")
 
 
 def label(good: bool) -> str:
@@ -148,13 +175,23 @@ def _alone(text: str) -> str | None:
 
 def _concluded(sentences: list[str]) -> str | None:
     """The last judgment of the whole, best in a sentence that concludes; else a concluding one of a part."""
-    concluding = list(filter(CONCLUDES.match, sentences))
-    steps = ((_WHOLE, concluding), (_WHOLE, sentences), (_RULING, sentences), (_CLAIM, concluding))
+    pairs = list(pairwise([*sentences, ""]))
+    concluding = [pair for pair in pairs if CONCLUDES.match(pair[0])]
+    steps = ((_WHOLE, concluding), (_WHOLE, pairs), (_RULING, pairs), (_CLAIM, concluding))
     for subject, among in steps:
-        for sentence in reversed(among):
-            if subject.search(sentence) and not _REFUSES.match(sentence) and (value := _judgment(sentence)):
+        for sentence, following in reversed(among):
+            if subject.search(sentence) and not _REFUSES.match(sentence) and (value := _judged(sentence, following)):
                 return value
     return None
+
+
+def _judged(sentence: str, following: str) -> str | None:
+    """The judgment of a sentence; one that ends in a colon says what stands behind it, and judges by itself only if
+    it finds fault or needs nothing more ("The answer is correct for several reasons:")."""
+    if sentence[-1] != ":":
+        return _judgment(sentence)
+    value = read_truth(following[:REACH]) or _judgment(sentence)
+    return value if value == "False" or read_truth(following[:REACH]) or _PREDICATED.search(sentence) else None
 
 
 def _judgment(sentence: str) -> str | None:
@@ -170,7 +207,11 @@ def _judgment(sentence: str) -> str | None:
         begin = subject.end() if subject else 0
         below = _SUBORDINATE.search(clause, begin)
         judged = _JUDGED.search(clause, begin, below.start() if below else len(clause))
-        if judged and not (judged["fault"] and _MINOR.search(clause, 0, judged.start("fault"))):
+        if (
+            judged
+            and not _SUPPOSED.search(clause, 0, judged.start())
+            and not (judged["fault"] and _MINOR.search(clause, 0, judged.start("fault")))
+        ):
             good = bool(judged["true"]) and not judged["part"] and not judged["some"]
             value = label(good != bool(judged["no"]))
     if value is None and (last := _LAST_WORD.search(sentence)):
@@ -182,3 +223,9 @@ def _listed(sentences: list[str]) -> str | None:
     """Whether the faults that the sentences announce first are none."""
     faults = next(filter(None, map(_FOUND.search, sentences)), None)
     return label(_NEGATED.search(faults[0]) is not None) if faults else None
+
+
+def _misstated(sentences: list[str]) -> str | None:
+    """ "False" if the answer is said to state something incorrectly."""
+    speak = (sentence for sentence in sentences if _WHOLE.search(sentence) or _CLAIM.search(sentence))
+    return "False" if any(map(_MISSTATES.search, speak)) else None
