@@ -125,7 +125,7 @@ _INTRODUCES = re.compile(
 )
 CONCLUDES = re.compile(
     r"\W*(?:and |so )?(?:therefore|thus|hence|overall|in (?:conclusion|summary|short)"
-    r"|to (?:conclude|summari[sz]e)|.{0,20}\bconclude\b|(?:after|upon|having) [^,.;:]{0,80},"
+    r"|to (?:conclude|summari[sz]e)|.{0,20}\bconclude\b"
     r"|(?:based|given|considering|because|since|ultimately|conclusion|consequently|as a result)\b)",
     re.IGNORECASE,
 )

@@ -16,6 +16,7 @@ _HEDGE = any_of(
     " considered deemed rated classified marked conclude final verdict still very quite fairly indeed mostly largely"
     " generally essentially primarily basically technically substantially broadly mainly almost remains leans?"
     " towards? definitely demonstrably completely entirely fully totally highly reasonably probably likely clearly"
+    " actually really"
     " all every each statements claims points"
 )
 # "factual accuracy" and "no factual claims" judge nothing.
@@ -31,12 +32,12 @@ FAULT = any_of(
     "inaccuracy inaccuracies errors? hallucinations? mistakes? misconceptions? misunderstandings? falsehoods?"
     " oversimplifications? inconsistency inconsistencies flaws? misinformation misstatements? exaggerations?"
 )
-_NEGATION = r"(?:\b(?:not|no|never|without|cannot|free|neither|nor|any)\b|n't\b)"
+_NEGATION = r"(?:\b(?:not|no|none|never|without|cannot|free|neither|nor|any)\b|n't\b)"
 
 # "After analysing the answer, I conclude that", "2/4 ="
 _LEAD = (
-    r"\W*(?:(?:after|upon|having|based on|given|considering|in light of)\b[^,.;:]{0,100},\s)?"
-    r"(?:(?:I|we)\s(?:\w+\s)?(?:conclude|find|determine|judge|believe|think|say|classify|rate|label|consider)\b)?"
+    r"\W*(?:(?:(?:after|upon|having|based on|given|considering|in light of)\b[^,.;:]{0,100},\s)?"
+    r"(?:I|we)\s(?:\w+\s)?(?:conclude|find|determine|judge|believe|think|say|classify|rate|label|consider)\b)?"
     r"\W*(?:\d{1,3}\s?(?:/|of|out of)\s?\d{1,3})?"
 )
 # A declared verdict.
@@ -62,8 +63,8 @@ _BARE = re.compile(r"\W*(?:(?P<true>true|correct|yes)|false|incorrect|no)\b(?:\W
 # What a sentence speaks of: the answer as a whole, a part of it, or the label ("I would classify it as False").
 _WHOLE = re.compile(
     r"\b(?:the|this|given|provided|entire|whole|overall|your|author's|above)\s"
-    r"(?:(?!correct|accurate|better|right|ideal)[\w'-]+\s){0,2}?(?:answer|response)\b(?!')"
-    r"|\bcorrect answer(?= (?:to [\w ]{1,40} )?is\b)",
+    r"(?:(?!correct|accurate|better|right|ideal)[\w'-]+\s){0,2}?(?:answer|response)\b(?:'s (?:\w+ )?(?:accuracy|correctness)\b|(?!'))"
+    r"|\bcorrect answer(?= (?:to [\w ]{1,40} )?is\b)|^(?:answer|response)(?= (?:is|contains|has)\b)",
     re.IGNORECASE,
 )
 _CLAIM = re.compile(
@@ -99,7 +100,8 @@ _NOT_GIVEN = r"(?!(?<=the )\w+\s(?:answer|explanation|statement|response|term)\b
 _JUDGED = re.compile(
     rf"(?P<no>{_NEGATION}[^.]{{0,40}}?)?(?:(?P<part>\b(?:partially|partly|somewhat)\s+(?:\w+ly\s)?)?"
     rf"\b(?:(?:factual\s)?(?P<fault>{FAULT})\b"
-    rf"|{_NOT_GIVEN}(?P<true>{TRUE})\b(?P<some>\sin\s(?:parts?|some)\b)?|{FALSE}\b))",
+    rf"|{_NOT_GIVEN}(?P<true>{TRUE})\b(?P<some>\sin\s(?:parts?|some)\b)?|{FALSE}\b"
+    r"|lack(?:s|ing)(?:\s\w+){0,2}?\s(?:accuracy|correctness)\b))",
     re.IGNORECASE,
 )
 _MINOR = re.compile(r"\b(?:minor|slight|small)\s(?:\w+\s)?\Z", re.IGNORECASE)
@@ -137,14 +139,16 @@ def truth(sentences: list[str]) -> Answer[str]:
     declared = last_declared(sentences, {DECLARED: read_truth}, _alone)
     if declared:
         return Answer(declared[1], declared=True)
+    whole = _headed(sentences)
     marked = [index for index, sentence in enumerate(sentences) if DECLARED.search(sentence)]
-    if marked and declining(joined(sentences)[marked[-1]]):
-        return Answer(None, "declines", abstained=True)
-    left = stated(sentences)
-    value = (marked and _concluded(sentences[marked[-1] :])) or _concluded(left) or _listed(left) or _misstated(left)
+    after = whole[marked[-1] :] if marked else []
+    left = stated(whole)
+    value = _concluded(stated(after))
+    if value is None and not (after and declining(after[0])):
+        value = _concluded(left) or _listed(left) or _misstated(left)
     if value:
         return Answer(value)
-    return Answer(None, "declines", abstained=True) if len(left) < len(sentences) else Answer(None, "no verdict")
+    return Answer(None, "declines", abstained=True) if any(map(declining, sentences)) else Answer(None, "no verdict")
 
 
 def label(good: bool) -> str:
@@ -173,10 +177,16 @@ def _alone(text: str) -> str | None:
     return label(bare["true"] is not None) if bare else None
 
 
+def _headed(sentences: list[str]) -> list[str]:
+    """The sentences, each heading that speaks of no answer ("Conclusion:") continued by what stands under it."""
+    speaks = (_WHOLE.search(sentence) or _CLAIM.search(sentence) for sentence in sentences)
+    return [plain if spoken else long for plain, long, spoken in zip(sentences, joined(sentences), speaks, strict=True)]
+
+
 def _concluded(sentences: list[str]) -> str | None:
     """The last judgment of the whole, best in a sentence that concludes; else a concluding one of a part."""
     pairs = list(pairwise([*sentences, ""]))
-    concluding = [pair for pair in pairs if CONCLUDES.match(pair[0])]
+    concluding = [pair for pair in pairs if CONCLUDES.match(pair[0]) or DECLARED.search(pair[0])]
     steps = ((_WHOLE, concluding), (_WHOLE, pairs), (_RULING, pairs), (_CLAIM, concluding))
     for subject, among in steps:
         for sentence, following in reversed(among):
@@ -186,16 +196,14 @@ def _concluded(sentences: list[str]) -> str | None:
 
 
 def _judged(sentence: str, following: str) -> str | None:
-    """The judgment of a sentence; one that ends in a colon says what stands behind it, and judges by itself only if
-    it finds fault or needs nothing more ("The answer is correct for several reasons:")."""
-    if sentence[-1] != ":":
-        return _judgment(sentence)
-    value = read_truth(following[:REACH]) or _judgment(sentence)
-    return value if value == "False" or read_truth(following[:REACH]) or _PREDICATED.search(sentence) else None
+    """The judgment of a sentence, or that which follows one that ends in a colon."""
+    introduces = sentence[-1] == ":"
+    return (introduces and read_truth(following[:REACH])) or _judgment(sentence, introduces)
 
 
-def _judgment(sentence: str) -> str | None:
-    """The last judgment among the main clauses of a sentence."""
+def _judgment(sentence: str, introduces: bool) -> str | None:
+    """The last judgment among the main clauses of a sentence; one that introduces a list calls something right only
+    where it needs no more ("The answer is correct for several reasons:")."""
     labels = {found[0] for found in _WRITTEN.finditer(sentence)}
     if len(labels) == 1 and not _PARTLY.search(sentence):
         return labels.pop()
@@ -213,6 +221,8 @@ def _judgment(sentence: str) -> str | None:
             and not (judged["fault"] and _MINOR.search(clause, 0, judged.start("fault")))
         ):
             good = bool(judged["true"]) and not judged["part"] and not judged["some"]
+            if introduces and judged["true"] and not _PREDICATED.search(clause):
+                continue
             value = label(good != bool(judged["no"]))
     if value is None and (last := _LAST_WORD.search(sentence)):
         value = label(bool(last["true"]) != bool(last["no"]))
