@@ -75,7 +75,7 @@ _ENGLISH = (
     r"(?=\W*\Z|\s+(?:about|of|whether|if|which|what|as to|on|here|from)\b|\W*\b(?:because|since|as|due)\b"
     r"|\s*[.,:(–—-])",
     # there is not enough information, I lack the knowledge
-    r"(?:\bnot|n't|\bno|\bwithout)\s+(?:\w+ ){0,3}?(?:enough|sufficient|adequate)\s+(?:\w+ ){0,2}?"
+    r"(?:\b(?:there|we|i) (?:\w+ )?(?:not|(?:is|do|are|have)n't|no)|\bwithout|\A\W*not?)\s+(?:\w+ ){0,3}?(?:enough|sufficient|adequate)\s+(?:\w+ ){0,2}?"
     rf"{_INFORMATION}\b(?!\s+(?:on|about|of|in)\b)",
     rf"\bi (?:do not have|don't have|lack)\b[^.;]{{0,40}}?\b{_INFORMATION}\b",
     rf"\b(?:insufficient|inadequate|too little)\s+(?:\w+ )?{_INFORMATION}\b(?=\W*\Z|\s+(?:to|for)\b|\W*[.,;])",
@@ -191,7 +191,7 @@ _TURN = re.compile(
     r"|so (?=(?:my|the|I'll|I will)\b)|and (?=(?:my|I'll|I will|I'd|I would)\b)"
     r"|ama|fakat|ancak|yine de|و?لكن\w*|إلا أن\w*|و?مع ذلك|लेकिन|परंतु|परन्तु|मगर|किंतु|फिर भी)(?!\w)"
     r"|但是?|不[过過]|然而|可是|只是|(?<=[,，])(?=[\u3400-\u9fff])"
-    r"|, (?=I (?:would|'d|will|think|believe|guess|lean|say)|I'd|I'll|my )"
+    r"|[,;] (?:and|so) |; |, (?=I (?:would|'d|will|think|believe|guess|lean|say)|I'd|I'll|my )"
     r"|(?<!\w)(?=if (?:I (?:had|have|must|were)|forced|pressed|pushed|made)\b)",
     re.IGNORECASE,
 )

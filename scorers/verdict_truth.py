@@ -37,7 +37,7 @@ _NEGATION = r"(?:\b(?:not|no|none|never|without|cannot|free|neither|nor|any)\b|n
 # "After analysing the answer, I conclude that", "2/4 ="
 _LEAD = (
     r"\W*(?:(?:(?:after|upon|having|based on|given|considering|in light of)\b[^,.;:]{0,100},\s)?"
-    r"(?:I|we)\s(?:\w+\s)?(?:conclude|find|determine|judge|believe|think|say|classify|rate|label|consider)\b)?"
+    r"(?:I|we)\s(?:\w+\s)?(?:conclude|find|determine|judge|classify|rate|label)\b)?"
     r"\W*(?:\d{1,3}\s?(?:/|of|out of)\s?\d{1,3})?"
 )
 # A declared verdict.
@@ -59,6 +59,8 @@ _CONTAINS = re.compile(
     re.IGNORECASE,
 )
 _BARE = re.compile(r"\W*(?:(?P<true>true|correct|yes)|false|incorrect|no)\b(?:\W*|\s?[.,:;(–—-].*)", re.IGNORECASE)
+
+_HEADED = re.compile(rf"(?:final )?(?:{DECLARED.pattern})", re.IGNORECASE)
 
 # What a sentence speaks of: the answer as a whole, a part of it, or the label ("I would classify it as False").
 _WHOLE = re.compile(
@@ -95,7 +97,7 @@ _SUBORDINATE = re.compile(
     re.IGNORECASE,
 )
 # "the correct answer" is another than the given one.
-_NOT_GIVEN = r"(?!(?<=the )\w+\s(?:answer|explanation|statement|response|term)\b)"
+_NOT_GIVEN = r"(?<!some )(?!(?<=the )\w+\s(?:answer|explanation|statement|response|term)\b)"
 # A judgment word with what turns it round.
 _JUDGED = re.compile(
     rf"(?P<no>{_NEGATION}[^.]{{0,40}}?)?(?:(?P<part>\b(?:partially|partly|somewhat)\s+(?:\w+ly\s)?)?"
@@ -104,10 +106,13 @@ _JUDGED = re.compile(
     r"|lack(?:s|ing)(?:\s\w+){0,2}?\s(?:accuracy|correctness)\b))",
     re.IGNORECASE,
 )
+_PART_OF = re.compile(r"\b(?:parts?|half|portion|section|sentence) of \Z", re.IGNORECASE)
+_NONE = re.compile(r"\bnone of\b", re.IGNORECASE)
 _MINOR = re.compile(r"\b(?:minor|slight|small)\s(?:\w+\s)?\Z", re.IGNORECASE)
 # "The answer is correct for several reasons:" is a judgment, "What is correct in the answer:" introduces some.
 _PREDICATED = re.compile(
-    rf"\b(?:is|are|seems|appears)\s(?:\w+ly\s){{0,3}}(?:{TRUE})(?:\W+(?:for|because|since|as)\b|\W*\Z)", re.IGNORECASE
+    rf"\b(?:is|are|seems|appears)\s(?:\w+ly\s){{0,3}}(?:{TRUE})(?:\W+(?:for|because|since|as)\b|\W*\Z)",
+    re.IGNORECASE,
 )
 _MISSTATES = re.compile(
     r"\b(?:incorrectly|inaccurately|wrongly|falsely|erroneously|mistakenly)\s(?!\w*ed\b)\w+|\bmisstates?\b"
@@ -120,7 +125,7 @@ _LAST_WORD = re.compile(
 )
 
 _FOUND = re.compile(
-    rf"(?:\bnot\s|n't\s)?\b(?:find|found|following|identified|noticed?)\b[^.]{{0,80}}\b{FAULT}\b",
+    rf"(?:\bnot\s|n't\s)?\b(?:find|found|following|identified|noticed?|there (?:is|are))\b[^.]{{0,80}}\b{FAULT}\b",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(_NEGATION, re.IGNORECASE)
@@ -179,14 +184,18 @@ def _alone(text: str) -> str | None:
 
 def _headed(sentences: list[str]) -> list[str]:
     """The sentences, each heading that speaks of no answer ("Conclusion:") continued by what stands under it."""
-    speaks = (_WHOLE.search(sentence) or _CLAIM.search(sentence) for sentence in sentences)
-    return [plain if spoken else long for plain, long, spoken in zip(sentences, joined(sentences), speaks, strict=True)]
+    return [long if _heads(plain) else plain for plain, long in zip(sentences, joined(sentences), strict=True)]
+
+
+def _heads(sentence: str) -> bool:
+    declares = DECLARED.search(sentence) and not CONCLUDES.match(sentence)
+    return not (declares or _WHOLE.search(sentence) or _CLAIM.search(sentence))
 
 
 def _concluded(sentences: list[str]) -> str | None:
     """The last judgment of the whole, best in a sentence that concludes; else a concluding one of a part."""
     pairs = list(pairwise([*sentences, ""]))
-    concluding = [pair for pair in pairs if CONCLUDES.match(pair[0]) or DECLARED.search(pair[0])]
+    concluding = [pair for pair in pairs if CONCLUDES.match(pair[0]) or _HEADED.match(pair[0])]
     steps = ((_WHOLE, concluding), (_WHOLE, pairs), (_RULING, pairs), (_CLAIM, concluding))
     for subject, among in steps:
         for sentence, following in reversed(among):
@@ -220,10 +229,14 @@ def _judgment(sentence: str, introduces: bool) -> str | None:
             and not _SUPPOSED.search(clause, 0, judged.start())
             and not (judged["fault"] and _MINOR.search(clause, 0, judged.start("fault")))
         ):
-            good = bool(judged["true"]) and not judged["part"] and not judged["some"]
+            good = bool(judged["true"]) and not judged["some"]
             if introduces and judged["true"] and not _PREDICATED.search(clause):
                 continue
-            value = label(good != bool(judged["no"]))
+            turned = bool(judged["no"]) or bool(_NONE.search(clause, 0, begin))
+            said = label(good != turned and not judged["part"])
+            # the whole is wrong where a part of it is, but not right
+            if said == "False" or not (subject and _PART_OF.search(clause, 0, subject.start())):
+                value = said
     if value is None and (last := _LAST_WORD.search(sentence)):
         value = label(bool(last["true"]) != bool(last["no"]))
     return value
