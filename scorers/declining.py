@@ -53,7 +53,7 @@ _CANNOT_DECIDE = re.compile(
 )
 # Who cannot: the one who answers; nobody named, at the start; "it is" impossible.
 _SPEAKER = re.compile(
-    r"(?:\b(?:i|we)\b[^.;]*|\b(?:it is|it's|there is|there's) (?:\w+ly )?|\A\W*(?:sorry\W+)?(?:\w+ly,? )?|,\s*)\Z",
+    r"(?:\b(?:i|we)\b[^.;]*|\b(?:it is|it's|there is|there's) (?:\w+ly )?|(?:\A|:)\W*(?:sorry\W+)?(?:\w+ly,? )?|,\s*)\Z",
     re.IGNORECASE,
 )
 _UNSURE = any_of("unsure uncertain undecided unclear unknown inconclusive undetermined indeterminate unverifiable")
@@ -64,14 +64,14 @@ _ENGLISH = (
     rf"\s(?:can(?:not|'t| not)|could(?:n't| not)|is (?:impossible|not possible|hard|difficult) to)\s+"
     rf"(?:{_ADVERB}\s+){{0,3}}(?:be\s+)?(?:{_ADVERB}\s+){{0,3}}"
     r"(?:determin|verif|confirm|assess|evaluat|judg|decid|know|ascertain|establish|answer|rat|classif|tell)\w*",
-    r"\Acan(?:not|'t| not) be (?:\w+ly )?(?:determin|verif|confirm|assess|evaluat|judg|decid|know|answer)\w*",
+    r"(?:\A|:)\W*can(?:not|'t| not) be (?:\w+ly )?(?:determin|verif|confirm|assess|evaluat|judg|decid|know|answer)\w*",
     rf"\bno (?:\w+ )?{_VERDICT} (?:is possible|(?:can|could) be)",
     # I don't know, I am not sure whether, it is unclear if
     r"\b(?:i|we) (?:\w+ly |just )?(?:do|did)(?: not|n't) (?:\w+ly )?know\b(?!\W+(?:of|how|about|why)\b)",
-    rf"(?:\bi(?:'m| am) (?:{_ADVERB} )?|\A\W*)not (?:{_ADVERB} )?(?:sure|certain|confident)\b",
-    r"(?:\bi have|\A\W*) ?no (?:idea|clue)\b|\bneither confirm nor deny\b|\bguess is as good as mine\b",
-    rf"(?:\b(?:i'm|i am|i remain|we are) (?:{_ADVERB} )?|\A\W*(?:answer\W+)?"
-    rf"|\b(?:it|this|that|{_QUALITY}|verdict|label|judge?ment|result)\W+(?:(?:is|remains)\s+)?(?:{_ADVERB}\s)?){_UNSURE}"
+    rf"(?:\bi(?:'m| am) (?:{_ADVERB} )?|(?:\A|:)\W*)not (?:{_ADVERB} )?(?:sure|certain|confident)\b",
+    r"(?:\bi have|(?:\A|:)\W*) ?no (?:idea|clue)\b|\bneither confirm nor deny\b|\bguess is as good as mine\b",
+    rf"(?:\b(?:i'm|i am|i remain|we are) (?:{_ADVERB} )?|(?:\A|:)\W*(?:answer\W+)?"
+    rf"|\b(?:it|this|that|{_QUALITY}|verdict|label|judge?ment|result|correct|true|accurate)\W+(?:(?:is|remains)\s+)?(?:{_ADVERB}\s)?){_UNSURE}"
     r"(?=\W*\Z|\s+(?:about|of|whether|if|which|what|as to|on|here|from)\b|\W*\b(?:because|since|as|due)\b"
     r"|\s*[.,:(–—-])",
     # there is not enough information, I lack the knowledge

@@ -33,8 +33,8 @@ _BOX = re.compile(r"\\boxed\s?\{|<(?:final_)?answer>", re.IGNORECASE)
 _LATEX = re.compile(r"\\(?:(?:text|math)[a-z]{0,8}|emph|underline|quad)\s?\{?")
 _TAG = re.compile(r"<(?P<ends>/)?(?P<name>[a-zA-Z_]{1,20})>")
 _UNPAIRED = {"br", "hr", "p", "li", "b", "i", "u"}
-_TRADITIONAL = "錯誤對確實準無沒說問題斷結論為應該屬偽內覺選項這個與"
-_SIMPLIFIED = "错误对确实准无没说问题断结论为应该属伪内觉选项这个与"
+_TRADITIONAL = "認擇會錯誤對確實準無沒說問題斷結論為應該屬偽內覺選項這個與"
+_SIMPLIFIED = "认择会错误对确实准无没说问题断结论为应该属伪内觉选项这个与"
 _PLAIN: dict[int, str] = {
     **{code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
     **dict.fromkeys(map(ord, '*_`#~|>$"＊＿＃“”„«»「」『』【】\ufeff'), ""),

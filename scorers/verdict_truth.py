@@ -38,7 +38,7 @@ _NEGATION = r"(?:\b(?:not|no|none|never|without|cannot|free|neither|nor|any)\b|n
 _LEAD = (
     r"\W*(?:(?:(?:after|upon|having|based on|given|considering|in light of)\b[^,.;:]{0,100},\s)?"
     r"(?:I|we)\s(?:\w+\s)?(?:conclude|find|determine|judge|classify|rate|label)\b)?"
-    r"\W*(?:\d{1,3}\s?(?:/|of|out of)\s?\d{1,3})?"
+    r"\W*(?:\d{1,3}\s?(?:/|of|out of)\s?\d{1,3}\b(?:[\w\s]{0,30}=)?)?"
 )
 # A declared verdict.
 _VALUE = re.compile(
@@ -58,7 +58,10 @@ _CONTAINS = re.compile(
     rf"(?:\W|\b{_HEDGE}\b)*\b(?:contains?|has|includes?)\s(?P<no>no\s)?(?:\w+\s){{0,4}}?{FAULT}\b",
     re.IGNORECASE,
 )
-_BARE = re.compile(r"\W*(?:(?P<true>true|correct|yes)|false|incorrect|no)\b(?:\W*|\s?[.,:;(–—-].*)", re.IGNORECASE)
+_BARE = re.compile(
+    r"\W*(?:(?:(?P<true>true|correct|yes)|false|incorrect|no)\b(?:\W*|\s?[.,:;(–—-].*)|(?:(?P<t>t)|f)\W*)",
+    re.IGNORECASE,
+)
 
 _HEADED = re.compile(rf"(?:final )?(?:{DECLARED.pattern})", re.IGNORECASE)
 
@@ -87,7 +90,8 @@ _REFUSES = re.compile(
 _WRITTEN = re.compile(r"(?<=\w )(?<!not )(?:True|False)\b")
 _PARTLY = re.compile(r"\b(?:partially|partly|somewhat)\s(?:true|false)\b", re.IGNORECASE)
 # "The answer would be correct if it said 1941", "whether the answer is correct"
-_SUPPOSED = re.compile(r"\bwould (?:\w+ly )?(?:be|have been)\b[^.;]*\bif\b|\b(?:if|whether)\b", re.IGNORECASE)
+_SUPPOSED = re.compile(r"\b(?:if|whether)\b", re.IGNORECASE)
+_WOULD = re.compile(r"\bwould (?:\w+ly )?(?:be|have been)\b[^.;]*\b(?:if|had|were|unless)\b", re.IGNORECASE)
 _CLAUSE_END = re.compile(
     rf"[,;:()]|\b{any_of('but however although though while and so yet despite making thus')}\b", re.IGNORECASE
 )
@@ -179,7 +183,7 @@ def read_truth(text: str) -> str | None:
 def _alone(text: str) -> str | None:
     """The verdict of a line that is nothing but it."""
     bare = _BARE.fullmatch(text)
-    return label(bare["true"] is not None) if bare else None
+    return label(bool(bare["true"] or bare["t"])) if bare else None
 
 
 def _headed(sentences: list[str]) -> list[str]:
@@ -217,6 +221,8 @@ def _judgment(sentence: str, introduces: bool) -> str | None:
     if len(labels) == 1 and not _PARTLY.search(sentence):
         return labels.pop()
     value = None
+    if _WOULD.search(sentence):
+        return None
     start = 0
     for end in [*(found.start() for found in _CLAUSE_END.finditer(sentence)), len(sentence)]:
         clause, start = sentence[start:end], end
@@ -237,7 +243,7 @@ def _judgment(sentence: str, introduces: bool) -> str | None:
             # the whole is wrong where a part of it is, but not right
             if said == "False" or not (subject and _PART_OF.search(clause, 0, subject.start())):
                 value = said
-    if value is None and (last := _LAST_WORD.search(sentence)):
+    if value is None and (last := _LAST_WORD.search(sentence)) and not _SUPPOSED.search(sentence):
         value = label(bool(last["true"]) != bool(last["no"]))
     return value
 
