@@ -23,7 +23,7 @@ from halu_tasks.scorers.classification import Unparsed, label_metric, score_labe
 from halu_tasks.scorers.expmatch import Parts, expmatch, expmatch_published, parts_scores, split
 from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.verdict_text import ends, sentences_of
+from halu_tasks.scorers.verdict_text import REACH, ends, sentences_of
 from halu_tasks.scorers.verdict_truth import read_truth, truth
 
 FACTUAL, NON_FACTUAL = "FACTUAL", "NON-FACTUAL"
@@ -160,7 +160,7 @@ def _judged_alone(sentence: str) -> str | None:
     """The verdict of a sentence that begins with it ("This is false.", "The claim is supported by the data.")."""
     if supported := _SUPPORTED.search(sentence):
         return "True" if bool(supported["good"]) != bool(supported["not"]) else "False"
-    return None if _ASSERTS.search(sentence) else read_truth(sentence)
+    return None if _ASSERTS.search(sentence) else read_truth(sentence[:REACH])
 
 
 def _at_start(text: str) -> tuple[str | None, str]:

@@ -103,7 +103,7 @@ _CHOICE = re.compile(
 _ANSWER = "(?:answer|option|response|choice|one|explanation|statement)"
 _FIRST, _SECOND = (
     re.compile(
-        rf"\b(?:the )?{nth} {_ANSWER}\b|\bthe (?:{word}|{nth}(?= (?:is|was|does|has|contains)\b))|\b{_ANSWER} #?{number}\b"
+        rf"\b(?:the )?{nth} {_ANSWER}\b|\bthe (?:{word}|{nth}(?= (?:is|was|does|has|contains)\b))|\b(?:answer|option|response) #?{number}\b"
         rf"|\A\W*{nth}\W*\Z",
         re.IGNORECASE,
     )
@@ -121,9 +121,11 @@ def _lettered(options: str, text: str) -> str:
 def pick(reply: str, options: str = "AB") -> Answer[str]:
     """Which of two answers the reply prefers: one of the letters, or unparsed.
 
-    ReFACT's comparative judgment; the letters are those the prompt gives the two answers.
+    ReFACT's comparative judgment; the letters are those the prompt gives the two answers. Where no letter is taken,
+    "the first answer", "the latter", "Option 2" are read as the letters.
     """
-    return read_reply(reply, _Options(options).answer, partial(_lettered, options))
+    answer = read_reply(reply, _Options(options).answer)
+    return answer if answer.value else read_reply(reply, _Options(options).answer, partial(_lettered, options))
 
 
 def choice(reply: str, options: str = "ABCD") -> Answer[str]:

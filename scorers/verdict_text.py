@@ -10,7 +10,7 @@ from itertools import pairwise
 from halu_tasks.scorers.answer import Answer, strip_reasoning
 
 # No real reply is longer; of a longer one (a model caught in a loop) the two ends are read.
-_HEAD, _TAIL = 50_000, 150_000
+_HEAD, _TAIL = 20_000, 60_000
 # No real sentence is longer or says more; the bounds keep the time linear.
 _LONGEST, _MOST = 1_000, 20
 REACH = 200

@@ -36,9 +36,9 @@ _NEGATION = r"(?:\b(?:not|no|none|never|without|cannot|free|neither|nor|any)\b|n
 
 # "After analysing the answer, I conclude that", "2/4 ="
 _LEAD = (
-    r"\W*(?:(?:(?:after|upon|having|based on|given|considering|in light of)\b[^,.;:]{0,100},\s)?"
+    r"(?:\W{0,10}(?:(?:after|upon|having|based on|given|considering|in light of)\b[^,.;:]{0,100},\s)?"
     r"(?:I|we)\s(?:\w+\s)?(?:conclude|find|determine|judge|classify|rate|label)\b)?"
-    r"\W*(?:\d{1,3}\s?(?:/|of|out of)\s?\d{1,3}\b(?:[\w\s]{0,30}=)?)?"
+    r"(?:\W{0,10}\d{1,3}\s?(?:/|of|out of)\s?\d{1,3}\b(?:[\w\s]{0,30}=)?)?"
 )
 # A declared verdict.
 _VALUE = re.compile(
