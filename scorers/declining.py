@@ -32,22 +32,27 @@ _CANNOT = (
 _JUDGED = any_of("answers? responses? claims? statements? sentences? text summary passage explanation question")
 _QUALITY = any_of("accuracy correctness truth truthfulness factuality veracity validity reliability faithfulness")
 _VERDICT = any_of(
-    "verdict judge?ment decision choice conclusion determination winner assessment evaluation label answer"
+    "verdict judge?ment decision choice conclusion determination winner assessment evaluation label answer type class"
+    " category replacements? errors? hallucinations? entities"
 )
 _FIND_OUT = (
-    rf"(?:determin\w*|tell|verify\w*|confirm\w*|assess\w*|evaluat\w*|judg\w*|decid\w*|know\w*|ascertain\w*|establish"
+    rf"(?:determin\w*|identify|tell|verify\w*|confirm\w*|assess\w*|evaluat\w*|judg\w*|decid\w*|know\w*|ascertain\w*|establish"
     rf"|check|fact-check|discern|gauge|be (?:{_ADVERB} )?(?:sure|certain|confident))\b"
     rf"(?:\W*\Z|\W+(?:\w+\W+){{0,4}}?(?:whether|if|which|what|between|that|it|this|{_QUALITY}|{_VERDICT}|{_JUDGED})\b)"
 )
 _SAY = (
     r"(?:say|conclude|commit|choos\w*|pick|select|classify|label|distinguish|comply|rule|tell)\b"
-    r"(?:\W*\Z|\W+(?:whether|if|which|between|either way|one way|for (?:sure|certain)|definitively|you|one|any)\b)"
+    r"(?:\W*\Z|\W+(?:whether|if|which|between|either way|one way|for (?:sure|certain)|definitively|you|one|any|this|it"
+    r"|without)\b)"
 )
 _RESPOND = (
     r"(?:answer|respond|comment|help|assist|engage|rate|evaluate)\b"
     rf"(?:\W*\Z|\W+(?:\w+\W+){{0,3}}?(?:{_JUDGED}|request|topic|this|that|it)\b)"
 )
-_GIVE = rf"(?:give|provid\w*|offer|render|make|reach|form|come to|arrive at|draw)\b\W+(?:\w+\W+){{0,4}}?{_VERDICT}\b"
+_GIVE = (
+    r"(?:give|provid\w*|offer|render|make|reach|form|come to|arrive at|draw)\b\W+(?:\w+\W+){0,4}?"
+    rf"(?:{_VERDICT}|information|assistance|help)\b"
+)
 _CANNOT_DECIDE = re.compile(
     rf"{_CANNOT}\s+(?:{_ADVERB}\s+){{0,3}}(?:{_FIND_OUT}|{_SAY}|{_RESPOND}|{_GIVE})", re.IGNORECASE
 )
