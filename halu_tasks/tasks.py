@@ -185,6 +185,8 @@ class Task:
                 if found.outcome != "unparsed":
                     break
             found = with_probability(found, reply.probability)
+        if mode == "paper" and found.outcome == "abstained":
+            return replace(found, outcome="unparsed")
         # a reply without content says nothing of the model; in `paper` it stays what the authors count it as
         empty = mode == "strict" and found.answer is None and not reply.text.strip()
         return replace(found, outcome="empty") if empty else found

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.error_type import error_type
 from halu_tasks.scorers.folding import fold
 
@@ -72,7 +73,7 @@ ENGLISH = [
     ("The edited sentence is wrong.", None),
     ("The original sentence says 1990.", None),
     ("I cannot tell.", None),
-    ("Entity error? No. Relation error.", None),
+    ("Entity error? No. Relation error.", R),
     ("There is no entity error; the verb was changed, which is a relation error.", R),
     ("<think>entity", None),
     ("", None),
@@ -325,9 +326,234 @@ HINDI = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "expected"), [*ENGLISH, *ARABIC, *TURKISH, *HINDI])
+DECLINES = "declines"
+# A yes or no for each type, in words or marks.
+LISTED = [
+    ("Entity: No\nRelation: Yes\nSentence: No", R),
+    ("Entity: No / Relation: Yes / Sentence: No", R),
+    ("Entity: No / Relation: Yes", R),
+    ("entity ❌ relation ✅ sentence ❌", R),
+    ("entity ❌ relation ✅", R),
+    ("entity: false, relation: true, sentence: false", R),
+    ('{"entity": false, "relation": true, "sentence": false}', R),
+    ("| Type | Present |\n|---|---|\n| Entity | No |\n| Relation | Yes |\n| Sentence | No |", R),
+    ("- [ ] entity\n- [x] relation\n- [ ] sentence", R),
+    ("Entity - no. Relation - no. Sentence - yes.", S),
+    ("✅ Relation\n❌ Entity\n❌ Sentence", R),
+    ("❌ Entity ✅ Relation ❌ Sentence", R),
+    ("Entity: Yes\nRelation: Yes\nSentence: No", None),
+    ("Entity: yes\nRelation: no\nSentence: no\n\nThe year was changed.", E),
+    ("Entity? No. Relation? Yes. Sentence? No.", R),
+    ("1. Entity: No, the names are the same.\n2. Relation: Yes, the verb was turned round.\n3. Sentence: No.", R),
+    ("Entity (no), relation (no), sentence (yes)", S),
+    ("Entity: ✗\nRelation: ✗\nSentence: ✓", S),
+    ("entity = 0, relation = 1, sentence = 0", R),
+    ("كيان: لا\nعلاقة: نعم\nجملة: لا", R),
+    ("كيان ❌ علاقة ✅ جملة ❌", R),
+    ("الكيان: لا / العلاقة: نعم", R),
+    ("entity: لا\nrelation: نعم\nsentence: لا", R),
+    ("Varlık: Hayır\nİlişki: Evet\nCümle: Hayır", R),
+    ("varlık ❌ ilişki ✅ cümle ❌", R),
+    ("Entity: Hayır / Relation: Evet", R),
+    ("इकाई: नहीं\nसंबंध: हाँ\nवाक्य: नहीं", R),
+    ("इकाई ❌ संबंध ✅ वाक्य ❌", R),
+    ("Entity: नहीं / Relation: हाँ", R),
+    ("Entity ✗, Relation ✓, Sentence ✗", R),
+    ("**Entity**: ❌ (names are the same)\n**Relation**: ✅ (the verb changed)\n**Sentence**: ❌", R),
+    ("entity=no; relation=no; sentence=yes", S),
+    ("Is it an entity error? No.\nIs it a relation error? Yes.\nIs it a sentence error? No.", R),
+    ("- Entity error: No\n- Relation error: No\n- Sentence error: Yes", S),
+    ("Entity level: no. Relation level: yes.", R),
+    ("- كيان: ❌\n- علاقة: ❌\n- جملة: ✅", S),
+    ("كيان: لا، علاقة: لا، جملة: نعم", S),
+    ("- varlık: ❌\n- ilişki: ❌\n- cümle: ✅", S),
+    ("Varlık: yok, İlişki: var, Cümle: yok", R),
+    ("Varlık hatası mı? Hayır. İlişki hatası mı? Evet.", R),
+    ("- इकाई: ❌\n- संबंध: ✅\n- वाक्य: ❌", R),
+    ("इकाई - नहीं, संबंध - हाँ", R),
+    ("क्या यह इकाई त्रुटि है? नहीं। क्या यह संबंध त्रुटि है? हाँ।", R),
+]
+
+# A reply that will not, or cannot, name a type.
+DECLINING = [
+    ("I cannot determine the type of error.", DECLINES),
+    ("I'm not sure which type of error this is.", DECLINES),
+    ("It is impossible to say whether it is an entity or a relation error.", DECLINES),
+    ("Sorry, I can't help with that.", DECLINES),
+    ("لا يمكنني تحديد نوع الخطأ.", DECLINES),
+    ("من الصعب تحديد ما إذا كان خطأ كيان أم خطأ علاقة.", DECLINES),
+    ("لا أستطيع الإجابة عن هذا السؤال.", DECLINES),
+    ("Hata türünü belirleyemiyorum.", DECLINES),
+    ("Varlık mı ilişki mi emin değilim.", DECLINES),
+    ("Bu soruya cevap veremem.", DECLINES),
+    ("मैं तय नहीं कर सकता कि यह कौन सी त्रुटि है।", DECLINES),
+    ("कहना मुश्किल है कि यह इकाई त्रुटि है या संबंध त्रुटि।", DECLINES),
+    ("It is either relation or sentence, hard to tell which.", DECLINES),
+    ("I am not able to classify this error.", DECLINES),
+    ("Not enough information to classify the error.", DECLINES),
+    ("There's no way to tell.", DECLINES),
+    ("يصعب تحديد نوع الخطأ، فقد يكون كياناً أو علاقة.", DECLINES),
+    ("لا أعلم.", DECLINES),
+    ("لا توجد معلومات كافية لتحديد نوع الخطأ", DECLINES),
+    ("Karar veremiyorum.", DECLINES),
+    ("Hatanın türünü söylemek mümkün değil.", DECLINES),
+    ("Yeterli bilgi yok.", DECLINES),
+    ("मैं नहीं बता सकता।", DECLINES),
+    ("पर्याप्त जानकारी नहीं है।", DECLINES),
+]
+
+# One type is conceded and another chosen, several are open, or a type is named beside others.
+CONCEDING = [
+    ("It may look like a relation error, but sentence is the best fit.", S),
+    ("It may look like a relation error, but sentence is the best fit", S),
+    (
+        "At first glance this looks like an entity error; however, all of it contradicts the original, so sentence.",
+        S,
+    ),
+    ("Although the verb changed (relation), the main problem is an entity error.", E),
+    ("While one could argue for entity, relation fits better.", R),
+    ("Not an entity, but a relation.", R),
+    ("Could be entity, but I'd go with relation.", R),
+    ("You might think it is a relation error. It's a sentence error.", S),
+    ("Either entity or relation.", None),
+    ("entity/relation", None),
+    ("I can't say for sure, but I'd go with entity.", E),
+    ("This seems to be a relation error rather than an entity error, though the sentence is mostly intact.", R),
+    ("The entity is unchanged; the relation was altered.", R),
+    ("Even though it resembles an entity error, the correct type is relation.", R),
+    ("The relation between the two entities was changed.", R),
+    ("One might call it an entity error, yet the verb was inverted, which makes it a relation error.", R),
+    ("Entity or relation? Relation.", R),
+    ("It's tempting to say entity, but relation.", R),
+    ("قد يبدو خطأ علاقة، لكن الجملة هي الأنسب", S),
+    ("قد يبدو كخطأ في العلاقة، إلا أن خطأ الجملة هو الأدق.", S),
+    ('قد يبدو الخطأ في العلاقة، ولكن "sentence" هو الأنسب.', S),
+    ("رغم أن الفعل تغيّر (علاقة)، فإن الخطأ الأساسي هو كيان.", E),
+    ("على الرغم من أنه يشبه خطأ الكيان، فإنه خطأ في العلاقة.", R),
+    ("ليس كيانًا بل علاقة", R),
+    ("كيان أو علاقة", None),
+    ("إما كيان أو علاقة", None),
+    ("الخطأ قد يكون كيان أو علاقة.", None),
+    ("هذا خطأ في الكيان أو العلاقة", None),
+    ("هذا خطأ في الكيان أو في العلاقة.", None),
+    ("الإجابة: كيان أو علاقة", None),
+    ("الإجابة: خطأ كيان أو خطأ علاقة", None),
+    ("الخطأ إما في الكيان أو في العلاقة", None),
+    ("خطأ في العلاقة أو ربما في الجملة", None),
+    ("النوع: entity أو relation", None),
+    ("الخطأ: علاقة", R),
+    ("الخطأ: جملة. السبب: تغير المعنى كله.", S),
+    ("الخطأ يتعلق بالكيان لا بالعلاقة.", E),
+    ("الخطأ في العلاقة بين الكيانين.", R),
+    ("المشكلة في العلاقة بين الشخص والمدينة، وليست في الكيان.", R),
+    ("للوهلة الأولى يبدو خطأ كيان، لكنه في الحقيقة خطأ علاقة.", R),
+    ("قد يظن البعض أنه خطأ كيان، غير أن الأصح هو العلاقة.", R),
+    ("تغيّر الفعل وبقيت الكيانات كما هي، فالخطأ خطأ علاقة.", R),
+    ("İlişki hatası gibi görünebilir ama en uygun seçenek cümle.", S),
+    ("İlişki hatası gibi görünebilir, ancak sentence en uygunu.", S),
+    ("Her ne kadar ilişki hatası gibi görünse de bu bir varlık hatasıdır.", E),
+    ("İlk bakışta varlık hatası sanılabilir, ancak fiil değiştiği için ilişki.", R),
+    ("Varlık değil ilişki.", R),
+    ("Varlık hatası ya da cümle hatası", None),
+    ("Varlık veya ilişki hatası olabilir.", None),
+    ("entity olabilir ama bence relation daha doğru", R),
+    ("Varlık hatası gibi dursa da aslında ilişki hatası.", R),
+    ("Varlıklar aynı kalmış, değişen ilişkidir.", R),
+    ("Varlık yok, ilişki var, cümle yok.", R),
+    ("Varlık hatası gibi görünüyor; fakat cümlenin tamamı değiştiğinden cümle hatası demek daha doğru.", S),
+    ("यह संबंध त्रुटि जैसी लग सकती है, लेकिन वाक्य सबसे उपयुक्त है।", S),
+    ("यह relation त्रुटि लग सकती है, लेकिन sentence सबसे उपयुक्त है।", S),
+    ("पहली नज़र में यह इकाई त्रुटि लगती है, परंतु वास्तव में यह संबंध त्रुटि है।", R),
+    ("हालाँकि नाम बदला है (इकाई), मुख्य त्रुटि वाक्य स्तर की है।", S),
+    ("सेंटेंस", S),
+    ("सेन्टेन्स", S),
+    ("सेंटेन्स त्रुटि", S),
+    ("सेंटेंस एरर", S),
+    ("रिलेशन", R),
+    ("रिलेशनशिप", R),
+    ("एंटिटी एरर", E),
+    ("उत्तर: सेंटेंस", S),
+    ("यह सेंटेंस लेवल की त्रुटि है", S),
+    ("इकाई या संबंध में से कोई एक", None),
+    ("शायद इकाई, पर मेरे विचार से संबंध अधिक सही है।", R),
+    ("भले ही यह इकाई त्रुटि जैसा दिखे, यह संबंध त्रुटि है।", R),
+    ("इकाई नहीं, संबंध।", R),
+    ("इकाई वही है, संबंध बदल गया है।", R),
+    ("त्रुटि संबंध में है, इकाई में नहीं।", R),
+    ("I first considered relation, but the edit replaces a name, so it is an entity error.", E),
+    ("Looks like entity. But no: relation.", R),
+    ('The error could be seen as relational; nevertheless the label "sentence" is the most appropriate.', S),
+    ("Entity error? Possibly. However, relation is the better label.", R),
+    ("Entity: unchanged\nRelation: changed\nSentence: -\n\nAnswer: relation", R),
+    ("The names are identical, the predicate is not -> relation", R),
+    ("My pick: entity", E),
+    ("I'm torn between entity and relation.", None),
+    ("relation (not entity)", R),
+    ("entity!!!", E),
+    ('The label is "relation", although the sentence as a whole also reads oddly.', R),
+    ("I'd label this one a sentence-level hallucination.", S),
+    ("This edit changes an entity.", E),
+    ("The edit swaps one entity for another: entity.", E),
+    ("Type = relation", R),
+    ("قد يبدو للوهلة الأولى أنه خطأ في الكيان، لكن الإجابة الصحيحة هي: جملة", S),
+    ("ربما يكون خطأ كيان، لكنني أرى أن العلاقة هي الأنسب.", R),
+    ("مع أن الاسم تغيّر، فإن الخطأ هو خطأ في الجملة.", S),
+    ("يمكن القول إنه خطأ علاقة، ومع ذلك فإن التصنيف الأدق هو كيان.", E),
+    ("ليس الخطأ في الكيان وإنما في العلاقة.", R),
+    ("لا كيان ولا علاقة، بل جملة.", S),
+    ("هل هو كيان؟ لا. هل هو علاقة؟ نعم.", R),
+    ("إما خطأ في العلاقة أو خطأ في الجملة.", None),
+    ("خطأ كيان أو جملة", None),
+    ("الخطأ من نوع كيان أو علاقة.", None),
+    ("entity أو relation", None),
+    ("الخطأ: كيان (entity)", E),
+    ("نوع الهلوسة: علاقة", R),
+    ("الجواب: خطأ على مستوى العلاقة", R),
+    ("أرى أن هذا خطأ في الكيان.", E),
+    ("تم استبدال اسم المدينة، أي أن الكيان هو الذي تغيّر.", E),
+    ("هذه هلوسة على مستوى الجملة بأكملها.", S),
+    ("استبدال كيان بآخر: entity", E),
+    ("العلاقة بين الكيانين تغيرت.", R),
+    ("Varlık gibi görünüyor ama aslında ilişki.", R),
+    ("İlk bakışta ilişki hatası gibi duruyor. Ancak cümlenin tamamı çeliştiği için cümle hatası.", S),
+    ("İlişki olabilir ama varlık daha uygun.", E),
+    ("Şehir değişse de asıl hata ilişkidedir.", R),
+    ("Hata varlık düzeyinde değil, cümle düzeyinde.", S),
+    ("Ne varlık ne ilişki; cümle.", S),
+    ("Ya varlık ya da ilişki hatası.", None),
+    ("varlık/ilişki", None),
+    ("Bence bu bir ilişki hatası.", R),
+    ("Fiil tersine çevrilmiş, yani ilişki hatası var.", R),
+    ("Tür: varlık", E),
+    ("En doğru seçenek: cümle", S),
+    ("Hata, varlıkta: şehir adı yanlış.", E),
+    ("यह इकाई त्रुटि लग सकती है, पर सही उत्तर संबंध है।", R),
+    ("पहले मुझे लगा कि यह संबंध त्रुटि है, लेकिन यह इकाई त्रुटि है।", E),
+    ("यद्यपि नाम बदला है, फिर भी यह वाक्य त्रुटि है।", S),
+    ("इकाई त्रुटि संभव है, मगर वाक्य अधिक उपयुक्त है।", S),
+    ("न इकाई, न संबंध, बल्कि वाक्य।", S),
+    ("या तो इकाई या संबंध।", None),
+    ("entity/relation दोनों संभव", None),
+    ("त्रुटि का प्रकार: सेंटेंस", S),
+    ("यह रिलेशन एरर है।", R),
+    ("यह एंटिटी लेवल की गलती है।", E),
+    ("मेरा चयन: संबंध", R),
+    ("जवाब है - वाक्य", S),
+]
+
+
+@pytest.mark.parametrize(("reply", "expected"), [*ENGLISH, *ARABIC, *TURKISH, *HINDI, *LISTED, *CONCEDING])
 def test_phrasings(reply: str, expected: str | None) -> None:
     assert error_type(reply).value == expected
+
+
+@pytest.mark.parametrize(("reply", "expected"), DECLINING)
+def test_a_reply_that_declines_abstains(reply: str, expected: str) -> None:
+    assert error_type(reply) == Answer(None, expected, abstained=True)
+
+
+def test_an_answer_wins_over_declining() -> None:
+    assert error_type("I can't say for sure, but I'd go with entity.").value == E
 
 
 def test_at_least_forty_phrasings_a_language() -> None:
@@ -345,7 +571,7 @@ def test_at_least_forty_phrasings_a_language() -> None:
     ],
 )
 def test_an_unparsed_reply_says_why(reply: str, reason: str) -> None:
-    assert error_type(reply) == (None, reason)
+    assert error_type(reply) == Answer(None, reason)
 
 
 WORDS = st.sampled_from(
