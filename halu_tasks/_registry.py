@@ -1,10 +1,7 @@
 """What Inspect loads by the entry point: the tasks of every benchmark and builder, scorers, solvers and the embedded
 models."""
 
-import importlib
-import pkgutil
-
-from halu_tasks import benchmarks, inspect_models
+from halu_tasks import inspect_models
 from halu_tasks.builders import inspect_build, inspect_optimize
 from halu_tasks.builders.registry import pipelines
 from halu_tasks.scorers import inspect_scorer
@@ -16,13 +13,13 @@ from halu_tasks.solvers import (
     truth_triangulator,
     with_knowledge,
 )
+from halu_tasks.tasks import benchmark_modules, imported
 
-for _module in pkgutil.iter_modules(benchmarks.__path__):
-    _benchmark = importlib.import_module(f"{benchmarks.__name__}.{_module.name}")
-    importlib.import_module(f"halu_tasks.{getattr(_benchmark, 'INSPECT_MODULE', _module.name)}")
+for _benchmark in benchmark_modules():
+    imported(f"halu_tasks.{getattr(_benchmark, 'INSPECT_MODULE', _benchmark.__name__.rpartition('.')[2])}")
 
 for _name in pipelines():
-    importlib.import_module(f"halu_tasks.{_name}")
+    imported(f"halu_tasks.{_name}")
 
 __all__ = [
     "factored_verification",

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from halu_tasks.comparability import not_paired, reordered
-from halu_tasks.errors import DataError, UsageError
+from halu_tasks.errors import DataError, UsageError, did_you_mean
 from halu_tasks.published import Published, published
 from halu_tasks.runs import Run
 from halu_tasks.scorers.bootstrap import Paired, paired_bootstrap
@@ -86,6 +86,7 @@ class Comparison:
                     "settings": run.settings,
                     "version": run.version,
                     "n": len(run.scores),
+                    **run.unanswered,
                     **as_json(figures),
                     "cost": cost,
                 }
@@ -187,7 +188,8 @@ def chosen_metrics(task: Task, scoring: str, names: Sequence[str]) -> list[Metri
     """The metrics of that name, the headline where none is named. Raises UsageError for one that the task has not."""
     known = {metric.name: metric for metric in task.scoring[scoring].metrics}
     if unknown := [name for name in names if name not in known]:
-        raise UsageError(f"{task.name} has no metric {unknown[0]!r} in {scoring}; metrics: {', '.join(known)}")
+        told = f"{task.name} has no metric {unknown[0]!r} in {scoring}{did_you_mean(unknown[0], known)}"
+        raise UsageError(f"{told}; metrics: {', '.join(known)}")
     return [known[name] for name in dict.fromkeys(names or [task.headline])]
 
 

@@ -193,7 +193,7 @@ def json_lines(path: Path) -> Iterator[tuple[int, Row]]:
     """
     for number, text in text_lines(path):
         if text.strip():
-            yield number, _object(f"{path}:{number}", text)
+            yield number, json_object(f"{path}:{number}", text)
 
 
 def table_lines(path: Path, columns: Mapping[str, Sequence[str]]) -> Iterator[tuple[int, Row]]:
@@ -285,7 +285,8 @@ def _decoded(where: str, line: bytes) -> str:
         raise DataError(f"{where}: not UTF-8 ({error.reason})") from None
 
 
-def _object(where: str, text: str) -> Row:
+def json_object(where: str, text: str) -> Row:
+    """The JSON object that a line holds. Raises DataError, which names `where`, if it holds none."""
     try:
         row = json.loads(text.rstrip())
     except json.JSONDecodeError as error:
@@ -338,8 +339,8 @@ def with_ids(rows: Iterable[Row], *fields: str) -> Iterator[tuple[str, Row]]:
 
 def source_named(name: str) -> Source:
     """The source of that name; `UsageError` lists the known ones."""
-    from halu_tasks.errors import UsageError
+    from halu_tasks.errors import UsageError, did_you_mean
 
     if name not in SOURCES:
-        raise UsageError(f"unknown source {name!r}; known: {', '.join(SOURCES)}")
+        raise UsageError(f"unknown source {name!r}{did_you_mean(name, SOURCES)}; known: {', '.join(SOURCES)}")
     return SOURCES[name]

@@ -22,14 +22,16 @@ from inspect_ai.model import (
 from inspect_ai.solver import generate
 
 from halu_tasks import embedded
-from halu_tasks.errors import UsageError, tell_in_one_line
+from halu_tasks.errors import UsageError, did_you_mean, tell_in_one_line
 from halu_tasks.items import Item
 from halu_tasks.options import Options
-from halu_tasks.scorers.inspect_scorer import figures, halu_score, judge_ready
+from halu_tasks.reaching import reach_active
+from halu_tasks.scorers.inspect_scorer import figures, halu_score, judge_ready, logged
 from halu_tasks.scoring import prepare_judge
 from halu_tasks.solvers.asking import MOST_ALTERNATIVES, WEIGHED
 from halu_tasks.solvers.prompting import messages
 from halu_tasks.tasks import Built, build, registry, task_named
+from halu_tasks.tasks import Task as BenchmarkTask
 
 logger = logging.getLogger(__name__)
 tell_in_one_line("inspect", "inspect_ai/__main__.py")
@@ -50,6 +52,7 @@ def inspect_task(name: str, **options: Any) -> Task:
     Raises UsageError and DataError as `build` does, and UsageError for an option that no task of the
     benchmark has: one that only others of its tasks have is left to them, so that a file can be run whole.
     """
+    _check_options(name, task_named(name), options)
     built = _build(name, options)
     samples = [_sample(item, built) for item in built.items]
     return _task(name, [built], samples, built.task.version, built.task.headline, options)
@@ -59,6 +62,7 @@ def inspect_group(name: str, **options: Any) -> Task:
     """A group as one Inspect task: the items of all members, each metric under `member.metric`, and the
     group's means. The token limit is the largest of the members'."""
     _, groups = registry()
+    _check_options(name, task_named(groups[name].members[0]), options)
     members = [_build(member, options) for member in groups[name].members]
     columns = [[_sample(item, built, group=name) for item in built.items] for built in members]
     # in turn, so that a limited run asks something of every member
@@ -69,9 +73,10 @@ def inspect_group(name: str, **options: Any) -> Task:
 def inspect_languages(name: str, lang: str | None, **options: Any) -> Task:
     """A group with a member `<name>_<language>` for each language: the one named, or all of them.
 
-    Raises UsageError for a language that the group has not.
+    Raises UsageError for a language, or an option, that the group has not.
     """
     members = {member.removeprefix(f"{name}_"): member for member in registry()[1][name].members}
+    _check_options(name, task_named(next(iter(members.values()))), options, "lang")
     if lang is None:
         return inspect_group(name, **options)
     if lang not in members:
@@ -89,17 +94,28 @@ group = named
 """For a group: `halu_tasks/refact.py` then runs its members once each."""
 
 
-def _build(name: str, options: dict[str, Any]) -> Built:
+def _of_benchmark(task: BenchmarkTask) -> set[str]:
+    """The options that only some tasks have, among them some of the task's benchmark."""
     tasks, _ = registry()
-    task = task_named(name)
-    of_some = Options.of_some_tasks()
-    elsewhere = {own for other in tasks.values() if other.benchmark == task.benchmark for own in other.own_options}
-    known = [option.name for option in fields(Options) if option.name not in of_some or option.name in elsewhere]
+    return {own for other in tasks.values() if other.benchmark == task.benchmark for own in other.own_options}
+
+
+def _check_options(name: str, task: BenchmarkTask, options: dict[str, Any], *others: str) -> None:
+    """Raise UsageError for an option that no task of the benchmark has, and that is none of `others`; `name` is what
+    the user asked for."""
+    of_some, own = Options.of_some_tasks(), _of_benchmark(task)
+    known = [*others, *(option.name for option in fields(Options) if option.name not in of_some or option.name in own)]
     if unknown := sorted(options.keys() - set(known)):
-        raise UsageError(f"task {name} has no option {unknown[0]!r}; options: {', '.join(known)}")
-    for unused in sorted(set(options) & elsewhere - set(task.own_options)):
+        close = did_you_mean(unknown[0], known)
+        raise UsageError(f"task {name} has no option {unknown[0]!r}{close}; options: {', '.join(known)}")
+
+
+def _build(name: str, options: dict[str, Any]) -> Built:
+    task = task_named(name)
+    for unused in sorted(set(options) & _of_benchmark(task) - set(task.own_options)):
         logger.warning("%s has no use for %s", name, unused)
-    served = [key for key in known if key not in of_some or key in task.own_options]
+    of_others = Options.of_some_tasks().keys() - set(task.own_options)
+    served = [option.name for option in fields(Options) if option.name not in of_others]
     given = {key: value for key, value in options.items() if value is not None and key in served}
     built = build(name, Options(**{"fewshot": task.shots, **given}))
     embedded.remember(built)
@@ -107,13 +123,22 @@ def _build(name: str, options: dict[str, Any]) -> Built:
 
 
 def _task(
-    name: str, members: Sequence[Built], samples: list[Sample], version: int, headline: str, options: dict[str, Any]
+    name: str,
+    members: Sequence[Built],
+    samples: list[Sample],
+    version: int,
+    headline: str | None,
+    options: dict[str, Any],
 ) -> Task:
     first = members[0]
     marks = list(dict.fromkeys(mark for built in members for mark in built.marks))
     marks += [f"{first.options.fewshot}shot"] if first.options.fewshot != first.task.shots else []
     judged = any(built.task.judged for built in members)
-    named = options.get("judge") or model_roles().get("grader")
+    if judged and not (options.get("judge") or model_roles().get("grader")):
+        # a rate that needs a judge is no headline without one; Inspect then shows the first figure there is
+        headline = None
+    logged(options.get("judge_base_url"))
+    reach_active()
     for built in members:
         if built.task.judged and built.options.judge and not model_roles().get("grader"):
             # while the task is made an unreachable judge is an error of one line
@@ -138,8 +163,7 @@ def _task(
         metrics=[figures(headline=headline)],
         name=name,
         version="-".join([f"{version}-A", *marks]),
-        # a rate that needs a judge is no headline without one; Inspect then shows the first figure there is
-        headline_metric=None if judged and not named else HeadlineMetric(metric=headline),
+        headline_metric=HeadlineMetric(metric=headline) if headline else None,
         metadata={"halu_tasks": [built.provenance for built in members]},
     )
 

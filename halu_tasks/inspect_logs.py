@@ -14,8 +14,9 @@ from zipfile import ZipFile
 
 from inspect_ai.log import EvalLog, read_eval_log  # with it, zipfile knows the compression of logs
 
+from halu_tasks.credentials import public
 from halu_tasks.embedded import name_of, provenance_of
-from halu_tasks.errors import DataError
+from halu_tasks.errors import DataError, ForeignError
 from halu_tasks.items import Item
 from halu_tasks.runs import Answered, Run, Step, own_settings
 from halu_tasks.scorers.inspect_scorer import RECORD
@@ -92,7 +93,7 @@ def _run(
         task=provenance["task"],
         scoring=scoring,
         steps=tuple(
-            Step(step.solver.removeprefix(PACKAGE), dict(step.params_passed))
+            Step(step.solver.removeprefix(PACKAGE), public(step.params_passed))
             for step in header.plan.steps
             if step.solver != _SETUP
         ),
@@ -141,7 +142,7 @@ def _unreadable(log: str, error: Exception) -> DataError:
 def _provenance(log: str, header: EvalLog) -> list[dict[str, Any]]:
     known = (header.eval.metadata or {}).get(RECORD)
     if not isinstance(known, list) or not known:
-        raise DataError(f"{log}: is of the task {header.eval.task}, which is none of this package's benchmarks")
+        raise ForeignError(f"{log}: is of the task {header.eval.task}, which is none of this package's benchmarks")
     if old := next((own for own in known if "version" not in own), None):
         raise DataError(f"{log}: was written by an older version of this package; run {old.get('task')} again")
     return [dict(own) for own in known]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
-from halu_tasks.data import Row, json_lines, text_lines
+from halu_tasks.data import Row, json_object, text_lines
 from halu_tasks.errors import DataError
 
 _BETWEEN = re.compile(r"[\s,]*")
@@ -19,12 +20,17 @@ def array_lines(path: Path) -> Iterator[tuple[int, Row]]:
     Raises:
         DataError: naming file and line: not UTF-8, not JSON, or an element that is no object.
     """
-    text = "".join(line for _, line in text_lines(path))
-    at = len(text) - len(text.lstrip())
-    if text[at : at + 1] != "[":
-        yield from json_lines(path)
+    lines = text_lines(path)
+    first, text = next(((number, line) for number, line in lines if line.strip()), (1, ""))
+    if text.lstrip()[:1] != "[":
+        # read once and line by line: the file may be a pipe, or too large to hold
+        for number, line in chain([(first, text)], lines):
+            if line.strip():
+                yield number, json_object(f"{path}:{number}", line)
         return
-    line, counted, at = 1, 0, at + 1
+    text += "".join(line for _, line in lines)
+    at = text.index("[") + 1
+    line, counted = first, 0
     decoder = json.JSONDecoder()
     while (at := _BETWEEN.match(text, at).end()) < len(text) and text[at] != "]":  # type: ignore[union-attr]
         line, counted = line + text.count("\n", counted, at), at

@@ -1,8 +1,8 @@
 """A judge: any model that Inspect can call.
 
-Verdicts are kept on disk under the judge's name, its address and settings, and the whole prompt, so a
-second run asks nothing again. A question that gets no verdict is a failure, is counted, is never
-cached, and never becomes a score.
+Verdicts are kept on disk with the judge's reasons, under the judge's name, its address and settings, and the whole
+prompt, so a second run asks nothing again. A question that gets no verdict is a failure, is counted, is never cached,
+and never becomes a score.
 """
 
 from __future__ import annotations
@@ -12,25 +12,28 @@ import gc
 import hashlib
 import logging
 import os
+import random
 import re
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from inspect_ai.model import GenerateConfig, Model, get_model
-from inspect_ai.util import collect
+from inspect_ai.model import GenerateConfig, Model, ModelOutput, ResponseSchema, get_model
+from inspect_ai.util import JSONSchema, collect
 from tenacity import RetryError
 
+from halu_tasks.credentials import redacted
 from halu_tasks.data import cache_folder
 from halu_tasks.errors import JudgeError
 from halu_tasks.items import Item
 from halu_tasks.options import Options
-from halu_tasks.scorers.judge import FAILED, Judging
+from halu_tasks.scorers.judge import FAILED, Judging, Verdict
 from halu_tasks.solvers.prompting import fill, prompt_for
 
 try:
@@ -54,13 +57,6 @@ SETTINGS = GenerateConfig(
 )
 
 
-class Verdict(NamedTuple):
-    """`label` is the judge's, or `failed`; `reason` says what failed."""
-
-    label: str
-    reason: str = ""
-
-
 class Judge:
     """Asks one model for verdicts. Not bound to an event loop until it is first asked.
 
@@ -81,6 +77,16 @@ class Judge:
         self._judging = judging
         self._prompt = prompt_for(judging.prompt, "judge")
         self._store = VerdictStore(store or cache_folder() / "verdicts.sqlite3")
+        self._schema = GenerateConfig(
+            response_schema=ResponseSchema(
+                name=judging.prompt,
+                description="The reason, then the verdict",
+                json_schema=JSONSchema.model_validate(judging.read.schema),
+                strict=True,
+            )
+        )
+        # None until the judge has answered a question that asks for an object of that form
+        self._takes_schema: bool | None = None if self.model.config.response_schema is None else False
         shown = self.model.config.model_copy(
             update={"max_connections": None, "max_retries": None, "attempt_timeout": None, "timeout": None}
         )
@@ -125,26 +131,45 @@ class Judge:
     async def _verdict(self, fields: Mapping[str, str]) -> Verdict:
         text = fill(self._prompt["user"], fields)
         key = hashlib.sha256(f"{self._identity}\0{text}".encode("utf-8", "replace")).hexdigest()
-        if known := self._store.get(key):
-            return Verdict(known)
-        found = await self._ask(text)
-        if found.label != FAILED:
-            self._store.put(key, found.label)
-        return found
+        found = self._store.get(key)
+        # what is no label of the question was not stored by this package
+        if found is None or found.label not in self._judging.read.labels:
+            found = await self._ask(text)
+            if found.label != FAILED:
+                self._store.put(key, found)
+        return found._replace(about=fields.get("about", ""))
 
     async def _ask(self, text: str) -> Verdict:
         reason = ""
         for _ in range(_TRIES):
+            # whatever a provider or the reader raises, the reply keeps its place and the failure is counted
             try:
-                output = await self.model.generate(text)
+                output = await self._generate(text)
+                answer = self._judging.read(output.completion)
             except Exception as error:
-                # whatever a provider raises, the reply keeps its place and the failure is counted
                 return Verdict(FAILED, _one_line(error))
-            answer = self._judging.read(output.completion)
             if answer.value:
-                return Verdict(answer.value)
+                return Verdict(answer.value, answer.reason)
             reason = f"no verdict in the reply ({answer.reason})"
         return Verdict(FAILED, reason)
+
+    async def _generate(self, text: str) -> ModelOutput:
+        """The judge's reply, as an object of the stated form where the provider takes that wish. Some ignore it, and
+        some refuse a request that has it: these are asked without."""
+        if self._takes_schema is not False:
+            try:
+                output = await self.model.generate(text, config=self._schema)
+            except Exception as error:
+                if self._takes_schema:
+                    raise
+                output = await self.model.generate(text)
+                if self._takes_schema is None:
+                    logger.info("judge %s is asked without a response schema: %s", self.name, _one_line(error))
+                    self._takes_schema = False
+                return output
+            self._takes_schema = True
+            return output
+        return await self.model.generate(text)
 
     def _too_many(self, failed: int, of: int, reason: str) -> JudgeError:
         return JudgeError(
@@ -161,8 +186,8 @@ class Judge:
 
 
 class VerdictStore:
-    """Verdicts by key in one SQLite file that processes may share. Raises JudgeError where it cannot be
-    opened."""
+    """Verdicts with their reasons by key, in one SQLite file that processes may share. A file of an earlier version,
+    which has no reasons, is taken over with its verdicts. Raises JudgeError where it cannot be opened."""
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
@@ -170,20 +195,44 @@ class VerdictStore:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.execute("CREATE TABLE IF NOT EXISTS verdicts (key TEXT PRIMARY KEY, label TEXT NOT NULL)")
+            _when_free(self._prepare)
         except (OSError, sqlite3.Error) as error:
             raise JudgeError(
                 f"verdicts cannot be kept in {path} ({error}); name a folder that can be written: HALU_TASKS_CACHE=PATH"
             ) from None
 
-    def get(self, key: str) -> str | None:
-        row = self._run("SELECT label FROM verdicts WHERE key = ?", key)
-        return str(row[0]) if row else None
+    def _prepare(self) -> None:
+        if self._db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+            self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        if "reason" in self._columns():
+            return
+        # one process makes the table, and the others wait for it
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            columns = self._columns()
+            if not columns:
+                self._db.execute(
+                    "CREATE TABLE verdicts (key TEXT PRIMARY KEY, label TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '')"
+                )
+            elif "reason" not in columns:
+                self._db.execute("ALTER TABLE verdicts ADD COLUMN reason TEXT NOT NULL DEFAULT ''")
+            self._db.execute("COMMIT")
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
 
-    def put(self, key: str, label: str) -> None:
-        self._run("INSERT OR REPLACE INTO verdicts VALUES (?, ?)", key, label)
+    def _columns(self) -> set[str]:
+        return {str(row[1]) for row in self._db.execute("PRAGMA table_info(verdicts)")}
+
+    def get(self, key: str) -> Verdict | None:
+        row = self._run("SELECT label, reason FROM verdicts WHERE key = ?", key)
+        return Verdict(str(row[0]), str(row[1])) if row else None
+
+    def put(self, key: str, verdict: Verdict) -> None:
+        # a reply may hold halves of characters, which SQLite cannot keep
+        reason = verdict.reason.encode("utf-8", "replace").decode()
+        self._run("INSERT OR REPLACE INTO verdicts (key, label, reason) VALUES (?, ?, ?)", key, verdict.label, reason)
 
     def _run(self, statement: str, *values: str) -> Any:
         """The first row, or None; also where the file fails, since a verdict that was paid for counts
@@ -196,6 +245,25 @@ class VerdictStore:
                 logger.warning("verdicts are not kept: %s", error)
             self._told = True
             return None
+
+
+_PATIENCE = 60.0
+"""Seconds to wait for other processes that open the same file for the first time."""
+
+
+def _when_free(prepare: Callable[[], None]) -> None:
+    """Do what needs a database for itself, again and again while others have it: for changing the journal's mode SQLite
+    does not wait by itself."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return prepare()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                raise
+            if time.monotonic() > until:
+                raise
+            time.sleep(random.uniform(0.005, 0.05))
 
 
 def open_judge(options: Options, judging: Judging) -> Judge:
@@ -285,4 +353,4 @@ def _one_line(error: BaseException) -> str:
         # what was tried again and again says more than that it was
         error = error.last_attempt.exception() or error
     text = " ".join(re.sub(r"\[/?[a-z]+\]", "", str(error)).split())
-    return f"{type(error).__name__}: {text}"[:300]
+    return redacted(f"{type(error).__name__}: {text}")[:300]

@@ -6,9 +6,11 @@ import hashlib
 import json
 import shutil
 import sys
+import threading
 import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -29,6 +31,14 @@ _PASSAGES, _PLACES, _SUMS = "passages.jsonl", "places.npy", "sums.json"
 _LONGEST_QUERY = 10_000
 
 
+_TRIES = 3
+"""How often an index is read that other processes change."""
+
+
+class _Changed(Exception):
+    """An index that is not what its checksums say."""
+
+
 @dataclass(frozen=True)
 class Passage:
     """A passage that was found, and its BM25 score for the query. The title is empty where it has none."""
@@ -41,16 +51,27 @@ class Passage:
 
 class Knowledge:
     """Passages to search in, as many as `len` says. `sha256` tells one knowledge from another, wherever its
-    files lie. Any number of threads may search at once: nothing changes after it was opened, and only the
-    vocabulary is in memory."""
+    files lie. Any number of threads may search at once: nothing changes after it was opened.
+
+    The index is in memory, checked against its checksums as it is read. Passages stay in their file, which is not
+    mapped: a process that ends another's run by cutting a mapped file leaves not even an error message."""
 
     def __init__(self, folder: Path, sha256: str) -> None:
         import bm25s
 
         self.sha256 = sha256
-        self._index = bm25s.BM25.load(folder, mmap=True)
-        self._places = np.load(folder / _PLACES)
-        self._passages = np.memmap(folder / _PASSAGES, dtype=np.uint8, mode="r")
+        self._file = folder / _PASSAGES
+        # open before it is checked, so that what is read is what was checked, whatever happens to the name
+        self._passages = self._file.open("rb", buffering=0)
+        try:
+            self._index = bm25s.BM25.load(folder, mmap=False)
+            self._places = np.load(folder / _PLACES)
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise _Changed from error
+        # another process may have changed what was just read
+        if not _intact(folder):
+            raise _Changed
+        self._reading = threading.Lock()
 
     def __len__(self) -> int:
         return len(self._places) - 1
@@ -75,8 +96,14 @@ class Knowledge:
         return [self._passage(int(number), float(scores[number])) for number in best]
 
     def _passage(self, number: int, score: float) -> Passage:
-        row = self._passages[self._places[number] : self._places[number + 1]].tobytes()
-        id, text, title = json.loads(row)
+        start, end = int(self._places[number]), int(self._places[number + 1])
+        with self._reading:
+            self._passages.seek(start)
+            row = self._passages.read(end - start)
+        try:
+            id, text, title = json.loads(row)
+        except ValueError:
+            raise DataError(f"{self._file} was changed or cut while it was in use; run again") from None
         return Passage(id, text, title, score)
 
 
@@ -91,9 +118,12 @@ def open_knowledge(path: str | Path) -> Knowledge:
     sha256 = _sha256(files)
     folder = cache_folder() / "knowledge" / _key(sha256)
     try:
-        if not _intact(folder):
-            _build(folder, named, files)
-        return Knowledge(folder, sha256)
+        for _ in range(_TRIES):
+            if not _intact(folder):
+                _build(folder, named, files)
+            with suppress(_Changed):
+                return Knowledge(folder, sha256)
+        raise DataError(f"{named}: its index in {folder} is changed by another process again and again; run again")
     except OSError as error:
         raise DataError(
             f"{named}: its index cannot be kept in {error.filename or folder} ({error.strerror or error}); "

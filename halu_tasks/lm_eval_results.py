@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -52,7 +53,7 @@ def read_runs(path: Path, found: Any) -> Iterator[Run | Skipped]:
     foreign = [name for name in names if RECORD not in (configs[name].get("metadata") or {})]
     if foreign:
         told = f"{len(foreign)} tasks" if len(foreign) > 1 else "one task"
-        yield Skipped(str(path), f"{told} of other packages: {', '.join(foreign)}")
+        yield Skipped(str(path), f"{told} of other packages: {', '.join(foreign)}", lost=False)
     for name in names:
         if name in foreign:
             continue
@@ -126,11 +127,39 @@ def _answered(path: Path, number: int, row: Mapping[str, Any], task: Task, prove
         doc = row["doc"]
         if provenance.get("probability"):
             return _weighed(doc, row, task, provenance["scoring"])
-        score = Score(**json.loads(row["filtered_resps"][0]))
+        score = Score(**_record(row["filtered_resps"][0]))
         return Answered(_item(doc), str(row["resps"][0][0]), score)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         told = f"{task.name}: {path.name}:{number} is no sample that this package scored"
         raise DataError(f"{told} ({type(error).__name__}: {error})") from None
+
+
+_LONGEST_RECORD = 10_000_000
+"""Characters of a record that is parsed as Python; the longest replies make far shorter ones."""
+
+
+class _Numbers(ast.NodeTransformer):
+    """What `repr` writes for numbers that have no literal."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Constant(float(node.id)) if node.id in ("nan", "inf") else node
+
+
+def _record(text: str) -> dict[str, Any]:
+    """A score record as it was logged: JSON, or the `repr` of a dict, which earlier versions of this package logged for
+    lm-eval's API and multimodal models. Raises ValueError where it is neither."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        if not text.startswith("{'") or len(text) > _LONGEST_RECORD:
+            raise
+        try:
+            found = ast.literal_eval(_Numbers().visit(ast.parse(text, mode="eval")))
+        except (SyntaxError, MemoryError, RecursionError, ValueError):
+            raise error from None
+    if not isinstance(found, dict):
+        raise ValueError("the score record is no object")
+    return found
 
 
 def _weighed(doc: Mapping[str, Any], row: Mapping[str, Any], task: Task, scoring: str) -> Answered:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import logging
 import math
+import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
+from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -16,6 +20,7 @@ from lm_eval.api.filter import Filter, FilterEnsemble
 from lm_eval.api.task import ConfigurableTask
 
 from halu_tasks import embedded
+from halu_tasks.credentials import public
 from halu_tasks.errors import JudgeError, UsageError, tell_in_one_line
 from halu_tasks.fewshot import worked_examples
 from halu_tasks.items import Item, Reply
@@ -24,12 +29,13 @@ from halu_tasks.predictions import aimed
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.probability import probability_of_likelihoods, without_probability
 from halu_tasks.scorers.score import Score
-from halu_tasks.scoring import keep_replies, prepare_judge, score_replies
+from halu_tasks.scoring import keep_replies, outcome_of, prepare_judge, reply_warnings, score_replies
 from halu_tasks.tasks import Built, build
 
 logger = logging.getLogger(__name__)
 _loaded: WeakValueDictionary[str, HaluTask] = WeakValueDictionary()
-tell_in_one_line("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
+_PROGRAMS = ("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
+tell_in_one_line(*_PROGRAMS)
 
 
 class HaluTask(ConfigurableTask):
@@ -89,7 +95,9 @@ class HaluTask(ConfigurableTask):
     def process_results(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
         if not self._scored:
             return dict(super().process_results(doc, results))
-        score = self._by_probability(doc, results) if self._built.asks_for_probability else Score(**results[0])
+        score = (
+            self._by_probability(doc, results) if self._built.asks_for_probability else Score(**json.loads(results[0]))
+        )
         # the error's key must follow its metric's: lm-eval then shows it in the table's Stderr column
         return {
             name: logged(metric, score)
@@ -101,7 +109,8 @@ class HaluTask(ConfigurableTask):
         """Have results say how they came about."""
         self.VERSION: Any = "-".join([str(self._version), *built.marks]) if built.marks else self._version
         if isinstance(self.config.metadata, dict):
-            self.config.metadata = {**self.config.metadata, "halu_tasks": built.provenance}
+            # lm-eval puts the model's arguments among the metadata, and all of them into the results
+            self.config.metadata = {**public(self.config.metadata), "halu_tasks": built.provenance}
 
     def set_config(self, key: str, value: Any, update: bool = False) -> None:
         super().set_config(key, value, update)
@@ -125,8 +134,8 @@ class HaluTask(ConfigurableTask):
         replies = [(self._items[inst.doc["id"]], Reply(inst.resps[0])) for inst in self.instances or [] if inst.resps]
         if not replies or self._built.asks_for_probability:
             return None
-        keep_replies(self._built, replies)
-        return self._built.task.name
+        kept = keep_replies(self._built, replies, results_folder())
+        return self._built.task.name if kept.path else f"{self._built.task.name} ({kept.told})"
 
     def override_metric(self, metric_name: str) -> None:
         """lm-eval's predict_only: keep the replies, score nothing, ask no judge."""
@@ -140,24 +149,41 @@ class HaluTask(ConfigurableTask):
 
 class ScoreReplies(Filter):
     """Scores a whole task at once, after generation: where a judge can be asked side by side, and where
-    what was read from a reply shows in the sample log."""
+    what was read from a reply shows in the sample log, as a score record in JSON."""
 
     def __init__(self, built: Built, items: Mapping[str, Item], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._built, self._items = built, items
 
-    def apply(self, resps: Iterable[Any], docs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def apply(self, resps: Iterable[Any], docs: list[dict[str, Any]]) -> list[str]:
         replies = [
             (aimed(self._items[doc["id"]], doc["target"]), Reply(replies[0]))
             for replies, doc in zip(resps, docs, strict=True)
         ]
         try:
-            return [Read(score.as_json()) for score in score_replies(self._built, replies)]
+            scores = score_replies(self._built, replies, results_folder())
         except JudgeError as error:
             # lm-eval writes results at the very end, so that this would take the other tasks' replies along
             kept = [task.keep_replies() for name, task in list(_loaded.items()) if name != self._built.task.name]
             others = ", ".join(name for name in kept if name)
             raise JudgeError(f"{error}; kept beside it: {others}" if others else str(error)) from None
+        outcomes = Counter(outcome_of(reply.text, score) for (_, reply), score in zip(replies, scores, strict=True))
+        for warning in reply_warnings(self._built.task.name, outcomes):
+            logger.warning(warning)
+        # lm-eval copies what a filter returns and logs its str(), so that nothing but a plain text stays what it is
+        return [json.dumps(score.as_json(), ensure_ascii=False) for score in scores]
+
+
+def results_folder() -> Path | None:
+    """The folder that lm-eval's command line is told to write results to; lm-eval does not tell its tasks."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("--output_path", "-o")
+    try:
+        told = parser.parse_known_args()[0].output_path if sys.argv[0].endswith(_PROGRAMS) else None
+    except argparse.ArgumentError:
+        return None
+    path = Path(told) if told else None
+    return path.parent if path and path.suffix == ".json" else path
 
 
 class Weight(NamedTuple):
@@ -175,13 +201,6 @@ class Weighed(Filter):
 class TakeFirst(Filter):
     def apply(self, resps: Iterable[Any], docs: list[dict[str, Any]]) -> list[Any]:
         return [replies[0] for replies in resps]
-
-
-class Read(dict[str, Any]):
-    """A score record; as text, which lm-eval's sample logs turn it into, it is JSON."""
-
-    def __str__(self) -> str:
-        return json.dumps(self, ensure_ascii=False)
 
 
 class Logged(float):

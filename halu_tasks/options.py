@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
-from halu_tasks.errors import UsageError
+from halu_tasks.errors import UsageError, did_you_mean
 
 logger = logging.getLogger(__name__)
 
@@ -66,9 +66,8 @@ class Options:
             value = getattr(self, option.name)
             if (allowed := option.metadata.get("choices")) and value not in allowed:
                 raise UsageError(f"option {option.name}={value!r} is unknown; choose {' or '.join(allowed)}")
-            kinds = _KINDS[str(option.type)]
-            if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-                raise UsageError(f"option {option.name}={value!r} is not {str(option.type).replace(' | ', ' or ')}")
+            if told := wrong_kind(value, str(option.type)):
+                raise UsageError(f"option {option.name}={value!r} is not {told}")
         if self.fewshot < 0:
             raise UsageError(f"option fewshot={self.fewshot} is negative")
         for name in ("judge_max_failures", "adjustment"):
@@ -109,17 +108,28 @@ class Options:
         given = {key.removeprefix(PREFIX): value for key, value in metadata.items() if key.startswith(PREFIX)}
         if unknown := sorted(set(given) - known):
             names = ", ".join(PREFIX + name for name in sorted(known))
-            raise UsageError(f"unknown metadata key {PREFIX}{unknown[0]}; known: {names}")
+            close = did_you_mean(unknown[0], known, PREFIX)
+            raise UsageError(f"unknown metadata key {PREFIX}{unknown[0]}{close}; known: {names}")
         # model arguments come as metadata too, so a key without the prefix may be meant for a model
         for bare in sorted(known & set(metadata) - {"seed"}):
             logger.warning("metadata key %s is ignored by halu-tasks; did you mean %s%s?", bare, PREFIX, bare)
         return cls(**given)
 
 
-_KINDS: dict[str, tuple[type, ...]] = {
-    "str": (str,),
-    "str | None": (str, type(None)),
-    "int": (int,),
-    "bool": (bool,),
-    "float": (float, int),
+def wrong_kind(value: Any, annotation: str) -> str | None:
+    """What a value should be and is not, in words; None if it is of the annotated type, or the type is not checked
+    here."""
+    if annotation not in _KINDS:
+        return None
+    kinds, told = _KINDS[annotation]
+    fits = isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
+    return None if fits else told
+
+
+_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "str": ((str,), "a text"),
+    "str | None": ((str, type(None)), "a text"),
+    "int": ((int,), "a whole number"),
+    "bool": ((bool,), "true or false"),
+    "float": ((float, int), "a number"),
 }

@@ -1,17 +1,23 @@
-"""Predictions: replies made anywhere, as JSON Lines of `{"id", "output"}`, scored without a harness."""
+"""Predictions: replies made anywhere, an id and an output each, scored without a harness."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from halu_tasks.data import json_lines
+from halu_tasks import workbooks
+from halu_tasks.data import Row, table_lines
 from halu_tasks.errors import DataError
 from halu_tasks.items import Item, Reply
+from halu_tasks.json_arrays import array_lines
 from halu_tasks.options import Options
 from halu_tasks.tasks import Task
+
+ID_FIELD, OUTPUT_FIELD = "id", "output"
+_OPTIONAL = ("target", "probability")
+_OTHER_NAMES = "; other names: halu-tasks score --id-field NAME --output-field NAME"
 
 
 class Prediction(NamedTuple):
@@ -21,17 +27,26 @@ class Prediction(NamedTuple):
     line: int
 
 
-def read_predictions(path: Path) -> dict[str, Prediction]:
-    """Predictions by id.
+def read_predictions(path: Path, id_field: str = ID_FIELD, output_field: str = OUTPUT_FIELD) -> dict[str, Prediction]:
+    """Predictions by id, from JSON Lines, a JSON array of objects, or a table (a name that ends in `.csv` or `.xlsx`).
+    What is text may be compressed, with `.gz` at the end of its name.
+
+    Args:
+        path: the file.
+        id_field: the field or column of the ids.
+        output_field: the field or column of the replies.
 
     Raises:
-        DataError: naming file and line: a malformed row, or an id given twice.
+        DataError: naming file and line: a malformed row, or an id given twice; or the file holds no predictions.
     """
     found: dict[str, Prediction] = {}
-    for number, row in json_lines(path):
-        id, output, target = row.get("id"), row.get("output"), row.get("target")
+    rows = _table_rows(path, id_field, output_field) if _is_table(path) else array_lines(path)
+    for number, row in rows:
+        id, output, target = row.get(id_field), row.get(output_field), row.get("target")
         if not isinstance(id, str) or not isinstance(output, str):
-            raise DataError(f'{path}:{number}: expected {{"id": text, "output": text}}, found {_fields(row)}')
+            expected = f'{{"{id_field}": text, "{output_field}": text}}'
+            hint = "" if {id_field, output_field} <= row.keys() else _OTHER_NAMES
+            raise DataError(f"{path}:{number}: expected {expected}, found {_fields(row)}{hint}")
         if target is not None and not isinstance(target, str):
             raise DataError(f"{path}:{number}: target is {type(target).__name__}, expected a text")
         if (fault := _no_probability(row.get("probability"))) is not None:
@@ -39,7 +54,34 @@ def read_predictions(path: Path) -> dict[str, Prediction]:
         if id in found:
             raise DataError(f"{path}:{number}: id {id!r} is given twice (first in line {found[id].line})")
         found[id] = Prediction(Reply(output, target, row.get("probability")), number)
+    if not found:
+        raise DataError(f"{path}: holds no predictions")
     return found
+
+
+def _is_table(path: Path) -> bool:
+    return path.name.lower().removesuffix(".gz").endswith((".csv", workbooks.SUFFIX))
+
+
+def _table_rows(path: Path, id_field: str, output_field: str) -> Iterator[tuple[int, Row]]:
+    """The rows of a table; an empty cell of an optional column is no value."""
+    try:
+        for number, cells in table_lines(path, {id_field: (), output_field: ()}):
+            row: Row = {id_field: cells[id_field], output_field: cells[output_field]}
+            for column, cell in cells.items():
+                name = column.casefold()
+                if name in _OPTIONAL and name not in row and cell.strip():
+                    row[name] = _as_number(cell) if name == "probability" else cell.strip()
+            yield number, row
+    except DataError as error:
+        raise DataError(f"{error}{_OTHER_NAMES if 'is missing' in str(error) else ''}") from None
+
+
+def _as_number(cell: str) -> float | str:
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
 
 
 def _no_probability(value: object) -> str | None:

@@ -23,7 +23,7 @@ from typing import Any
 
 import yaml
 
-from halu_tasks.errors import UsageError
+from halu_tasks.errors import UsageError, did_you_mean
 from halu_tasks.tasks import registry
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -86,7 +86,7 @@ def published(task: str | None = None) -> list[Published]:
     named = {task, *(groups[task].members if task in groups else ())}
     found = [figure for figure in _figures() if figure.task in named]
     if not found and task not in {*tasks, *groups}:
-        raise UsageError(f"unknown task {task!r}; {with_figures()}")
+        raise UsageError(f"unknown task {task!r}{did_you_mean(task, [*tasks, *groups])}; {with_figures()}")
     return found
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from halu_tasks import inspect_logs, lm_eval_results, scored_predictions
-from halu_tasks.errors import DataError, HaluTasksError
+from halu_tasks.errors import DataError, ForeignError, HaluTasksError
 from halu_tasks.items import Item
 from halu_tasks.runs import Run, Skipped
 
@@ -59,21 +59,28 @@ def read_results(paths: Sequence[str], step: Callable[[int], object] = lambda fi
     files = find_results(paths)
     named = {_real(Path(path).expanduser()) for path in paths}
     for file in files:
+        own: list[Skipped] = []
+        is_named, holds_runs = _real(file) in named, False
         try:
-            for found in _read(file, named=_real(file) in named):
+            for found in _read(file, named=is_named):
                 if isinstance(found, Skipped):
-                    skipped.append(found)
-                elif (same := known.setdefault(found.identity, found)) is not found:
-                    skipped.append(Skipped(found.source, f"{found.task}: the same run as in {same.source}"))
+                    own.append(found)
+                    continue
+                holds_runs = True
+                if (same := known.setdefault(found.identity, found)) is not found:
+                    own.append(Skipped(found.source, f"{found.task}: the same run as in {same.source}", lost=False))
                 else:
                     _check(found)
                     runs.append(_sharing(found, items))
         except HaluTasksError as error:
-            skipped.append(Skipped(str(file), str(error).removeprefix(f"{file}: ")))
+            why = str(error).removeprefix(f"{file}: ")
+            own.append(Skipped(str(file), why, lost=not isinstance(error, ForeignError)))
         except Exception as error:
             # a file can be damaged in any way, and the others are to be read nevertheless
             why = " ".join(str(error).split())[:200]
-            skipped.append(Skipped(str(file), f"cannot be read as a result ({type(error).__name__}: {why})"))
+            own.append(Skipped(str(file), f"cannot be read as a result ({type(error).__name__}: {why})"))
+        # who names a file expects something of it
+        skipped += [one._replace(lost=one.lost or (is_named and not holds_runs)) for one in own]
         step(1)
     return Results(sorted(runs, key=lambda run: run.created), skipped)
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from halu_tasks.credentials import is_secret, public
 from halu_tasks.items import Item, Reply
 from halu_tasks.options import Options
 from halu_tasks.predictions import aimed
+from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.cost import Cost
 from halu_tasks.scorers.probability import FACT
 from halu_tasks.scorers.score import Score
@@ -21,7 +22,6 @@ from halu_tasks.tasks import Decoding, Task, task_named
 PLAIN = "plain prompt"
 UNTOLD = "method unknown"
 
-_SECRET = re.compile(r"(^|_)(key|token|secret|password|auth|authorization)$", re.IGNORECASE)
 _OF_TRANSPORT = {
     "adaptive_connections",
     "attempt_timeout",
@@ -69,10 +69,12 @@ class Answered(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """A file, or a part of it, that is not among the runs, and why."""
+    """A file, or a part of it, that is not among the runs, and why. `lost` unless nothing is missing without it: a
+    copy, or a result of another package."""
 
     source: str
     why: str
+    lost: bool = True
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,11 @@ class Run:
     @cached_property
     def scores(self) -> list[Score]:
         return [answered.score for answered in self.answers]
+
+    @property
+    def unanswered(self) -> dict[str, int]:
+        """How many replies give no answer, by outcome."""
+        return {outcome: sum(score.outcome == outcome for score in self.scores) for outcome in NO_ANSWER}
 
     @property
     def method(self) -> str:
@@ -179,7 +186,7 @@ class Run:
 
 def own_settings(settings: Mapping[str, Any], decodings: Iterable[Decoding]) -> dict[str, Any]:
     """The settings that are not those of the tasks that were asked together, in Inspect's names, and that bear on
-    the answers: of a run with the tasks' own decoding none. What may be a secret is left out."""
+    the answers: of a run with the tasks' own decoding none. Credentials are left out."""
     decodings = list(decodings)
     usual = {
         "max_tokens": max(decoding.max_tokens for decoding in decodings),
@@ -187,11 +194,11 @@ def own_settings(settings: Mapping[str, Any], decodings: Iterable[Decoding]) -> 
         "top_p": decodings[0].top_p,
     }
     return {
-        name: value
+        name: public(value)
         for name, value in settings.items()
         if value not in (None, [], {}, "")
         and name not in _OF_TRANSPORT
-        and not _SECRET.search(name)
+        and not is_secret(name)
         and not (name in usual and value == usual[name])
     }
 

@@ -42,7 +42,9 @@ def read_run(path: Path, found: Mapping[str, Any]) -> Run:
     if built.located.sha256 != provenance["data_sha256"]:
         raise DataError(f"{path}: the data {built.located.path} are not those that it was scored on; score it again")
     predictions = _beside(path, told["predictions"], told["predictions_sha256"])
-    replies = read_predictions(predictions)
+    # older versions knew no other names
+    fields = {name: told[name] for name in ("id_field", "output_field") if name in told}
+    replies = read_predictions(predictions, **fields)
     if built.task.judged and provenance.get("judge"):
         answers = _from_details(path, told, built, replies)
     else:
@@ -106,6 +108,7 @@ def _from_details(
                 item.tags,
                 row["reason"],
                 row.get("outcome"),
+                row.get("verdicts", []),
             ),
         )
         for item, reply in items

@@ -6,16 +6,22 @@ import json
 import logging
 import os
 import shlex
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from tqdm import tqdm
 
+from halu_tasks.credentials import redacted
 from halu_tasks.data import cache_folder
-from halu_tasks.errors import JudgeError
+from halu_tasks.errors import HaluTasksError, JudgeError
 from halu_tasks.items import Item, Reply
 from halu_tasks.options import Options
+from halu_tasks.scorers.answer import Outcome
+from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built, Task
 
@@ -47,32 +53,67 @@ def prepare_judge(built: Built) -> None:
     reach_now(built.options, built.task.judged)
 
 
-def score_replies(built: Built, replies: Sequence[tuple[Item, Reply]]) -> list[Score]:
-    """Scores of (item, reply) pairs, in their order.
+def score_replies(built: Built, replies: Sequence[tuple[Item, Reply]], folder: Path | None = None) -> list[Score]:
+    """Scores of (item, reply) pairs, in their order. `folder` is where the run's results go, if that is known.
 
     Raises:
         JudgeError: the judge failed on more than the allowed share. The replies are then kept in a file
             that the message names, so that they can be scored again.
     """
-    labels: list[list[str] | None] = [None] * len(replies)
+    mode = built.options.scoring
+    verdicts: Sequence[list[Verdict] | None] = [None] * len(replies)
     if built.task.judged and built.options.judge:
         from halu_tasks.judging import judge_now
 
         with tqdm(total=len(replies), desc=f"judging {built.task.name}") as bar:
             try:
-                mode = built.options.scoring
                 texts = [(item, built.task.judged_text(mode, item, reply.text)) for item, reply in replies]
-                found = judge_now(built.options, built.task.judged, texts, bar.update)
+                verdicts = judge_now(built.options, built.task.judged, texts, bar.update)
             except JudgeError as error:
-                kept = keep_replies(built, replies)
-                told = f"{error}; the replies are kept, score them with: {score_command(built, kept)}"
-                raise JudgeError(told) from None
+                kept = keep_replies(built, replies, folder)
+                how = f", score them with: {score_command(built, kept.path)}" if kept.path else ""
+                raise JudgeError(f"{error}; {kept.told}{how}") from None
             except BaseException:
-                logger.error("judging was broken off; the replies are kept: %s", keep_replies(built, replies))
+                logger.error("judging was broken off; %s", keep_replies(built, replies, folder).told)
                 raise
-        labels = [[verdict.label for verdict in verdicts] for verdicts in found]
-    mode = built.options.scoring
-    return [built.task.score(mode, item, reply, own) for (item, reply), own in zip(replies, labels, strict=True)]
+    return [built.task.score(mode, item, reply, own) for (item, reply), own in zip(replies, verdicts, strict=True)]
+
+
+MOST_EMPTY, MOST_UNPARSED = 0.01, 0.20
+"""The shares of replies above which `reply_warnings` has something to say."""
+
+
+def outcome_of(reply: str, score: Score) -> Outcome:
+    """What became of a reply: as its score says, but `empty` in `paper` too, where scores know no such outcome."""
+    return score.outcome if reply.strip() else "empty"
+
+
+def reply_warnings(task: str, outcomes: Mapping[Outcome, int]) -> list[str]:
+    """One line each for replies of `task` without content and for unparsed ones, where there are too many for the
+    figures to say much about the model. `outcomes` counts the replies by `outcome_of`; an item without any reply is
+    none of them."""
+    total = sum(outcomes.values())
+    advice: tuple[tuple[Outcome, float, str], ...] = (
+        (
+            "empty",
+            MOST_EMPTY,
+            "have no content, as when a server fails or reasoning uses up the token limit, and count as wrong; see the "
+            "server's log, raise the token limit (lm-eval: --gen_kwargs max_gen_toks=N, Inspect: --max-tokens N) or "
+            "run again",
+        ),
+        (
+            "unparsed",
+            MOST_UNPARSED,
+            "could not be read (unparsed) and count as wrong; look at the replies: a chat model needs its chat "
+            "template (lm-eval: --apply_chat_template), one that reasons first a higher token limit (lm-eval: "
+            "--gen_kwargs max_gen_toks=N, Inspect: --max-tokens N)",
+        ),
+    )
+    return [
+        f"{task}: {count} of {total} replies ({count / total:.1%}) {what}"
+        for outcome, most, what in advice
+        if (count := outcomes.get(outcome, 0)) > most * total
+    ]
 
 
 def score_command(built: Built, predictions: Path) -> str:
@@ -82,7 +123,7 @@ def score_command(built: Built, predictions: Path) -> str:
         "--data": options.data,
         "--scoring": options.scoring if options.scoring != "strict" else None,
         "--judge": options.judge,
-        "--judge-base-url": options.judge_base_url,
+        "--judge-base-url": redacted(options.judge_base_url) if options.judge_base_url else None,
         "--judge-max-failures": str(options.judge_max_failures) if options.judge_max_failures != 0.05 else None,
     }
     for name, option in Options.of_some_tasks().items():
@@ -92,13 +133,57 @@ def score_command(built: Built, predictions: Path) -> str:
     return shlex.join(["halu-tasks", "score", built.task.name, str(predictions), "--partial", *words])
 
 
-def keep_replies(built: Built, replies: Sequence[tuple[Item, Reply]]) -> Path:
-    """Write the replies as `<task>.jsonl` into this process's folder of kept replies, and return its path;
-    the folder can be replayed."""
-    path = cache_folder() / "kept" / f"{time.strftime('%Y%m%d')}-{os.getpid()}" / f"{built.task.name}.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8") as file:
-        for item, reply in replies:
-            own = {} if reply.probability is None else {"probability": reply.probability}
-            file.write(json.dumps({"id": item.id, "output": reply.text, **own}) + "\n")
+class Kept(NamedTuple):
+    """Where replies are kept, None where no place could hold them, and a clause that says so."""
+
+    path: Path | None
+    told: str
+
+
+_own_folders: dict[Path, Path] = {}
+"""The folder of this process in each folder of kept replies."""
+
+
+def keep_replies(built: Built, replies: Sequence[tuple[Item, Reply]], folder: Path | None = None) -> Kept:
+    """Write the replies as `<task>.jsonl` into a folder of this run's own, which can be replayed: in the cache or, if
+    that cannot be written, in `folder` or in the folder of temporary files. Nothing is overwritten and no error is
+    raised: what went wrong is told."""
+    rows = []
+    for item, reply in replies:
+        own = {} if reply.probability is None else {"probability": reply.probability}
+        rows.append(json.dumps({"id": item.id, "output": reply.text, **own}) + "\n")
+    failed: list[str] = []
+    for place in (lambda: cache_folder() / "kept", lambda: folder, lambda: Path(tempfile.gettempdir())):
+        try:
+            if (parent := place()) is None:
+                continue
+            path = _write_new(parent, f"{built.task.name}.jsonl", rows)
+        except (OSError, HaluTasksError) as error:
+            failed.append(" ".join(str(error).split()))
+        else:
+            beside = f" (not in the cache: {failed[0]})" if failed else ""
+            return Kept(path, f"the replies are kept in {path}{beside}")
+    return Kept(None, f"the replies could not be kept: {'; '.join(failed)}")
+
+
+def _write_new(parent: Path, name: str, rows: Sequence[str]) -> Path:
+    """Write a file that there was none of. Raises OSError where it cannot be written whole."""
+    own = _own_folders.get(parent)
+    if own is None or (own / name).exists() or not own.is_dir():
+        parent.mkdir(parents=True, exist_ok=True)
+        # process ids repeat, in containers all the time
+        own = Path(tempfile.mkdtemp(prefix=f"{time.strftime('%Y%m%d')}-{os.getpid()}-", dir=parent))
+    path = own / name
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.writelines(rows)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        # half a file would look like a whole one
+        with suppress(OSError):
+            path.unlink()
+            own.rmdir()
+        raise
+    _own_folders[parent] = own
     return path

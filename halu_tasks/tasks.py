@@ -7,28 +7,32 @@ to be told about it.
 from __future__ import annotations
 
 import importlib
+import logging
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from halu_tasks import data as data_
 from halu_tasks.data import Lines, Located, Row
-from halu_tasks.errors import DataError, UsageError
+from halu_tasks.errors import DataError, UsageError, did_you_mean
 from halu_tasks.fewshot import by_target, worked_examples
 from halu_tasks.items import Case, Example, Item, Reply
 from halu_tasks.options import Options
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.judge import Judging
+from halu_tasks.scorers.judge import Judging, Verdict
 from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate, mean_of, share_abstained, share_empty
 from halu_tasks.scorers.probability import with_probability
 from halu_tasks.scorers.score import Score
 from halu_tasks.solvers.prompting import Prompt, next_question, prompt_for, prompt_hash, render
 from halu_tasks.sources import Source
 from halu_tasks.splits import sampled
+
+logger = logging.getLogger(__name__)
 
 # No real reply that answers before it asks itself another question is longer, or repeats its own item more often.
 _LONGEST_TURN, _MOST_TURNS = 50_000, 3
@@ -80,7 +84,7 @@ class Reader:
 class Scoring:
     """How replies become scores and scores become figures, in one mode.
 
-    `score` takes the item, the reply and, for judged tasks, the judge's verdicts (None without one).
+    `score` takes the item, the reply and, for judged tasks, the labels that the judge gave (None without one).
     `beside` gives figures of fixed replies on the scored items, by reply and metric, for a reader to compare with.
     """
 
@@ -173,12 +177,14 @@ class Task:
     read: Callable[[str], Answer[str]] | None = None
     asked_by: Callable[[Options], str] | None = None
 
-    def score(self, mode: str, item: Item, reply: Reply, verdicts: Sequence[str] | None = None) -> Score:
+    def score(self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None = None) -> Score:
         """The score of a reply in `strict` or `paper`, given the judge's verdicts where the task is judged. In
         strict, a reply that goes on to ask itself another question behind its answer is read up to there."""
         score = self.scoring[mode].score
         if self.judged:
-            found = score(item, self.judged_text(mode, item, reply.text), verdicts)
+            labels = None if verdicts is None else [verdict.label for verdict in verdicts]
+            found = score(item, self.judged_text(mode, item, reply.text), labels)
+            found = replace(found, verdicts=[verdict._asdict() for verdict in verdicts or ()])
         else:
             for text in self._readings(mode, reply.text):
                 found = score(item, text, None)
@@ -369,15 +375,37 @@ class Built:
 @cache
 def registry() -> tuple[dict[str, Task], dict[str, Group]]:
     """All tasks and all groups by name, from the modules of `halu_tasks.benchmarks`."""
-    from halu_tasks import benchmarks
-
     tasks: dict[str, Task] = {}
     groups: dict[str, Group] = {}
-    for module in sorted(info.name for info in pkgutil.iter_modules(benchmarks.__path__)):
-        benchmark = importlib.import_module(f"{benchmarks.__name__}.{module}")
+    for benchmark in benchmark_modules():
         tasks |= {task.name: task for task in benchmark.TASKS}
         groups |= {group.name: group for group in benchmark.GROUPS}
     return tasks, groups
+
+
+@cache
+def benchmark_modules() -> tuple[ModuleType, ...]:
+    """The modules of `halu_tasks.benchmarks`, by name. One that cannot be imported is named in a warning and left
+    out."""
+    from halu_tasks import benchmarks
+
+    names = sorted(info.name for info in pkgutil.iter_modules(benchmarks.__path__))
+    found = (imported(f"{benchmarks.__name__}.{name}", ("TASKS", "GROUPS")) for name in names)
+    return tuple(module for module in found if module)
+
+
+def imported(name: str, attributes: Sequence[str] = ()) -> ModuleType | None:
+    """A module that has `attributes`; where it cannot be imported, None and a warning, since one benchmark's fault is
+    no reason to lose the others."""
+    try:
+        module = importlib.import_module(name)
+        for attribute in attributes:
+            getattr(module, attribute)
+    except Exception as error:
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        logger.warning("%s cannot be imported, its tasks are missing (%s)", name, why)
+        return None
+    return module
 
 
 def task_named(name: str) -> Task:
@@ -386,7 +414,7 @@ def task_named(name: str) -> Task:
     if name in groups:
         raise UsageError(f"{name!r} is a group; name one of its tasks: {', '.join(groups[name].members)}")
     if name not in tasks:
-        raise UsageError(f"unknown task {name!r}; tasks: {', '.join(tasks)}")
+        raise UsageError(f"unknown task {name!r}{did_you_mean(name, tasks)}; tasks: {', '.join(tasks)}")
     return tasks[name]
 
 

@@ -21,7 +21,7 @@ from halu_tasks.scorers.calibration import probability_metrics
 from halu_tasks.scorers.classification import label_metric, score_label
 from halu_tasks.scorers.cost import cost_of
 from halu_tasks.scorers.inspect_scorer import RECORD, of_method, spread, told_record
-from halu_tasks.scorers.metrics import estimates, mean, share_unparsed
+from halu_tasks.scorers.metrics import estimates, mean, share_abstained, share_unparsed
 from halu_tasks.scorers.probability import FACT, with_probability
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.verdict_hallucination import NO, YES, hallucinates
@@ -31,6 +31,7 @@ _OF_ALL = (
     mean("hallucinated", "hallucinated", higher_is_better=None),
     mean("mean_probability", FACT, higher_is_better=None),
     share_unparsed(),
+    share_abstained(),
 )
 _OF_LABELLED = (
     mean("acc", "correct"),

@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 Outcome = Literal["answered", "abstained", "unparsed", "empty"]
 """What became of a reply: it gives an answer, declines to give one, says nothing that can be read, or has no content
-at all (a server that failed)."""
+at all (a server failed, or there is no reply)."""
 NO_ANSWER: tuple[Outcome, ...] = ("unparsed", "abstained", "empty")
 
 # The names models give their reasoning blocks, as tags.

@@ -14,7 +14,7 @@ from rapidfuzz import fuzz
 from halu_tasks.items import Item
 from halu_tasks.scorers.answer import Answer, strip_reasoning
 from halu_tasks.scorers.classification import score_label
-from halu_tasks.scorers.judge import CONFLICT, FAILED, Judging, fence, read_verdict
+from halu_tasks.scorers.judge import CONFLICT, FAILED, LONGEST, Judging, fence, read_verdict
 from halu_tasks.scorers.metrics import Array, Metric, mean, ratio, share_unparsed
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.verdict import choice, true_false_zh
@@ -67,7 +67,10 @@ def _by_truth(score: Score) -> Score:
 def questions(item: Item, reply: str) -> list[Mapping[str, str]]:
     """The one question that a judge is asked of an open answer; none of a reply with no answer in it."""
     answered = (strip_reasoning(reply) or "").strip()
-    return [{**item.gold, "output": fence(answered)}] if answered else []
+    if not answered:
+        return []
+    question, correct = (str(item.gold[key]) for key in ("question", "correct_answer"))
+    return [{"question": fence(question), "correct_answer": fence(correct), "output": fence(answered, LONGEST)}]
 
 
 JUDGING = Judging("cfaith_conflict", questions, read_verdict, unjudged="closer_to_correct")

@@ -22,6 +22,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from halu_tasks.scorers.answer import Answer, strip_reasoning
+from halu_tasks.scorers.verdict_reader import verdict_reader
 from halu_tasks.scorers.verdict_text import ends
 
 
@@ -92,26 +93,43 @@ def checks(reply: str) -> Checks:
     return Checks([], len(_claims(lines)), "no claim with a check" if lines else "empty")
 
 
+SUPPORTED, UNSUPPORTED = "supported", "unsupported"
+
+# "yes, mostly" is no yes: what is asked is whether the document supports all of the claim
+_HEDGES = ("but", "partial", "partially", "partly", "in part", "mostly", "although", "though", "somewhat", "except")
+_IN_PART = ("partially", "partly", "only partially", "only partly", "mostly", "somewhat", "not fully", "not entirely")
+_NOT_KNOWN = (
+    "cannot be verified", "can't be verified", "cannot be determined", "cannot tell", "not verifiable", "unverifiable",
+    "unverified", "unclear", "unknown", "not stated", "not mentioned", "n/a",
+)  # fmt: skip
+
+read_support = verdict_reader(
+    {
+        SUPPORTED: (
+            "yes", "y", "true", "correct", "supported", "fully supported", "is supported", "directly supported",
+            "explicitly supported", "clearly supported", "entailed", "✓", "✔", "✅", "☑", "是", "支持", "完全支持",
+        ),
+        UNSUPPORTED: (
+            "no", "n", "false", "incorrect", "not supported", "not fully supported", "is not supported",
+            "isn't supported", "unsupported", "not entailed", "contradicted", "not", "✗", "✘", "❌", "✖", "☒",
+            "否", "不", "不是", "不支持", "未支持", "不完全支持", "部分支持", "未得到支持",
+            *_IN_PART, *(f"{part} supported" for part in _IN_PART), *_NOT_KNOWN,
+            *(f"{yes} {hedge}" for yes in ("yes", "true", "supported", "correct") for hedge in _HEDGES),
+        ),
+    },
+    names=(
+        "supported", "is supported", "support", "entailed", "faithful", "verified", "verdict", "judgement", "judgment",
+        "the claim is", "this claim is", "the sentence is", "the statement is", "得到支持", "支持", "结论",
+    ),
+    reason="critique",
+)  # fmt: skip
+"""`supported` or `unsupported`, from a check of one claim ("Supported: Yes")."""
+
+
 def supported(reply: str) -> Answer[bool]:
-    """Whether the one claim that a reply checks is supported: its last "Supported: …", else the yes or no that its
-    first line or its last begins with, else a sentence on the claim."""
-    text = strip_reasoning(reply)
-    if text is None:
-        return Answer(None, "unclosed reasoning")
-    lines = [line for raw in ends(text).translate(_PLAIN).splitlines() if (line := raw.strip())]
-    if not lines:
-        return Answer(None, "empty")
-    found = list(_labelled(lines))[-1:]
-    for line in (lines[0], lines[-1]):
-        if not found and (word := _ALONE.match(line)):
-            found = [word["yes"] is not None]
-    found = found or list(_sentences(lines))[-1:]
-    return Answer(found[0]) if found else Answer(None, "neither yes nor no")
-
-
-_ALONE = re.compile(
-    r"(?:(?P<yes>yes|(?:fully )?supported)|no|not supported|unsupported)\s*(?:[.,;!—–-]|$)", re.IGNORECASE
-)
+    """Whether the one claim that a reply checks is supported."""
+    found = read_support(reply)
+    return Answer(None if found.value is None else found.value == SUPPORTED, found.reason)
 
 
 def _claims(lines: list[str]) -> set[str]:

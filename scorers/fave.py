@@ -15,16 +15,15 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from halu_tasks.items import Item
-from halu_tasks.scorers.answer import Answer, strip_reasoning
+from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.citations import cited
-from halu_tasks.scorers.claims import supported
-from halu_tasks.scorers.judge import FAILED, Judging, fence
+from halu_tasks.scorers.claims import UNSUPPORTED, read_support
+from halu_tasks.scorers.judge import FAILED, LONGEST, Judging, fence
 from halu_tasks.scorers.metrics import Metric, mean, micro, share_unparsed
 from halu_tasks.scorers.references import Paper, Reference, references
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.sentences import sentences
 
-SUPPORTED, UNSUPPORTED = "supported", "unsupported"
 Papers = Sequence[Mapping[str, Any]]
 """Papers as an item's gold has them: `name`, `title`, `abstract`, `authors`, `year`."""
 
@@ -70,9 +69,12 @@ def cited_sentences(summary: str, papers: Papers) -> tuple[list[Cited], int]:
 
 
 def shown(papers: Papers) -> str:
-    """Papers as a judge or critic sees them."""
-    return "\n\n".join(
-        f"{paper['name']}:\n\nTitle: {paper['title']}\n\nAbstract: {paper['abstract'] or '(none)'}" for paper in papers
+    """Papers as a judge, critic or writer sees them, fenced."""
+    return fence(
+        "\n\n".join(
+            f"{paper['name']}:\n\nTitle: {paper['title']}\n\nAbstract: {paper['abstract'] or '(none)'}"
+            for paper in papers
+        )
     )
 
 
@@ -83,12 +85,11 @@ def questions(item: Item, reply: str) -> list[Mapping[str, str]]:
     """One question for each sentence that cites papers of the list."""
     summary = summary_of(reply)
     checked = cited_sentences(summary, item.gold["papers"])[0] if summary else []
-    return [{"papers": shown(one.papers), "claim": fence(one.sentence)} for one in checked if one.papers]
-
-
-def read_support(reply: str) -> Answer[str]:
-    found = supported(reply)
-    return Answer(None if found.value is None else SUPPORTED if found.value else UNSUPPORTED, found.reason)
+    return [
+        {"papers": shown(one.papers), "claim": fence(one.sentence, LONGEST), "about": one.sentence}
+        for one in checked
+        if one.papers
+    ]
 
 
 JUDGING = Judging("fave_support", questions, read_support, unjudged="share_cited")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from asyncio import AbstractEventLoop, get_running_loop
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import anyio
+from inspect_ai.hooks import Hooks, SampleEnd, TaskEnd, hooks
 from inspect_ai.log import transcript
 from inspect_ai.model import Model, model_roles
 from inspect_ai.scorer import (
@@ -26,18 +29,22 @@ from inspect_ai.scorer import (
 from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from halu_tasks.credentials import in_address
+from halu_tasks.errors import ArgumentError, UsageError
 from halu_tasks.items import Item, Reply
 from halu_tasks.judging import Judge, open_judge
 from halu_tasks.options import Options
 from halu_tasks.predictions import aimed
+from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.cost import cost_of, total
-from halu_tasks.scorers.judge import Judging
+from halu_tasks.scorers.judge import Judging, Verdict
 from halu_tasks.scorers.metrics import Estimate, estimates, mean
 from halu_tasks.scorers.opinions import Opinions, opinion_figures
 from halu_tasks.scorers.paired import difference
 from halu_tasks.scorers.probability import FACT, probability_of, with_probability, without_probability
 from halu_tasks.scorers.score import Score
-from halu_tasks.scoring import logger, no_judge
+from halu_tasks.scoring import logger, no_judge, outcome_of, reply_warnings
+from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import COUNTS, DRAFT, METHOD, OPINIONS, PROBABILITY, REASON, WEIGHED, tokens_of
 from halu_tasks.tasks import registry, task_named
 
@@ -62,13 +69,23 @@ def _judge(judging: Judging, options: Options) -> Judge | None:
     return judges[key]
 
 
+def logged(judge_base_url: str | None) -> str | None:
+    """The address of a judge, which Inspect writes into its log. Raises UsageError where it holds credentials."""
+    if in_address(judge_base_url):
+        raise UsageError(
+            f"judge_base_url={judge_base_url} was given with credentials, which Inspect writes into its log; name the "
+            "judge openai-api/PROVIDER/MODEL, and set PROVIDER_BASE_URL and PROVIDER_API_KEY in the environment"
+        )
+    return judge_base_url
+
+
 @solver
 def judge_ready(
     judge: str | None = None, judge_base_url: str | None = None, judge_max_failures: float = 0.05
 ) -> Solver:
     """Before a judged task generates anything: check that the judge in the role `grader` answers (one that
     is named as an option was reached when the task was made), or warn that there is none."""
-    options = Options(judge=judge, judge_base_url=judge_base_url, judge_max_failures=judge_max_failures)
+    options = Options(judge=judge, judge_base_url=logged(judge_base_url), judge_max_failures=judge_max_failures)
     lock = anyio.Lock()
     done: set[str] = set()
 
@@ -94,7 +111,7 @@ def figures(headline: str | None = None) -> Metric:
     group's means.
 
     Args:
-        headline: the figure that there is, undefined, before anything is scored.
+        headline: the figure that is there, as NaN, even while it is not defined.
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
@@ -116,6 +133,9 @@ def figures(headline: str | None = None) -> Metric:
         if not group:
             found |= _of_drafts([record for record in records if "draft" in record])
         figures = {key: value for name, e in found.items() for key, value in spread(name, e).items()}
+        if headline and headline not in figures:
+            # Inspect asks for figures while samples are still out, and warns of a headline that is not there
+            figures = {headline: math.nan} | figures
         return figures | (of_method(records) if any("method" in record for record in records) else {})
 
     return compute
@@ -150,6 +170,7 @@ def spread(name: str, found: Estimate) -> dict[str, float]:
 
 
 @scorer(metrics=[figures()])
+@checked
 def halu_score(
     scoring: str = "strict",
     judge: str | None = None,
@@ -167,11 +188,18 @@ def halu_score(
         judge_base_url: base URL of a judge behind an OpenAI-compatible server.
         judge_max_failures: the share of items the judge may fail on.
     """
-    options = Options(
-        scoring=scoring, judge=judge, judge_base_url=judge_base_url, judge_max_failures=judge_max_failures
-    )
+    try:
+        options = Options(
+            scoring=scoring,
+            judge=judge,
+            judge_base_url=logged(judge_base_url),
+            judge_max_failures=judge_max_failures,
+        )
+    except UsageError as error:
+        raise ArgumentError(str(error)) from None
 
     async def score(state: TaskState, target: Target) -> InspectScore:
+        _warn_of_replies()
         task = task_named(state.metadata["task"])
         told = state.output.metadata or {}
         # before a judge is asked, whose calls are not the answer's
@@ -180,9 +208,8 @@ def halu_score(
         reply = state.output.completion
         judge = _judge(task.judged, options) if task.judged else None
         verdicts = await judge.of_reply(item, task.judged_text(scoring, item, reply)) if judge else []
-        labels = [verdict.label for verdict in verdicts] if judge else None
         answered = Reply(reply, probability=told.get(PROBABILITY))
-        found = task.score(scoring, item, answered, labels)
+        found = task.score(scoring, item, answered, verdicts if judge else None)
         found, record = told_record(told, found)
         if task.choices and answered.probability is None and isinstance(found.answer, str):
             tokens = tokens_of(state.output)
@@ -193,8 +220,7 @@ def halu_score(
         record |= {"task": task.name, "scoring": scoring, "score": found.as_json(), "cost": cost}
         if (draft := told.get(DRAFT)) is not None:
             first = await judge.of_reply(item, task.judged_text(scoring, item, draft)) if judge else []
-            labels = [verdict.label for verdict in first] if judge else None
-            record["draft"] = task.score(scoring, item, Reply(draft), labels).as_json()
+            record["draft"] = task.score(scoring, item, Reply(draft), first if judge else None).as_json()
         if OPINIONS in told:
             record["opinions"] = told[OPINIONS]
         if group := state.metadata.get("group"):
@@ -204,16 +230,44 @@ def halu_score(
             # a share turned so that more is better; a count stays what it is
             value=_value(own if headline.higher_is_better or math.isinf(headline.range[1]) else 1 - own),
             answer=_shown(found.answer),
-            explanation=next((verdict.reason for verdict in verdicts if verdict.reason), found.reason) or None,
+            explanation="\n\n".join(filter(None, (found.reason, *map(_told, verdicts)))) or None,
             metadata={RECORD: record},
         )
 
     return score
 
 
+@cache
+def _warn_of_replies() -> None:
+    """Have `reply_warnings` logged at the end of each Inspect task whose samples this package scores. The hook is
+    registered when the first sample is scored, because Inspect announces any hook that it finds at its start, in
+    runs of other packages too."""
+
+    @hooks(name="reply_warnings", description="Warns of many replies without content, or that could not be read")
+    class ReplyWarnings(Hooks):
+        def __init__(self) -> None:
+            self._outcomes: dict[str, dict[str, Counter[Outcome]]] = {}
+
+        async def on_sample_end(self, data: SampleEnd) -> None:
+            for found in (data.sample.scores or {}).values():
+                if record := (found.metadata or {}).get(RECORD):
+                    outcome = outcome_of(data.sample.output.completion, Score(**record["score"]))
+                    tasks = self._outcomes.setdefault(data.eval_id, {})
+                    tasks.setdefault(record["task"], Counter())[outcome] += 1
+                    return
+
+        async def on_task_end(self, data: TaskEnd) -> None:
+            for task, outcomes in self._outcomes.pop(data.eval_id, {}).items():
+                for warning in reply_warnings(task, outcomes):
+                    logger.warning(warning)
+
+
 def told_record(told: Mapping[str, Any], score: Score) -> tuple[Score, dict[str, Any]]:
     """The score with what the output tells of its making, and the start of a record for the log."""
-    found = replace(score, reason=told.get(REASON) or score.reason, facts={**score.facts, **told.get(COUNTS, {})})
+    found = replace(score, facts={**score.facts, **told.get(COUNTS, {})})
+    if reason := told.get(REASON):
+        # the method, not a server, left the reply without content
+        found = replace(found, reason=reason, outcome="unparsed" if found.outcome == "empty" else found.outcome)
     if METHOD not in told:
         return found, {}
     return found, {"method": told[METHOD], "counts": sorted(told.get(COUNTS, {}))}
@@ -222,6 +276,12 @@ def told_record(told: Mapping[str, Any], score: Score) -> tuple[Score, dict[str,
 def _shown(answer: str | list[str] | None) -> str | None:
     """An answer as Inspect shows it; the empty list, which is an answer too, by its brackets."""
     return ("\n".join(answer) or "[]") if isinstance(answer, list) else answer
+
+
+def _told(verdict: Verdict) -> str:
+    """A verdict and its reason, for a person who checks them."""
+    about = f" on {verdict.about!r}" if verdict.about else ""
+    return f"judge{about}: {verdict.label}" + (f" ({verdict.reason})" if verdict.reason else "")
 
 
 def _value(own: float) -> str | float:

@@ -187,7 +187,8 @@ def share_abstained() -> Metric:
 
 
 def share_empty() -> Metric:
-    """`empty`: the share of items whose reply has no content, as when a server fails; such a reply is not right."""
+    """`empty`: the share of items whose reply has no content, since a server failed or there is no reply at all; such
+    a reply is not right."""
     return _share_of("empty", higher_is_better=False)
 
 

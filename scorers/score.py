@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -24,6 +24,8 @@ class Score:
         reason: why there is no answer, or what else a reader should know; else empty.
         outcome: what became of the reply. By default `answered` if there is an answer and `unparsed` if not, which
             is also how records of older versions, which lack the field, are read.
+        verdicts: what a judge said of the reply, question by question: `label`, the judge's `reason`, and `about`,
+            the part of the reply that the question was on (empty where it was on all of it).
     """
 
     id: str
@@ -34,6 +36,7 @@ class Score:
     tags: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
     outcome: Outcome = None  # type: ignore[assignment]
+    verdicts: Sequence[Mapping[str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if self.outcome is None:
@@ -43,8 +46,12 @@ class Score:
         """The score with more tags."""
         # `dataclasses.replace` takes five times as long, and reports do this a hundred thousand times
         tags = {**self.tags, **tags}
-        return Score(self.id, self.cluster, self.answer, self.target, self.facts, tags, self.reason, self.outcome)
+        return Score(
+            self.id, self.cluster, self.answer, self.target, self.facts, tags, self.reason, self.outcome, self.verdicts
+        )
 
     def as_json(self) -> dict[str, Any]:
         """The record as plain JSON values; `Score(**record)` restores it."""
-        return asdict(self)
+        record = asdict(self)
+        # only judged tasks have any
+        return record if self.verdicts else {name: record[name] for name in record if name != "verdicts"}

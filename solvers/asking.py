@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from inspect_ai.model import CachePolicy, ChatMessage, GenerateConfig, ModelOutput, get_model, model_roles
+from inspect_ai.model import CachePolicy, ChatMessage, GenerateConfig, Model, ModelOutput, get_model, model_roles
 from inspect_ai.solver import TaskState
 from inspect_ai.tool import Tool, ToolChoice
 
@@ -57,14 +57,19 @@ async def ask(
         config: of generation; what the model of the role was given of its own counts more. Without any, the model
             under test is asked as the run asks it.
     """
-    # as the default of a role it would be a copy, to which the run's configuration does not apply
-    model = get_model(role=role, required=True) if named_role(role) else get_model()
+    model = model_in(role)
     policy = CachePolicy(expiry=None, scopes={"draw": str(draw)}) if cache else False
     own = GenerateConfig(**config).merge(model.config) if config else GenerateConfig()
     if own.seed is not None:
         # under one seed every draw would be the same reply
         own.seed += draw
     return await model.generate(asked, tools=list(tools), tool_choice=tool_choice, config=own, cache=policy)
+
+
+def model_in(role: str | None) -> Model:
+    """The model in a role, which is the model under test where none is named for it."""
+    # as the default of a role it would be a copy, to which the run's configuration does not apply
+    return get_model(role=role, required=True) if named_role(role) else get_model()
 
 
 def decoding_for(state: TaskState, role: str | None) -> dict[str, Any]:

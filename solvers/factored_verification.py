@@ -14,7 +14,9 @@ from halu_tasks.errors import UsageError
 from halu_tasks.scorers.claim_list import listed_claims
 from halu_tasks.scorers.claims import supported
 from halu_tasks.scorers.combine import combined
+from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.probability import probability_of
+from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import (
     MOST_ALTERNATIVES,
     ask,
@@ -68,8 +70,8 @@ class Checker:
         return self._how
 
     async def probability(self, claim: str, source: str) -> float | None:
-        """The probability that `source` supports `claim`; None where no reply says yes or no."""
-        fields = {"claim": claim, "source": source}
+        """The probability that `source`, which is fenced, supports `claim`; None where no reply says yes or no."""
+        fields = {"claim": fence(claim), "source": source}
         if self._how == "logprobs":
             return await self._by_tokens(fill(self._word, fields))
         asked = fill(self._reasoned, fields)
@@ -106,6 +108,7 @@ class Checker:
 
 
 @solver
+@checked
 def factored_verification(
     how: How = "auto",
     samples: int = 5,
@@ -139,7 +142,7 @@ def factored_verification(
 
     async def check(claim: str, source: str) -> float | None:
         if library is None:
-            return await checker.probability(claim, source)
+            return await checker.probability(claim, fence(source))
         found = await library.search(claim)
         # of a claim that nothing is found for nothing is known
         return await checker.probability(claim, shown(found)) if found else None
@@ -152,7 +155,7 @@ def factored_verification(
                 raise UsageError(f"{_METHOD} with knowledge=gold needs evidence in each item, and there is none")
             source = evidence
         used = await checker.ready()
-        asked = fill(listing, {"text": subject["text"]})
+        asked = fill(listing, {"text": fence(subject["text"])})
         reply = await ask(asked, "decomposer", cache=cache, temperature=0.0, max_tokens=2048)
         listed = listed_claims(reply.completion)
         found = await side_by_side(*(check(claim, source) for claim in listed.claims))

@@ -7,9 +7,7 @@ The draft is the task's own reply. The outcome tells it beside the revised summa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from halu_tasks.errors import UsageError
@@ -17,6 +15,7 @@ from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.claims import supported
 from halu_tasks.scorers.fave import Cited, Papers, cited_sentences, shown, summary_of
 from halu_tasks.scorers.judge import fence
+from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, task_of
 from halu_tasks.solvers.concurrency import side_by_side
 from halu_tasks.solvers.prompting import fill, prompt_for
@@ -26,6 +25,7 @@ _LENGTH = 1024
 
 
 @solver
+@checked
 def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
     """Write a summary, check each cited sentence against the abstracts that it cites, and revise the summary by the
     critiques of the sentences that are not supported (Algorithm 1 of the paper); none is, no revision.
@@ -38,6 +38,7 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
         cache: keep replies, so that a second run asks nothing again.
     """
     critique, entry = _wording("fave_critique", prompts), _wording("fave_critique_entry", prompts)
+    revision = _revision(prompts)
 
     async def check(one: Cited) -> tuple[bool | None, str]:
         """Whether a sentence is supported, None where the critic does not say, and the critique of it."""
@@ -62,18 +63,19 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
             "sentences_unsupported": len(faults),
             "critiques_unread": sum(holds is None for holds, _ in found),
         }
-        return await _revised(state, "factored_revision", draft, "\n".join(faults), counts, prompts, cache)
+        return await _revised(state, "factored_revision", draft, "\n".join(faults), counts, revision, cache)
 
     return solve
 
 
 @solver
+@checked
 def self_correction(prompts: str | None = None, cache: bool = True) -> Solver:
     """Write a summary, ask for feedback on the whole of it in one go, and revise it by that feedback (section 4.1).
 
     Roles and arguments are those of `factored_revision`.
     """
-    feedback = _wording("fave_feedback", prompts)
+    feedback, revision = _wording("fave_feedback", prompts), _revision(prompts)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         papers = _papers(state, "self_correction")
@@ -82,13 +84,22 @@ def self_correction(prompts: str | None = None, cache: bool = True) -> Solver:
         reply = await ask(asked, "critic", cache=cache, temperature=0.0, max_tokens=_LENGTH)
         text = (strip_reasoning(reply.completion) or "").strip().removeprefix("Feedback:").strip()
         counts = {"feedback_empty": float(not text)}
-        return await _revised(state, "self_correction", draft, text, counts, prompts, cache)
+        return await _revised(state, "self_correction", draft, text, counts, revision, cache)
 
     return solve
 
 
 def _wording(name: str, prompts: str | None) -> str:
     return prompt_for(name, "fave", prompts)["user"]
+
+
+def _revision(prompts: str | None) -> str:
+    """The wording of the revision, which is asked for by itself: neither the task's question nor the draft goes before
+    it, since nothing in these is fenced."""
+    text = _wording("fave_revision", prompts)
+    if missing := [name for name in ("summary", "critique") if f"{{{name}}}" not in text]:
+        raise UsageError(f"prompts {prompts}: fave_revision must have {{{missing[0]}}}")
+    return text
 
 
 def _papers(state: TaskState, method: str) -> Papers:
@@ -116,15 +127,20 @@ async def _revised(
     draft: str,
     critique: str,
     counts: Mapping[str, float],
-    prompts: str | None,
+    revision: str,
     cache: bool,
 ) -> TaskState:
     """The outcome: the summary as revised by a critique, or the draft where there is nothing to revise."""
     final, steps = draft, {"draft": draft, "critique": critique}
     revise = bool(critique and summary_of(draft))
     if revise:
-        said: list[Any] = [ChatMessageAssistant(content=draft)]
-        said.append(ChatMessageUser(content=fill(_wording("fave_revision", prompts), {"critique": critique})))
-        final = (await ask([*state.messages, *said], "writer", cache=cache)).completion
+        fields = {
+            "query": fence(state.metadata["gold"]["query"]),
+            "papers": shown(_papers(state, method)),
+            "summary": fence(summary_of(draft) or ""),
+            "critique": fence(critique),
+        }
+        asked = fill(revision, fields)
+        final = (await ask(asked, "writer", cache=cache)).completion
     told = {**counts, "revised": float(revise)}
     return conclude(state, method, final, counts=told, steps=steps, draft=draft)

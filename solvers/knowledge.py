@@ -147,7 +147,7 @@ def shown(found: Sequence[Found]) -> str:
     if not found:
         return NOTHING
     parts = (f"[{n}] {title}\n{text}" if title else f"[{n}] {text}" for n, (_, title, text) in enumerate(found, 1))
-    return fence("\n\n".join(part.strip() for part in parts), longest=None)
+    return fence("\n\n".join(part.strip() for part in parts))
 
 
 def with_question(messages: Sequence[ChatMessage], prompt: str, fields: dict[str, str]) -> list[ChatMessage]:

@@ -9,6 +9,7 @@ from collections import Counter
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from halu_tasks.errors import UsageError
+from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, task_of
 from halu_tasks.solvers.concurrency import side_by_side
 
@@ -28,6 +29,7 @@ def winner(labels: list[str], id: str, seed: int) -> tuple[str, bool]:
 
 
 @solver
+@checked
 def self_consistency(samples: int = 5, temperature: float = 0.7, seed: int = 0, cache: bool = True) -> Solver:
     """Draw several replies to the task's own messages and take the label that most of them state.
 

@@ -13,8 +13,10 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from halu_tasks.errors import UsageError
 from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.claims import supported
+from halu_tasks.scorers.judge import fence
 from halu_tasks.scorers.ngram import as_probability, ngram_scores
 from halu_tasks.scorers.sentences import sentences
+from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, decide, draws, subject_of
 from halu_tasks.solvers.concurrency import side_by_side
 from halu_tasks.solvers.prompting import fill, prompt_for
@@ -60,7 +62,7 @@ class Sampler:
         if "query" in subject:
             asked = fill(self._answer, {"query": subject["query"]})
         elif "source" in subject:
-            asked = fill(self._summary, {"source": subject["source"]})
+            asked = fill(self._summary, {"source": fence(subject["source"])})
         else:
             task = state.metadata.get("task", "this sample")
             raise UsageError(f"{self._name} needs the query or the source of each item, and {task} has neither")
@@ -79,6 +81,7 @@ class Sampler:
 
 
 @solver
+@checked
 def selfcheck_prompt(
     samples: int = 20,
     temperature: float = 1.0,
@@ -104,7 +107,7 @@ def selfcheck_prompt(
     check = prompt_for("selfcheck_check", "selfcheck", prompts)["user"]
 
     async def checked(sentence: str, passages: list[str]) -> list[bool | None]:
-        asked = [fill(check, {"context": passage, "sentence": sentence}) for passage in passages]
+        asked = [fill(check, {"context": fence(passage), "sentence": fence(sentence)}) for passage in passages]
         replies = await side_by_side(
             *(ask(one, "checker", cache=cache, temperature=0.0, max_tokens=1024) for one in asked)
         )
@@ -129,6 +132,7 @@ def selfcheck_prompt(
 
 
 @solver
+@checked
 def selfcheck_ngram(
     samples: int = 20,
     temperature: float = 1.0,

@@ -9,6 +9,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from halu_tasks.errors import UsageError
 from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.judge import fence
+from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, decoding_for, task_of
 from halu_tasks.solvers.concurrency import side_by_side
 from halu_tasks.solvers.knowledge import Seeker, Sought, shown, with_question
@@ -19,6 +20,7 @@ SILENT = "(gave no answer)"
 
 
 @solver
+@checked
 def truth_triangulator(
     knowledge: str | None = None,
     tool: str | None = None,
@@ -49,7 +51,7 @@ def truth_triangulator(
             raise UsageError(f"{name} weighs two labels, and {task.name} asks for something else")
         sought, guarded = await _both(seeker, state, cache)
         said = {SEEKER: _said(sought.output), GUARDIAN: _said(guarded)}
-        fields = {role: fence(text, longest=None) if text else SILENT for role, text in said.items()}
+        fields = {role: fence(text) if text else SILENT for role, text in said.items()}
         asked = with_question(state.messages, weighing, {**fields, "passages": shown(sought.found)})
         output = await ask(asked, MANAGER, cache=cache, **decoding_for(state, MANAGER))
         return conclude(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import conclude
 from halu_tasks.solvers.knowledge import Seeker
 
 
 @solver
+@checked
 def with_knowledge(
     knowledge: str | None = None,
     tool: str | None = None,

@@ -28,8 +28,10 @@ def _add_tasks(manager):
             if own in given:
                 for folder in _advertised(manager.Path):
                     if folder.resolve() not in given:
-                        for name, entry in build([folder], **kwargs).items():
+                        added = build([folder], **kwargs)
+                        for name, entry in added.items():
                             index.setdefault(name, entry)
+                        _warn_of_unread(folder, added.values())
         except Exception:
             _log("cannot add the advertised tasks")
         return index
@@ -46,6 +48,23 @@ def _advertised(path_type):
                 yield path_type(folder)
         except Exception:
             _log(f"cannot load the tasks advertised by {entry_point.name}")
+
+
+def _warn_of_unread(folder, entries):
+    """Name the files that lm-eval left out without a word because they are damaged."""
+    import logging
+
+    try:
+        from lm_eval.tasks._yaml_loader import load_yaml
+    except ImportError:
+        return
+    read = {getattr(entry, "yaml_path", None) for entry in entries}
+    for path in sorted(set(folder.glob("**/*.yaml")) - read):
+        try:
+            load_yaml(path, resolve_func=False)
+        except Exception as error:
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            logging.getLogger("halu_tasks").warning("%s cannot be read, its task is missing (%s)", path, why)
 
 
 def _add_models(models):

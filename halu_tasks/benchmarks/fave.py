@@ -52,8 +52,9 @@ def cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
             for number, paper in enumerate(papers, 1)
         )
         summary = str(row.get("summary", ""))
-        gold = {"papers": papers, "summary": summary, "adjustment": options.adjustment}
-        yield Case(id, id, {"query": row["query"].strip(), "papers": listed}, summary, gold)
+        query = row["query"].strip()
+        gold = {"query": query, "papers": papers, "summary": summary, "adjustment": options.adjustment}
+        yield Case(id, id, {"query": query, "papers": listed}, summary, gold)
 
 
 def _paper(paper: dict[str, Any]) -> dict[str, Any]:

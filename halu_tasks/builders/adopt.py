@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.builders.folder import PLAN, PROMPTS, Folder, whole
+from halu_tasks.builders.folder import PLAN, PROMPTS, Folder, copied, whole
 from halu_tasks.builders.inspect_outcomes import BuildLog, logs_in
 from halu_tasks.builders.parts import Part
 from halu_tasks.builders.registry import pipeline_named
@@ -58,12 +57,13 @@ def adopt(logs: Path, path: Path) -> Folder:
         "parts": len(parts),
     }
     if prompts:
-        shutil.copyfile(Path(str(prompts)).expanduser(), path / PROMPTS)
+        copied(Path(str(prompts)).expanduser(), path / PROMPTS)
     whole(path / PLAN, json.dumps(folder, ensure_ascii=False, indent=1) + "\n")
     made = Folder(path)
     for number, log in enumerate(parts):
         made.logs(number).mkdir(parents=True)
-        shutil.copyfile(log.path, made.logs(number) / log.path.name)
+        copied(log.path, made.logs(number) / log.path.name)
+        made.seal(number, made.logs(number) / log.path.name)
     return made
 
 

@@ -16,7 +16,7 @@ from halu_tasks.builders.card import CardInfo, card
 from halu_tasks.builders.collect import DUPLICATE
 from halu_tasks.builders.folder import ITEMS, Folder, items_of, whole
 from halu_tasks.builders.parts import read_json
-from halu_tasks.builders.published import at_hand
+from halu_tasks.builders.published import NAMED, at_hand
 from halu_tasks.builders.quality import quality
 from halu_tasks.sources import SOURCES
 
@@ -27,8 +27,10 @@ QUALITY, ANNOTATION, CARD = "quality.json", "annotation.json", "README.md"
 """In a dataset's folder."""
 
 
-def describe(folder: Folder, dataset: Path, collected: Mapping[str, Any], against: Sequence[Path] = ()) -> None:
-    """Write the quality and the card of a dataset into its folder.
+def describe(
+    folder: Folder, dataset: Path, collected: Mapping[str, Any], against: Sequence[Path] = ()
+) -> dict[str, Any]:
+    """Write the quality and the card of a dataset into its folder. Returns the quality.
 
     Args:
         folder: of the build.
@@ -63,6 +65,12 @@ def describe(folder: Folder, dataset: Path, collected: Mapping[str, Any], agains
         annotation=read_json(annotation) if annotation.is_file() else None,
     )
     whole(dataset / CARD, card(info))
+    return found
+
+
+def without_text(found: Mapping[str, Any]) -> list[str]:
+    """The files that a user named to compare a dataset with, and that hold nothing to compare with."""
+    return [own["file"] for own in found["benchmarks"]["compared"] if own["of"] == NAMED and not own["texts"]]
 
 
 def dropped_of(collected: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -107,7 +107,7 @@ class FactCHDPipeline(Pipeline):
     def refuse(self, document: Document) -> Failure | None:
         """As other documents are refused, but that a text fact may be one short sentence, and that only the length of a
         subgraph is looked at: names have no language, and lines are no sentences."""
-        if unfit(document.text, longest=None):
+        if unfit(document.text):
             return Failure("document", "not Unicode text")
         if subgraph_of(document) is None:
             language = self.language if self.check_language else None
@@ -140,7 +140,7 @@ class FactCHDPipeline(Pipeline):
 
     def _facts(self, document: Document) -> Facts:
         subgraph = subgraph_of(document)
-        told = [fence(" | ".join(condition), longest=None) for condition in subgraph.conditions] if subgraph else []
+        told = [fence(" | ".join(condition)) for condition in subgraph.conditions] if subgraph else []
         first, second = (*told, "", "")[:2]
         name = (subgraph.operation or subgraph.pattern) if subgraph else VANILLA
         return Facts(document, subgraph, self.prompt(f"rule_{name}", first=first, second=second))
@@ -154,7 +154,7 @@ class FactCHDPipeline(Pipeline):
         if pair.value is None or why:
             return "", dict.fromkeys(labels, Answer(None, f"query: {why}"))
         query, response = pair.value["query"], pair.value["response"]
-        told = {"query": fence(query, longest=None), "response": fence(response, longest=None)}
+        told = {"query": fence(query), "response": fence(response)}
         asked = self.prompt("response", **facts.shown, **told, label=self.texts[DEMANDS[second]])
         other = read_object(await ask(asked, GENERATOR), "response")
         why = other.reason or unfit(*(other.value or {}).values())

@@ -40,7 +40,7 @@ class Facts(NamedTuple):
 
     @property
     def shown(self) -> dict[str, str]:
-        return {"knowledge": fence(self.document.text, longest=None), "rule": self.rule}
+        return {"knowledge": fence(self.document.text), "rule": self.rule}
 
     @property
     def evidence(self) -> Evidence:
@@ -58,7 +58,7 @@ class Claim(NamedTuple):
     @property
     def shown(self) -> dict[str, str]:
         texts = {"knowledge": self.facts.document.text, "query": self.query, "response": self.response}
-        return {name: fence(text, longest=None) for name, text in texts.items()}
+        return {name: fence(text) for name, text in texts.items()}
 
     @property
     def told(self) -> str:
@@ -67,7 +67,7 @@ class Claim(NamedTuple):
 
 async def adheres(pipeline: Pipeline, facts: Facts, query: str, ask: Ask) -> tuple[Failure, ...]:
     """What is against a query as one of its pattern. It bears on both labels, which share the query."""
-    asked = pipeline.prompt("check_pattern", **facts.shown, query=fence(query, longest=None))
+    asked = pipeline.prompt("check_pattern", **facts.shown, query=fence(query))
     faults = [Failure(PATTERN, *fault) for fault in pattern_faults(query, facts.subgraph)]
     return (*faults, *_denied(PATTERN, await ask(asked, VERIFIER), "not of its pattern"))
 
@@ -109,7 +109,7 @@ async def explanation(pipeline: Pipeline, claim: Claim, ask: Ask) -> tuple[str, 
     faults = [
         Failure(EXPLANATION, why, f"{own}\n{detail}") for why, detail in explanation_faults(own, claim.facts.evidence)
     ]
-    asked = pipeline.prompt("check_explanation", **claim.shown, explanation=fence(own, longest=None))
+    asked = pipeline.prompt("check_explanation", **claim.shown, explanation=fence(own))
     return own, (*faults, *_denied(EXPLANATION, await ask(asked, VERIFIER), "does not bear out the label"))
 
 

@@ -1,9 +1,9 @@
 """A build's folder: its plan, its documents in parts, and the dataset that is made of what passed.
 
-build.json        what is built, of which documents, by which models
+build.json        what is built, of which documents, by which models; number and sha256 of each part's documents
 prompts.yaml      the user's prompt file, where there is one
 documents/        the documents in parts
-logs/             the logs of Inspect, a folder for each part
+logs/             the logs of Inspect, a folder for each part, and beside it the sha256 of the log of one that is done
 dataset/          items.jsonl, the files in the benchmark's format, quality.json, README.md (the card)
 rejects.jsonl     what was dropped, and why
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import logging
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -21,11 +22,13 @@ from typing import Any
 
 from filelock import FileLock
 
-from halu_tasks.builders.parts import part_name, read_json, split
+from halu_tasks.builders.parts import part_name, part_of, read_json, split
 from halu_tasks.builders.pipeline import Item, Pipeline, Row
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.data import json_lines, sha256_of
 from halu_tasks.errors import DataError, UsageError
+
+logger = logging.getLogger(__name__)
 
 PLAN, PROMPTS, DOCUMENTS, LOGS, DATASET, REJECTS = (
     "build.json",
@@ -36,7 +39,19 @@ PLAN, PROMPTS, DOCUMENTS, LOGS, DATASET, REJECTS = (
     "rejects.jsonl",
 )
 ITEMS = "items.jsonl"
-_WORKED_ON = ".lock"
+LOCK = ".lock"
+_PART = ".part"
+
+_KEYS: Mapping[str, type] = {
+    "builder": str,
+    "options": dict,
+    "settings": dict,
+    "models": dict,
+    "source": dict,
+    "documents": int,
+    "parts": int,
+}
+"""What a plan holds. `files`, the number and sha256 of each part's documents, is in none of older builds."""
 
 
 class Folder:
@@ -55,6 +70,44 @@ class Folder:
         if not (path / PLAN).is_file():
             raise DataError(f"{path}: holds no build ({PLAN} is missing); make one with: halu-tasks build … -o {path}")
         self.plan = read_json(path / PLAN)
+        if fault := self._fault():
+            raise DataError(
+                f"{path / PLAN}: {fault}; put it back from a copy (what models replied lies in {path / LOGS} and is "
+                "not lost)"
+            )
+
+    def _fault(self) -> str | None:
+        """What is wrong with the plan."""
+        for key, kind in _KEYS.items():
+            if not isinstance(self.plan.get(key), kind) or isinstance(self.plan[key], bool):
+                return f"{key!r} is {'missing' if key not in self.plan else 'damaged'}"
+        if not isinstance(self.plan["source"].get("name"), str):
+            return "'source' is damaged"
+        if "files" in self.plan:
+            files = self.plan["files"]
+            whole = isinstance(files, list) and all(
+                isinstance(own, dict) and isinstance(own.get("documents"), int) and isinstance(own.get("sha256"), str)
+                for own in files
+            )
+            if (
+                not whole
+                or len(files) != self.parts
+                or sum(own["documents"] for own in files) != self.documents_planned
+            ):
+                return "'parts', 'documents' and 'files' contradict each other"
+        elif self.has_documents and (found := len(list((self.path / DOCUMENTS).glob("*.jsonl")))) > self.parts:
+            return f"'parts' is {self.parts}, and there are documents of {found}"
+        return None
+
+    @property
+    def documents_planned(self) -> int:
+        """The number of documents of the build."""
+        return int(self.plan["documents"])
+
+    @property
+    def has_documents(self) -> bool:
+        """Whether the documents are kept; those of logs that were collected are not."""
+        return "files" in self.plan or (self.path / DOCUMENTS).is_dir()
 
     @property
     def pipeline(self) -> Pipeline:
@@ -73,8 +126,43 @@ class Folder:
     @property
     def numbers(self) -> list[int]:
         """The parts that hold documents: by their hashes, none may fall into a small one."""
+        if "files" in self.plan:
+            return [part for part, own in enumerate(self.plan["files"]) if own["documents"]]
         files = ((part, self.documents(part)) for part in range(self.parts))
         return [part for part, file in files if not file.is_file() or file.stat().st_size]
+
+    def ids(self, part: int) -> list[str]:
+        """The ids of a part's documents.
+
+        Raises:
+            DataError: its file is not the one that the build was begun with.
+        """
+        path = self.documents(part)
+        hint = (
+            f"give the halu-tasks build command again with the documents that {self.path} was begun with: it restores "
+            "the file, and keeps what is done"
+        )
+        if not path.is_file():
+            raise DataError(f"{path}: is missing; {hint}")
+        if "files" in self.plan and (found := sum_of(path)) != (begun := self.plan["files"][part]):
+            raise DataError(
+                f"{path}: is damaged ({found['documents']} documents with sha256 {found['sha256'][:12]}…, not "
+                f"{begun['documents']} with {begun['sha256'][:12]}…); {hint}"
+            )
+        ids = [str(row.get("id")) for _, row in json_lines(path)]
+        if any(part_of(id, self.parts) != part for id in ids):
+            raise DataError(f"{path}: holds documents of another part; {hint}")
+        return ids
+
+    def check_documents(self) -> None:
+        """Raise DataError unless the documents are those that the build was begun with."""
+        # the sums of older builds are not known, their number is
+        if (found := sum(len(self.ids(part)) for part in self.numbers)) != self.documents_planned:
+            raise DataError(
+                f"{self.path / DOCUMENTS}: holds {found} documents, and the build was begun with "
+                f"{self.documents_planned}; give the halu-tasks build command again with the same documents: it "
+                "restores the files, and keeps what is done"
+            )
 
     def documents(self, part: int) -> Path:
         """The file of a part's documents."""
@@ -84,10 +172,28 @@ class Folder:
         """The folder of a part's logs."""
         return self.path / LOGS / part_name(part).removesuffix(".jsonl")
 
-    def lock(self, part: int) -> FileLock:
-        """What a process holds while it works on a part."""
-        (self.path / LOGS).mkdir(exist_ok=True)
-        return FileLock(self.path / LOGS / (self.logs(part).name + _WORKED_ON), timeout=0)
+    def lock(self, part: int, *, wait: bool = False) -> FileLock:
+        """What a process holds while it works on a part; others wait for it, or raise `Timeout`."""
+        return lock_file(self.path / LOGS / (self.logs(part).name + LOCK), wait=wait)
+
+    def seal(self, part: int, log: Path) -> None:
+        """Write down by what the log of a part that is done is known again."""
+        told = {"log": log.name, "sha256": sha256_of(log)}
+        whole(self._sealed(part), json.dumps(told) + "\n")
+
+    def check_log(self, part: int, log: Path) -> None:
+        """Raise DataError where the log of a part is not the one that ended it. Nothing is known of older builds."""
+        if not (path := self._sealed(part)).is_file():
+            return
+        told = read_json(path)
+        if told.get("log") != log.name or told.get("sha256") != sha256_of(log):
+            raise DataError(
+                f"{log}: is not the log that ended part {part + 1}, or was changed since; put {told.get('log')} back "
+                f"from a copy, or remove {path} where the change is wanted"
+            )
+
+    def _sealed(self, part: int) -> Path:
+        return self.path / LOGS / f"{self.logs(part).name}.json"
 
     def items(self) -> Iterator[Item]:
         """The items of the dataset. Raises DataError where there is none, or a line is none."""
@@ -116,34 +222,65 @@ def begin(
     path = path.resolve()
     if documents.is_dir() and path.is_relative_to(documents.resolve()):
         raise UsageError(f"{path}: lies among the documents, and would be read as some; name a folder outside of them")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # held while documents are split, which takes a while and is to be done once
-    with FileLock(path.with_name(path.name + ".begin.lock")):
-        if (path / PLAN).is_file():
+    if not (path / PLAN).is_file():
+        _check_free(path)
+        # what is wrong with the documents is told before anything is made
+        if not any(True for _ in pipeline.documents(documents)):
+            raise DataError(f"{documents}: holds no documents")
+    there = path.is_dir()
+    try:
+        # held while documents are split, which takes a while and is to be done once
+        with lock_file(path / LOCK, wait=True):
+            if not (path / PLAN).is_file():
+                _check_free(path)
+                _begun(path, pipeline, wanted, documents, options.get("prompts"), part_size)
             found = Folder(path)
             # settings tell all that options do, and options that name a default are the same
             for key in ("builder", "source", "settings", "models"):
                 if found.plan.get(key) != wanted[key]:
                     raise DataError(f"{path}: holds a build with other {_difference(key, found.plan, wanted)}")
+            if found.has_documents:
+                _restored(found, pipeline, documents)
             return found
-        if path.is_dir() and any(
-            entry.name not in (DOCUMENTS, DOCUMENTS + ".part", PROMPTS) for entry in path.iterdir()
-        ):
-            raise DataError(f"{path}: is not empty, and holds no build; name another folder")
-        shutil.rmtree(path / DOCUMENTS, ignore_errors=True)
-        # of one that was ended while it was begun
-        (path / PROMPTS).unlink(missing_ok=True)
-        count = sum(1 for _ in pipeline.documents(documents))
-        if not count:
-            raise DataError(f"{documents}: holds no documents")
-        parts = -(-count // part_size)
-        split(pipeline.documents(documents), path / DOCUMENTS, parts)
-        if options.get("prompts"):
-            shutil.copyfile(Path(str(options["prompts"])).expanduser(), path / PROMPTS)
-        whole(
-            path / PLAN, json.dumps({**wanted, "documents": count, "parts": parts}, ensure_ascii=False, indent=1) + "\n"
-        )
-    return Folder(path)
+    except BaseException:
+        if not there and not (path / PLAN).is_file():
+            shutil.rmtree(path, ignore_errors=True)
+        raise
+
+
+def _check_free(path: Path) -> None:
+    """Raise DataError where a folder holds anything but what a build leaves that was ended while it was begun."""
+    own = (DOCUMENTS, DOCUMENTS + _PART, PROMPTS, PLAN + _PART, LOCK)
+    if path.is_dir() and any(entry.name not in own for entry in path.iterdir()):
+        raise DataError(f"{path}: is not empty, and holds no build; name another folder")
+
+
+def _begun(
+    path: Path, pipeline: Pipeline, wanted: Mapping[str, Any], documents: Path, prompts: Any, part_size: int
+) -> None:
+    """Split the documents, and write the plan last."""
+    shutil.rmtree(path / DOCUMENTS, ignore_errors=True)
+    # of one that was ended while it was begun
+    (path / PROMPTS).unlink(missing_ok=True)
+    count = sum(1 for _ in pipeline.documents(documents))
+    parts = -(-count // part_size)
+    split(pipeline.documents(documents), path / DOCUMENTS, parts)
+    if prompts:
+        copied(Path(str(prompts)).expanduser(), path / PROMPTS)
+    files = [sum_of(path / DOCUMENTS / part_name(part)) for part in range(parts)]
+    plan = {**wanted, "documents": count, "parts": parts, "files": files}
+    whole(path / PLAN, json.dumps(plan, ensure_ascii=False, indent=1) + "\n")
+
+
+def _restored(folder: Folder, pipeline: Pipeline, documents: Path) -> None:
+    """Split the documents again, which are known to be the same, where the parts are damaged."""
+    try:
+        folder.check_documents()
+    except DataError as error:
+        logger.warning("%s is made again, as it was damaged: %s", folder.path / DOCUMENTS, error)
+        shutil.rmtree(folder.path / DOCUMENTS, ignore_errors=True)
+        split(pipeline.documents(documents), folder.path / DOCUMENTS, folder.parts)
+        folder.check_documents()
 
 
 def _difference(key: str, found: Mapping[str, Any], wanted: Mapping[str, Any]) -> str:
@@ -162,6 +299,36 @@ def _told(value: Any) -> str:
     return text if len(text) <= 100 else text[:100] + "…"
 
 
+def sum_of(path: Path) -> dict[str, Any]:
+    """The number of documents in a part's file, and its sha256."""
+    with path.open("rb") as lines:
+        return {"documents": sum(1 for _ in lines), "sha256": sha256_of(path)}
+
+
+def lock_file(path: Path, *, wait: bool = False) -> FileLock:
+    """What one process holds at a time; others wait, or raise `Timeout`.
+
+    Raises:
+        DataError: the file cannot be written, for which a lock would wait for ever.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("a").close()
+    except OSError as error:
+        raise DataError(
+            f"{path.parent}: cannot be written to ({error.strerror or error}); name another folder"
+        ) from None
+    return FileLock(path, timeout=-1 if wait else 0)
+
+
+def copied(file: Path, place: Path) -> None:
+    """Copy a file. Raises DataError where it cannot be read or written."""
+    try:
+        shutil.copyfile(file, place)
+    except OSError as error:
+        raise DataError(f"{place}: {error.strerror or error}") from None
+
+
 def digest(path: Path) -> str:
     """The sha256 of a file, or of a folder's files with their names."""
     if path.is_file():
@@ -174,7 +341,7 @@ def digest(path: Path) -> str:
 
 def whole(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    partial = path.with_name(path.name + ".part")
+    partial = path.with_name(path.name + _PART)
     try:
         partial.write_text(text, encoding="utf-8", newline="\n")
         partial.replace(path)

@@ -23,7 +23,7 @@ from halu_tasks.builders.pipeline import (
     item_id,
     option,
 )
-from halu_tasks.builders.replies import NO, UNCERTAIN, YES, read_object, read_texts, read_verdict
+from halu_tasks.builders.replies import NO, UNCERTAIN, YES, read_object, read_own_object, read_texts, read_verdict
 from halu_tasks.errors import UsageError
 from halu_tasks.scorers.error_type import ENTITY, NONE, RELATION, SENTENCE, error_type
 from halu_tasks.scorers.judge import fence
@@ -85,7 +85,7 @@ class HalluVerse25Pipeline(Pipeline):
         return None
 
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
-        asked = self.prompt("extract", document=fence(document.text, longest=None), number=str(self.facts))
+        asked = self.prompt("extract", document=fence(document.text), number=str(self.facts))
         reply = read_texts(await ask(asked, GENERATOR))
         told = reply.value or []
         source, seen = Source(document.text), set[tuple[str, ...]]()
@@ -169,12 +169,12 @@ class HalluVerse25Pipeline(Pipeline):
 def _verified(reply: str, kind: str, pair: str) -> tuple[tuple[str, ...], list[Failure]]:
     """The checks that a verifier's reply makes possible, and those that the edit failed. The verifier does not know
     the type that was asked for."""
-    said = read_object(reply, *_ASKED)
+    said = read_own_object(reply, *_ASKED)
     if said.value is None:
         return _OF_TEXT, [Failure(VERDICT, said.reason, pair)]
     # a reason is wanted, but not required
-    with_reason = read_object(reply, *_ASKED, "reason").value or {}
-    reason = with_reason.get("reason", "") if {**with_reason, **said.value} == with_reason else ""
+    with_reason = read_own_object(reply, *_ASKED, "reason").value or {}
+    reason = with_reason.get("reason", "")
     about = f"{pair}\nverifier: {one_line(reason)}" if reason else pair
     failures = []
     for check, denied in _DENIED.items():

@@ -264,7 +264,7 @@ def _plain(text: str) -> str:
 
 def _shown(text: str) -> str:
     """Text of a document or a model, so that nothing in it passes for a part of the prompt."""
-    return fence(text, longest=None)
+    return fence(text)
 
 
 def _answer_failures(right: Answer[list[Verdict]], told: str) -> tuple[Failure, ...]:

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import anyio
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import HeadlineMetric, transcript
-from inspect_ai.model import GenerateConfig, ModelOutput
+from inspect_ai.model import GenerateConfig, Model, ModelOutput
 from inspect_ai.scorer import NOANSWER, Metric, SampleScore, Scorer, Target, metric, scorer
 from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import Generate, Solver, TaskState, solver
@@ -22,10 +23,11 @@ from halu_tasks.builders.parts import in_order, of_part
 from halu_tasks.builders.pipeline import Failure, Pipeline
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.data import sha256_of
-from halu_tasks.errors import DataError, UsageError
+from halu_tasks.errors import DataError, ModelError, UsageError
+from halu_tasks.reaching import exhausted, reach_active, reach_here
 from halu_tasks.scorers.cost import COUNTED, cost_of, total
 from halu_tasks.scorers.inspect_scorer import spread
-from halu_tasks.solvers.asking import ask, named_role
+from halu_tasks.solvers.asking import ask, model_in, named_role
 
 BUILD = "halu_build"
 """Where a log tells what it builds, a sample its document, an output its drafts, and a score what they cost."""
@@ -68,6 +70,7 @@ def build_task(name: str, documents: str, part: str | None = None, cache: bool =
         "options": {key: value for key, value in options.items() if value is not None},
     }
     pipeline.ready()
+    reach_active()
     return Task(
         dataset=MemoryDataset([_sample(document, pipeline) for document in found], name=name, location=str(path)),
         solver=draft_items(name, {key: value for key, value in options.items() if value is not None}, cache),
@@ -101,13 +104,35 @@ def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -
         cache: keep replies, so that a run with other options asks nothing twice.
     """
     pipeline = pipeline_named(builder, options)
+    lock = anyio.Lock()
+    dead: dict[str, ModelError] = {}
 
     async def asked(prompt: str, role: str, *, draw: int = 0, draws: int = 1) -> str:
         # without a configuration of its own a prompt is asked as the run is configured
         config: dict[str, Any] = {"temperature": 0.0, "max_tokens": MAX_TOKENS} if named_role(role) else {}
         if draws > 1:
             config["temperature"] = 1.0
-        return (await ask(prompt, role, cache=cache, draw=draw, **config)).completion
+        model = model_in(role)
+        if told := dead.get(str(model)):
+            raise told
+        try:
+            return (await ask(prompt, role, cache=cache, draw=draw, **config)).completion
+        except Exception as error:
+            if exhausted(error):
+                await still_there(model)
+            raise
+
+    async def still_there(model: Model) -> None:
+        """Raise ModelError where a model that could not be asked answers nothing else either: all further documents
+        would wait as long for it."""
+        async with lock:
+            if str(model) not in dead:
+                try:
+                    await reach_here(model)
+                except ModelError as error:
+                    dead[str(model)] = error
+        if told := dead.get(str(model)):
+            raise told
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         known = state.metadata[BUILD]

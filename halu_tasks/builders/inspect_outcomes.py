@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from inspect_ai.log import EvalLog, read_eval_log
 
+from halu_tasks.builders.folder import Folder
 from halu_tasks.builders.inspect_build import BUILD
 from halu_tasks.builders.outcomes import Outcome
 from halu_tasks.builders.parts import place
@@ -26,6 +27,11 @@ class BuildLog(NamedTuple):
     def finished(self) -> bool:
         """Whether every document of it was worked on."""
         return self.header.status == "success" and not self.header.invalidated
+
+    @property
+    def planned(self) -> list[str]:
+        """The ids of the documents that it was begun with."""
+        return [str(id) for id in self.header.eval.dataset.sample_ids or ()]
 
     @property
     def state(self) -> str:
@@ -103,17 +109,70 @@ def outcomes(logs: Iterable[BuildLog]) -> list[Outcome]:
     ended = [log for log in logs if log.header.status != "started"]
     found: dict[str, Outcome] = {}
     for log in [log for log in ended if log.finished][-1:] or ended:
-        for sample in samples_of(str(log.path)):
-            record = ((sample.get("output") or {}).get("metadata") or {}).get(BUILD)
-            if sample.get("error") or record is None:
-                continue
-            scores = (sample.get("scores") or {}).values()
-            costs = [own["cost"] for score in scores if (own := (score.get("metadata") or {}).get(BUILD))]
-            found[str(sample["id"])] = Outcome.of_json(record, costs[-1] if costs else None)
+        own = dict(_outcomes(log))
+        if log.finished and (lost := set(log.planned) - own.keys()):
+            raise DataError(
+                f"{log.path}: lacks {len(lost)} of its {len(log.planned)} documents ({min(lost)!r}); put it back from "
+                "a copy, or move it away, and the halu-tasks build command asks for that part again"
+            )
+        found |= {id: outcome for id, outcome in own.items() if outcome}
     return [found[id] for id in sorted(found, key=place)]
 
 
-def in_parts(parts: Iterable[list[BuildLog]]) -> Iterator[Outcome]:
-    """The outcomes of one part after the other."""
-    for logs in parts:
+def _outcomes(log: BuildLog) -> Iterator[tuple[str, Outcome | None]]:
+    """The documents of a log by id, each with its outcome, or None where it ended in an error."""
+    for sample in samples_of(str(log.path)):
+        record = ((sample.get("output") or {}).get("metadata") or {}).get(BUILD)
+        if sample.get("error") or record is None:
+            yield str(sample["id"]), None
+            continue
+        scores = (sample.get("scores") or {}).values()
+        costs = [own["cost"] for score in scores if (own := (score.get("metadata") or {}).get(BUILD))]
+        yield str(sample["id"]), Outcome.of_json(record, costs[-1] if costs else None)
+
+
+def done(folder: Folder, part: int) -> BuildLog | None:
+    """The log of a part of which every document was worked on; None where that is not so.
+
+    Raises:
+        DataError: a log is of another part or another build.
+    """
+    logs = logs_of(folder, part)
+    return logs[-1] if logs and logs[-1].finished else None
+
+
+def logs_of(folder: Folder, part: int) -> list[BuildLog]:
+    """The logs of a part, oldest first.
+
+    Raises:
+        DataError: a log is of another part or another build, or the part's documents are damaged.
+    """
+    logs = build_logs(folder.logs(part)) if folder.logs(part).is_dir() else []
+    ids = set(folder.ids(part)) if folder.has_documents else None
+    for log in logs:
+        fault = None
+        if ids is not None and (others := set(log.planned) - ids):
+            fault = f"is of other documents than part {part + 1} has ({min(others)!r})"
+        elif ids is not None and log.finished and (lost := ids - set(log.planned)):
+            fault = f"was ended without {len(lost)} of the {len(ids)} documents of part {part + 1} ({min(lost)!r})"
+        elif other := next((key for key, own in folder.plan["settings"].items() if log.told.get(key) != own), None):
+            fault = f"is of another build (its {other} differs)"
+        if fault:
+            raise DataError(
+                f"{log.path}: {fault}; put the log of that part back from a copy, or move this one away, and the "
+                "halu-tasks build command asks for that part again"
+            )
+    return logs
+
+
+def in_parts(folder: Folder, numbers: Iterable[int]) -> Iterator[Outcome]:
+    """The outcomes of one part after the other.
+
+    Raises:
+        DataError: a log is damaged, or not the one that ended its part.
+    """
+    for number in numbers:
+        logs = logs_of(folder, number)
+        if logs and logs[-1].finished:
+            folder.check_log(number, logs[-1].path)
         yield from outcomes(logs)

@@ -23,6 +23,9 @@ OPTIMIZER = "optimizer"
 
 TRAIN, VALIDATION = "train", "validation"
 
+UNREAD = "no candidate could be read"
+"""How a round ends in which no reply of the optimizer holds a prompt that can be used."""
+
 MOST_REJECTS = 12
 """Rejected drafts that an optimizer is shown for a prompt."""
 _SHOWN = 1_500
@@ -103,7 +106,7 @@ def optimize(
             return
         written, problems = _candidates(number, current, asked, rewrite(number, asked))
         if not written:
-            yield Round(number, [], None, rejects, "no candidate could be read", problems)
+            yield Round(number, [], None, rejects, UNREAD, problems)
             return
         tried = [_tried(pipeline, name, texts, evaluate) for name, texts in written.items()]
         best = max(tried, key=lambda one: one.rate)
@@ -160,8 +163,8 @@ def questions(
                 shown = sorted(set(own), key=lambda failure: _mark(candidate, *failure))[:MOST_REJECTS]
                 listed = "\n\n".join(f"{f.check}: {f.reason}\n{f.detail[:_SHOWN]}" for f in shown)
                 fields = {
-                    "prompt": fence(texts[prompt], longest=None),
-                    "rejects": fence(listed, longest=None),
+                    "prompt": fence(texts[prompt]),
+                    "rejects": fence(listed),
                     "number": str(len(own)),
                     "placeholders": " ".join(sorted(set(PLACEHOLDER.findall(texts[prompt])))),
                 }

@@ -14,7 +14,7 @@ from halu_tasks.options import Options
 from halu_tasks.sources import SOURCES
 from halu_tasks.tasks import Reader, registry
 
-_NAMED, _CACHE = "named", "cache"
+NAMED, _CACHE = "named", "cache"
 
 
 def at_hand(named: Sequence[Path]) -> tuple[list[Compared], list[str]]:
@@ -74,7 +74,7 @@ def _of_folder(folder: Path) -> list[tuple[str | None, Compared]]:
     for name, reader in _readers().items():
         source, file = name.split("/")
         if path := in_folder(SOURCES[source], file, folder):
-            found.append((name, Compared(source, file, _NAMED, Texts(path, reader))))
+            found.append((name, Compared(source, file, NAMED, Texts(path, reader))))
     if not found:
         raise DataError(f"{folder}: holds no file of a published benchmark; `halu-tasks data` lists their names")
     return found
@@ -86,8 +86,8 @@ def _of_file(path: Path) -> list[tuple[str | None, Compared]]:
     for name, reader in _readers().items():
         source, file = name.split("/")
         if any(path.match(known) for known in SOURCES[source].file(file).names if "*" not in known):
-            return [(name, Compared(source, file, _NAMED, Texts(path, reader)))]
-    return [(None, Compared("", path.name, _NAMED, Texts(path, None)))]
+            return [(name, Compared(source, file, NAMED, Texts(path, reader)))]
+    return [(None, Compared("", path.name, NAMED, Texts(path, None)))]
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -177,7 +177,7 @@ class RefactPipeline(Pipeline):
             verdicts = [await same_meaning(model, before, after) for before, after in parts]
         else:
             pairs = json.dumps([{"before": a, "after": b} for a, b in parts], ensure_ascii=False, indent=1)
-            asked = self.prompt("equivalent", number=str(len(parts)), pairs=fence(pairs, longest=None))
+            asked = self.prompt("equivalent", number=str(len(parts)), pairs=fence(pairs))
             reply = read_verdicts(await attempt.ask(asked, VERIFIER), len(parts))
             if reply.value is None:
                 return Failure(EQUIVALENT, "verdict unread", reply.reason)
@@ -194,7 +194,7 @@ class RefactPipeline(Pipeline):
             return variants[0]
         attempt.checks.append(CHOICE)
         changed = ("\n".join(after for _, after in attempt.prose.changed_parts(edits)) for edits in variants)
-        shown = "\n".join(f"{number}:\n{fence(text, longest=None)}" for number, text in enumerate(changed, 1))
+        shown = "\n".join(f"{number}:\n{fence(text)}" for number, text in enumerate(changed, 1))
         asked = attempt.prompt("convincing", number=str(len(variants)), variants=shown)
         choice = read_choice(await attempt.ask(asked, GENERATOR), len(variants))
         if choice.value is None:
@@ -213,7 +213,7 @@ class RefactPipeline(Pipeline):
             attempt.fail(Failure(TAGS, why, told))
         elif not singles(row):
             attempt.left_out.append(Failure(TAGS, "no single-error rows", told))
-        asked = attempt.prompt("verify", changed=fence(told, longest=None))
+        asked = attempt.prompt("verify", changed=fence(told))
         reply = read_verdicts(await attempt.ask(asked, VERIFIER), len(_CRITERIA))
         if reply.value is None:
             attempt.checks.append(WRONG)

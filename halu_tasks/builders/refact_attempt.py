@@ -65,7 +65,7 @@ class Attempt:
 
     def prompt(self, name: str, **more: str) -> str:
         """The prompt `name` with question, answer and what else it shows."""
-        shown = {"question": fence(self.question, longest=None), "answer": fence(self.prose.text, longest=None)}
+        shown = {"question": fence(self.question), "answer": fence(self.prose.text)}
         return self.pipeline.prompt(name, **{**shown, **more})
 
     def fail(self, *failures: Failure) -> None:
@@ -85,7 +85,7 @@ class Attempt:
 
 def listed(texts: Iterable[str]) -> str:
     """Texts as a JSON array between two equal lines."""
-    return fence(json.dumps(list(texts), ensure_ascii=False), longest=None)
+    return fence(json.dumps(list(texts), ensure_ascii=False))
 
 
 # --- a negated sentence (section 3.2.1) ---------------------------------------------------------------
@@ -98,7 +98,7 @@ async def negations(attempt: Attempt, facts: Sequence[Span]) -> list[Edits | Fai
 
 async def _negation(attempt: Attempt, span: Span) -> Edits | Failure:
     original = attempt.prose.text[slice(*span)]
-    asked = attempt.prompt("negate", sentence=fence(original, longest=None))
+    asked = attempt.prompt("negate", sentence=fence(original))
     reply = read_object(await attempt.ask(asked, GENERATOR), "sentence")
     if reply.value is None:
         return Failure(FORMAT, "negation unread", f"{original}\n{reply.reason}")
@@ -142,7 +142,7 @@ async def mentions(attempt: Attempt, facts: Sequence[Span], stop_words: frozense
 async def _with_coreferences(
     attempt: Attempt, phrase: str, found: Sequence[Span], stop_words: frozenset[str]
 ) -> list[Span]:
-    reply = read_texts(await attempt.ask(attempt.prompt("mentions", phrase=fence(phrase, longest=None)), GENERATOR))
+    reply = read_texts(await attempt.ask(attempt.prompt("mentions", phrase=fence(phrase)), GENERATOR))
     if reply.value is None:
         attempt.fail(Failure(PHRASE, "mentions unread", reply.reason))
         return []
@@ -178,7 +178,7 @@ async def replacements(attempt: Attempt, spans: Sequence[Span], draws: int) -> l
     phrases = [attempt.prose.text[slice(*span)] for span in spans]
     asked = attempt.prompt(
         "replace",
-        answer=fence(marked(attempt.prose.text, spans, SWAP), longest=None),
+        answer=fence(marked(attempt.prose.text, spans, SWAP)),
         number=str(len(phrases)),
         phrases=listed(phrases),
     )

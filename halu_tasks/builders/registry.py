@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 
 from halu_tasks import builders
 from halu_tasks.builders.pipeline import Pipeline
-from halu_tasks.errors import UsageError
+from halu_tasks.errors import UsageError, did_you_mean
 
 _PATHS = ("prompts", "stop_words")
 """Options that name a file."""
@@ -34,11 +34,12 @@ def pipeline_named(name: str, options: Mapping[str, Any]) -> Pipeline:
     """
     known = pipelines()
     if name not in known:
-        raise UsageError(f"unknown builder {name!r}; builders: {', '.join(known)}")
+        raise UsageError(f"unknown builder {name!r}{did_you_mean(name, known)}; builders: {', '.join(known)}")
     kind = known[name]
     given = {key: value for key, value in options.items() if value is not None}
     if unknown := sorted(given.keys() - kind.options().keys()):
-        raise UsageError(f"{name} has no option {unknown[0]!r}; options: {', '.join(kind.options())}")
+        close = did_you_mean(unknown[0], kind.options())
+        raise UsageError(f"{name} has no option {unknown[0]!r}{close}; options: {', '.join(kind.options())}")
     types = get_type_hints(kind)
     return kind(**{key: _value(name, key, value, types[key]) for key, value in given.items()})
 

@@ -8,19 +8,20 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from halu_tasks.scorers.answer import Answer, strip_reasoning
+from halu_tasks.scorers.verdict_reader import own_value, verdict_reader
 
 _OPENS = {"object": "{", "array": "["}
 _MOST_STARTS = 200
 """Places in a reply at which JSON is looked for."""
 
 YES, NO, UNCERTAIN = "yes", "no", "uncertain"
-_VERDICTS = {
-    YES: ("yes", "true", "是", "对", "正确", "通过", "符合", "evet", "نعم"),
-    NO: ("no", "false", "否", "不是", "错误", "不通过", "不符合", "hayır", "hayir", "لا"),
-    UNCERTAIN: ("uncertain", "unsure", "unknown", "不确定", "无法判断", "无法确定", "belirsiz", "غير متأكد"),
-}
-_WORDS = {word: verdict for verdict, words in _VERDICTS.items() for word in words}
-_VERDICT_LINE = re.compile(r"(?im)^\W*verdict\W*[:：]\W*([^\s\"'.,。，}]+)")
+_read = verdict_reader(
+    {
+        YES: ("yes", "true", "是", "对", "正确", "通过", "符合", "evet", "نعم"),
+        NO: ("no", "false", "否", "不是", "不对", "错误", "不正确", "不通过", "不符合", "hayır", "hayir", "لا"),
+        UNCERTAIN: ("uncertain", "unsure", "unknown", "不确定", "无法判断", "无法确定", "belirsiz", "غير متأكد"),
+    }
+)
 
 
 class Verdict(NamedTuple):
@@ -72,38 +73,44 @@ def read_texts(reply: str, number: int | None = None) -> Answer[list[str]]:
     return Answer(None, why or _nothing(reply, "JSON array of texts"))
 
 
+def read_own_object(reply: str, *fields: str) -> Answer[dict[str, str]]:
+    """The JSON object that a verifier's reply is, begins with or ends in, with all `fields`, each a text that is not
+    blank. One that is quoted does not count."""
+    found = own_value(reply, "{")
+    if not isinstance(found, dict):
+        return Answer(None, _nothing(reply, "JSON object"))
+    texts = {name: found[name].strip() for name in fields if isinstance(found.get(name), str)}
+    missing = next((name for name in fields if not texts.get(name)), None)
+    return Answer(None, f"no text {missing!r}") if missing else Answer(texts)
+
+
 def read_verdicts(reply: str, number: int) -> Answer[list[Verdict]]:
-    """The last JSON array of `number` objects with `verdict` and, optionally, `reason`."""
-    why = ""
-    for found in _values(reply, "array"):
-        if isinstance(found, list):
-            verdicts = [_verdict(each) for each in found]
-            if len(verdicts) == number and all(verdicts):
-                return Answer([verdict for verdict in verdicts if verdict])
-            why = why or f"{sum(map(bool, verdicts))} verdicts for {number}"
+    """The JSON array of `number` objects with `verdict` and, optionally, `reason` that a reply is, begins with or ends
+    in."""
+    found = own_value(reply, "[")
+    if isinstance(found, list):
+        verdicts = [verdict for each in found if (verdict := _verdict(each))]
+        if len(found) == len(verdicts) == number:
+            return Answer(verdicts)
+        if found:
+            return Answer(None, f"{len(verdicts)} verdicts for {number}")
     if number == 1 and (one := read_verdict(reply)).value:
         return Answer([one.value])
-    return Answer(None, why or _nothing(reply, "JSON array of verdicts"))
+    return Answer(None, _nothing(reply, "JSON array of verdicts"))
 
 
 def read_verdict(reply: str) -> Answer[Verdict]:
-    """The last JSON object with a `verdict`, else the last line `verdict: …`, else a reply that is one such word."""
-    for found in _values(reply, "object"):
-        if verdict := _verdict(found):
-            return Answer(verdict)
-    text = strip_reasoning(reply) or ""
-    words = [*_VERDICT_LINE.findall(text)[-1:], text.strip(" \t\r\n*\"'`.。")]
-    for word in words:
-        if value := _WORDS.get(word.casefold()):
-            return Answer(Verdict(value))
-    return Answer(None, _nothing(reply, "verdict"))
+    """The verdict that a verifier's reply states, and its reason."""
+    found = _read(reply)
+    return Answer(Verdict(found.value, found.reason)) if found.value else Answer(None, found.reason)
 
 
 def read_choice(reply: str, number: int) -> Answer[int]:
-    """Which of `number` texts, counted from 1, a reply chooses: the `choice` of its last JSON object that has one, else
-    a reply that is a number and nothing more."""
-    said = [found["choice"] for found in _values(reply, "object") if isinstance(found, dict) and "choice" in found]
-    text = str(said[0] if said else strip_reasoning(reply) or "").strip(" \t\r\n*\"'`.。")
+    """Which of `number` texts, counted from 1, a reply chooses: the `choice` of the JSON object that it is, begins with
+    or ends in, else a reply that is a number and nothing more."""
+    found = own_value(reply, "{")
+    said = found["choice"] if isinstance(found, dict) and "choice" in found else strip_reasoning(reply) or ""
+    text = str(said)[:100].strip(" \t\r\n*\"'`.。")
     if not re.fullmatch(r"[0-9]{1,9}", text):
         return Answer(None, _nothing(reply, "choice"))
     return Answer(int(text)) if 1 <= int(text) <= number else Answer(None, "a choice that there is none of")
@@ -112,11 +119,8 @@ def read_choice(reply: str, number: int) -> Answer[int]:
 def _verdict(found: Any) -> Verdict | None:
     if isinstance(found, str):
         found = {"verdict": found}
-    if not isinstance(found, dict):
-        return None
-    said = found.get("verdict")
-    value = _WORDS.get(said.strip(" .。").casefold()) if isinstance(said, str) else None
-    reason = found.get("reason")
+    value = _read.label(found.get("verdict")) if isinstance(found, dict) else None
+    reason = found.get("reason") if isinstance(found, dict) else ""
     return Verdict(value, reason.strip() if isinstance(reason, str) else "") if value else None
 
 

@@ -6,18 +6,57 @@ from __future__ import annotations
 import argparse
 import io
 import os
+import re
 import sys
+from collections.abc import Mapping
 from dataclasses import fields
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 from halu_tasks import __version__
-from halu_tasks.errors import HaluTasksError, UsageError
+from halu_tasks.credentials import redacted
+from halu_tasks.errors import HaluTasksError, UsageError, did_you_mean
 from halu_tasks.options import Options
+
+DONE_IN_PART = 3
+"""The exit status of a command that did what it was asked for without a part of its input, which it names."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that tells of a misspelt option under its own command's usage, and what may have been meant."""
+
+    commands: Mapping[str, _Parser] = {}
+    """All commands by name, for an option that is another command's."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.flags: set[str] = set()
+        super().__init__(*args, **kwargs)
+
+    def add_argument(self, *args: Any, **kwargs: Any) -> argparse.Action:
+        self.flags |= {name for name in args if name.startswith("-")}
+        return super().add_argument(*args, **kwargs)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        # argparse leaves what a command does not know to the parser of all commands, which shows its own usage
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._hint(unknown[0].partition('=')[0])}")
+        return found, unknown
+
+    def error(self, message: str) -> NoReturn:
+        if found := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)$", message):
+            message += did_you_mean(found[1], [choice.strip(" '") for choice in found[2].split(",")])
+        super().error(redacted(message))
+
+    def _hint(self, option: str) -> str:
+        if not option.startswith("-"):
+            return ""
+        others = [name for name, command in self.commands.items() if option in command.flags]
+        return f" (an option of {', '.join(others)})" if others else did_you_mean(option, self.flags)
 
 
 def parser() -> argparse.ArgumentParser:
-    main = argparse.ArgumentParser(
+    main = _Parser(
         prog="halu-tasks",
         description="Hallucination benchmarks for lm-evaluation-harness and Inspect; scores for replies made anywhere.",
         epilog="Run the tasks with lm_eval --tasks NAME or inspect eval halu_tasks/NAME; docs: docs/getting-started.md",
@@ -51,7 +90,9 @@ def parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser("score", help="score replies made anywhere")
     _task_arguments(command)
-    command.add_argument("predictions", metavar="PREDICTIONS.jsonl", help='rows of {"id": …, "output": …}')
+    about = 'rows of {"id": …, "output": …}: JSON Lines, a JSON array, .csv or .xlsx'
+    command.add_argument("predictions", metavar="PREDICTIONS", help=about)
+    _field_arguments(command)
     command.add_argument("--scoring", choices=("strict", "paper"), default="strict")
     command.add_argument("--partial", action="store_true", help="score only the ids in the file")
     command.add_argument("--model", metavar="NAME", help="whose replies they are, for a report")
@@ -63,7 +104,8 @@ def parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser("agree", help="how far several sets of replies agree: kappa and shares")
     _task_arguments(command)
-    command.add_argument("predictions", metavar="PREDICTIONS.jsonl", nargs="+", help="one file a rater, as for score")
+    command.add_argument("predictions", metavar="PREDICTIONS", nargs="+", help="one file a rater, as for score")
+    _field_arguments(command)
     command.add_argument("--gold", action="store_true", help="the gold labels as a rater too")
     command.add_argument("--scoring", choices=("strict", "paper"), default="strict", help="how replies are read")
     command.add_argument("--partial", action="store_true", help="only the ids that are in every file")
@@ -148,6 +190,8 @@ def parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser("demo", help="both harnesses on the packaged sample, offline")
     command.add_argument("--tasks", default="", metavar="A,B", help="task names; all when not given")
+    for each in commands.choices.values():
+        each.commands = commands.choices
     return main
 
 
@@ -188,6 +232,10 @@ def _model_arguments(command: argparse.ArgumentParser, task_option: str) -> None
         told = f"{about}; may be given several times"
         command.add_argument(*flags, dest=name, action="append", default=[], metavar=form, help=told)
     command.add_argument("--max-connections", type=_number, metavar="N", help="calls side by side, of each model")
+    about = "how often a call that fails is tried again, waiting longer each time; 7, which takes about six minutes"
+    command.add_argument("--max-retries", type=_count, default=7, metavar="N", help=about)
+    about = "no call is tried again after so many seconds"
+    command.add_argument("--timeout", type=_number, metavar="SECONDS", help=about)
     kinds = ("full", "rich", "plain", "log", "none")
     command.add_argument("--display", choices=kinds, help="how Inspect shows its progress, on standard error")
 
@@ -205,6 +253,12 @@ def _collect_arguments(command: argparse.ArgumentParser) -> None:
     about = "published files to look for duplicates in, besides those in the cache; may be given several times"
     command.add_argument("--against", action="append", default=[], metavar="PATH", help=about)
     command.add_argument("--json", action="store_true", help="one JSON object instead of tables")
+
+
+def _field_arguments(command: argparse.ArgumentParser) -> None:
+    for name, about in (("id", "the item's id"), ("output", "the reply")):
+        told = f"the field or column that holds {about}; {name} when not given"
+        command.add_argument(f"--{name}-field", default=name, metavar="NAME", help=told)
 
 
 def _task_arguments(command: argparse.ArgumentParser) -> None:
@@ -235,6 +289,12 @@ def options_of(arguments: argparse.Namespace, **others: Any) -> Options:
     return Options(**given | others)
 
 
+def warn(text: str) -> None:
+    """Tell, in one line on standard error, what keeps no command from its work."""
+    line = " ".join(text.splitlines())
+    print(f"halu-tasks: {line.encode(errors='backslashreplace').decode()}", file=sys.stderr)
+
+
 def _number(text: str) -> int:
     number = int(text)
     if number < 1:
@@ -242,11 +302,16 @@ def _number(text: str) -> int:
     return number
 
 
-_number.__name__ = "number"
+def _count(text: str) -> int:
+    return 0 if text.strip() == "0" else _number(text)
+
+
+_number.__name__ = _count.__name__ = "number"
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one command. Returns the exit status: 0, or what the command says, or 2 for anything the user can mend."""
+    """Run one command. Returns the exit status: 0, or what the command says, or 2 for anything the user can mend
+    (docs/getting-started.md, "Exit status")."""
     status: int | None = None
     if isinstance(sys.stdout, io.TextIOWrapper):
         # items are JSON Lines and hold any script, whatever the terminal's own encoding

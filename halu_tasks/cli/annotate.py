@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import sys
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,10 +13,11 @@ from typing import Any
 
 from halu_tasks.builders.annotation import Annotation
 from halu_tasks.builders.describe import ANNOTATION, COLLECTED, describe
-from halu_tasks.builders.doccano import fingerprint, label_types, read_annotators, shown_text, tasks
+from halu_tasks.builders.doccano import NO_LABEL, REPEATED, fingerprint, label_types, read_annotators, shown_text, tasks
 from halu_tasks.builders.folder import DATASET, PLAN, PROMPTS, REJECTS, Folder, whole, write_dataset
 from halu_tasks.builders.parts import read_json
 from halu_tasks.builders.pipeline import Pipeline
+from halu_tasks.cli import DONE_IN_PART
 from halu_tasks.cli.files import written
 from halu_tasks.cli.quality import figure
 from halu_tasks.cli.tables import table
@@ -24,11 +26,11 @@ from halu_tasks.errors import UsageError
 GUIDELINES = Path(__file__).parent.parent / "builders" / "guidelines"
 
 
-def run(arguments: argparse.Namespace) -> None:
-    {"export": export, "import": import_}[arguments.action](arguments)
+def run(arguments: argparse.Namespace) -> int:
+    return {"export": export, "import": import_}[arguments.action](arguments)
 
 
-def export(arguments: argparse.Namespace) -> None:
+def export(arguments: argparse.Namespace) -> int:
     """Write the rows, and beside them the labels and the guidelines."""
     folder, output = Folder(Path(arguments.folder)), Path(arguments.output)
     pipeline = folder.pipeline
@@ -45,6 +47,7 @@ def export(arguments: argparse.Namespace) -> None:
             if partial != path:
                 partial.replace(path)
     print(f"{len(rows):,} items in {output}; labels and guidelines beside it")
+    return 0
 
 
 def guidelines(pipeline: Pipeline) -> str:
@@ -55,8 +58,8 @@ def guidelines(pipeline: Pipeline) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def import_(arguments: argparse.Namespace) -> None:
-    """Tell what annotators say, and write what they keep where a folder is named."""
+def import_(arguments: argparse.Namespace) -> int:
+    """Tell what annotators say, and write what they keep where a folder is named. Returns the exit status."""
     folder, output = Folder(Path(arguments.folder)), Path(arguments.output) if arguments.output else None
     if output and output.exists() and not (output.is_dir() and not any(output.iterdir())):
         raise UsageError(f"{output} exists; name a new folder, as nothing is overwritten")
@@ -76,6 +79,17 @@ def import_(arguments: argparse.Namespace) -> None:
         print(json.dumps(report, ensure_ascii=False, indent=2))
     else:
         show(report, output)
+    status = 0
+    for own in annotators:
+        # an item that was not labelled yet, or was exported twice, is no fault
+        unread = {reason: number for reason, number in own.left_out.items() if reason not in (NO_LABEL, REPEATED)}
+        if unread or not own.rows:
+            why = (
+                f"{sum(unread.values())} of {own.rows} rows give no label ({_counts(unread)})" if unread else "no rows"
+            )
+            print(f"halu-tasks: annotator {own.name}: {why}", file=sys.stderr)
+            status = DONE_IN_PART
+    return status
 
 
 def _written(folder: Folder, annotation: Annotation, output: Path) -> dict[str, Any]:

@@ -14,77 +14,79 @@ from inspect_ai.log import EvalLog, read_eval_log_sample_summaries
 
 from halu_tasks.builders.folder import Folder, begin
 from halu_tasks.builders.inspect_build import build_task
-from halu_tasks.builders.inspect_outcomes import BuildLog, build_logs, set_aside
+from halu_tasks.builders.inspect_outcomes import BuildLog, done, set_aside
 from halu_tasks.builders.parts import Part
+from halu_tasks.builders.published import at_hand
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.cli.collect import collect
 from halu_tasks.cli.evals import evaluated
-from halu_tasks.cli.models import assigned, model_named, public, reach, role_named
-from halu_tasks.errors import DataError
+from halu_tasks.cli.models import Models, assigned, recorded
+from halu_tasks.errors import DataError, ModelError
 from halu_tasks.inspect_logs import state
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> int | None:
     shard = Part.named(arguments.shard) if arguments.shard else Part(0, 1)
     options = assigned(arguments.task_option, "-T")
     pipeline_named(arguments.builder, options).ready()
-    # what is wrong with the models is told before anything is asked
-    model_args = assigned(arguments.model_arg, "-M")
-    model_named(arguments.model, arguments.model_base_url, model_args)
-    roles = assigned(arguments.model_role, "--model-role")
-    for value in roles.values():
-        role_named(value)
+    # what is wrong with the models, or with what is compared at the end, is told before anything is asked
+    models = Models.of(arguments)
+    at_hand([Path(named) for named in arguments.against])
     config = {name: value for name in ("temperature", "max_tokens") if (value := getattr(arguments, name)) is not None}
-    models = {"model": arguments.model, "roles": public(roles), **config}
-    if shown := public(model_args):
-        models["model_args"] = shown
+    told = {"model": arguments.model, "roles": recorded(models.roles), **config}
+    if shown := recorded(models.arguments):
+        told["model_args"] = shown
     folder = begin(
-        Path(arguments.output), arguments.builder, options, Path(arguments.documents), models, arguments.part_size
+        Path(arguments.output), arguments.builder, options, Path(arguments.documents), told, arguments.part_size
     )
-    settings: dict[str, Any] = {
-        "model": arguments.model,
-        "model_base_url": arguments.model_base_url,
-        "model_args": model_args,
-        "display": arguments.display,
-        "model_cost_config": arguments.model_cost_config,
-        **config,
-    }
-    if arguments.max_connections:
-        settings["max_connections"] = arguments.max_connections
+    settings = {**models.settings, "model_cost_config": arguments.model_cost_config, **config}
     progress = _Progress(folder, shard)
     for number in progress.parts:
         try:
             with folder.lock(number):
-                if log := _finished(folder, number):
-                    progress.add(number, log, asked=False)
-                    continue
-                reach(arguments.model_base_url)
-                progress.begin(number)
-                progress.add(number, _built(folder, number, settings, roles, cache=arguments.cache))
+                _work(folder, number, progress, models, settings, cache=arguments.cache)
         except Timeout:
             progress.elsewhere(number)
+    # a process that works on a part may be ended, and then it is left to this one
+    for number in progress.others:
+        print(f"part {number + 1}: waiting until the other process ends", file=sys.stderr, flush=True)
+        with folder.lock(number, wait=True):
+            _work(folder, number, progress, models, settings, cache=arguments.cache)
     if not arguments.partial:
         progress.end()
     if others := _undone(folder, shard):
         print(f"{others} parts of other shards are not done; then: halu-tasks collect {folder.path}", file=sys.stderr)
+        return None
+    return collect(folder.path, arguments)
+
+
+def _work(
+    folder: Folder, number: int, progress: _Progress, models: Models, settings: Mapping[str, Any], *, cache: bool
+) -> None:
+    """Work on a part that is not done yet."""
+    if log := done(folder, number):
+        progress.add(number, log, asked=False)
         return
-    collect(folder.path, arguments)
+    folder.ids(number)
+    try:
+        # what failed before may be the model's fault, and then fails here again
+        models.reach(again=bool(progress.failed))
+    except ModelError as error:
+        raise ModelError(
+            f"{error}; what is done lies in {folder.path}, and the same command goes on from there"
+        ) from None
+    progress.begin(number)
+    progress.add(number, _built(folder, number, settings, models, cache=cache))
 
 
 def _undone(folder: Folder, shard: Part) -> int:
     """Parts of other shards that are not done."""
     others = (number for number in folder.numbers if number % shard.of != shard.number)
-    return sum(_finished(folder, number) is None for number in others)
-
-
-def _finished(folder: Folder, part: int) -> BuildLog | None:
-    """The log of a part that is done; None where it is not."""
-    logs = build_logs(folder.logs(part)) if folder.logs(part).is_dir() else []
-    return logs[-1] if logs and logs[-1].finished else None
+    return sum(done(folder, number) is None for number in others)
 
 
 def _built(
-    folder: Folder, part: int, settings: Mapping[str, Any], roles: Mapping[str, Any], *, cache: bool
+    folder: Folder, part: int, settings: Mapping[str, Any], models: Models, *, cache: bool
 ) -> BuildLog | EvalLog:
     """The log of a part after working on it, or on what is missing of it."""
     set_aside(folder.logs(part))
@@ -94,7 +96,7 @@ def _built(
         task,
         folder.logs(part),
         # models of their own for each run, as their connections end with it
-        model_roles={role: role_named(value) for role, value in roles.items()} or None,
+        model_roles=models.by_role(),
         # a document that ends in an error is asked again at once, and does not end the others
         continue_on_fail=True,
         **settings,
@@ -103,7 +105,9 @@ def _built(
         told = f"broken off; what is done lies in {folder.path}, and the same command goes on from there"
         print(f"halu-tasks: {told}", file=sys.stderr)
         raise SystemExit(130)
-    return _finished(folder, part) or log
+    if finished := done(folder, part):
+        folder.seal(part, finished.path)
+    return finished or log
 
 
 def _failures(log: EvalLog) -> str:
@@ -123,6 +127,7 @@ class _Progress:
     def __init__(self, folder: Folder, shard: Part) -> None:
         self.folder = folder
         self.parts = [number for number in folder.numbers if number % shard.of == shard.number]
+        self.others: list[int] = []
         self.done = self.worked = 0
         self.failed: list[str] = []
         self.began = time.monotonic()
@@ -144,7 +149,8 @@ class _Progress:
         print("; ".join(told), file=sys.stderr, flush=True)
 
     def elsewhere(self, number: int) -> None:
-        self.done += 1
+        """Note a part that another process is working on; it is looked at again at the end."""
+        self.others.append(number)
         print(f"part {number + 1}: another process is working on it", file=sys.stderr, flush=True)
 
     def end(self) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+import sqlite3
+import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-from filelock import FileLock
 
 from halu_tasks.builders.adopt import adopt
 from halu_tasks.builders.collect import Tally, balanced, items, rejects_to
@@ -22,18 +23,21 @@ from halu_tasks.builders.folder import (
     REJECTS,
     Folder,
     items_of,
+    lock_file,
     replace_folder,
     whole,
     write_dataset,
 )
-from halu_tasks.builders.inspect_outcomes import BuildLog, build_logs, in_parts
+from halu_tasks.builders.inspect_outcomes import in_parts, logs_of
 from halu_tasks.builders.near_embeddings import near_filter
 from halu_tasks.builders.outcomes import Rates
+from halu_tasks.cli import DONE_IN_PART
+from halu_tasks.cli.quality import tell_not_compared
 from halu_tasks.cli.tables import table
 from halu_tasks.errors import DataError, UsageError
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> int:
     path = Path(arguments.folder)
     if not (path / PLAN).is_file():
         if not arguments.output:
@@ -41,17 +45,24 @@ def run(arguments: argparse.Namespace) -> None:
         path = adopt(path, Path(arguments.output)).path
     elif arguments.output:
         raise UsageError(f"{path}: is a build's folder, which its dataset is written to; leave -o out")
-    collect(path, arguments)
+    return collect(path, arguments)
 
 
-def collect(path: Path, arguments: argparse.Namespace) -> None:
-    """Write the dataset of a build's folder, and print what became of its documents."""
+def collect(path: Path, arguments: argparse.Namespace) -> int:
+    """Write the dataset of a build's folder, and print what became of its documents. Returns the exit status."""
     folder = Folder(path)
     if not (path / LOGS).is_dir():
         raise DataError(f"{path}: holds no logs; its dataset was made of another one's, as by annotators")
     # two shards may end at one moment
-    with FileLock(path / LOGS / "collect.lock"):
-        told = _collected(folder, arguments)
+    with lock_file(path / LOGS / "collect.lock", wait=True):
+        try:
+            told, found = _collected(folder, arguments)
+        except OSError as error:
+            raise DataError(f"{error.filename or path}: {error.strerror or error}") from None
+        except sqlite3.Error as error:
+            raise DataError(
+                f"{tempfile.gettempdir()}: {error}; name another folder for temporary files: TMPDIR=PATH"
+            ) from None
     if arguments.json:
         print(json.dumps(told, ensure_ascii=False))
     else:
@@ -61,10 +72,15 @@ def collect(path: Path, arguments: argparse.Namespace) -> None:
         most = max(reasons, key=lambda reason: reasons[reason], default="there was nothing to work on")
         hint = f"; -T language= is {folder.pipeline.language!r}" if "another language" in told["refused"] else ""
         raise DataError(f"{path}: no item was kept, most often for: {most}{hint}; see {path / REJECTS}")
+    status = tell_not_compared(found)
+    if left := told["documents_not_done"]:
+        print(f"halu-tasks: {left} of {folder.documents_planned} documents are not in the dataset", file=sys.stderr)
+        status = DONE_IN_PART
+    return status
 
 
-def _collected(folder: Folder, arguments: argparse.Namespace) -> dict[str, Any]:
-    """What became of the documents, when the dataset is written."""
+def _collected(folder: Folder, arguments: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What became of the documents, when the dataset is written, and the dataset's quality."""
     path, pipeline = folder.path, folder.pipeline
     parts = _parts(folder, partial=arguments.partial)
     tally = Tally(Rates(pipeline.checks))
@@ -73,7 +89,7 @@ def _collected(folder: Folder, arguments: argparse.Namespace) -> dict[str, Any]:
     reject, end = rejects_to(path / (REJECTS + ".part"))
     try:
         with near_filter(arguments.near or pipeline.near, arguments.embeddings) as duplicates:
-            found = items(pipeline, in_parts(parts), tally, reject, duplicates.add)
+            found = items(pipeline, in_parts(folder, parts), tally, reject, duplicates.add)
             files = write_dataset(pipeline, found, made)
         if arguments.balance:
             files = _balance(folder, made, tally, reject)
@@ -83,27 +99,28 @@ def _collected(folder: Folder, arguments: argparse.Namespace) -> dict[str, Any]:
     facts = {name: told[name] for name in ("documents_not_done", "refused", "rates", "rejected", "dropped")}
     facts |= {"licences": dict(sorted(tally.licences.items())), "licence": arguments.licence}
     facts["near"] = arguments.near or pipeline.near
-    describe(folder, made, facts, [Path(named) for named in arguments.against])
+    quality = describe(folder, made, facts, [Path(named) for named in arguments.against])
     whole(path / COLLECTED, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
     (path / (REJECTS + ".part")).replace(path / REJECTS)
     replace_folder(made, path / DATASET)
-    return told
+    return told, quality
 
 
-def _parts(folder: Folder, *, partial: bool) -> list[list[BuildLog]]:
-    """The logs of each part. Raises DataError where one is not done, unless `partial`."""
-    found, undone = [], []
+def _parts(folder: Folder, *, partial: bool) -> list[int]:
+    """The parts to collect. Raises DataError where one is not done, unless `partial`, or anything is damaged."""
+    if folder.has_documents:
+        folder.check_documents()
+    undone = []
     for number in folder.numbers:
-        logs = build_logs(folder.logs(number)) if folder.logs(number).is_dir() else []
+        logs = logs_of(folder, number)
         if not logs or not logs[-1].finished:
             undone.append(f"part {number + 1} {f'ended as {logs[-1].state}' if logs else 'was not begun'}")
-        found.append(logs)
     if undone and not partial:
         raise DataError(
             f"{folder.path}: {len(undone)} of {folder.parts} parts are not done ({undone[0]}); run halu-tasks "
             "build again, or collect what there is with --partial"
         )
-    return found
+    return folder.numbers
 
 
 def _balance(folder: Folder, made: Path, tally: Tally, reject: Any) -> dict[str, int]:

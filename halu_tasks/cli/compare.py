@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from halu_tasks.cli import DONE_IN_PART
 from halu_tasks.cli.published import report as published_report
 from halu_tasks.cli.tables import table
 from halu_tasks.comparability import not_paired
@@ -17,6 +18,7 @@ from halu_tasks.entries import Entry, labels_of
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.results import read_results
 from halu_tasks.runs import PLAIN, UNTOLD, Run
+from halu_tasks.scorers.answer import NO_ANSWER
 
 COSTS = {
     "calls": "calls",
@@ -31,9 +33,11 @@ TESTS = ("difference", "95% interval", "p", "p (Holm)", "only it right", "only t
 NONE = "-"
 
 
-def run(arguments: argparse.Namespace) -> None:
-    found = [runs_in(path) for path in arguments.results]
+def run(arguments: argparse.Namespace) -> int:
+    read = [runs_in(path) for path in arguments.results]
+    found = [side for side, _ in read]
     runs = [run for side in found for run in side]
+    status = DONE_IN_PART if any(lost for _, lost in read) else 0
     if empty := [path for path, side in zip(arguments.results, found, strict=True) if not side]:
         raise DataError(f"{empty[0]}: holds no result of this package that can be read")
     if len(runs) < 2:
@@ -45,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
         seen[one.identity] = one.source
     if len({(run.task, run.scoring) for run in runs}) == 1 or all(len(side) == 1 for side in found):
         show(compare(runs, arguments.metric), as_json=arguments.json)
-        return
+        return status
     named = list(zip(arguments.results, found, strict=True))
     if len(named) == 1:
         entries = _by_entry(runs)
@@ -62,14 +66,16 @@ def run(arguments: argparse.Namespace) -> None:
         print(json.dumps({"comparisons": told, "apart": apart}, ensure_ascii=False, indent=2))
     else:
         print(tasks_report(compared, apart))
+    return DONE_IN_PART if apart else status
 
 
 Kind = tuple[str, str]
 """A task and the mode that it is scored in."""
 
 
-def runs_in(path: str) -> list[Run]:
-    """The runs of a file or of all files in a folder, there with those of the plain prompt first.
+def runs_in(path: str) -> tuple[list[Run], bool]:
+    """The runs of a file or of all files in a folder, there with those of the plain prompt first, and whether some
+    are missing.
 
     Raises:
         DataError: what was named cannot be read. What cannot be read in a folder is told on standard error.
@@ -79,7 +85,8 @@ def runs_in(path: str) -> list[Run]:
         if Path(path).expanduser().is_file():
             raise DataError(f"{own.source}: {own.why}")
         print(f"halu-tasks: not read: {own.source}: {own.why}", file=sys.stderr)
-    return sorted(runs, key=lambda run: (run.method not in (PLAIN, UNTOLD), run.created))
+    ordered = sorted(runs, key=lambda run: (run.method not in (PLAIN, UNTOLD), run.created))
+    return ordered, any(own.lost for own in skipped)
 
 
 def _by_entry(runs: Sequence[Run]) -> dict[Entry, list[Run]]:
@@ -198,10 +205,12 @@ def _runs(compared: Comparison) -> str:
             found = figures.get(name)
             row += [f"{found.value:.4f}" if found else NONE, _interval(found, "{:.4f}")]
     costs = COSTS if any(compared.costs) else {}
-    head += [*costs.values(), "n"]
+    counted = {name for run in compared.runs for name, number in run.unanswered.items() if number}
+    without = [outcome for outcome in NO_ANSWER if outcome in counted and outcome not in compared.metrics]
+    head += [*costs.values(), "n", *without]
     for row, run, cost in zip(rows, compared.runs, compared.costs, strict=True):
         shown = [f"{cost[name]:,.{name == 'wall_seconds':d}f}" if cost else NONE for name in costs]
-        row += [*shown, f"{len(run.scores):,}"]
+        row += [*shown, f"{len(run.scores):,}", *(f"{run.unanswered[outcome]:,}" for outcome in without)]
     return table(head, rows, right=range(left, len(head)))
 
 

@@ -19,7 +19,7 @@ Figures = dict[tuple[str, str], dict[str, float]]
 """(task, model) -> metrics by name."""
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> int:
     names = [name for name in arguments.tasks.split(",") if name]
     tasks = [task_named(name) for name in names] or list(registry()[0].values())
     # whatever runs here is the package's own and the sample's: nothing may reach for a network
@@ -50,6 +50,7 @@ def run(arguments: argparse.Namespace) -> None:
     for task in tasks:
         if task.judged:
             print(f"{task.name}: {task.headline} needs a judge (docs/judges.md); {task.judged.unjudged} does not.")
+    return 1 if differ else 0
 
 
 def lm_eval_figures(tasks: list[Task]) -> Figures:

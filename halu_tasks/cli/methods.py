@@ -21,9 +21,9 @@ from inspect_ai.util import registry_create, registry_info
 from halu_tasks import solvers
 from halu_tasks.cli import options_of
 from halu_tasks.cli.compare import show
-from halu_tasks.cli.models import assigned, model_named, role_named
+from halu_tasks.cli.models import Models, assigned, logged_safely
 from halu_tasks.comparison import chosen_metrics, compare
-from halu_tasks.errors import DataError, UsageError
+from halu_tasks.errors import DataError, ModelError, UsageError, did_you_mean
 from halu_tasks.inspect_logs import PACKAGE, path_of, read_runs, state
 from halu_tasks.options import Options
 from halu_tasks.runs import Run
@@ -54,30 +54,27 @@ def run(arguments: argparse.Namespace) -> None:
     # what is wrong with the options, the data or the models is told before anything is asked
     built = build(arguments.task, Options(**{"fewshot": task_named(arguments.task).shots, **task_args}))
     chosen_metrics(built.task, built.options.scoring, arguments.metric)
-    model_args = assigned(arguments.model_arg, "-M")
-    model_named(arguments.model, arguments.model_base_url, model_args)
-    roles = assigned(arguments.model_role, "--model-role")
-    for value in roles.values():
-        role_named(value)
+    models = Models.of(arguments)
+    models.reach()
     folder = arguments.log_dir or f"logs/methods/{arguments.task}"
     settings: dict[str, Any] = {
-        "model": arguments.model,
-        "model_base_url": arguments.model_base_url,
-        "model_args": model_args,
+        **models.settings,
         "task_args": task_args,
         "limit": arguments.limit,
-        "display": arguments.display,
         "log_dir": folder,
     }
-    if arguments.max_connections:
-        settings["max_connections"] = arguments.max_connections
     runs, failed = [], []
-    for method in methods:
+    for number, method in enumerate(methods):
+        try:
+            # what ended one method may end them all
+            models.reach(again=bool(failed))
+        except ModelError as error:
+            failed += [f"{other.name} was not begun: {error}" for other in methods[number:]]
+            break
         # models of their own for each run, as their connections end with it; the plain prompt has no other role
         # than the judge's, and is not to be asked again when those of a method change
-        named = [role for role in roles if method.name != _PLAIN or role == _JUDGE]
-        own = {role: role_named(roles[role]) for role in named}
-        log = _answered(arguments.task, method, {**settings, "model_roles": own or None})
+        own = models.by_role(*([_JUDGE] if method.name == _PLAIN else []))
+        log = _answered(arguments.task, method, {**settings, "model_roles": own})
         if log.status == "success":
             (run,) = read_runs(path_of(log.location))
             runs.append(_of_these_data(run, built))
@@ -101,7 +98,8 @@ def _task_args(arguments: argparse.Namespace) -> dict[str, Any]:
     given = assigned(arguments.task_option, "-T")
     known = [field.name for field in fields(Options)]
     if unknown := [name for name in given if name not in known]:
-        raise UsageError(f"-T {unknown[0]}: there is no such option; options: {', '.join(known)}")
+        close = did_you_mean(unknown[0], known)
+        raise UsageError(f"-T {unknown[0]}: there is no such option{close}; options: {', '.join(known)}")
     return named | given
 
 
@@ -127,11 +125,9 @@ def _method(text: str) -> Method:
         return method
     known = _solvers()
     if name not in known:
-        raise UsageError(f"unknown method {name!r}; methods: {', '.join([_PLAIN, *known])}")
-    try:
-        registry_create("solver", PACKAGE + name, **method.arguments)
-    except TypeError as error:
-        raise UsageError(f"method {text}: {error}") from None
+        methods = [_PLAIN, *known]
+        raise UsageError(f"unknown method {name!r}{did_you_mean(name, methods)}; methods: {', '.join(methods)}")
+    registry_create("solver", PACKAGE + name, **method.arguments)
     return method
 
 
@@ -157,7 +153,7 @@ def _answered(task: str, method: Method, settings: Mapping[str, Any]) -> EvalLog
     try:
         # one after the other, so that the time of each is its own, and standard output left to the comparison
         with contextlib.redirect_stdout(sys.stderr):
-            _, logs = eval_set(PACKAGE + task, solver=method.spec, **asked)
+            _, logs = eval_set(PACKAGE + task, solver=method.spec, **logged_safely(asked))
     except KeyboardInterrupt:
         logs = []
     # Inspect, too, may end a run that is broken off, and then tells of no log

@@ -5,23 +5,24 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import Timeout
 from inspect_ai import Task
 from inspect_ai.log import EvalLog
 
-from halu_tasks.builders.folder import digest, whole
+from halu_tasks.builders.folder import LOCK, digest, lock_file, whole
 from halu_tasks.builders.inspect_optimize import Lab, write_documents, write_prompts
-from halu_tasks.builders.optimize import TRAIN, VALIDATION, Round, Tried, best_of, choose, optimize
+from halu_tasks.builders.optimize import TRAIN, UNREAD, VALIDATION, Round, Tried, best_of, choose, optimize
 from halu_tasks.builders.outcomes import KEPT
 from halu_tasks.builders.parts import read_json
 from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.cli.evals import evaluated
-from halu_tasks.cli.models import assigned, model_named, public, reach, role_named
+from halu_tasks.cli.models import Models, assigned, recorded
 from halu_tasks.cli.tables import table
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.inspect_logs import state
@@ -35,17 +36,14 @@ def run(arguments: argparse.Namespace) -> None:
     pipeline.ready()
     if not pipeline.generating:
         raise UsageError(f"{pipeline.name} has no prompts that can be optimized")
-    model_args = assigned(arguments.model_arg, "-M")
-    model_named(arguments.model, arguments.model_base_url, model_args)
-    roles = assigned(arguments.model_role, "--model-role")
-    for value in roles.values():
-        role_named(value)
+    models = Models.of(arguments)
     # one path, however it is named: it is among the arguments by which Inspect knows a task again
     folder = Path(arguments.output).resolve()
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    if folder.is_dir() and not (folder / _PLAN).is_file() and any(own.name != LOCK for own in folder.iterdir()):
+        raise DataError(f"{folder}: is not empty, and holds no optimization; name another folder")
     try:
-        with FileLock(folder.with_name(folder.name + ".lock"), timeout=0):
-            _optimized(folder, pipeline, options, arguments, roles, model_args)
+        with lock_file(folder / LOCK):
+            _optimized(folder, pipeline, options, arguments, models)
     except Timeout:
         raise DataError(f"{folder}: another process is working on it") from None
 
@@ -55,23 +53,15 @@ def _optimized(
     pipeline: Pipeline,
     options: dict[str, Any],
     arguments: argparse.Namespace,
-    roles: dict[str, Any],
-    model_args: dict[str, Any],
+    models: Models,
 ) -> None:
     """Go through the rounds, and tell of them."""
-    _begin(folder, pipeline, options, arguments, roles)
+    _begin(folder, pipeline, options, arguments, models.roles)
     if not (folder / "rounds.json").is_file():
-        reach(arguments.model_base_url)
-    settings = {
-        "model": arguments.model,
-        "model_base_url": arguments.model_base_url,
-        "model_args": model_args,
-        "display": arguments.display,
-        **({"max_connections": arguments.max_connections} if arguments.max_connections else {}),
-    }
+        models.reach()
 
     def answered(task: Task, logs: Path) -> EvalLog:
-        return _answered(task, logs, {**settings, "model_roles": {k: role_named(v) for k, v in roles.items()} or None})
+        return _answered(task, logs, {**models.settings, "model_roles": models.by_role()})
 
     own = {key: value for key, value in options.items() if key != "prompts"}
     lab = Lab(folder, pipeline, own, answered)
@@ -83,13 +73,24 @@ def _optimized(
         _keep(folder, found)
         print(_line(found), file=sys.stderr, flush=True)
     best = best_of(rounds)
-    write_prompts(folder / "prompts.yaml", pipeline, best.texts)
     told = {"best": best.name, "rounds": [_told(found) for found in rounds]}
-    whole(folder / "rounds.json", json.dumps(told, ensure_ascii=False, indent=1) + "\n")
     if arguments.json:
         print(json.dumps(told, ensure_ascii=False))
+    else:
+        print(_table(pipeline, rounds))
+    if best is rounds[0].chosen and (unread := next((found for found in rounds if found.ended == UNREAD), None)):
+        reasons = Counter(why for problems in unread.problems.values() for why in problems.values())
+        told_why = ", ".join(f"{why} ({number})" for why, number in reasons.most_common(3))
+        logs = folder / "logs" / f"round-{unread.number}-optimizer"
+        raise DataError(
+            f"{folder}: nothing was optimized, as no reply of the optimizer in round {unread.number} holds a prompt "
+            f"that can be used: {told_why}; remove {logs} to ask it again, or name another "
+            "one (--model-role optimizer=…) and another folder"
+        )
+    write_prompts(folder / "prompts.yaml", pipeline, best.texts)
+    whole(folder / "rounds.json", json.dumps(told, ensure_ascii=False, indent=1) + "\n")
+    if arguments.json:
         return
-    print(_table(pipeline, rounds))
     ended = next((found.ended for found in rounds if found.ended), f"{arguments.rounds} rounds")
     prompts = folder / "prompts.yaml"
     print(f"\nended: {ended}\nbest: {best.name}, in {prompts}; build with -T prompts={prompts}")
@@ -107,7 +108,7 @@ def _begin(
             {
                 "settings": pipeline.settings,
                 "options": {key: value for key, value in options.items() if key != "prompts"},
-                "models": {"model": arguments.model, "roles": public(roles)},
+                "models": {"model": arguments.model, "roles": recorded(roles)},
                 "source": {"name": documents.name, "sha256": digest(documents)},
                 **{name: getattr(arguments, name) for name in (TRAIN, VALIDATION, "rounds", "candidates")},
             }
@@ -118,9 +119,6 @@ def _begin(
         # more rounds go on from what there is; of more candidates another one may be best, and then later rounds change
         if other := next((key for key in plan if key != "rounds" and found.get(key) != plan[key]), None):
             raise DataError(f"{folder}: holds an optimization with other {other}; name another folder")
-    elif folder.is_dir() and any(folder.iterdir()):
-        raise DataError(f"{folder}: is not empty, and holds no optimization; name another folder")
-    folder.mkdir(parents=True, exist_ok=True)
     drawn = choose(pipeline, pipeline.documents(documents), arguments.train, arguments.validation, pipeline.seed)
     for name, own in zip((TRAIN, VALIDATION), drawn, strict=True):
         write_documents(folder / f"{name}.jsonl", own)

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from halu_tasks.builders.card_quality import SAME, without_interval
-from halu_tasks.builders.describe import COLLECTED, dropped_of
+from halu_tasks.builders.describe import COLLECTED, dropped_of, without_text
 from halu_tasks.builders.folder import Folder
 from halu_tasks.builders.leaks import LEAK, NONE
 from halu_tasks.builders.near import NearDuplicates
 from halu_tasks.builders.parts import read_json
 from halu_tasks.builders.published import at_hand
 from halu_tasks.builders.quality import near_duplicates, quality
+from halu_tasks.cli import DONE_IN_PART
 from halu_tasks.cli.tables import table
 
 
@@ -39,7 +41,16 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(found, ensure_ascii=False, indent=2))
     else:
         show(found)
-    return 1 if arguments.strict and found["flagged"] else 0
+    if arguments.strict and found["flagged"]:
+        return 1
+    return tell_not_compared(found)
+
+
+def tell_not_compared(found: Mapping[str, Any]) -> int:
+    """Name the files of `--against` that nothing could be compared with. Returns the exit status."""
+    for file in (files := without_text(found)):
+        print(f"halu-tasks: {file} (--against) holds no text, and nothing was compared with it", file=sys.stderr)
+    return DONE_IN_PART if files else 0
 
 
 def show(found: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from halu_tasks.cli import DONE_IN_PART, warn
 from halu_tasks.cli.files import written
 from halu_tasks.errors import DataError
 from halu_tasks.report.assemble import TABLE, assemble
@@ -20,7 +21,7 @@ from halu_tasks.results import find_results, read_results
 PAGE, TEXT, FIGURES = "index.html", "report.md", "report.json"
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> int:
     files = find_results(arguments.results)
     folder = Path(arguments.output).expanduser()
     try:
@@ -40,6 +41,8 @@ def run(arguments: argparse.Namespace) -> None:
     ):
         report = assemble(found, results.skipped, table, arguments.title, bar.update)
         table.replace(folder / TABLE)
+    for warning in report["warnings"]:
+        warn(warning["text"])
     for name, text in (
         (PAGE, render(report)),
         (TEXT, markdown(report)),
@@ -53,6 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
     told += [_count(apart, "column", "columns") + " apart"] if apart else []
     told += [f"{len(results.skipped)} not read"] if results.skipped else []
     print(f"{folder / PAGE}: {', '.join(told)}; beside it {TEXT}, {FIGURES}, {TABLE}")
+    return DONE_IN_PART if any(skipped.lost for skipped in results.skipped) else 0
 
 
 def _count(number: int, one: str, many: str) -> str:

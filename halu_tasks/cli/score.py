@@ -6,6 +6,7 @@ import argparse
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
@@ -14,34 +15,40 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks import __version__
-from halu_tasks.cli import options_of
+from halu_tasks.cli import DONE_IN_PART, options_of, warn
 from halu_tasks.cli.files import written
 from halu_tasks.cli.tables import estimates_table
 from halu_tasks.data import sha256_of
-from halu_tasks.errors import DataError
 from halu_tasks.items import Item, Reply
 from halu_tasks.predictions import Prediction, aimed, check_targets, read_predictions, unknown_id
+from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.metrics import Estimate, as_json, estimates
 from halu_tasks.scorers.score import Score
-from halu_tasks.scoring import prepare_judge, score_replies
+from halu_tasks.scoring import outcome_of, prepare_judge, reply_warnings, score_replies
 from halu_tasks.tasks import Built, build
 
 _BATCH = 1_000
 """Items scored at a time where no judge is asked: enough to be fast, few enough to hold."""
 
 
-def run(arguments: argparse.Namespace) -> None:
+def run(arguments: argparse.Namespace) -> int:
     built = build(arguments.task, options_of(arguments))
     details = Path(arguments.details) if arguments.details else None
     if details:
         check_details(details)
     path = Path(arguments.predictions)
-    predictions = read_predictions(path)
-    if arguments.partial and not predictions:
-        raise DataError(f"{path}: holds no predictions, and with --partial nothing else is scored")
+    predictions = read_predictions(path, arguments.id_field, arguments.output_field)
     check_targets(path, predictions, built.task, built.options)
     prepare_judge(built)
-    scores, missing = score_predictions(built, path, predictions, partial=arguments.partial)
+    folder = details.parent if details else None
+    scores, missing, outcomes = score_predictions(built, path, predictions, partial=arguments.partial, folder=folder)
+    if missing:
+        warn(
+            f"{len(missing):,} of {len(scores):,} items have no prediction in {path} and count as empty replies; "
+            "--partial scores only the ids in the file"
+        )
+    for warning in reply_warnings(built.task.name, outcomes):
+        warn(warning)
     found = estimates(built.scoring.metrics, scores)
     if details:
         write_details(details, scores, missing)
@@ -61,6 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
         print(json.dumps(shown, ensure_ascii=False, indent=2))
     else:
         print(report(built, scores, len(missing), found, partial=arguments.partial))
+    return DONE_IN_PART if missing else 0
 
 
 def told(built: Built, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -72,6 +80,8 @@ def told(built: Built, arguments: argparse.Namespace) -> dict[str, Any]:
         "model": arguments.model,
         "predictions": arguments.predictions,
         "predictions_sha256": sha256_of(Path(arguments.predictions)),
+        "id_field": arguments.id_field,
+        "output_field": arguments.output_field,
         "partial": arguments.partial,
         "details": arguments.details,
         "options": given,
@@ -82,19 +92,32 @@ def told(built: Built, arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def score_predictions(
-    built: Built, path: Path, predictions: dict[str, Prediction], *, partial: bool
-) -> tuple[list[Score], set[str]]:
-    """A score for every item, in the order of the data, and the ids of the items without a prediction,
-    which score as unparsed unless `partial` leaves them out. Empties `predictions`.
+    built: Built, path: Path, predictions: dict[str, Prediction], *, partial: bool, folder: Path | None = None
+) -> tuple[list[Score], set[str], Counter[Outcome]]:
+    """A score for every item, in the order of the data; the ids of the items without a prediction, which score as
+    empty replies unless `partial` leaves them out; and what became of the predictions. Empties `predictions`.
+    `folder` is where results go.
 
     Raises:
         DataError: a prediction's id is no item of the task.
     """
     scores: list[Score] = []
     missing: set[str] = set()
+    outcomes: Counter[Outcome] = Counter()
     batch: list[tuple[Item, Reply]] = []
     # a judge is asked once for all, side by side, and only when every id is known
     size = math.inf if built.task.judged and built.options.judge else _BATCH
+
+    def score_batch() -> None:
+        found = score_replies(built, batch, folder)
+        outcomes.update(
+            outcome_of(reply.text, score)
+            for (item, reply), score in zip(batch, found, strict=True)
+            if item.id not in missing
+        )
+        scores.extend(found)
+        batch.clear()
+
     for item in built.stream():
         prediction = predictions.pop(item.id, None)
         if prediction is None:
@@ -106,13 +129,12 @@ def score_predictions(
         reply = prediction.reply
         batch.append((replace(aimed(item, reply.target), system="", prompt=""), reply))
         if len(batch) >= size:
-            scores += score_replies(built, batch)
-            batch.clear()
+            score_batch()
     if predictions:
         raise unknown_id(path, predictions, built.task)
-    scores += score_replies(built, batch) if batch else []
-    # no reply is no empty reply
-    return [replace(s, outcome="unparsed") if s.id in missing and s.answer is None else s for s in scores], missing
+    if batch:
+        score_batch()
+    return scores, missing, outcomes
 
 
 def check_details(path: Path) -> None:
@@ -124,7 +146,8 @@ def check_details(path: Path) -> None:
 
 
 def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> None:
-    """One JSON line an item: id, answer, outcome, target, scores, reason. Written whole or not at all."""
+    """One JSON line an item: id, answer, outcome, target, scores, reason, and the judge's verdicts where there are any.
+    Written whole or not at all."""
 
     def lines() -> Iterator[dict[str, Any]]:
         for s in scores:
@@ -136,6 +159,7 @@ def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> 
                 "target": s.target,
                 "scores": dict(s.facts),
                 "reason": reason,
+                **({"verdicts": list(s.verdicts)} if s.verdicts else {}),
             }
 
     with written(path, "details") as partial:
@@ -148,7 +172,7 @@ def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> 
 def report(built: Built, scores: list[Score], missing: int, found: dict[str, Estimate], *, partial: bool) -> str:
     """The table for people."""
     part = " (partial: only the ids in the file)" if partial else ""
-    asked = f"{len(scores)} items{part}, {missing} without a prediction"
+    asked = f"{len(scores)} item{'s' * (len(scores) != 1)}{part}, {missing} without a prediction"
     head = f"{built.task.name} {built.version}  scoring: {built.options.scoring}  data: {built.located.kind}  {asked}"
     beside = built.scoring.beside(scores) if built.scoring.beside and scores else {}
     fixed = "".join(

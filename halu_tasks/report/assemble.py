@@ -25,10 +25,10 @@ from halu_tasks.report.why import (
     plain,
 )
 from halu_tasks.runs import Run, Skipped
-from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.cost import total
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.score import Score
+from halu_tasks.scoring import outcome_of, reply_warnings
 
 TABLE = "items.parquet"
 JUDGED_ONCE = "the verdicts of a judge are not logged, so the other mode cannot be computed; score the replies in it"
@@ -89,6 +89,14 @@ def assemble(
         "pairs": compared,
         "wins": wins(found, ids, names, compared),
         "skipped": [own._asdict() for own in skipped],
+        "warnings": [
+            {"entry": ids[entry], "column": names[id(column)], "text": text}
+            for column in found.columns
+            for entry, run in column.runs.items()
+            for text in reply_warnings(
+                f"{labels[entry]}, {titles[id(column)]}", Counter(outcome_of(a.reply, a.score) for a in run.answers)
+            )
+        ],
         "superseded": [
             {
                 "entry": ids[entry],
@@ -181,7 +189,7 @@ def _cell(column: Column, run: Run, rank: tuple[int, int] | None) -> dict[str, A
         "method": run.method,
         "judge": run.judge,
         "n": len(run.scores),
-        **{outcome: sum(score.outcome == outcome for score in run.scores) for outcome in NO_ANSWER},
+        **run.unanswered,
         # the failures themselves: their share may be one of sentences, and not defined where none was asked about
         "judge_failed": round(failed.counts(run.scores)[0]) if failed and run.judge else None,
         "metrics": {name: plain(figure) for name, figure in figures.items()},
@@ -278,7 +286,7 @@ def _modes(column: Column, ids: Mapping[Entry, str], others: Mapping[Entry, list
                     "entry": ids[entry],
                     "metric": found.metric,
                     **{mode: plain(figure) for mode, figure in found.figures.items()},
-                    **{f"unparsed_{mode}": count for mode, count in found.unparsed.items()},
+                    **{f"unanswered_{mode}": count for mode, count in found.unanswered.items()},
                     "changed": found.changed,
                     "n": len(run.scores),
                 }

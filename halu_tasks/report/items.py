@@ -18,7 +18,8 @@ LIMITS = (6000, 4000, 2500, 1500, 1000, 700, 500, 350, 250, 150, 100)
 
 @dataclass(frozen=True)
 class Reply:
-    """An entry's reply. `verdict` is right, wrong, partly right or unread, and a word for it is `told`."""
+    """An entry's reply. `verdict` is right, wrong, partly right or unread, and a word for it is `told`: of a reply
+    that gives no answer its outcome (unparsed, abstained or empty)."""
 
     record: Record
     entry: int
@@ -40,11 +41,11 @@ class Item:
 def verdict(column: Record, reply: Record) -> tuple[str, str]:
     """What a reply's figure means: of a figure from 0 to 1 whether it is right, of another its number.
 
-    A reply that could not be read is wrong, and is said to be unread.
+    A reply that gives no answer is wrong, and its outcome says why there is none. An empty list is an answer.
     """
-    value, answer = reply.get("value"), reply.get("answer")
-    if answer is None and not reply.get("spans"):
-        return "wrong unread", "unparsed"
+    value = reply.get("value")
+    if reply.get("answer") is None:
+        return "wrong unread", as_text(reply.get("outcome") or "unparsed")
     if not defined(value):
         return "unread", "no verdict"
     low, high = (*(column.get("range") or ()), None, None)[:2]
@@ -86,6 +87,8 @@ def _texts(record: Mapping[str, Any]) -> Iterator[str]:
         yield as_text(reply.get("reply") or "")
         yield as_text(reply.get("answer") or "")
         yield as_text(reply.get("reason") or "")
+        for one in reply.get("verdicts") or ():
+            yield from map(as_text, one.values())
         if text is not None:
             yield text
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from halu_tasks.markdown import escaped, table
+from halu_tasks.scorers.answer import NO_ANSWER
 
 
 def markdown(report: Mapping[str, Any]) -> str:
@@ -14,6 +15,8 @@ def markdown(report: Mapping[str, Any]) -> str:
     labels = {entry["id"]: entry["label"] for entry in report["entries"]}
     parts = [f"# {escaped(report['title'])}", f"{report['package']}, {report['created'][:10]}"]
     parts += list(_skipped(report))
+    if report["warnings"]:
+        parts.append("Warnings:\n\n" + "\n".join(f"- {escaped(own['text'])}" for own in report["warnings"]))
     for main, heading in ((True, "Leaderboard"), (False, "Shown apart")):
         columns = [column for column in report["columns"] if column["main"] == main]
         if columns:
@@ -60,7 +63,7 @@ def _board(
     ranked = any(cells[key]["rank"] for key in cells if key[1] in {column["id"] for column in columns})
     yield (
         f"Each figure with its 95% interval over clusters of items; {'#: 95% confidence set of the rank; ' * ranked}n "
-        "items asked; unparsed replies count as wrong. "
+        "items asked; replies without an answer (unparsed, abstained, empty) count as wrong. "
         + " ".join(f"{escaped(column['title'])}: {escaped(note)}." for column in columns for note in column["notes"])
     ).strip()
     if not main:
@@ -81,7 +84,8 @@ def _cell(cell: Mapping[str, Any] | None, column: Mapping[str, Any]) -> str:
         low, high = cell["rank"]
         told.append(f"#{low}" if low == high else f"#{low}–{high}")
     of = f" of {column['of']:,}" if cell["n"] < column["of"] else ""
-    told.append(f"n {cell['n']:,}{of}, {cell['unparsed']:,} unparsed")
+    counts = [f"{cell[name]:,} {name}" for name in NO_ANSWER if cell[name] or name == "unparsed"]
+    told.append(", ".join([f"n {cell['n']:,}{of}", *counts]))
     if cell["judge_failed"] is not None:
         told.append(f"{cell['judge_failed']:,} not judged")
     return "<br>".join(told)

@@ -28,6 +28,8 @@ BUDGET = 2_500_000
 """Bytes that the texts of all items shown may have together."""
 _LEAST, _MOST = 300, 6_000
 """Bounds on the bytes of one text."""
+_MOST_VERDICTS = 100
+"""Verdicts of one reply that are shown."""
 _MOST_TEXT = 20_000
 """Characters of a text in which spans are drawn, once for each entry."""
 
@@ -158,9 +160,14 @@ def _reply(
         "reply": reply,
         "cut": left_out,
         "answer": _brief(score.answer, limit),
+        "outcome": score.outcome,
         "target": score.target if isinstance(score.target, str) and score.target != shown.target else None,
         "value": value_of(column.headline, score),
         "reason": score.reason,
+        "verdicts": [
+            {part: cut(text, limit)[0] for part, text in one.items()} for one in score.verdicts[:_MOST_VERDICTS]
+        ],
+        "verdicts_left_out": max(len(score.verdicts) - _MOST_VERDICTS, 0),
         "spans": None,
         "unplaced": [],
         "probability": score.facts.get(FACT),
@@ -176,6 +183,7 @@ def _reply(
         found["other"] = {
             "scoring": OTHER_MODE[column.first.scoring],
             "answer": _brief(other.answer, limit),
+            "outcome": other.outcome,
             "value": value_of(known, other) if known else None,
         }
     return found

@@ -17,8 +17,8 @@ from halu_tasks.runs import Run
 from halu_tasks.scorers.score import Score
 
 _TEXTS = (
-    *("entry", "column", "task", "scoring", "id", "cluster", "target", "answer", "reason", "reply"),
-    *("system", "prompt", "tags", "facts", "other_scoring", "other_answer", "source"),
+    *("entry", "column", "task", "scoring", "id", "cluster", "target", "answer", "outcome", "reason", "verdicts"),
+    *("reply", "system", "prompt", "tags", "facts", "other_scoring", "other_answer", "other_outcome", "source"),
 )
 _NUMBERS = ("value", "other_value")
 SCHEMA = pa.schema([*((name, pa.string()) for name in _TEXTS), *((name, pa.float64()) for name in _NUMBERS)])
@@ -55,8 +55,10 @@ class ItemTable:
                     "cluster": item.cluster,
                     "target": _told(score.target),
                     "answer": _told(score.answer),
+                    "outcome": score.outcome,
                     "value": value_of(column.headline, score),
                     "reason": score.reason,
+                    "verdicts": json.dumps(list(score.verdicts), ensure_ascii=False) if score.verdicts else None,
                     "reply": answered.reply,
                     "system": item.system,
                     "prompt": item.prompt,
@@ -64,6 +66,7 @@ class ItemTable:
                     "facts": json.dumps(dict(score.facts)),
                     "other_scoring": mode if other else None,
                     "other_answer": _told(other.answer) if other else None,
+                    "other_outcome": other.outcome if other else None,
                     "other_value": value_of(known, other) if other and known else None,
                     "source": run.source,
                 }

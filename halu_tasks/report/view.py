@@ -14,7 +14,7 @@ from halu_tasks.report.texts import as_text
 Record = Mapping[str, Any]
 LISTS = (
     *("entries", "columns", "groups", "results", "group_results", "floors", "published", "pairs", "wins"),
-    *("skipped", "superseded", "why"),
+    *("skipped", "superseded", "warnings", "why"),
 )
 """Parts of the view model that are lists; one that is missing is empty."""
 

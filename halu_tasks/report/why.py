@@ -129,11 +129,12 @@ def calibration(label: str, scores: Sequence[Score]) -> Calibration | None:
 
 
 class Modes(NamedTuple):
-    """The same replies in both modes: a metric that both have, unparsed replies, and how many items changed."""
+    """The same replies in both modes: a metric that both have, replies that give no answer, and how many items
+    changed."""
 
     metric: str
     figures: dict[str, Estimate | None]
-    unparsed: dict[str, int]
+    unanswered: dict[str, int]
     changed: int
 
 
@@ -158,7 +159,7 @@ def modes(column: Column, scores: Sequence[Score], others: Sequence[Score]) -> M
     return Modes(
         metric.name,
         {mode: estimate(of, by_cluster(found)) for mode, (of, found) in both.items()},
-        {mode: sum(score.outcome == UNPARSED for score in found) for mode, (_, found) in both.items()},
+        {mode: sum(score.outcome in NO_ANSWER for score in found) for mode, (_, found) in both.items()},
         sum(
             value_of(metric, one) != value_of(known[metric.name], another)
             for one, another in zip(scores, others, strict=True)

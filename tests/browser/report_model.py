@@ -81,6 +81,8 @@ def model(entries: int = 4, columns: int = 8, items: int = 4, *, apart: bool = T
                     "judge": judge,
                     "n": column["n"],
                     "unparsed": i % 4,
+                    "abstained": i % 3,
+                    "empty": i % 2,
                     "judge_failed": i % 3 if judge else None,
                     "metrics": metrics,
                     "rank": [1 + i // 2, min(entries, 2 + i // 2)],
@@ -139,6 +141,7 @@ def model(entries: int = 4, columns: int = 8, items: int = 4, *, apart: bool = T
             {"source": "results/notes.json", "why": "no result of lm-eval or Inspect"},
             {"source": "results/broken.eval", "why": "the log has status error: ran out of budget"},
         ],
+        "warnings": [{"entry": "e0", "column": "c0", "text": "model, task: 30 of 64 replies could not be read"}],
         "superseded": [
             {
                 "entry": "e0",
@@ -283,8 +286,8 @@ def _why(
                 "metric": column["headline"],
                 "strict": estimate(skill[i]),
                 "paper": estimate(max(0.0, skill[i] - 0.2)),
-                "unparsed_strict": 2,
-                "unparsed_paper": 0,
+                "unanswered_strict": 2,
+                "unanswered_paper": 0,
                 "changed": 81,
                 "n": column["n"],
             }
@@ -310,12 +313,15 @@ def _item(column: Mapping[str, Any], number: int, people: list[dict[str, Any]], 
                 "target": "B" if i == 3 else None,
                 "answer": ["index of absorption"] if where else None if i == 1 else "A" if right else "B",
                 "value": float(right) if column["higher_is_better"] else float(not right),
+                "outcome": "abstained" if i == 1 and not where else "answered",
                 "reason": "last explicit verdict",
+                "verdicts": [{"label": "conflict", "reason": "It says 1941.", "about": ""}] if i == 2 else [],
+                "verdicts_left_out": 0,
                 # overlapping each other, the gold, and the end of the text
                 "spans": [[start, start + 20], [start + 10, start + 40], [80, 500]] if where else None,
                 "unplaced": ["index of nothing"] if where and i == 0 else [],
                 "probability": 0.3 if column["task"] == "halueval_summarization" else None,
-                "other": {"scoring": "paper", "answer": "A", "value": 0.0} if i == 2 else None,
+                "other": {"scoring": "paper", "answer": "A", "outcome": "answered", "value": 0.0} if i == 2 else None,
             }
         )
     return {

@@ -214,6 +214,18 @@ def test_a_broken_package_is_reported_and_the_tasks_of_others_are_added(tmp_path
     assert [line.rpartition(" ")[2] for line in warned] == ["aa_missing", "ab_raising", "ac_module"]
 
 
+def test_a_damaged_file_is_named_and_the_tasks_of_the_others_are_added(tmp_path: Path) -> None:
+    advertise(tmp_path, "halved", "halved")
+    (tmp_path / "halved").mkdir()
+    (tmp_path / "halved" / "good.yaml").write_text("task: a_good_task\ndataset_path: json\n")
+    (tmp_path / "halved" / "base.yaml").write_text("dataset_path: json\n")
+    (tmp_path / "halved" / "bad.yaml").write_text("task: [\n")
+    found, errors = shown(FEW + "print(json.dumps(TaskManager().all_tasks))", path=tmp_path)
+    assert {*OURS, "a_good_task"} <= set(found)
+    (warned,) = [line for line in errors.splitlines() if line.startswith("WARNING")]
+    assert "bad.yaml cannot be read, its task is missing (ParserError" in warned
+
+
 # --- with an lm-eval of another shape --------------------------------------------------------------
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
+import sys
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +17,7 @@ from halu_tasks.data import SAMPLE, in_folder
 from halu_tasks.items import Item, Reply
 from halu_tasks.options import Options
 from halu_tasks.predictions import read_predictions
+from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.solvers.prompting import prompt_for
 from halu_tasks.tasks import Built, build, registry
@@ -35,7 +38,7 @@ def figures(built: Built, reply: str) -> dict[str, float]:
 
 
 def ceiling(name: str) -> float:
-    return 0.0 if "rate" in name or name in ("unparsed", "unplaced", "position_bias") else 1.0
+    return 0.0 if "rate" in name or name in (*NO_ANSWER, "unplaced", "position_bias") else 1.0
 
 
 def fine(built: Built, item: Item, reply: str) -> list[str] | None:
@@ -70,6 +73,8 @@ def test_the_baseline_is_what_one_computes_by_hand(shared_data: Path) -> None:
         "f1_factual": 0.0,
         "acc_pair": 0.0,
         "unparsed": 0.0,
+        "abstained": 0.0,
+        "empty": 0.0,
     }
     built = build("refact_judgment_comparative", Options(data=data))
     share = Counter(item.target for item in built.items)["A"] / 1001
@@ -180,6 +185,35 @@ def test_the_released_replies_give_the_published_figures(model: str, task: str, 
     """Each item that has a released reply once; the figures are those of the released replies."""
     built = build(task, Options(data=str(shared_data), scoring="paper"))
     path = shared_data / "refact_outputs" / model / f"{task}.jsonl"
-    scores, _ = score_predictions(built, path, read_predictions(path), partial=True)
+    scores, _, _ = score_predictions(built, path, read_predictions(path), partial=True)
     found = estimates(built.scoring.metrics, scores)
     assert {name: round(found[name].value, 3) for name in PUBLISHED[model][task]} == PUBLISHED[model][task]
+
+
+BESIDE = """
+import sys
+from halu_tasks import benchmarks
+benchmarks.__path__.append(sys.argv.pop(1))
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "named"),
+    [
+        ("import no_such_package", "halu_tasks.benchmarks.broken cannot be imported, its tasks are missing (Module"),
+        ("TASKS = ()", "halu_tasks.benchmarks.broken cannot be imported, its tasks are missing (AttributeError"),
+        ("TASKS = GROUPS = ()\nINSPECT_MODULE = 'no_such'", "halu_tasks.no_such cannot be imported, its tasks are"),
+    ],
+)
+def test_a_benchmark_that_cannot_be_imported_is_named_and_the_others_are_there(
+    module: str, named: str, tmp_path: Path
+) -> None:
+    (tmp_path / "broken.py").write_text(module)
+    code = "import halu_tasks._registry; from halu_tasks.tasks import registry; print(*registry()[0])"
+    code += "; from inspect_ai.util import registry_create; registry_create('task', 'halu_tasks/refact', data='sample')"
+    done = subprocess.run(
+        [sys.executable, "-c", BESIDE + code, str(tmp_path)], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == list(registry()[0])
+    assert done.stderr.count("cannot be imported") == 1 and named in done.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import json
 import os
 import re
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from openpyxl import Workbook
 
 from halu_tasks import __version__
 from halu_tasks.cli import main
@@ -195,7 +198,7 @@ def test_data_verify_of_what_is_cached(cli: Cli, shared_data: Path) -> None:
 
     path.write_bytes(path.read_bytes() + b"\n")
     bad = cli("data", "verify", "refact")
-    assert bad.returncode == 2 and bad.stdout.count(", as published") == 1
+    assert bad.returncode == 3 and bad.stdout.count(", as published") == 1
     first, last = bad.stderr.splitlines()
     assert str(path) in first and str(REFACT.file(path.name).sha256) in first
     assert last == "halu-tasks: 1 of 2 files failed (above)"
@@ -263,7 +266,10 @@ def one_line(shown: subprocess.CompletedProcess[str]) -> str:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("refact_judgement", f"unknown task 'refact_judgement'; tasks: {', '.join(TASKS)}"),
+        (
+            "refact_judgement",
+            f"unknown task 'refact_judgement' (did you mean {INDEPENDENT!r}?); tasks: {', '.join(TASKS)}",
+        ),
         (
             "refact_judgment",
             "'refact_judgment' is a group; name one of its tasks: "
@@ -296,7 +302,7 @@ def test_a_malformed_row_is_named_even_after_good_ones(here: Cli, tmp_path: Path
     lines.insert(20, next(line for line in lines if "</neg>" in line).replace("</neg>", ""))
     path = tmp_path / "refact_multi_error.jsonl"
     path.write_text("\n".join(lines))
-    replies = predictions(tmp_path / "p.jsonl", {})
+    replies = predictions(tmp_path / "p.jsonl", {"x": "A"})
     message = one_line(here("score", COMPARATIVE, replies, "--data", path))
     assert message.startswith(f"halu-tasks: {path}:21: <neg> is never closed")
 
@@ -384,7 +390,7 @@ def test_without_a_judge_one_line_says_what_is_missing(cli: Cli, tmp_path: Path)
     assert shown.returncode == 0
     assert len(shown.stderr.splitlines()) == 1 and "cfaith_gen: no judge was named" in shown.stderr
     metrics = json.loads(shown.stdout)["metrics"]
-    assert metrics == {"closer_to_correct": 1.0, "unparsed": 0.0}
+    assert metrics == {"closer_to_correct": 1.0, "unparsed": 0.0, "empty": 0.0}
 
 
 def test_a_cache_that_is_no_folder_is_an_error_of_one_line(cli: Cli, tmp_path: Path) -> None:
@@ -394,7 +400,7 @@ def test_a_cache_that_is_no_folder_is_an_error_of_one_line(cli: Cli, tmp_path: P
 
 
 def test_an_unknown_source(cli: Cli) -> None:
-    assert one_line(cli("data", "fetch", "refakt")).startswith("halu-tasks: unknown source 'refakt'; known: refact, ")
+    assert one_line(cli("data", "fetch", "refakt")).startswith("halu-tasks: unknown source 'refakt' (did you mean")
 
 
 @pytest.mark.parametrize(
@@ -453,7 +459,7 @@ def test_the_table_says_how_it_came_about(here: Cli, tmp_path: Path) -> None:
     replies.popitem()
     path = predictions(tmp_path / "p.jsonl", replies)
     shown = here("score", COMPARATIVE, path, "--data", "sample")
-    assert shown.returncode == 0 and shown.stderr == ""
+    assert shown.returncode == 0 and "1 of 32 items have no prediction" in shown.stderr
     head, _, columns, *rows = shown.stdout.splitlines()
     assert head == f"{COMPARATIVE} 1-sample  scoring: strict  data: sample  32 items, 1 without a prediction"
     assert columns.split() == ["metric", "value", "95%", "interval"]
@@ -482,7 +488,7 @@ def test_gold_replies_reach_the_ceiling(task: str, mode: str, score: Callable[..
 
 @pytest.mark.parametrize("mode", ["strict", "paper"])
 @pytest.mark.parametrize("task", TASKS)
-def test_missing_ids_are_scored_as_unparsed_and_stay_in_n(
+def test_missing_ids_are_scored_as_empty_replies_and_stay_in_n(
     task: str, mode: str, score: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
     replies = oracle(task)
@@ -493,18 +499,12 @@ def test_missing_ids_are_scored_as_unparsed_and_stay_in_n(
     )
     assert (found["n"], found["missing"]) == (len(replies), len(gone))
     share = len(gone) / len(replies)
-    assert found["metrics"]["unparsed"] == pytest.approx(share)
+    assert found["metrics"]["empty" if mode == "strict" else "unparsed"] == pytest.approx(share)
     if "acc" in found["metrics"]:
         assert found["metrics"]["acc"] == pytest.approx(1 - share)
     if "hallucination_rate" in found["metrics"]:
         assert found["metrics"]["hallucination_rate"] == pytest.approx(share)
     assert {row["id"] for row in details(out) if row["reason"] == "no prediction"} == set(gone)
-
-
-def test_no_predictions_at_all_is_all_missing(score: Callable[..., dict[str, Any]]) -> None:
-    found = score(INDEPENDENT, {})
-    assert (found["n"], found["missing"]) == (64, 64)
-    assert (found["metrics"]["acc"], found["metrics"]["unparsed"]) == (0.0, 1.0)
 
 
 def test_partial_scores_the_given_ids_alone(score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
@@ -515,9 +515,95 @@ def test_partial_scores_the_given_ids_alone(score: Callable[..., dict[str, Any]]
     assert [row["id"] for row in details(out)] == list(replies)
 
 
-def test_nothing_to_score_is_an_error(here: Cli, tmp_path: Path) -> None:
+@pytest.mark.parametrize("partial", [(), ("--partial",)])
+@pytest.mark.parametrize("task", TASKS)
+def test_nothing_to_score_is_an_error(task: str, partial: tuple[str, ...], here: Cli, tmp_path: Path) -> None:
     path = predictions(tmp_path / "p.jsonl", {})
-    assert "holds no predictions" in one_line(here("score", INDEPENDENT, path, "--data", "sample", "--partial"))
+    told = one_line(here("score", task, path, "--data", "sample", *partial))
+    assert told == f"halu-tasks: {path}: holds no predictions"
+
+
+def test_missing_replies_are_told_on_standard_error(here: Cli, tmp_path: Path) -> None:
+    path = predictions(tmp_path / "p.jsonl", dict(list(oracle(COMPARATIVE).items())[:3]))
+    shown = here("score", COMPARATIVE, path, "--data", "sample", "--json")
+    told, *_ = shown.stderr.splitlines()
+    assert shown.returncode == 0 and json.loads(shown.stdout)["missing"] == 29
+    assert told.startswith(f"halu-tasks: 29 of 32 items have no prediction in {path} ") and "--partial" in told
+    partial = here("score", COMPARATIVE, path, "--data", "sample", "--partial")
+    assert partial.returncode == 0 and "no prediction in" not in partial.stderr
+
+
+def test_a_json_array_a_table_and_a_compressed_file_give_the_same_figures(here: Cli, tmp_path: Path) -> None:
+    task = "halueval_summarization"
+    rows = [
+        {"id": item.id, "output": f'{item.target}\n"so it is"', "probability": 0.8 if item.target == "Yes" else 0.3}
+        for item in items(task)
+    ]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    paths = [tmp_path / name for name in ("p.jsonl", "p.json", "p.csv", "p.jsonl.gz", "named.csv", "p.xlsx")]
+    paths[0].write_text(lines)
+    paths[1].write_text(json.dumps(rows, indent=1))
+    paths[3].write_bytes(gzip.compress(lines.encode()))
+    for path, head in ((paths[2], ("id", "output", "probability")), (paths[4], ("Item ID", "reply", "Probability"))):
+        with path.open("w", newline="") as file:
+            csv.writer(file).writerows([head, *(row.values() for row in rows)])
+    book = Workbook()
+    for cells in [("id", "output", "probability"), *(tuple(row.values()) for row in rows)]:
+        book.active.append(cells)
+    book.save(paths[5])
+    figures = []
+    for path in paths:
+        fields = ("--id-field", "item_id", "--output-field", "reply") if path.stem == "named" else ()
+        shown = here("score", task, path, "--data", "sample", "--json", *fields)
+        assert shown.returncode == 0, shown.stderr
+        figures.append(json.loads(shown.stdout)["metrics"])
+    assert figures[0]["acc"] == 1.0 and figures[0]["no_probability"] == 0.0
+    assert all(own == figures[0] for own in figures)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "where", "reason"),
+    [
+        ("p.csv", 'id,output\nx,"a\nb"\nx,c\n', 4, "id 'x' is given twice (first in line 2)"),
+        ("p.csv", "id,output,probability\nx,a,high\n", 2, "probability is 'high', expected a number from 0 to 1"),
+        (
+            "p.csv",
+            "id,reply\nx,a\n",
+            1,
+            "column 'output' is missing (has 'id', 'reply'); other names: halu-tasks score",
+        ),
+        ("p.json", '[\n{"id": "x", "output": "a"},\n{"id": 7, "output": "a"}]', 3, "found 'id': int"),
+        ("p.json", '[{"qid": "x", "output": "a"}]', 1, "--id-field NAME"),
+        ("p.json", '\n\n[{"id": "x", "output": "a"},', 3, "the JSON array has no end"),
+    ],
+)
+def test_a_bad_row_of_an_array_or_a_table_is_named(
+    name: str, text: str, where: int, reason: str, here: Cli, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    told = one_line(here("score", INDEPENDENT, path, "--data", "sample"))
+    assert told.startswith(f"halu-tasks: {path}:{where}: ") and reason in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "usage", "told"),
+    [
+        (("score", "--cot", "t", "p"), "score", "unrecognized arguments: --cot (an option of items)"),
+        (("score", "t", "p", "--partail"), "score", "unrecognized arguments: --partail (did you mean '--partial'?)"),
+        (("report", "r", "--titel=x"), "report", "unrecognized arguments: --titel=x (did you mean '--title'?)"),
+        (("annotate", "export", "o", "-o", "t", "--sead", "1"), "annotate export", "(did you mean '--seed'?)"),
+        (("scroe", "t", "p"), "", "(did you mean 'score'?)"),
+        (("score", "t", "p", "--scoring", "papre"), "score", "(did you mean 'paper'?)"),
+    ],
+)
+def test_a_misspelt_option_is_told_with_the_usage_of_its_command(
+    arguments: tuple[str, ...], usage: str, told: str, here: Cli
+) -> None:
+    shown = here(*arguments)
+    assert shown.returncode == 2
+    assert shown.stderr.startswith(f"usage: halu-tasks {usage} ".replace("  ", " "))
+    assert shown.stderr.rstrip().endswith(told)
 
 
 def test_partial_says_so_in_the_table(run: Run, tmp_path: Path) -> None:
@@ -544,7 +630,9 @@ def test_details_say_what_was_read_from_each_reply(score: Callable[..., dict[str
     out.write_text("what stood here before")
     score(COMPARATIVE, {first.id: "Final Verdict: A", second.id: "I cannot say.", third.id: ""}, "--details", out)
     rows = details(out)
-    assert len(rows) == 32 and all(list(row) == ["id", "answer", "target", "scores", "reason"] for row in rows)
+    assert len(rows) == 32 and all(
+        list(row) == ["id", "answer", "outcome", "target", "scores", "reason"] for row in rows
+    )
     assert [row["id"] for row in rows] == [item.id for item in items(COMPARATIVE)]
     assert rows[0]["answer"] == "A" and rows[0]["target"] == first.target
     assert rows[0]["scores"]["correct"] == float(first.target == "A") and rows[0]["reason"] == ""
@@ -664,7 +752,8 @@ def test_no_output_stops_the_count(task: str, mode: str, score: Callable[..., di
         assert not any(
             rows[name]["scores"].get(fact) for fact in ("correct", "acc", "em", "exact", "closer_to_correct")
         )
-    assert found["metrics"]["unparsed"] >= (found["missing"] + len(unparsed)) / len(asked)
+    without = found["metrics"]["unparsed"] + found["metrics"].get("empty", 0.0)
+    assert without >= (found["missing"] + len(unparsed)) / len(asked) - 1e-9
 
 
 def test_marks_around_an_answer_do_not_hide_it(score: Callable[..., dict[str, Any]]) -> None:

@@ -181,7 +181,7 @@ def test_where_the_cache_is(given: dict[str, str], expected: str, monkeypatch: p
 
 
 def test_an_unknown_source_lists_the_known() -> None:
-    with pytest.raises(UsageError, match="unknown source 'refakt'; known: refact, cfaith"):
+    with pytest.raises(UsageError, match=r"unknown source 'refakt' \(did you mean 'refact'\?\); known: refact, cfaith"):
         source_named("refakt")
 
 

@@ -283,7 +283,7 @@ def test_a_token_goes_to_the_hub_alone(server: Server, monkeypatch: pytest.Monke
 def test_one_file_that_fails_does_not_keep_the_others_from_coming(server: Server, cli: Cli, halu_cache: Path) -> None:
     server.acts = [status(404), body()]
     run = cli("data", "fetch", "halluverse25", env={"HF_ENDPOINT": server.url})
-    assert run.returncode == 2
+    assert run.returncode == 3
     assert len(run.stdout.splitlines()) == 2
     assert run.stderr.splitlines()[-1] == "halu-tasks: 1 of 3 files failed (above)"
     assert left_in(halu_cache) == set(GATED_FILES[1:])

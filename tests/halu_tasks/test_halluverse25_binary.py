@@ -11,6 +11,7 @@ import pytest
 from halu_tasks.errors import UsageError
 from halu_tasks.items import Reply
 from halu_tasks.options import Options
+from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.halluverse25_binary import score_word
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scoring import score_replies
@@ -89,6 +90,8 @@ def test_the_figures_by_hand(rows: str) -> None:
         "acc_none": 0.0,
         "acc_pair": pytest.approx(1 / 3),
         "unparsed": pytest.approx(1 / 7),
+        "abstained": 0.0,
+        "empty": 0.0,
     }
 
 
@@ -108,7 +111,7 @@ def test_the_sample_its_ceiling_and_its_floor(language: str) -> None:
     built = build(f"halluverse25_binary_{language}", Options(data="sample"))
     assert Counter(item.target for item in built.items) == {"Yes": 23, "No": 23}
     right = figures(built, [built.task.oracle(item) for item in built.items])
-    assert right == {name: float(name != "unparsed") for name in right}
+    assert right == {name: float(name not in NO_ANSWER) for name in right}
     always = figures(built, [built.task.baseline(item) for item in built.items])
     assert (always["acc"], always["precision"], always["recall"], always["acc_pair"]) == (0.5, 0.5, 1.0, 0.0)
     assert always["f1"] == pytest.approx(2 / 3) and always["acc_edited"] == 1.0 and always["acc_original"] == 0.0

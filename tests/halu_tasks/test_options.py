@@ -24,12 +24,15 @@ def test_metadata_keys_of_other_packages_are_left_alone() -> None:
     assert Options.from_metadata(given) == Options(data="sample", scoring="paper", cot=True)
 
 
-@pytest.mark.parametrize("key", ["halu_scorer", "halu_", "halu_Data", "halu_fewshot"])
-def test_an_unknown_key_is_an_error_that_lists_the_known(key: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "meant"), [("halu_scorer", "halu_scoring"), ("halu_", ""), ("halu_Data", "halu_data"), ("halu_fewshot", "")]
+)
+def test_an_unknown_key_is_an_error_that_lists_the_known(key: str, meant: str) -> None:
     with pytest.raises(UsageError) as raised:
         Options.from_metadata({key: "x"})
     message = str(raised.value)
-    assert message.startswith(f"unknown metadata key {key};")
+    hint = f" (did you mean {meant!r}?)" if meant else ""
+    assert message.startswith(f"unknown metadata key {key}{hint};")
     assert all(f"halu_{field.name}" in message for field in fields(Options) if field.name != "fewshot")
 
 

@@ -43,7 +43,9 @@ def test_an_output_is_kept_to_the_last_character(tmp_path: Path) -> None:
 
 
 def test_an_empty_file_holds_no_predictions(tmp_path: Path) -> None:
-    assert read_predictions(written(tmp_path)) == {}
+    path = written(tmp_path)
+    with pytest.raises(DataError, match="holds no predictions"):
+        read_predictions(path)
 
 
 @pytest.mark.parametrize(

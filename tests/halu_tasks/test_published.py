@@ -411,7 +411,7 @@ def test_the_command_as_json_is_every_field(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("factcdh", "unknown task 'factcdh'; there are published figures for cfaith_"),
+        ("factcdh", "unknown task 'factcdh' (did you mean 'factchd'?); there are published figures for cfaith_"),
         ("halueval_general", "'halueval_general' has no published figures; there are published figures for cfaith_"),
     ],
 )

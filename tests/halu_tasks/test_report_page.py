@@ -98,6 +98,10 @@ def test_what_a_reply_is_worth() -> None:
     assert verdict(down, {"value": 1.0, "answer": "A"}) == ("wrong", "wrong")
     assert verdict(up, {"value": 0.25, "answer": ["x"]}) == ("partly", "0.25")
     assert verdict(up, {"value": 0.0, "answer": None}) == ("wrong unread", "unparsed")
+    assert verdict(up, {"value": 0.0, "answer": None, "outcome": "abstained"}) == ("wrong unread", "abstained")
+    # a reply that says that nothing is wrong is an answer
+    assert verdict(up, {"value": 1.0, "answer": [], "outcome": "answered"}) == ("right", "right")
+    assert verdict(up, {"value": 0.0, "answer": [], "outcome": "answered"}) == ("wrong", "wrong")
     assert verdict(up, {"value": None, "answer": "A"}) == ("unread", "no verdict")
     assert verdict(many, {"value": 3.0, "answer": "A"}) == ("wrong", "3")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,6 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from halu_tasks.cli import main
+from halu_tasks.cli.compare import report as comparison_report
+from halu_tasks.comparison import compare
 from halu_tasks.data import SAMPLE
 from halu_tasks.entries import Entry
 from halu_tasks.errors import DataError
@@ -22,6 +25,7 @@ from halu_tasks.options import Options
 from halu_tasks.report.assemble import assemble
 from halu_tasks.report.board import Board, board
 from halu_tasks.report.markdown import markdown
+from halu_tasks.report.page import render
 from halu_tasks.results import read_results
 from halu_tasks.runs import Answered, Run, Step
 from halu_tasks.tasks import build, registry
@@ -456,12 +460,59 @@ def test_judge_failures_are_counted_though_no_sentence_was_judged_and_though_the
     run = run_of("fave", wrong=24, judge="openai/j")
     run = replace(run, provenance={**run.provenance, "judge": None})
     (cell,) = assembled([run], tmp_path)["results"]
-    assert cell["judge_failed"] == 0 and "judge_failed" not in cell["metrics"] and cell["unparsed"] == cell["n"] == 24
+    assert cell["judge_failed"] == 0 and "judge_failed" not in cell["metrics"] and cell["empty"] == cell["n"] == 24
     answers = [own._replace(score=replace(own.score, facts={**own.score.facts, "asked": 8.0, "failed": 2.0}))
                for own in run.answers]  # fmt: skip
     (cell,) = assembled([replace(run, answers=answers)], tmp_path)["results"]
     # sentences, of which there are eight in a summary
     assert cell["judge_failed"] == 2 * 24 and cell["metrics"]["judge_failed"]["value"] == 0.25
+
+
+def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_apart(tmp_path: Path) -> None:
+    outcomes = {
+        1: {"answer": None, "outcome": "abstained", "reason": "declines"},
+        2: {"answer": None, "outcome": "empty", "reason": "empty"},
+        3: {"answer": None, "outcome": "unparsed", "reason": "no verdict"},
+        4: {"answer": [], "outcome": "answered", "reason": "the judge saw nothing"},
+    }
+    run = run_of("refact_localization_entity")
+    wrong = {"correct": 0.0, "acc": 0.0, "iou": 0.0, "exact": 0.0}
+    answers = [
+        own._replace(score=replace(own.score, **outcomes[number], facts=own.score.facts | wrong))
+        if number in outcomes
+        else own
+        for number, own in enumerate(run.answers)
+    ]
+    runs = [replace(run, answers=answers), replace(run, model="n", id="n")]
+    told = assembled(runs, tmp_path)
+    counts = [(cell["unparsed"], cell["abstained"], cell["empty"]) for cell in told["results"]]
+    assert counts == [(1, 1, 1), (0, 0, 0)]
+    text = markdown(told)
+    assert f"n {len(run.scores)}, 1 unparsed, 1 abstained, 1 empty" in text
+    assert f"n {len(run.scores)}, 0 unparsed |" in text or f"n {len(run.scores)}, 0 unparsed<br>" in text
+    page = re.sub(r"<[^>]*>", "", render(told))
+    assert "1 unparsed, 1 abstained, 1 empty" in page
+    shown = {
+        item["id"]: next(reply for reply in item["replies"] if reply["entry"] == told["results"][0]["entry"])
+        for item in told["why"][0]["items"]
+    }
+    for number, own in outcomes.items():
+        reply = shown[run.answers[number].item.id]
+        assert (reply["answer"], reply["outcome"], reply["reason"]) == (own["answer"], own["outcome"], own["reason"])
+    html = render(told)
+    for word in ("abstained", "empty", "unparsed"):
+        assert f'<span class="verdict wrong unread">{word}</span>' in html
+    # the empty list is an answer, and what the judge said of it stands with it
+    assert re.search(r"answer <i>nothing</i>[^<]* · reason: <bdi[^>]*>the judge saw nothing", html)
+    rows = {row["id"]: row for row in pq.read_table(tmp_path / "items.parquet").to_pylist() if row["entry"] == "m"}
+    assert [rows[run.answers[number].item.id]["outcome"] for number in (1, 2, 3, 4)] == [
+        *("abstained", "empty", "unparsed", "answered")
+    ]
+    assert rows[run.answers[4].item.id]["answer"] == "[]"
+    compared = compare(runs)
+    assert [(own["unparsed"], own["abstained"], own["empty"]) for own in compared.as_json()["runs"]] == counts
+    head, *_ = (line for line in comparison_report(compared).splitlines() if line.startswith("run  "))
+    assert head.split()[-4:] == ["n", "unparsed", "abstained", "empty"]
 
 
 def test_means_of_groups_are_of_results_that_were_asked_alike() -> None:

@@ -6,27 +6,34 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from halu_tasks.reaching import PROBE
+
 Answer = Callable[[dict[str, Any]], "str | int | tuple[str, list[dict[str, Any]]] | dict[str, Any]"]
 """A request's JSON -> the reply's text, its text and its tokens with their log-probabilities, the whole message (such
-as one with tool calls), or an HTTP status to fail with."""
+as one with tool calls), the whole body (which has the key `object`), or an HTTP status to fail with."""
 
 
 class ScriptedServer(ThreadingHTTPServer):
-    """Chat completions and completions on loopback. `answer` decides, `delay` slows, `asked` records."""
+    """Chat completions and completions on loopback. `answer` decides, `delay` slows, `asked` records, `headers` are the
+    last request's. The question whether a model is there is answered by `ready`, a text or an HTTP status, and counted
+    in `probed`."""
 
     request_queue_size = 512
     daemon_threads = True
 
-    def __init__(self, answer: Answer, delay: float = 0.0) -> None:
+    def __init__(self, answer: Answer, delay: float = 0.0, ready: str | int = "ready") -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.answer, self.delay = answer, delay
+        self.answer, self.delay, self.ready = answer, delay, ready
+        self.probed = 0
         self.asked: list[dict[str, Any]] = []
+        self.headers: Message = Message()
         # looks often whether to end: a test waits for that
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
 
@@ -41,11 +48,19 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.asked.append(request)
-        time.sleep(self.server.delay)
-        answer = self.server.answer(request)
+        self.server.headers = self.headers
+        if str(request.get("messages", [{}])[-1].get("content")) == PROBE:
+            self.server.probed += 1
+            answer: Any = self.server.ready
+        else:
+            self.server.asked.append(request)
+            time.sleep(self.server.delay)
+            answer = self.server.answer(request)
         if isinstance(answer, int):
             self._send(answer, {"error": {"message": "scripted failure", "type": "server_error"}})
+            return
+        if isinstance(answer, dict) and "object" in answer:
+            self._send(200, answer)
             return
         text, tokens = answer if isinstance(answer, tuple) else (answer, [])
         message = {"role": "assistant", **(text if isinstance(text, dict) else {"content": text})}
@@ -71,11 +86,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., ScriptedServer]]:
-    """`serve(answer, delay=0)` starts a scripted server that ends with the test."""
+    """`serve(answer, delay=0, ready="ready")` starts a scripted server that ends with the test."""
     started: list[ScriptedServer] = []
 
-    def start(answer: Answer, delay: float = 0.0) -> ScriptedServer:
-        started.append(ScriptedServer(answer, delay))
+    def start(answer: Answer, delay: float = 0.0, ready: str | int = "ready") -> ScriptedServer:
+        started.append(ScriptedServer(answer, delay, ready))
         return started[-1]
 
     yield start

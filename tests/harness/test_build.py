@@ -347,7 +347,7 @@ def test_a_server_that_is_not_there_and_prompts_that_do_not_fit(build: Run, here
     source.write_text(json.dumps(document(1)) + "\n", encoding="utf-8")
     own = ["build", "haluagent", source, "-o", tmp_path / "out", "--model", "openai/gpt-4o", "-T", "language=en"]
     done = here(*own, "--model-base-url", "http://127.0.0.1:9/v1")
-    assert done.returncode == 2 and "nothing answers there" in done.stderr
+    assert done.returncode == 2 and "at http://127.0.0.1:9/v1 cannot be reached" in done.stderr
     for text, told in (
         ("About {documnt}, {number}, {type}: {definition}", "has a placeholder of no meaning, {documnt}"),
         ("About {number}, {type}: {definition}", "leaves out {document}"),

@@ -26,6 +26,11 @@ def claims_of(text: str) -> list[str]:
     return [claim.strip(" .") for claim in re.split(r"(?<=\w\w)\s*\.\s+|\n", text + "\n") if claim.strip(" .")]
 
 
+def claim_of(asked: str) -> str:
+    """The claim that is to be checked, which is fenced."""
+    return re.findall(r"Claim:\n(=====\w+)\n(.*?)\n\1", asked, re.DOTALL)[-1][1].strip(" .")
+
+
 class Verifier:
     """Lists the sentences of a summary, and supports those of right summaries with the probability `sure`, the
     others with one minus it."""
@@ -38,7 +43,7 @@ class Verifier:
     def __call__(self, request: dict[str, Any]) -> Any:
         asked = str(request["messages"][-1]["content"])
         if "The claims are:" in asked:
-            text = asked.rpartition("Text:\n")[2]
+            text = asked.rpartition("Text:\n")[2].partition("\n")[2].rpartition("\n")[0]
             self.listed.append(text)
             return (
                 self.listing(text)
@@ -47,7 +52,7 @@ class Verifier:
             )
         if "single word" in asked:
             return self.weighed("Yes", 0.99, request)
-        claim = re.findall(r"Claim: (.*)", asked)[-1].strip(" .")
+        claim = claim_of(asked)
         self.checked.append(claim)
         word = "Yes" if claim in TRUE else "No"
         if asked.endswith("Supported:"):
@@ -168,7 +173,7 @@ def test_a_verifier_that_says_neither_leaves_the_claim_unknown(run_method: Run) 
     def shy_once(request: dict[str, Any]) -> Any:
         asked = str(request["messages"][-1]["content"])
         first = claims_of(SOURCE[0].fields["summary"])[0]
-        return shy(request) if f"Claim: {first}" in asked else base(request)
+        return shy(request) if "Claim:" in asked and claim_of(asked) == first else base(request)
 
     log = run_method(TASK, "factored_verification", shy_once, limit=1)
     # the others are certain, and this one counts as one half
@@ -272,7 +277,7 @@ def test_knowledge_takes_the_place_of_a_source(run_method: Run, tmp_path: Path) 
         if "Reasoning:" not in asked:
             return base(request)
         seen.append(asked)
-        claim = re.findall(r"Claim: (.*)", asked)[-1].strip(" .")
+        claim = claim_of(asked)
         return f"Supported: {'Yes' if claim in asked.rpartition('Claim:')[0] else 'No'}"
 
     # no source there, and none in ReFACT

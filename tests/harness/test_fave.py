@@ -51,7 +51,7 @@ class Lab:
         if 'Begin with "Corrected summary:"' in asked:
             self.revised_by.append(asked)
             quoted = re.findall(r'For the sentence "(.*)" in the summary', asked)
-            text = str(request["messages"][-2]["content"])
+            text = re.search(r"Your summary:\n(=====\w+)\n(.*?)\n\1", asked, re.DOTALL)[2]  # type: ignore[index]
             for sentence in quoted:
                 text = text.replace(sentence, "")
             return f"Corrected summary: {text}"
@@ -117,7 +117,7 @@ def test_revision_by_critiques_removes_what_is_not_supported_and_nothing_else(ju
         # the critique holds only the sentences that are not supported
         quoted = re.findall(r'For the sentence "(.*)" in the summary', asked)
         assert len(quoted) == 3 and sum(FALSE in sentence for sentence in quoted) == 2
-        assert "reports a result" not in asked
+        assert "reports a result" not in asked.rpartition("What may not be backed:")[2]
     for sample in log.samples:
         assert "reports a result" in sample.output.completion and FALSE not in sample.output.completion
 
@@ -170,7 +170,7 @@ def test_all_harnesses_count_alike(
     scored = json.loads(capsys.readouterr().out)
     # an empty summary counts as one hallucination
     assert scored["metrics"]["hallucinations_per_summary"] == pytest.approx((2 * 23 + 1) / 24)
-    assert scored["metrics"]["unparsed"] == pytest.approx(1 / 24)
+    assert scored["metrics"]["empty"] == pytest.approx(1 / 24)
     judge = {"halu_judge": "openai/gpt-4o", "halu_judge_base_url": server.url}
     from halu_tasks.lm_eval_models import ReplayLM
 

@@ -18,7 +18,7 @@ from inspect_ai import score as inspect_score
 from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
-from halu_tasks.errors import UsageError
+from halu_tasks.errors import ArgumentError, UsageError
 from halu_tasks.options import Options
 from halu_tasks.scorers.inspect_scorer import halu_score
 from halu_tasks.tasks import build, registry
@@ -107,6 +107,7 @@ def test_the_literal_command_runs_halluverse_in_all_languages_or_the_one_named(
         "--log-dir", str(tmp_path), cwd=ROOT,
     )  # fmt: skip
     assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
+    assert "WARNING" not in run.stdout + run.stderr
     (log,) = (read_eval_log(path.as_posix()) for path in tmp_path.glob("*.eval"))
     assert (log.eval.task.split("/")[-1], log.eval.task_version) == (name, "1-A-sample")
     assert figures(log)["acc"] == 1.0 and len(log.samples) == (23 if language else 69)
@@ -203,12 +204,39 @@ def test_options_show_in_version_and_metadata(run_inspect: Callable[..., Any]) -
 def test_a_misspelt_option_is_an_error_and_one_of_a_sister_task_is_left_to_it(
     run_inspect: Callable[..., Any],
 ) -> None:
-    with pytest.raises(UsageError, match="task refact_correction has no option 'datta'; options: data, scoring"):
+    with pytest.raises(
+        UsageError, match=r"refact_correction has no option 'datta' \(did you mean 'data'\?\); options: data"
+    ):
         run_inspect("refact_correction", "halu/oracle", {"datta": "x"})
     with pytest.raises(UsageError, match="task factchd has no option 'subset'"):
         run_inspect("factchd", "halu/oracle", {"subset": "single_error"})
     # so that a file of tasks can be run whole with an option of one of them
     assert run_inspect("refact_correction", "halu/oracle", {"both_orders": True}).eval.task_version == "1-A-sample"
+
+
+def test_an_option_that_a_group_has_not_is_told_in_the_groups_name(run_inspect: Callable[..., Any]) -> None:
+    with pytest.raises(UsageError) as raised:
+        run_inspect("halluverse25", "halu/oracle", {"language": "tr"})
+    told = "task halluverse25 has no option 'language' (did you mean 'lang'?); options: lang, data, "
+    assert str(raised.value).startswith(told)
+    with pytest.raises(UsageError, match=r"^task refact has no option 'subsets' \(did you mean 'subset'\?\)"):
+        run_inspect("refact", "halu/oracle", {"subsets": "single_error"})
+
+
+def test_an_argument_that_a_solver_or_scorer_has_not_is_told_in_one_line(tmp_path: Path) -> None:
+    arguments = ("eval", "halu_tasks/halueval_summarization", "-T", "data=sample", "--model", "halu/baseline")
+    ended = inspect(*arguments, "--solver", "halu_tasks/selfcheck_prompt", "-S", "sample=5", cwd=tmp_path)
+    assert ended.returncode != 0 and "Traceback" not in ended.stderr
+    told = "halu-tasks: selfcheck_prompt has no argument 'sample' (did you mean 'samples'?); arguments: samples, "
+    assert any(line.startswith(told) for line in ended.stderr.splitlines())
+    # which `inspect score` would take for a scorer that cannot be loaded, were they a ValueError
+    for wrong, told in (
+        ({"scorin": "paper"}, "'scorin' (did you mean 'scoring'?)"),
+        ({"scoring": "papre"}, "is unknown"),
+    ):
+        with pytest.raises(ArgumentError) as raised:
+            halu_score(**wrong)
+        assert told in str(raised.value) and not isinstance(raised.value, ValueError)
 
 
 def test_the_command_line_overrides_the_papers_decoding(run_inspect: Callable[..., Any]) -> None:

@@ -39,10 +39,8 @@ def by_rule(request: dict[str, Any]) -> str:
     text = asked_text(request)
     if "=====" not in text:
         return "ready"
-    correct = re.search(r"正确答案：\n(.*?)\n待评审的文字：\n", text, re.S)
-    mark = re.search(r"\n(=====[0-9a-f]{16})\n(.*)\n\1\n", text, re.S)
-    assert correct and mark
-    verdict = "consistent" if mark[2] == correct[1] else "conflict"
+    _, correct, reply = [found[1] for found in re.findall(r"\n(=====[0-9a-f]{16})\n(.*?)\n\1\n", text, re.S)]
+    verdict = "consistent" if reply == correct else "conflict"
     return json.dumps({"reason": "…", "verdict": verdict})
 
 
@@ -226,9 +224,7 @@ def test_empty_and_endless_replies_are_wrong_without_asking(serve: Serve, tmp_pa
     [
         ('{"reason": "不同", "verdict": "conflict"}', "conflict"),
         ('```json\n{"verdict": "Consistent", "reason": "same"}\n```', "consistent"),
-        ('{"verdict": "consistent"} … on reflection: {"verdict": "conflict"}', "conflict"),
         ('{"reason": "The text says \\"verdict: consistent\\"", "verdict": "conflict"}', "conflict"),
-        ('{"reason": "cut off after the verdict", "verdict": "conflict", "more": "', "conflict"),
         ("<think>verdict: consistent?</think>verdict: conflict", "conflict"),
         ("结论：一致", "consistent"),
         ("verdict：**冲突**", "conflict"),

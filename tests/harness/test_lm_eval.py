@@ -238,7 +238,7 @@ def test_replay_gives_an_empty_reply_where_the_file_has_none(
     path = tmp_path / "predictions.jsonl"
     path.write_text("")
     found = run_lm_eval(["refact_judgment_independent"], ReplayLM(str(path)))["results"]["refact_judgment_independent"]
-    assert found["unparsed,none"] == 1.0 and found["acc,none"] == 0.0
+    assert found["empty,none"] == 1.0 and found["acc,none"] == 0.0
 
 
 def test_a_strange_model_prompt_is_an_error_not_a_wrong_answer(run_lm_eval: Callable[..., dict[str, Any]]) -> None:

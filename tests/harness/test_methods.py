@@ -39,7 +39,7 @@ def kind(request: dict[str, Any]) -> str:
 def reply(request: dict[str, Any]) -> str:
     """Two claims a text; the first of them is supported, and every summary is called right."""
     asked = str(request["messages"][-1]["content"])
-    text = asked.rpartition("Text:\n")[2].strip()
+    text = asked.rpartition("Text:\n")[2].partition("\n")[2].rpartition("\n")[0].strip()
     first, second = text[:30].replace("\n", " "), text[-30:].replace("\n", " ")
     answers = {"list": f"The claims are:\n- {first} A.\n- {second} B.", "plain": "No"}
     return answers.get(kind(request), f"Reasoning: none.\nSupported: {'Yes' if ' A.' in asked else 'No'}")
@@ -194,15 +194,18 @@ def test_options_of_the_task_and_of_inspect_reach_it(methods: Call, serve: Any, 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["selfcheck_nothing"], "unknown method 'selfcheck_nothing'; methods: plain, "),
+        (["selfcheck_nothing"], "unknown method 'selfcheck_nothing' (did you mean 'selfcheck_"),
         (["asking"], "unknown method 'asking'"),
         (["plain:a=1"], "the plain prompt has no arguments"),
-        (["factored_verification:howe=x"], "got an unexpected keyword argument 'howe'"),
+        (["factored_verification:howe=x"], "has no argument 'howe' (did you mean 'how'?); arguments: how, samples"),
+        (["selfcheck_prompt:sample=5"], "selfcheck_prompt has no argument 'sample' (did you mean 'samples'?)"),
+        (["selfcheck_prompt:samples=many"], "selfcheck_prompt: argument samples='many' is not a whole number"),
+        (["selfcheck_prompt:cache=1"], "selfcheck_prompt: argument cache=1 is not true or false"),
         (["factored_verification:how=x"], "option how='x' is unknown; choose auto or logprobs"),
         (["factored_verification:samples"], "'samples' is not of the form KEY=VALUE"),
         ([REASONED, "factored_verification:how=reasoned"], "is named twice"),
-        (["plain", "-T", "data_file=x"], "-T data_file: there is no such option; options: data, scoring"),
-        (["plain", "-T", "probability=maybe"], "option probability='maybe' is not bool"),
+        (["plain", "-T", "data_file=x"], "-T data_file: there is no such option"),
+        (["plain", "-T", "probability=maybe"], "option probability='maybe' is not true or false"),
         (["plain", "--subset", "single_error"], f"task {TASK} has no use for --subset"),
         (["plain", "--metric", "accuracy"], f"{TASK} has no metric 'accuracy' in strict; metrics: acc, "),
         (["plain", "--model-role", "verifier=nope/x"], "model nope/x: Model API nope of model 'nope/x' not recognized"),

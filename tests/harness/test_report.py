@@ -19,6 +19,7 @@ from halu_tasks.cli import main
 from halu_tasks.data import SAMPLE
 from halu_tasks.options import Options
 from halu_tasks.results import read_results
+from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.inspect_scorer import halu_score
 from halu_tasks.tasks import build, registry
 
@@ -80,9 +81,9 @@ def asked_lm_eval(folder: Path, tasks: list[str], model: str, **arguments: Any) 
     return found
 
 
-def report(folder: Path, *results: Path) -> dict[str, Any]:
+def report(folder: Path, *results: Path, status: int = 0) -> dict[str, Any]:
     """What `halu-tasks report` writes into `folder`, as strict JSON."""
-    assert main(["report", *map(str, results), "-o", str(folder)]) == 0
+    assert main(["report", *map(str, results), "-o", str(folder)]) == status
     found: dict[str, Any] = json.loads((folder / "report.json").read_text(), parse_constant=no_constant)
     assert {path.name for path in folder.iterdir()} == {"index.html", "report.md", "report.json", "items.parquet"}
     return found
@@ -217,7 +218,8 @@ def test_the_table_and_the_markdown_have_what_the_report_has(both: Any) -> None:
             assert row["reply"] == given.get(row["id"], "") and row["other_scoring"] == "paper"
     for cell in told["results"]:
         own = [row for row in rows if row["source"] == cell["source"] and row["column"] == CORRECTION]
-        assert sum(row["answer"] is None for row in own) == cells(told)[CORRECTION, "Inspect"]["unparsed"]
+        cell = cells(told)[CORRECTION, "Inspect"]
+        assert sum(row["answer"] is None for row in own) == sum(cell[outcome] for outcome in NO_ANSWER)
 
     text = (made / "report.md").read_text()
     board = [line for line in text.splitlines() if line.startswith("| halu-replay")]
@@ -309,7 +311,7 @@ def test_broken_files_are_named_and_the_rest_is_read(
     (mixed / "samples_refact_lost.jsonl").write_text("")
     (mixed / "deep.json").write_text("[" * 100_000)
     (mixed / "other.json").write_text('{"not": "ours"}')
-    told = report(tmp_path / "report", mixed)
+    told = report(tmp_path / "report", mixed, status=3)
     why: dict[str, list[str]] = {}
     for own in told["skipped"]:
         why.setdefault(Path(own["source"]).name, []).append(own["why"])
@@ -334,6 +336,34 @@ def test_broken_files_are_named_and_the_rest_is_read(
     # what was whole is there as if it stood alone, but for the later run's two whole tasks
     assert [own["metrics"] for own in cells(told).values()] == [own["metrics"] for own in cells(both[0]).values()]
     assert len(told["superseded"]) == 2
+
+
+def test_the_exit_status_says_whether_a_result_is_missing(small: Path, tmp_path: Path) -> None:
+    """A copy, or another package's log in a folder, is not missing; whoever names a file expects something of it."""
+    good, logs = tmp_path / "good.json", tmp_path / "logs"
+    shutil.copy(small, good)
+    logs.mkdir()
+    shutil.copy(small, logs / "copy.json")
+    log = json.loads(small.read_text())
+    log["eval"] |= {"task": "other/task", "metadata": {}}
+    foreign = logs / "foreign.json"
+    foreign.write_text(json.dumps(log))
+    told = report(tmp_path / "report", good, logs)
+    assert {Path(own["source"]).name: own["lost"] for own in told["skipped"]} == {
+        "copy.json": False,
+        "foreign.json": False,
+    }
+    assert report(tmp_path / "report", good, foreign, status=3)["skipped"][0]["lost"]
+    bad = tmp_path / "bad.json"
+    bad.write_bytes(small.read_bytes()[:-1000])
+    told = report(tmp_path / "report", good, bad, status=3)
+    assert len(told["results"]) == 1 and told["skipped"][0]["source"] == str(bad)
+    other = json.loads(small.read_text())
+    other["eval"] |= {"eval_id": "other"}
+    (logs / "other.json").write_text(json.dumps(other))
+    assert main(["compare", str(logs)]) == 0
+    shutil.copy(bad, logs)
+    assert main(["compare", str(logs)]) == 3
 
 
 def test_copies_of_a_run_stand_once(small: Path, inspect_log: Path, tmp_path: Path) -> None:

@@ -25,7 +25,10 @@ FEW = 12
 ANSWER, SUMMARY = (
     prompt_for(f"selfcheck_{kind}", "selfcheck")["user"].partition("{")[0] for kind in ("answer", "summary")
 )
-CHECK = re.compile(r"Context: (.*)\n\nSentence: (.*)\n\nDoes", re.DOTALL)
+CHECK = re.compile(
+    r".*Context:\n(?P<a>=====\w+)\n(.*)\n(?P=a)\n\nSentence:\n(?P<b>=====\w+)\n(.*)\n(?P=b)\n\nDoes", re.DOTALL
+)
+FENCE = re.compile(r"(=====\w+)\n(.*)\n\1", re.DOTALL)
 
 
 def flat(text: str) -> str:
@@ -51,11 +54,12 @@ class Knower:
     def __call__(self, request: dict[str, Any]) -> str:
         asked = str(request["messages"][-1]["content"])
         if found := CHECK.match(asked):
-            return self.check(*found.groups())
+            return self.check(found[2], found[4])
         self.sampled.append(request)
         self.asked[asked] += 1
         assert asked.startswith((ANSWER, SUMMARY))
-        return self.passage(asked.removeprefix(ANSWER).removeprefix(SUMMARY))
+        asked = asked.removeprefix(ANSWER).removeprefix(SUMMARY)
+        return self.passage(fenced[2] if (fenced := FENCE.fullmatch(asked)) else asked)
 
     def passage(self, of: str) -> str:
         return self.known.get(of, "I do not know.")

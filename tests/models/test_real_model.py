@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
+from halu_tasks.cli import main
 from halu_tasks.data import SAMPLE
+from halu_tasks.results import read_results
 
 pytestmark = pytest.mark.models
 pytest.importorskip("torch", reason="needs the extra `models`")
@@ -114,6 +116,25 @@ def test_lm_eval_runs_the_literal_tasks_on_a_transformers_model(model: Path, tmp
         assert len(samples) == 2
         # a model of random weights says nothing that can be read, and every reply is counted all the same
         assert all(sample["resps"][0][0] for sample in samples)  # type: ignore[index]
+
+
+def test_what_both_harnesses_log_of_a_transformers_model_becomes_a_report_and_a_comparison(
+    model: Path, tmp_path: Path
+) -> None:
+    task = "refact_judgment_independent"
+    run(
+        "lm_eval", "--model", "hf", "--model_args", f"pretrained={model}", "--device", "cpu", "--tasks", task,
+        "--apply_chat_template", "--output_path", str(tmp_path / "results"), *LM_EVAL,
+    )  # fmt: skip
+    run(
+        "inspect_ai", "eval", f"halu_tasks/{task}", "--model", "hf/tiny", "-M", f"model_path={model}", "-M",
+        "device=cpu", "-M", "do_sample=false", "--log-dir", str(tmp_path / "logs"), *INSPECT,
+    )  # fmt: skip
+    results = [str(tmp_path / "results"), str(tmp_path / "logs")]
+    runs, skipped = read_results(results)
+    assert not skipped and [len(own.answers) for own in runs] == [2, 2]
+    assert main(["report", *results, "-o", str(tmp_path / "report")]) == 0
+    assert main(["compare", *results]) == 0
 
 
 def test_lm_eval_weighs_the_choices_of_a_transformers_model(model: Path, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def test_mcnemar_is_a_binomial_test_of_the_items_that_flip(
 
 def test_the_run_that_leaves_more_unparsed_is_the_higher_one() -> None:
     own = run([1.0] * 8)
-    silent = [replace(s, answer=None) for s in own]
+    silent = [replace(s, answer=None, outcome="unparsed") for s in own]
     assert mcnemar(share_unparsed(), silent, own) == McNemar(8, 0, 8, 0, 2 / 2**8)
 
 

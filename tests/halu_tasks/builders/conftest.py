@@ -96,6 +96,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path
         plan = {
             "builder": "toy",
             "options": {},
+            "settings": {},
             "source": {"name": "docs.jsonl", "sha256": "ab" * 32},
             "documents": 12,
             "models": {"model": "openai/gpt-4o", "roles": {}},

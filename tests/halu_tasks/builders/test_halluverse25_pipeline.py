@@ -289,7 +289,7 @@ def test_the_verifiers_reason_is_kept_with_what_it_dropped() -> None:
 def test_a_reason_of_another_object_is_not_the_reason() -> None:
     example = json.dumps({**RIGHT, "type": "entity", "reason": "An example."})
     said = json.dumps({"wrong": "no", "fluent": "yes", "type": "entity"})
-    (first, *_) = drafted(pipeline(types=("entity",)), verified=f"Like {example}: {said}")
+    (first, *_) = drafted(pipeline(types=("entity",)), verified=f"{said}\n\nI was told to reply with {example}")
     assert reasons([first]) == {("wrong", "not wrong")}
     assert "example" not in first.failures[0].detail
 

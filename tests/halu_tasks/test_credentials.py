@@ -1,0 +1,63 @@
+"""What counts as credentials, and what is left of a text or of settings without them."""
+
+from __future__ import annotations
+
+import pytest
+
+from halu_tasks.credentials import in_address, is_secret, public, redacted
+from halu_tasks.errors import DataError
+from halu_tasks.runs import own_settings
+
+SECRET = "s3cr3t-canary/42"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["api_key", "key", "OPENAI_API_KEY", "apiKey", "auth", "authorization", "Authorization", "auth_token", "hf_token",
+     "x-api-key", "password", "client_secret", "header", "default_headers", "extra_headers", "credentials"],
+)  # fmt: skip
+def test_names_of_credentials(name: str) -> None:
+    assert is_secret(name)
+    assert public({name: SECRET, "inner": [{name: [SECRET]}], "n": 1}) == {"inner": [{}], "n": 1}
+    assert own_settings({name: SECRET, "extra_body": {name: SECRET, "top_k": 5}}, [_DECODING]) == {
+        "extra_body": {"top_k": 5}
+    }
+
+
+@pytest.mark.parametrize("name", ["max_tokens", "keywords", "author", "model", "top_k", "monkey", "tokens", "headline"])
+def test_other_names_stay(name: str) -> None:
+    assert not is_secret(name) and public({name: 1}) == {name: 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("http://user:s3cr3t@host:8000/v1", "http://host:8000/v1"),
+        ("http://user:s3cr@3t@host/v1", "http://host/v1"),
+        ("at https://s3cr3t@host: refused", "at https://host: refused"),
+        ("https://host/v1?model=m&api_key=s3cr3t&n=1", "https://host/v1?model=m&api_key=***&n=1"),
+        ("{'Authorization': 'Bearer s3cr3t'}", "{'Authorization': 'Bearer ***'}"),
+        ("authorization: Basic czNjcjN0", "authorization: Basic ***"),
+        ("https://host/@user, a@b.org", "https://host/@user, a@b.org"),
+        ("a bearer of news", "a bearer of news"),
+    ],
+)
+def test_texts_keep_all_but_the_credentials(text: str, left: str) -> None:
+    assert redacted(text) == left == redacted(left)
+    assert public([{"at": text}]) == [{"at": left}]
+    assert str(DataError(text)) == left
+
+
+def test_a_key_that_a_server_repeats_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCAL_API_KEY", SECRET)
+    monkeypatch.setenv("OTHER_API_KEY", "none")
+    assert redacted(f"401: no such key {SECRET}, none") == "401: no such key ***, none"
+
+
+def test_addresses_with_and_without_credentials() -> None:
+    assert in_address("http://user:x@host/v1") and in_address("http://host/v1?api_key=x")
+    assert not in_address("http://host:8000/v1") and not in_address(None)
+
+
+class _DECODING:
+    max_tokens, temperature, top_p = 1, 0.0, None

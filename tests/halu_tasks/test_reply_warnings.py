@@ -1,0 +1,50 @@
+"""What is said of many replies without content, or that could not be read."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halu_tasks.options import Options
+from halu_tasks.scorers.answer import Outcome
+from halu_tasks.scoring import reply_warnings
+from halu_tasks.tasks import build
+
+TASK = "refact_judgment_independent"
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "told"),
+    [
+        ({}, []),
+        ({"answered": 99, "empty": 1}, []),
+        ({"answered": 98, "empty": 2}, ["t: 2 of 100 replies (2.0%) have no content"]),
+        ({"answered": 80, "unparsed": 20}, []),
+        ({"answered": 79, "unparsed": 21}, ["t: 21 of 100 replies (21.0%) could not be read"]),
+        # declining is an answer of a kind
+        ({"abstained": 100}, []),
+        ({"unparsed": 5, "empty": 5}, ["t: 5 of 10 replies (50.0%) have no", "t: 5 of 10 replies (50.0%) could not"]),
+    ],
+)
+def test_shares_above_the_limits_are_told_with_counts(outcomes: dict[Outcome, int], told: list[str]) -> None:
+    found = reply_warnings("t", Counter(outcomes))
+    assert len(found) == len(told)
+    assert all(line.startswith(start) and "\n" not in line for line, start in zip(found, told, strict=True))
+
+
+@pytest.mark.parametrize("scoring", ["strict", "paper"])
+def test_score_warns_on_standard_error(scoring: str, here: Callable[..., Any], tmp_path: Path) -> None:
+    ids = [item.id for item in build(TASK, Options(data="sample")).items]
+    path = tmp_path / "replies.jsonl"
+    outputs = [" \n", *["hm"] * 9, *["Final Verdict: True"] * 10]
+    path.write_text("".join(json.dumps({"id": ids[i], "output": text}) + "\n" for i, text in enumerate(outputs)))
+    done = here("score", TASK, path, "--data", "sample", "--scoring", scoring, "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["n"] == len(ids)
+    # the other items have no reply at all, which is another matter
+    assert f"halu-tasks: {TASK}: 1 of 20 replies (5.0%) have no content" in done.stderr
+    assert f"halu-tasks: {TASK}: 9 of 20 replies (45.0%) could not be read" in done.stderr

@@ -1,0 +1,238 @@
+"""A recognisable secret in every place where a user can put one is in no file and no stream of any command.
+
+Arguments of a model of `lm_eval` and `inspect eval` are written by them: lm-eval copies --model_args into its results,
+and Inspect logs -M (but `api_key`) and --model-base-url. Of those it is tried that this package copies none of them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+from inspect_ai.log import read_eval_log  # with it, zipfile knows the compression of logs
+from scripted_builders import HaluModel, Learning, document
+from test_lm_eval import lm_eval_of_few
+
+from halu_tasks.options import Options
+from halu_tasks.tasks import build
+
+SECRET = "s3cr3t-canary-42"
+TASK = "cfaith_gen"
+ITEMS = build(TASK, Options(data="sample")).items
+
+
+def with_secret(url: str) -> str:
+    return url.replace("http://", f"http://user:{SECRET}@")
+
+
+@pytest.fixture
+def clean(tmp_path: Path, halu_cache: Path) -> Iterator[Callable[..., None]]:
+    """`clean(*streams)` looks for the secret in the streams, and in all files below the test's folder and the
+    cache, those within logs too; `but` are beginnings of names of files that a harness writes its arguments into."""
+
+    def look(*streams: str, but: tuple[str, ...] = ()) -> None:
+        for stream in streams:
+            assert SECRET not in stream
+        for folder in (tmp_path, halu_cache):
+            for path in folder.rglob("*"):
+                assert SECRET not in path.name
+                if path.is_file() and not path.name.startswith(but or ("\0",)):
+                    for name, content in contents(path):
+                        assert SECRET.encode() not in content, (path, name)
+
+    yield look
+
+
+def contents(path: Path) -> Iterator[tuple[str, bytes]]:
+    yield "", path.read_bytes()
+    if path.suffix == ".eval":
+        with ZipFile(path) as archive:
+            for name in archive.namelist():
+                yield name, archive.read(name)
+
+
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("LOCAL_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.setenv(name, SECRET)
+    monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "replies"))
+
+
+def verdict(request: dict[str, Any]) -> str:
+    return '{"reason": "no", "verdict": "conflict"}'
+
+
+def inspect(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "inspect_ai", "eval", f"halu_tasks/{TASK}", "--model", "halu/baseline", "-T",
+         "data=sample", "--display", "plain", "--log-dir", str(cwd / "logs"), *arguments],
+        capture_output=True, text=True, cwd=cwd, timeout=300, env=os.environ | environment,
+    )  # fmt: skip
+
+
+def replies_of(folder: Path) -> Path:
+    path = folder / "replies.jsonl"
+    path.write_text("".join(json.dumps({"id": item.id, "output": item.target}) + "\n" for item in ITEMS))
+    return path
+
+
+def test_lm_eval_and_what_is_made_of_its_results(
+    serve: Callable[..., Any], here: Callable[..., Any], tmp_path: Path, clean: Callable[..., None]
+) -> None:
+    """The judge's address as metadata; a token and a key in the address as arguments of the model."""
+    server, judge = serve(lambda request: "A"), serve(verdict)
+    url = f"{server.url}/chat/completions?api_key={SECRET}"
+    run = lm_eval_of_few(
+        "--model", "local-chat-completions",
+        "--model_args", f"model=m,base_url={url},auth_token={SECRET},num_concurrent=8",
+        "--apply_chat_template", "--tasks", TASK, "--output_path", str(tmp_path / "results"), "--log_samples",
+        "--metadata",
+        f"halu_data=sample,halu_judge=openai-api/local/m,halu_judge_base_url={with_secret(judge.url)}",
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert "halu" not in "".join(line for line in run.stderr.splitlines() if SECRET in line)
+    assert len(judge.asked) > len(ITEMS) // 2
+    (file,) = tmp_path.rglob("results_*.json")
+    found = json.loads(file.read_text())
+    # these two are lm-eval's
+    del found["config"]["model_args"]
+    found["config"].pop("model_name", None)
+    assert SECRET not in json.dumps(found)
+    assert found["configs"][TASK]["metadata"]["halu_judge_base_url"] == judge.url
+    clean(but=("results_",))
+    done = here("report", tmp_path / "results", "-o", tmp_path / "report")
+    assert done.returncode == 0
+    clean(done.stdout, done.stderr, but=("results_",))
+
+
+def test_inspect_refuses_an_address_that_it_would_log_and_takes_it_from_the_environment(
+    serve: Callable[..., Any], here: Callable[..., Any], tmp_path: Path, clean: Callable[..., None]
+) -> None:
+    judge = serve(verdict)
+    named = ("-T", "judge=openai-api/local/m")
+    run = inspect(*named, "-T", f"judge_base_url={with_secret(judge.url)}", cwd=tmp_path)
+    assert run.returncode != 0 and not judge.asked
+    assert "set PROVIDER_BASE_URL and PROVIDER_API_KEY in the environment" in " ".join(run.stderr.split())
+    clean(run.stdout, run.stderr)
+
+    run = inspect(*named, cwd=tmp_path, LOCAL_BASE_URL=with_secret(judge.url))
+    assert run.returncode == 0, run.stdout[-2000:] + run.stderr[-2000:]
+    (path,) = tmp_path.rglob("*.eval")
+    assert read_eval_log(str(path), header_only=True).status == "success" and len(judge.asked) > len(ITEMS) // 2
+    done = here("report", tmp_path / "logs", "-o", tmp_path / "report")
+    assert done.returncode == 0
+    clean(run.stdout, run.stderr, done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("failure", [None, 500, 401])
+def test_score_and_the_replies_that_it_keeps(
+    failure: int | None,
+    serve: Callable[..., Any],
+    here: Callable[..., Any],
+    tmp_path: Path,
+    clean: Callable[..., None],
+) -> None:
+    probed = []
+
+    def answer(request: dict[str, Any]) -> Any:
+        probed.append(request)
+        return verdict(request) if failure is None or len(probed) == 1 else failure
+
+    done = here(
+        "score", TASK, replies_of(tmp_path), "--data", "sample", "--judge", "openai-api/local/m", "--judge-base-url",
+        with_secret(serve(answer).url), "--details", tmp_path / "details.jsonl", "--json",
+    )  # fmt: skip
+    assert done.returncode == (2 if failure else 0)
+    assert ("the replies are kept" in done.stderr) == bool(failure)
+    (tmp_path / "scored.json").write_text(done.stdout)
+    clean(done.stdout, done.stderr)
+    if not failure:
+        shown = here("report", tmp_path / "scored.json", "-o", tmp_path / "report")
+        assert shown.returncode == 0
+        clean(shown.stdout, shown.stderr)
+
+
+def test_a_misspelt_option_is_told_without_the_credentials_of_its_value(
+    here: Callable[..., Any], tmp_path: Path, clean: Callable[..., None]
+) -> None:
+    url = with_secret("http://127.0.0.1:9/v1")
+    done = here("score", TASK, replies_of(tmp_path), "--judge-base-uri", url)
+    assert done.returncode == 2 and "--judge-base-uri http://127.0.0.1:9/v1" in done.stderr
+    done = here("score", TASK, replies_of(tmp_path), "--data", "sample", "--judge", "openai-api/local/m",
+                "--judge-base-url", url)  # fmt: skip
+    assert done.returncode == 2 and "cannot be reached" in done.stderr
+    clean(done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("command", ["build", "optimize"])
+def test_commands_that_build(
+    command: str,
+    serve: Callable[..., Any],
+    here: Callable[..., Any],
+    tmp_path: Path,
+    clean: Callable[..., None],
+) -> None:
+    source = tmp_path / "documents.jsonl"
+    source.write_text("".join(json.dumps(document(n)) + "\n" for n in range(20)))
+    server = serve(HaluModel() if command == "build" else Learning(best=1, each=10))
+    role = f"verifier={{model: openai/gpt-4o, base_url: '{server.url}', "
+    role += f"model_args: {{responses_api: false, api_key: {SECRET}}}}}"
+    own = ("--train", "6", "--validation", "10", "--rounds", "1") if command == "optimize" else ()
+    given = (
+        command, "haluagent", source, "-o", tmp_path / "out", "--model", "openai/gpt-4o", "-M", "responses_api=false",
+        "-M", f"api_key={SECRET}", "-T", "language=en", "-T", "types=EntErr", "--display", "none", *own,
+    )  # fmt: skip
+    refused = here(*given, "--model-base-url", with_secret(server.url))
+    assert refused.returncode == 2 and "credentials" in refused.stderr
+    done = here(*given, "--model-base-url", server.url, "--model-role", role)
+    assert done.returncode == 0, done.stderr
+    clean(refused.stdout, refused.stderr, done.stdout, done.stderr)
+    assert server.asked
+
+
+def test_headers_of_models_are_in_no_file_of_a_build(
+    serve: Callable[..., Any], here: Callable[..., Any], tmp_path: Path, clean: Callable[..., None]
+) -> None:
+    source = tmp_path / "documents.jsonl"
+    source.write_text("".join(json.dumps(document(n)) + "\n" for n in range(4)))
+    server = serve(HaluModel())
+    headers = f"{{Authorization: Bearer {SECRET}, X-Api-Key: {SECRET}}}"
+    role = f"verifier={{model: openai/gpt-4o, base_url: '{server.url}', "
+    role += f"model_args: {{responses_api: false, default_headers: {headers}}}}}"
+    done = here(
+        "build", "haluagent", source, "-o", tmp_path / "out", "--model", "openai/gpt-4o", "-M", "responses_api=false",
+        "-M", f"default_headers={headers}", "-T", "language=en", "-T", "types=EntErr", "--display", "none",
+        "--model-base-url", server.url, "--model-role", role,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = json.loads((tmp_path / "out" / "build.json").read_text())
+    assert told["models"]["model_args"] == {"responses_api": False}
+    assert server.headers["X-Api-Key"] == SECRET
+    clean(done.stdout, done.stderr)
+
+
+@pytest.mark.slow
+def test_methods_and_compare(
+    serve: Callable[..., Any], here: Callable[..., Any], tmp_path: Path, clean: Callable[..., None]
+) -> None:
+    server, judge = serve(lambda request: "答案"), serve(verdict)
+    (tmp_path / "wiki.txt").write_text("A passage of knowledge.\n")
+    given = (
+        "methods", TASK, f"with_knowledge:knowledge={tmp_path / 'wiki.txt'}", "--data", "sample", "--limit", "4",
+        "--model", "openai/gpt-4o",
+        "-M", "responses_api=false", "-M", f"api_key={SECRET}", "--log-dir", tmp_path / "logs", "--display", "none",
+        "-T", "judge=openai-api/local/m",
+    )  # fmt: skip
+    refused = here(*given, "--model-base-url", server.url, "-T", f"judge_base_url={with_secret(judge.url)}")
+    assert refused.returncode == 2 and "credentials" in refused.stderr
+    done = here(*given, "--model-base-url", server.url, "-T", f"judge_base_url={judge.url}")
+    assert done.returncode == 0, done.stderr
+    shown = here("compare", tmp_path / "logs")
+    clean(refused.stdout, refused.stderr, done.stdout, done.stderr, shown.stdout, shown.stderr)

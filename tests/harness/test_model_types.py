@@ -1,0 +1,253 @@
+"""Every type of model that docs/getting-started.md names: what it logs is read by `report` and `compare`.
+
+| model | server | test |
+|---|---|---|
+| lm-eval `local-chat-completions` | plain, vLLM's, one that fails now and then | here, once by the command line |
+| lm-eval `openai-chat-completions` | plain | here |
+| lm-eval `local-completions` | plain, vLLM's | here |
+| lm-eval's vision and audio models | none: by the flag that sets them apart for lm-eval | here |
+| lm-eval `hf` | none: a model of random weights | tests/models/test_real_model.py |
+| Inspect `openai-api/…` | plain, vLLM's, one that fails now and then | here |
+| Inspect `hf/…` | none: a model of random weights | tests/models/test_real_model.py |
+| Inspect `vllm/…` | vLLM's: Inspect starts it and asks as `openai-api/…` does | as that |
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inspect_ai.model import get_model
+from test_lm_eval import lm_eval_of_few
+from test_report import asked_lm_eval, report
+
+from halu_tasks.cli import main
+from halu_tasks.items import Reply
+from halu_tasks.lm_eval_models import OracleLM
+from halu_tasks.options import Options
+from halu_tasks.results import read_results
+from halu_tasks.tasks import build
+
+TASK = "cfaith_choice"
+BUILT = build(TASK, Options(data="sample"))
+TARGETS = {item.prompt: item.target for item in BUILT.items}
+
+
+def plain(text: str | None) -> dict[str, Any]:
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "text": text, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    return {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+
+
+def vllm(text: str | None) -> dict[str, Any]:
+    """A body with what vLLM's server adds, and the reasoning that its parser cut from the reply."""
+    body = plain(text)
+    (choice,) = body["choices"]
+    choice["message"] |= {
+        "refusal": None, "annotations": None, "audio": None, "function_call": None, "tool_calls": [],
+        "reasoning": "Is it B?", "reasoning_content": "Is it B?",
+    }  # fmt: skip
+    choice |= {"logprobs": None, "stop_reason": None, "token_ids": None, "prompt_logprobs": None}
+    body["usage"] |= {"prompt_tokens_details": None}
+    return body | {
+        "service_tier": None, "system_fingerprint": None, "prompt_logprobs": None, "prompt_token_ids": None,
+        "kv_transfer_params": None,
+    }  # fmt: skip
+
+
+def answering(body: Callable[[str | None], dict[str, Any]]) -> Callable[[dict[str, Any]], Any]:
+    """A server's answers: right, wrong, quoting, and unreadable ones in turn, by the item."""
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        prompt = request["messages"][-1]["content"] if "messages" in request else request["prompt"]
+        prompt = prompt[0] if isinstance(prompt, list) else prompt
+        number = list(TARGETS).index(prompt)
+        target = TARGETS[prompt]
+        # quotation marks of both kinds make a repr differ from JSON
+        return body([target, "A", f'It\'s "{target}"', 'He said "it\'s unclear"'][number % 4])
+
+    return answer
+
+
+def failing(without: dict[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """A server's answers, of which one in eight has no content, and one in eight is `without`."""
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        prompt = request["messages"][-1]["content"]
+        number = list(TARGETS).index(prompt)
+        return without if number % 8 == 1 else vllm(None if number % 8 == 5 else TARGETS[prompt])
+
+    return answer
+
+
+LM_EVAL = {
+    "local-chat-completions": ("/chat/completions", {"apply_chat_template": True}, ""),
+    "openai-chat-completions": ("/chat/completions", {"apply_chat_template": True}, ""),
+    "local-completions": ("/completions", {}, ",tokenizer_backend=None,tokenized_requests=False"),
+}
+
+
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("LOCAL_API_KEY", "none")
+    yield
+
+
+def expected(body: Callable[[str | None], dict[str, Any]]) -> dict[str, tuple[str, str]]:
+    """Of each item, its reply and what became of it."""
+    answer = answering(body)
+    found = {}
+    for item in BUILT.items:
+        reply = answer({"prompt": item.prompt})["choices"][0]["text"]
+        found[item.id] = reply, BUILT.task.score("strict", item, Reply(reply)).outcome
+    return found
+
+
+@pytest.mark.parametrize(
+    ("model", "body"),
+    [
+        *[(model, plain) for model in LM_EVAL],
+        ("local-chat-completions", vllm),
+        ("local-completions", vllm),
+    ],
+)
+def test_what_lm_evals_api_models_log_is_read(model: str, body: Any, serve: Callable[..., Any], tmp_path: Path) -> None:
+    path, arguments, more = LM_EVAL[model]
+    args = f"model=m,base_url={serve(answering(body)).url}{path},num_concurrent=4{more}"
+    file = asked_lm_eval(tmp_path, [TASK], model, model_args=args, **arguments)
+    runs, skipped = read_results([str(file)])
+    assert not skipped
+    (run,) = runs
+    assert {own.item.id: (own.reply, own.score.outcome) for own in run.answers} == expected(body)
+
+
+@pytest.mark.parametrize("body", [plain, vllm])
+def test_what_inspects_openai_api_models_log_is_read(
+    body: Any, serve: Callable[..., Any], run_inspect: Callable[..., Any]
+) -> None:
+    # memoized, a second model of this name would ask the server of the first
+    model = get_model("openai-api/local/m", base_url=serve(answering(body)).url, memoize=False)
+    runs, skipped = read_results([run_inspect(TASK, model).location])
+    assert not skipped
+    (run,) = runs
+    assert {own.item.id: (own.reply, own.score.outcome) for own in run.answers} == expected(body)
+
+
+class Multimodal(OracleLM):
+    """What sets lm-eval's vision and audio models apart from others where it logs samples."""
+
+    MULTIMODAL = True
+
+
+def test_what_lm_evals_vision_and_audio_models_log_is_read(tmp_path: Path) -> None:
+    pytest.importorskip("PIL", reason="without Pillow lm-eval copies no samples")
+    (run,), skipped = read_results([str(asked_lm_eval(tmp_path, [TASK], Multimodal()))])
+    assert not skipped
+    assert {own.item.id: own.score.answer for own in run.answers} == {item.id: item.target for item in BUILT.items}
+
+
+def test_records_that_earlier_versions_logged_as_python_are_read(serve: Callable[..., Any], tmp_path: Path) -> None:
+    """lm-eval made dicts of the records of API models, and logged their repr."""
+    file = asked_lm_eval(tmp_path, [TASK], "halu-baseline")
+    (run,), _ = read_results([str(file)])
+    (samples,) = tmp_path.rglob("samples_*.jsonl")
+    rows = [json.loads(line) for line in samples.read_text().splitlines()]
+    for number, row in enumerate(rows):
+        record = json.loads(row["filtered_resps"][0])
+        del record["outcome"]
+        record["reason"] = ["", 'it\'s "odd"', "a\nb\\ ü 无", "nan"][number % 4]
+        row["filtered_resps"] = [repr(record)]
+    samples.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    (again,), skipped = read_results([str(file)])
+    assert not skipped
+    assert [own.score.facts for own in again.answers] == [own.score.facts for own in run.answers]
+    assert [own.score.outcome for own in again.answers] == [own.score.outcome for own in run.answers]
+    assert {own.score.reason for own in again.answers} == {"", 'it\'s "odd"', "a\nb\\ ü 无", "nan"}
+
+    # a fact that is no number is named, as in JSON
+    rows[0]["filtered_resps"] = ["{'id': 'x', 'cluster': 'x', 'answer': None, 'target': 'A', 'facts': {'halu': nan}}"]
+    samples.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (why,) = [own.why for own in read_results([str(file)]).skipped]
+    assert "halu of item 'x' is nan, which is no number" in why
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        "{'id': __import__('os').getcwd()}", "{'id': 'x'", "{'id': " + "(" * 10_000, "{'id': " + "-" * 100_000 + "1}",
+        "{'id': " + "[" * 100_000, "{'id', 'x'}", "[]", "7", "",
+    ],
+)  # fmt: skip
+def test_a_record_that_is_neither_is_named_and_nothing_of_it_runs(record: str, tmp_path: Path) -> None:
+    file = asked_lm_eval(tmp_path, [TASK], "halu-baseline", limit=2)
+    (samples,) = tmp_path.rglob("samples_*.jsonl")
+    first, second = map(json.loads, samples.read_text().splitlines())
+    second["filtered_resps"] = [record]
+    samples.write_text(f"{json.dumps(first)}\n{json.dumps(second)}\n")
+    runs, (skipped,) = read_results([str(file)])
+    assert not runs and f"{samples.name}:2 is no sample that this package scored" in skipped.why
+
+
+def test_what_lm_eval_gathers_from_several_processes_keeps_its_scores() -> None:
+    from halu_tasks.lm_eval_task import logged
+
+    item = BUILT.items[0]
+    score = BUILT.task.score("strict", item, Reply("A"))
+    for metric in BUILT.metrics:
+        for copied in (copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))):
+            assert copied(logged(metric, score)).score == score
+
+
+def test_the_commands_of_the_docs_lead_to_a_report_and_a_comparison(
+    serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A server that fails for every fourth item, asked by both harnesses: both say so, and the report does."""
+    # Inspect ends a run at a body without choices, and lm-eval takes it for an empty reply
+    server = serve(failing({"object": "error", "message": "out of memory"}))
+    run = lm_eval_of_few(
+        "--model", "local-chat-completions",
+        "--model_args", f"model=m,base_url={server.url}/chat/completions,num_concurrent=8",
+        "--apply_chat_template", "--tasks", TASK, "--metadata", "halu_data=sample",
+        "--output_path", str(tmp_path / "results"), "--log_samples",
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr[-2000:]
+    empty = f"{TASK}: 7 of 28 replies (25.0%) have no content"
+    assert empty in run.stderr and "could not be read" not in run.stderr
+    assert "|empty " in run.stdout
+
+    done = inspect(serve(failing(vllm(None))), tmp_path / "logs", monkeypatch)
+    assert empty in " ".join(done.stdout.split())
+
+    told = report(tmp_path / "report", tmp_path / "results", tmp_path / "logs")
+    said = capsys.readouterr().err
+    assert len(told["results"]) == 2 and told["skipped"] == []
+    assert [(cell["empty"], cell["unparsed"]) for cell in told["results"]] == [(7, 0), (7, 0)]
+    assert len(told["warnings"]) == 2
+    for warning in told["warnings"]:
+        assert empty in warning["text"] and f"halu-tasks: {warning['text']}\n" in said
+    for file in ("report.md", "index.html"):
+        assert (tmp_path / "report" / file).read_text().count("have no content, as when a server fails") == 2
+    assert main(["compare", str(tmp_path / "results"), str(tmp_path / "logs")]) == 0
+    assert "0.2500" in capsys.readouterr().out
+
+
+def inspect(server: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> subprocess.CompletedProcess[str]:
+    monkeypatch.setenv("LOCAL_BASE_URL", server.url)
+    monkeypatch.setenv("COLUMNS", "400")
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "inspect_ai", "eval", f"halu_tasks/{TASK}", "--model", "openai-api/local/m",
+            "-T", "data=sample", "--display", "plain", "--log-dir", str(folder), "--max-retries", "0",
+        ],
+        capture_output=True, text=True, timeout=300, cwd=folder.parent,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done
