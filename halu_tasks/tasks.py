@@ -228,7 +228,7 @@ class Task:
         """Whether the text declares a label, or declines to."""
         assert self.read
         answer = self.read(text)
-        return answer.declared or answer.abstained
+        return answer.outcome != "unparsed" and not answer.inferred
 
     def own_prompt(self, options: Options, file: str | None = None) -> Prompt:
         """The prompt that asks the task under `options`: the package's, with what the user's `file` gives."""

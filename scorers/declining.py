@@ -58,7 +58,8 @@ _CANNOT_DECIDE = re.compile(
 )
 # Who cannot: the one who answers; nobody named, at the start; "it is" impossible.
 _SPEAKER = re.compile(
-    r"(?:\b(?:i|we)\b[^.;]*|\b(?:it is|it's|there is|there's) (?:\w+ly )?|(?:\A|:)\W*(?:sorry\W+)?(?:\w+ly,? )?|,\s*)\Z",
+    r"(?:\b(?:i|we)\b[^.;]*|\b(?:it is|it's|there is|there's) (?:\w+ly )?"
+    r"|(?:\A|:)\W*(?:sorry\W+)?(?:\w+ly,? )?|,\s*)\Z",
     re.IGNORECASE,
 )
 _UNSURE = any_of("unsure uncertain undecided unclear unknown inconclusive undetermined indeterminate unverifiable")
@@ -80,7 +81,8 @@ _ENGLISH = (
     r"(?=\W*\Z|\s+(?:about|of|whether|if|which|what|as to|on|here|from)\b|\W*\b(?:because|since|as|due)\b"
     r"|\s*[.,:(–—-])",
     # there is not enough information, I lack the knowledge
-    r"(?:\b(?:there|we|i) (?:\w+ )?(?:not|(?:is|do|are|have)n't|no)|\bwithout|\A\W*not?)\s+(?:\w+ ){0,3}?(?:enough|sufficient|adequate)\s+(?:\w+ ){0,2}?"
+    r"(?:\b(?:there|we|i) (?:\w+ )?(?:not|(?:is|do|are|have)n't|no)|\bwithout|\A\W*not?)\s+(?:\w+ ){0,3}?"
+    r"(?:enough|sufficient|adequate)\s+(?:\w+ ){0,2}?"
     rf"{_INFORMATION}\b(?!\s+(?:on|about|of|in)\b)",
     rf"\bi (?:do not have|don't have|lack)\b[^.;]{{0,40}}?\b{_INFORMATION}\b",
     rf"\b(?:insufficient|inadequate|too little)\s+(?:\w+ )?{_INFORMATION}\b(?=\W*\Z|\s+(?:to|for)\b|\W*[.,;])",
@@ -137,7 +139,8 @@ _AR_INFORMATION = "(?:معلومات|أدلة|سياق|معرفة)"
 _ARABIC = (
     rf"{_AR_CANNOT}[^.;?]{{0,40}}?(?<!\w){_AR_DECIDE}",
     rf"(?<!\w){_either('لا (?:أعرف|أعلم|أدري|نعرف|نعلم|ندري)')}(?!\w)",
-    rf"(?<!\w){_either('(?:لست|غير) (?:متأكد|واثق|متيقن)')}|(?<!\w){_either('أمتنع عن', 'غير (?:محدد|مؤكد|معروف)[ .]*$')}",
+    rf"(?<!\w){_either('(?:لست|غير) (?:متأكد|واثق|متيقن)')}"
+    rf"|(?<!\w){_either('أمتنع عن', 'غير (?:محدد|مؤكد|معروف)[ .]*$')}",
     _either(
         f"(?:ال)?{_AR_INFORMATION} (?:غير كافية|غير كاف|لا تكفي|ليست كافية|لا يكفي)",
         f"(?:لا توجد|لا تتوفر|لا يوجد|ليس لدي|ليست لدي|لا أملك|لا يتوفر) (?:لدي )?{_AR_INFORMATION} (?:كافية|كاف)",
@@ -190,6 +193,7 @@ _DECLINES = tuple(
 # Some letters of every phrase above: most clauses have none of them, and need no other look.
 _HINT = re.compile(
     r"not|n't|no|un|im|in|hard|difficult|tough|refuse|decline|abstain|rather|lack|beyond|outside|guess|pass|too little"
+    r"|n/a"
     r"|m[iıae]|değil|yok|s[iı]z|[无無不没沒未难難缺弃棄拒足]|[\u0600-\u06ff\u0900-\u097f]",
     re.IGNORECASE,
 )

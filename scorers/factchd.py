@@ -140,7 +140,7 @@ def read(reply: str) -> tuple[Answer[str], str]:
     opening, explanation = _at_start(text)
     stated, declared = _anywhere(text)
     label = declared or opening or stated
-    answer = Answer(label, declared=True) if label else _in_other_words(text)
+    answer = Answer(label) if label else _in_other_words(text)
     return answer, explanation
 
 
@@ -152,15 +152,17 @@ def _in_other_words(text: str) -> Answer[str]:
     answer = truth(sentences)
     if answer.abstained:
         return answer
+    if _EITHER.search(text):
+        return Answer(None, "no label")
     said = answer.value or _judged_alone(sentences[0]) or _judged_alone(sentences[-1])
-    return Answer(FACTUAL if said == "True" else NON_FACTUAL) if said else Answer(None, "no label")
+    return Answer(FACTUAL if said == "True" else NON_FACTUAL, inferred=True) if said else Answer(None, "no label")
 
 
 def _judged_alone(sentence: str) -> str | None:
     """The verdict of a sentence that begins with it ("This is false.", "The claim is supported by the data.")."""
     if supported := _SUPPORTED.search(sentence):
         return "True" if bool(supported["good"]) != bool(supported["not"]) else "False"
-    return None if _ASSERTS.search(sentence) else read_truth(sentence[:REACH])
+    return None if _ASSERTS.search(sentence) or _ANYWHERE.search(sentence) else read_truth(sentence[:REACH])
 
 
 def _at_start(text: str) -> tuple[str | None, str]:

@@ -103,8 +103,8 @@ _CHOICE = re.compile(
 _ANSWER = "(?:answer|option|response|choice|one|explanation|statement)"
 _FIRST, _SECOND = (
     re.compile(
-        rf"\b(?:the )?{nth} {_ANSWER}\b|\bthe (?:{word}|{nth}(?= (?:is|was|does|has|contains)\b))|\b(?:answer|option|response) #?{number}\b"
-        rf"|\A\W*{nth}\W*\Z",
+        rf"\b(?:the )?{nth} {_ANSWER}\b|\bthe (?:{word}|{nth}(?= (?:is|was|does|has|contains)\b))"
+        rf"|\b(?:answer|option|response) #?{number}\b|\A\W*{nth}\W*\Z",
         re.IGNORECASE,
     )
     for nth, word, number in (("first", "former", 1), ("second", "latter", 2))
@@ -158,11 +158,11 @@ class _Options:
         """The option that the sentences take, by the steps given in `verdict`."""
         declared = self._declared(sentences)
         if declared and declared[1] in self.letters:
-            return Answer(declared[1], declared=True)
+            return Answer(declared[1])
         answer = self._weighed(declared, stated(joined(sentences)))
         if answer.value is None and any(map(declining, sentences)):
             return Answer(None, "declines", abstained=True)
-        return answer
+        return answer._replace(inferred=answer.value is not None)
 
     def _weighed(self, declared: Declared | None, sentences: list[str]) -> Answer[str]:
         """The option that the sentences take without a declaration, or behind one that takes none."""

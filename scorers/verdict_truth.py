@@ -68,7 +68,8 @@ _HEADED = re.compile(rf"(?:final )?(?:{DECLARED.pattern})", re.IGNORECASE)
 # What a sentence speaks of: the answer as a whole, a part of it, or the label ("I would classify it as False").
 _WHOLE = re.compile(
     r"\b(?:the|this|given|provided|entire|whole|overall|your|author's|above)\s"
-    r"(?:(?!correct|accurate|better|right|ideal)[\w'-]+\s){0,2}?(?:answer|response)\b(?:'s (?:\w+ )?(?:accuracy|correctness)\b|(?!'))"
+    r"(?:(?!correct|accurate|better|right|ideal)[\w'-]+\s){0,2}?(?:answer|response)\b"
+    r"(?:'s (?:\w+ )?(?:accuracy|correctness)\b|(?!'))"
     r"|\bcorrect answer(?= (?:to [\w ]{1,40} )?is\b)|^(?:answer|response)(?= (?:is|contains|has)\b)",
     re.IGNORECASE,
 )
@@ -147,7 +148,7 @@ def truth(sentences: list[str]) -> Answer[str]:
     """The verdict of English sentences, by the steps given in `verdict`."""
     declared = last_declared(sentences, {DECLARED: read_truth}, _alone)
     if declared:
-        return Answer(declared[1], declared=True)
+        return Answer(declared[1])
     whole = _headed(sentences)
     marked = [index for index, sentence in enumerate(sentences) if DECLARED.search(sentence)]
     after = whole[marked[-1] :] if marked else []
@@ -156,7 +157,7 @@ def truth(sentences: list[str]) -> Answer[str]:
     if value is None and not (after and declining(after[0])):
         value = _concluded(left) or _listed(left) or _misstated(left)
     if value:
-        return Answer(value)
+        return Answer(value, inferred=True)
     return Answer(None, "declines", abstained=True) if any(map(declining, sentences)) else Answer(None, "no verdict")
 
 

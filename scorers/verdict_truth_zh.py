@@ -47,10 +47,10 @@ def _truth(sentences: list[str]) -> Answer[str]:
         return truth(sentences)
     declared = last_declared(sentences, {DECLARED: read_truth, _DECLARED: _read}, line=_read)
     if declared:
-        return Answer(declared[1], declared=True)
+        return Answer(declared[1])
     value = next(filter(None, map(_judgment, reversed(stated(sentences)))), None)
     if value:
-        return Answer(value)
+        return Answer(value, inferred=True)
     return Answer(None, "declines", abstained=True) if any(map(declining, sentences)) else Answer(None, "no verdict")
 
 
