@@ -267,7 +267,9 @@ def test_hostile_replies_are_counted_and_survive_the_log(tmp_path: Path) -> None
 
 
 def test_none_is_shown_as_an_answer_and_not_as_an_unparsed_reply(tmp_path: Path) -> None:
-    said = iter(["There are no hallucinated passages in the answer.", "I cannot determine which passages are wrong.", "<think>"])
+    said = iter(
+        ["There are no hallucinated passages in the answer.", "I cannot determine which passages are wrong.", "<think>"]
+    )
 
     def reply(*_: Any) -> ModelOutput:
         output = ModelOutput.from_content("mockllm", next(said))
