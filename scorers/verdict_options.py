@@ -13,6 +13,7 @@ from halu_tasks.scorers.verdict_text import (
     Declared,
     any_of,
     behind,
+    ends,
     joined,
     last_declared,
     matches,
@@ -125,7 +126,9 @@ def pick(reply: str, options: str = "AB") -> Answer[str]:
     "the first answer", "the latter", "Option 2" are read as the letters.
     """
     answer = read_reply(reply, _Options(options).answer)
-    return answer if answer.value else read_reply(reply, _Options(options).answer, partial(_lettered, options))
+    if answer.value or not (_FIRST.search(ends(reply)) or _SECOND.search(ends(reply))):
+        return answer
+    return read_reply(reply, _Options(options).answer, partial(_lettered, options))
 
 
 def choice(reply: str, options: str = "ABCD") -> Answer[str]:
