@@ -12,6 +12,7 @@ import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import islice
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -32,6 +33,9 @@ from halu_tasks.sources import Source
 from halu_tasks.splits import sampled
 
 logger = logging.getLogger(__name__)
+
+# No real reply that answers before it asks itself another question is longer, or repeats its own item more often.
+_LONGEST_TURN, _MOST_TURNS = 50_000, 3
 
 
 @dataclass(frozen=True)
@@ -175,8 +179,7 @@ class Task:
 
     def score(self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None = None) -> Score:
         """The score of a reply in `strict` or `paper`, given the judge's verdicts where the task is judged. In
-        strict, a reply that goes on to ask itself another question is read up to there, if so much can be
-        read."""
+        strict, a reply that goes on to ask itself another question behind its answer is read up to there."""
         score = self.scoring[mode].score
         if self.judged:
             labels = None if verdicts is None else [verdict.label for verdict in verdicts]
@@ -188,6 +191,8 @@ class Task:
                 if found.outcome != "unparsed":
                     break
             found = with_probability(found, reply.probability)
+        if mode == "paper" and found.outcome == "abstained":
+            return replace(found, outcome="unparsed")
         # a reply without content says nothing of the model; in `paper` it stays what the authors count it as
         empty = mode == "strict" and found.answer is None and not reply.text.strip()
         return replace(found, outcome="empty") if empty else found
@@ -208,10 +213,22 @@ class Task:
         return next(asked, reply)
 
     def _readings(self, mode: str, reply: str) -> tuple[str, ...]:
-        """What to read of a reply in strict: what stands before another question that it goes on to ask itself, and
-        where that says nothing all of it, as always in paper."""
-        end = next_question(self.benchmark).search(reply) if mode == "strict" else None
-        return (reply[: end.start()], reply) if end else (reply,)
+        """What to read of a reply in strict, one after the other until something is read: what stands before another
+        question that it goes on to ask itself, and all of it, as always in paper. A label has to be declared before
+        the question, since a reply that weighs an answer may repeat the item before it comes to its verdict."""
+        if mode != "strict":
+            return (reply,)
+        ends = (end.start() for end in next_question(self.benchmark).finditer(reply[:_LONGEST_TURN]))
+        before = [reply[:end] for end in islice(ends, _MOST_TURNS)]
+        if self.read:
+            return (next((text for text in before if self._answered(text)), reply),)
+        return (*before[:1], reply)
+
+    def _answered(self, text: str) -> bool:
+        """Whether the text declares a label, or declines to."""
+        assert self.read
+        answer = self.read(text)
+        return answer.outcome != "unparsed" and not answer.inferred
 
     def own_prompt(self, options: Options, file: str | None = None) -> Prompt:
         """The prompt that asks the task under `options`: the package's, with what the user's `file` gives."""

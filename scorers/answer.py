@@ -23,11 +23,14 @@ class Answer(NamedTuple, Generic[T]):
         value: what the reply says; None if it declines to answer or says nothing that can be read.
         reason: why there is no value; empty if there is one.
         abstained: whether the reply declines to answer ("I cannot determine whether this is correct").
+        inferred: whether the value is gathered from what the reply says, and not declared as its answer ("Final
+            verdict: True"), so that a declaration further on would count instead.
     """
 
     value: T | None
     reason: str = ""
     abstained: bool = False
+    inferred: bool = False
 
     @property
     def outcome(self) -> Outcome:

@@ -29,8 +29,9 @@ _NONE = re.compile(
     r"\W*(?:none|n/a|(?:there (?:are|is) )?no (?:factual |verifiable |checkable )?claims?\b.{0,80})\W*",
     re.IGNORECASE | re.DOTALL,
 )
-_QUESTION = re.compile(r"[?？؟][\s\"'”’)\]*_]*$")
-_AROUND = re.compile(r"^[\s*_\"“]+|[\s*_\"”]+$")
+_SPACES = "".join(filter(str.isspace, map(chr, range(0x3001))))
+_BEFORE, _BEHIND = _SPACES + '*_"“', _SPACES + '*_"”'
+_AFTER_QUESTION = _BEHIND + "'’)]"
 
 
 def listed_claims(reply: str) -> ClaimList:
@@ -45,9 +46,9 @@ def listed_claims(reply: str) -> ClaimList:
         text = text[cue.end() :]
     if not text.strip() or _NONE.fullmatch(text[:200]):
         return ClaimList([], reason="no claims")
-    found = [_AROUND.sub("", claim) for claim in _entries(text)]
+    found = [claim.lstrip(_BEFORE).rstrip(_BEHIND) for claim in _entries(text)]
     listed = list({claim.casefold(): claim for claim in reversed(found) if re.search(r"\w", claim)}.values())[::-1]
-    claims = [claim for claim in listed if not _QUESTION.search(claim)]
+    claims = [claim for claim in listed if not claim.rstrip(_AFTER_QUESTION).endswith(("?", "？", "؟"))]
     reason = "" if claims else "questions only" if listed else "no claims"
     return ClaimList(claims, len(listed) - len(claims), reason)
 
@@ -60,11 +61,11 @@ def _entries(text: str) -> list[str]:
     if len(lines) == 1:
         # "a list separated by -", taken at its word
         return re.split(r"(?:^|(?<=[.!?;])) *[-–—] +", lines[0].strip())[1:] or [_MARK.sub("", lines[0])]
-    entries: list[str] = []
+    entries: list[list[str]] = []
     for line, mark in zip(lines, marked, strict=True):
         if mark:
-            entries.append(_MARK.sub("", line, count=1))
+            entries.append([_MARK.sub("", line, count=1)])
         elif entries and line[:1].isspace():
             # an entry that goes on; what follows a list without being indented is a remark
-            entries[-1] = f"{entries[-1]} {line.strip()}"
-    return entries
+            entries[-1].append(line.strip())
+    return [" ".join(lines) for lines in entries]

@@ -7,7 +7,7 @@ looked for in one form after the other, and the first that has any is the reply'
 1. a table with a column that is named after the check;
 2. labels: "Supported: Yes", "**Supported?** No", `"is_supported": true`;
 3. a list or lines that end in the check: "1. A ship sank. - Yes", "(not supported)";
-4. sentences: "Claim 2 is not supported by the document".
+4. sentences: "Claim 2 is not supported by the document", "the first is supported, the second is not".
 
 A check that is neither a plain yes nor a plain no ("partially", "cannot be verified") is a no, since what is asked
 is whether the document supports all of the claim. "Yes/No", the form repeated, is no check. A claim whose check is
@@ -61,12 +61,21 @@ _LABEL = re.compile(
 )
 _CLAIM = re.compile(r"(?i:(?:^|[{\[,]\s{0,3})\s*claim)\s?(?P<number>\d{1,3})?\s?(?:[:.)–—-]\s?(?P<text>.{0,60})|$)")
 _LAST = re.compile(
-    rf"(?:[-–—:→(\[|.?!,]\s{{0,3}}|^)(?:(?P<yes>{_YES})|(?P<no>{_PART}\w{{3,12}}|{_NO}))[\s)\].,!}}]*$",
+    rf"(?:[-–—:→(\[|.?!,]\s{{0,3}}|^|\s(?=[✓✔✅☑✗✘❌✖☒×]))(?:(?P<yes>{_YES})|(?P<no>{_PART}\w{{3,12}}|{_NO}))"
+    r"[\s)\].,!}\ufe0f]*$",
     re.IGNORECASE,
 )
+# "- A ship sank: not supported, the document speaks of a boat"
+_FOLLOWED = re.compile(
+    r"(?:\s[–—-]|:)\s(?:(?P<yes>(?:fully )?supported)|(?:not|only|partially|partly) supported|unsupported|contradicted"
+    r"|not (?:mentioned|stated|found|in the))\b",
+    re.IGNORECASE,
+)
+_ORDINAL = r"(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|other|next|former|latter)"
 _SENTENCE = re.compile(
-    r"\b(?:claim|sentence|statement)\b.{0,200}?\b(?:is|are|was)\b(?P<no> (?:not|only|partially|partly)\b|n't\b)?"
-    r"(?: \w+){0,2}? (?P<word>supported|unsupported|contradicted)",
+    rf"\b(?:(?P<none>none|neither)\b.{{0,40}}?|(?:claims?|sentences?|statements?|the {_ORDINAL}|both|all)\b.{{0,200}}?)"
+    r"\b(?:is|are|was|were)(?P<no> (?:not|only|partially|partly)\b|n't\b)?"
+    r"(?:(?: \w+){0,2}? (?P<word>supported|unsupported|contradicted)|(?<=not)(?=[.,;!]|\s*$))",
     re.IGNORECASE,
 )
 
@@ -169,10 +178,12 @@ def _listed(lines: list[str]) -> Iterator[bool]:
         claim = bool(_LIST_MARK.match(line) or _CLAIM.match(line))
         if found and (claim or (before and found.end() - found.start() == len(line))):
             yield found["yes"] is not None
+        elif claim and (followed := _FOLLOWED.search(line[:400])):
+            yield followed["yes"] is not None
         before = claim
 
 
 def _sentences(lines: list[str]) -> Iterator[bool]:
     for line in lines:
-        if found := _SENTENCE.search(line[:400]):
-            yield not found["no"] and found["word"].lower() == "supported"
+        for found in _SENTENCE.finditer(line[:2_000]):
+            yield not found["no"] and not found["none"] and (found["word"] or "").lower() == "supported"

@@ -39,6 +39,20 @@ _TALK = re.compile(
     re.IGNORECASE,
 )
 _CALLED_WRONG = re.compile(r"\b(?:sentence|statement)\b", re.IGNORECASE)
+_FAULTY = r"(?:wrong|incorrect|false|inaccurate|erroneous|untrue)"
+# "the wrong sentence is: …" in the middle of a line; without a colon the sentence must be quoted
+_NAMES_WRONG = re.compile(
+    rf"\b{_FAULTY} (?:sentence|statement|one)\b[^.:\"“«]{{0,60}}(?: is|:)\s*(?::\s*(?=\S)|(?=[\"“«]))", re.IGNORECASE
+)
+_IS_RIGHT = re.compile(
+    r"[\W_]*(?:(?:this|it|which|that) )?(?:is|are|was|were|seems|looks) (?:\w+ly )?(?:correct|right|accurate"
+    r"|true|fine|ok)\b",
+    re.IGNORECASE,
+)
+_IS_FAULTY = re.compile(
+    rf"[\W_]*(?:(?:this|it|which|that) )?(?:is|are|was|were|seems|isn't|aren't) (?:\w+ly )?(?:{_FAULTY}|not)\b",
+    re.IGNORECASE,
+)
 _DASH = re.compile(r"\s+[-–—]+\s+|(?<=\w)\s*—\s*(?=\w)|\s+-+>\s*|\s*→\s*")
 _COLON = re.compile(r":\s+")
 _ARROW = re.compile(r"\s*(?:-+>|=+>|→|⇒)\s*")
@@ -73,7 +87,7 @@ def clean(text: str, listed: bool, kind: Kind, rank: int) -> str:
     else:
         text = _without_explanation(text, listed)
     text = _without_emphasis(_unstopped(text))
-    if kind == "replacement" and text.lower() != "<mask>" and (tag := _TAGGED.fullmatch(text)):
+    if text.lower() != "<mask>" and (tag := _TAGGED.fullmatch(text)):
         text = str(tag[1] or tag[2])
     part, rest = _quoted(text)
     if part and not rest.strip(STOPS):
@@ -85,6 +99,8 @@ def clean(text: str, listed: bool, kind: Kind, rank: int) -> str:
 
 def _clean_sentence(text: str, part: str, rest: str, rank: int) -> str:
     """A sentence keeps its closing punctuation, and quotes that are a part of it."""
+    if wrong := _called_wrong(text):
+        return wrong
     if part:
         if not rest.strip(STOPS):
             return part.strip(EDGES)
@@ -95,6 +111,26 @@ def _clean_sentence(text: str, part: str, rest: str, rank: int) -> str:
     if text[:1] in '"“' and not part:
         return text[1:].strip(EDGES)
     return text
+
+
+def _called_wrong(text: str) -> str:
+    """The sentence that a line of several names as the wrong one; empty where it does not."""
+    named = [*islice(_NAMES_WRONG.finditer(text), 20)]
+    if named and named[-1].start() > 30:
+        following = text[named[-1].end() :].strip(EDGES)
+        return (_quoted(following)[0] or following).strip(EDGES)
+    quoted = [
+        (opening.start(), part)
+        for opening in islice(_OPENING_QUOTE.finditer(text), 20)
+        if (part := _quoted(text[opening.start() :])[0]).count(" ") >= 3
+    ]
+    after = [(part, text[start + len(part) + 2 :]) for start, part in quoted]
+    wrong = [part for part, rest in after if _IS_FAULTY.match(rest)]
+    right = [part for part, rest in after if _IS_RIGHT.match(rest)]
+    if len(wrong) == 1 and len(quoted) > 1:
+        return wrong[0].strip(EDGES)
+    left = [part for _, part in quoted if part not in right]
+    return left[0].strip(EDGES) if right and len(left) == 1 else ""
 
 
 def _filled_in(text: str) -> str:

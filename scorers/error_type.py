@@ -7,20 +7,25 @@ tried only when the earlier ones found nothing.
 1. A declared verdict, the last one: what stands behind "Answer:", "the error is", "نوع الخطأ:", "Hata türü:",
    "त्रुटि का प्रकार:" and the like, and a first or last line that is nothing but the type or explains it.
 2. The type that the last concluding sentence names ("Therefore …", "لذلك …", "Bu nedenle …", "इसलिए …").
-3. The one type that is called an error, a hallucination or a class ("relation error", "خطأ في العلاقة",
+3. The one type that is called the best or right choice ("relation fits better", "الجملة هي الأنسب").
+4. The one type that is called an error, a hallucination or a class ("relation error", "خطأ في العلاقة",
    "varlık hatası", "संबंध त्रुटि").
-4. The one type that is named at all.
+5. The one type that is named at all.
 
-A negated type ("not an entity error", "ليس خطأ كيان", "varlık hatası değil", "इकाई त्रुटि नहीं") is not
-named. Several types in one step are no verdict. "The edited sentence" is no type.
+A list that says yes or no of each type ("Entity: No / Relation: Yes", "entity ❌ relation ✅") declares the one
+with a yes. What a sentence only concedes counts for nothing (`concession`). A negated type ("not an entity error",
+"ليس خطأ كيان", "varlık hatası değil", "इकाई त्रुटि नहीं") or an unchanged one is not named, nor are the entities that a
+relation is between. Several types in one step are no verdict. "The edited sentence" is no type.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.concession import without_concessions, without_declining
 from halu_tasks.scorers.folding import fold, spelled
 from halu_tasks.scorers.verdict_text import (
     CONCLUDES,
@@ -51,9 +56,9 @@ _NAMES = {
     rf"|{spelled('इकाई इकाइयाँ इकाइयों सत्ता सत्ताएँ सत्ताओं एंटिटी एंटीटी')}",
     RELATION: rf"relation(?:s|al|ships?)?|{fold('ilişki')}\w{{0,8}}|{fold('bağıntı')}\w{{0,4}}"
     rf"|{_JOINED}{spelled('علاقة علاقات علائقي علائقية علاقي علاقية')}"
-    rf"|{spelled('संबंध संबंधों संबंधात्मक रिश्ता रिश्ते रिश्तों रिलेशन')}",
+    rf"|{spelled('संबंध संबंधों संबंधात्मक रिश्ता रिश्ते रिश्तों रिलेशन रिलेशनल रिलेशनशिप')}",
     SENTENCE: rf"sentences?|{spelled('cümle cümlesel tümce tümcesel')}|{_JOINED}{spelled('جملة جمل جملي')}"
-    rf"|{spelled('वाक्य वाक्यों वाक्यगत')}",
+    rf"|{spelled('वाक्य वाक्यों वाक्यगत सेंटेंस सेन्टेन्स सेंटेन्स सेंटेंसेस')}",
     NONE: r"none|no (?:such |factual |real |actual )?(?:errors?|hallucinations?)|error-free|zero"
     rf"|{spelled('sıfır hiçbiri hatasız')}"
     rf"|{fold('hata yok')}\w*|(?<![\w.,])[0٠۰०](?![\w]|[.,]\d)"
@@ -73,9 +78,26 @@ _CALLED_AFTER = (
     r"(?:[\s-]?(?:level|based|related|type))?[\s-]?"
     r"(?:(?:errors?|hallucinations?|mistakes?|level|type|class|category|label|option)\b"
     rf"|{spelled('hata halüsinasyon yanlışı yanlışlığ düzey tür sınıf kategori seçeneğ')}\w*)"
-    rf"|[\s-](?:{spelled('स्तर स्तरीय संबंधी आधारित')} )?(?:{spelled('की का के में')} )?{_ERROR_HI}"
+    rf"|[\s-](?:{spelled('स्तर स्तरीय लेवल संबंधी आधारित')} )?(?:{spelled('की का के में')} )?{_ERROR_HI}"
+    rf"|[\s-]{spelled('स्तर लेवल')}(?!\w)"
 )
 _TYPE = re.compile(rf"(?P<before>{_CALLED_BEFORE})?(?<![\w])(?:{_NAME})(?!\w)(?P<after>{_CALLED_AFTER})?")
+
+# What calls a type the right choice, behind it. That a relation "is correct" only says that it was not changed.
+_CHOICE = (
+    rf"[,:]?(?: {spelled('is are seem seems would be to appears looks feels remains هو هي ही olarak')}){{0,3}}(?:"
+    + any_of(
+        r"\s(?:(?:the|a|more|most|much|far|clearly|still)\s)+(?:best|better|closest|right|correct|appropriate|accurate|fitting"
+        r"|suitable|apt|likely|precise|stronger|strongest)\b"
+        r" \s(?:(?:clearly|really|still)\s)?(?:best|better|closest|fits?|suits?|applies|wins)\b"
+    )
+    + rf"| {spelled('الأنسب الأدق الأصح الأقرب الأفضل الأرجح الصحيح الصحيحة أنسب أدق أصح أقرب أفضل أرجح')}(?!\w)"
+    rf"| {spelled('daha en')} {spelled('uygun doğru iyi isabetli yerinde yakın mantıklı')}\w*"
+    rf"|(?: {spelled('demek denmesi')})? {fold('uygundur')}"
+    rf"|(?: {spelled('सबसे अधिक ज़्यादा ज्यादा')})? {spelled('बेहतर उपयुक्त उचित सटीक')}(?!\w)"
+    rf"| {spelled('सबसे अधिक ज़्यादा ज्यादा')} {fold('सही')}(?!\w))"
+)
+_CHOSEN = re.compile(_CHOICE)
 
 # "sentence" is also what a reply speaks of.
 _DETERMINED = re.compile(
@@ -91,15 +113,34 @@ _DETERMINED = re.compile(
 )
 _WHICH = re.compile(f" {spelled('المعدلة المحررة الأصلية الثانية الأولى الجديدة التي')}")
 _DESCRIBED = re.compile(
-    rf"['’]\w| (?!(?:because|since|as|for|{spelled('لأن لأنه لأنها حيث إذ çünkü क्योंकि चूँकि है')})\b)\w"
+    rf"['’]\w|(?!{_CHOICE}) (?!(?:because|since|as|for|{spelled('لأن لأنه لأنها حيث إذ çünkü क्योंकि चूँकि है')})\b)\w"
 )
 _NEGATED = re.compile(
     r"(?:\b(?:not|no|never|nor|neither|without|rather than|instead of)|n't) (?:(?:a|an|the|any|in|of|just|only|really)"
     rf" )*\Z|\b{spelled('ليس ليست وليس وليست لا ولا لم غير')} (?:{spelled('هناك يوجد هو هي من في مجرد')} )*\Z"
     rf"|\b{fold('بدلا من')} \Z|\b{fold('न')} {spelled('तो ही कि')} (?:{spelled('यह एक')} )*\Z"
 )
-_NEGATED_AFTER = re.compile(rf"\W{{0,2}}{spelled('değil olmayan olmadığ yerine yok bulunm नहीं नही')}\w*")
-_AND = re.compile(rf"(?:[^\w]|\b{spelled('or and nor a an the veya ya da ve ile ne أو و أم या अथवा और तथा एवं व')}\b)*")
+_NEGATED_AFTER = re.compile(
+    rf"\W{{0,2}}{spelled('değil olmayan olmadığ yerine yok bulunm नहीं नही')}\w*"
+    rf"| {spelled('में की का के से')} {spelled('नहीं नही')}(?!\w)"
+    # unchanged
+    r"|,? (?:(?:is|are|was|were|has|have|remains?|stays?|stayed|itself|both) ){0,2}(?:also |still "
+    r"|completely |exactly )?"
+    r"(?:unchanged|the same|same|intact|untouched|preserved|unaffected|identical|correct|not|isn't|hasn't)\b"
+    rf"|(?: \w+)? {spelled('aynı değişme değişmemiş korun')}\w*|(?: {fold('भी')})? {spelled('वही समान')}(?!\w)"
+    rf"| {spelled('لم لا')} {spelled('يتغير تتغير يتأثر تتأثر')}| {spelled('كما نفسه نفسها')}(?!\w)"
+)
+# a relation is between entities: they are what the reply speaks of
+_BETWEEN = re.compile(
+    rf"(?:\bbetween (?:(?:the|these|two|both|its|different) )*|{fold('بين')} (?:{fold('هذه')} |{fold('هذين')} )?)\Z"
+)
+_SEVERAL_ENTITIES = re.compile(rf"entities|{_JOINED}{fold('كيانات')}|{fold('varlıklar')}|{fold('इकाइयों')}")
+_BETWEEN_AFTER = re.compile(rf"(?: {fold('ile')} \w+)? {fold('aras')}\w*|(?: {fold('के')})? {fold('बीच')}(?!\w)")
+_AND = re.compile(
+    rf"(?:[^\w]|\b{spelled('or and nor a an the perhaps maybe possibly veya ya da ve ile ne belki')}\b"
+    rf"|\b{spelled('أو و أم في ربما إما या अथवा और तथा एवं व शायद')}\b)*"
+)
+_OR = re.compile(rf"\b{spelled('or veya أو أم या अथवा')}\b|\b{fold('ya da')}\b")
 
 _FILLER = re.compile(
     r"(?:[^\w]|\b(?:"
@@ -133,11 +174,24 @@ _DECLARES = re.compile(
     rf"|\b{spelled('الإجابة الجواب إجابتي جوابي التصنيف النتيجة الحكم الخلاصة النوع الفئة الصنف نوعه نوعها')}\b"
     rf"|\b(?:{spelled('نوع تصنيف فئة')} {spelled('الخطأ الهلوسة خطأ التعديل')}|{fold('الخطأ هو')}"
     rf"|{fold('الخطأ هنا')})"
+    rf"|^{spelled('الخطأ خطأ الهلوسة المشكلة التغيير')}\s?[:=]|^{spelled('त्रुटि गलती मतिभ्रम')}\s?[:=]"
+    rf"|\b{spelled('يتعلق تتعلق متعلق متعلقة يكمن تكمن يقع تقع يخص')}\b"
+    rf"|(?<!{fold('ليس')} )\b{spelled('الخطأ المشكلة التغيير')} {fold('في')}\b"
+    r"|\b(?:error|issue|change|problem|hallucination|mistake) (?:concerns|affects|lies in|relates to"
+    r"|is about|has to do with)\b"
+    r"|\b(?:makes|making) (?:it|this)\b|\b(?:best|closest|better|right|correct) (?:fit|match|choice|option"
+    r"|description) is\b"
+    rf"|\b{spelled('الأنسب الأدق الأصح الأقرب الأفضل الأرجح')}\b"
+    rf"|\b{fold('en')} {spelled('uygun doğru isabetli yakın')}\w*"
     rf"|\b{spelled('هذا هذه أختار اخترت اختياري يصنف تصنف يعد يعتبر ينتمي')}\b"
     rf"|\b(?:{spelled('cevap cevabım cevabı yanıt yanıtım sonuç sınıflandırma etiket karar kararım seçimim bu')}"
     rf"|(?:{spelled('hata hatanın halüsinasyon halüsinasyonun doğru')} )?{spelled('türü tipi sınıfı kategorisi tür')}"
     rf"|^(?:{spelled('sınıf kategori tür hata')})\s?[:=])(?!\w)"
     rf"|\b(?:{spelled('उत्तर जवाब निष्कर्ष निर्णय परिणाम वर्गीकरण श्रेणी वर्ग लेबल यह')}|(?<!{fold('इस ')}){fold('प्रकार')})\b",
+)
+_DECIDED = re.compile(
+    rf"{DECLARED.pattern}|\banswer\s?[:=]"
+    rf"|\b{spelled('الإجابة الجواب إجابتي جوابي التصنيف الحكم cevap cevabım yanıt yanıtım karar उत्तर जवाब')}\b"
 )
 _CONCLUDES = re.compile(
     rf"{CONCLUDES.pattern}|\W*(?:{spelled('لذلك ولذلك لذا ولذا وبالتالي بالتالي إذن إذا وعليه ختاما باختصار')}"
@@ -148,27 +202,95 @@ _CONCLUDES = re.compile(
 _EXPLAINED = re.compile(r"\W*\Z|\s?[:,(–—-].*|,? (?:because|since|as|for|" + spelled("क्योंकि चूँकि") + r")\b.*")
 
 
+# --- a yes or no for each type -------------------------------------------------------------------------
+
+_TYPES = "|".join(f"(?P<{kind}>{_NAMES[kind]})" for kind in (ENTITY, RELATION, SENTENCE))
+_ANY_TYPE = "|".join(_NAMES[kind] for kind in (ENTITY, RELATION, SENTENCE))
+_SEPARATES = rf"(?:\s(?:mi|mu|{fold('है')}))?" r"[\"'`*_\]]{0,4}\s{0,3}(?:[:=?|(–—-]|->|→)[\s\"'`*_(\[|-]{0,6}"
+_YES_WORD = rf"(?:yes|true|evet|var|1|present|{spelled('نعم صح صحيح हाँ')})(?![\w.,]\w|\w)"
+_NO_WORD = (
+    rf"(?:(?:no|false)(?!\w)(?![^\S\n]+(?!(?:{_ANY_TYPE}){_SEPARATES}|changes?\b|errors?\b|issues?\b|modif|differ|problems?\b)\w)"
+    rf"|not (?:changed|affected|applicable|present|altered|modified|relevant)|unchanged|n/a|0(?![\w.,]\w|\w)"
+    rf"|{spelled('hayır yok لا')}(?!\w)|{spelled('नहीं नही')}(?!\w))"
+)
+_CHECK, _CROSS = "[✅✓✔☑]\ufe0f?", "[❌✗✘✖☐]\ufe0f?"
+_MARK_BEHIND = re.compile(
+    rf"(?<!\w)(?:{_TYPES})(?!\w)(?:{_CALLED_AFTER})?(?:{_SEPARATES}(?:(?P<yes>{_YES_WORD})|(?P<no>{_NO_WORD}))"
+    rf"|[\s\"'`*_:=|(–—-]{{0,6}}(?:(?P<check>{_CHECK})|(?P<cross>{_CROSS})))"
+)
+_MARK_BEFORE = re.compile(
+    rf"(?:(?P<check>{_CHECK}|\[[x✓✔]\])|(?P<cross>{_CROSS}|\[\s?\]))[\s\"'`*_]{{0,4}}(?:{_TYPES})(?!\w)(?:{_CALLED_AFTER})?"
+)
+
+
+def _with_verdict(text: str) -> str:
+    """The text with a list that says yes or no of each type turned into the verdict that the list gives."""
+    behind, before = [*_MARK_BEHIND.finditer(text)], [*_MARK_BEFORE.finditer(text)]
+    marks = before if before and (not behind or before[0].start() < behind[0].start()) else behind
+    if not marks:
+        return text
+    said = {_marked(mark): bool(mark["check"] or mark.groupdict().get("yes")) for mark in marks}
+    kinds = [kind for kind, yes in said.items() if yes]
+    verdict = ", ".join(kinds) or (NONE if len(said) == 3 else "")
+    starts, ends = [0, *(mark.end() for mark in marks)], [*(mark.start() for mark in marks), len(text)]
+    parts = [text[start:end] for start, end in zip(starts, ends, strict=True)]
+    return "\n".join(parts[:-1]) + (f"\nverdict: {verdict}\n" if verdict else "\n") + parts[-1]
+
+
+def _marked(mark: re.Match[str]) -> str:
+    return next(kind for kind in (ENTITY, RELATION, SENTENCE) if mark[kind])
+
+
+# --- reading -------------------------------------------------------------------------------------------
+
+
 def error_type(reply: str) -> Answer[str]:
     """The type of error that the reply names: one of `TYPES`, or unparsed."""
     return read_reply(reply, _read, _rewritten)
 
 
 def _rewritten(text: str) -> str:
-    return _TAG.sub(r" \1\2 ", fold(text))
+    return _with_verdict(_TAG.sub(r" \1\2 ", fold(text)))
 
 
 def _read(sentences: list[str]) -> Answer[str]:
+    kept = without_declining(sentences)
+    found = _stated(without_concessions(kept, _says, _decides, _DECIDED)) if kept else Answer[str](None)
+    if found.value is None and kept != sentences:
+        return Answer(None, "declines", abstained=True)
+    return found
+
+
+def _stated(sentences: list[str]) -> Answer[str]:
     declared = last_declared(sentences, {_DECLARES: _introduced}, _Lines(sentences).alone)
     if declared:
-        return _answer({declared[1]})
+        found = _answer({declared[1]})
+        return found._replace(declared=found.value is not None)
     sentences = joined(sentences)
     for sentence in reversed(sentences):
         if _CONCLUDES.match(sentence) and (kinds := {kind for kind, _ in _named(sentence)}):
             return _answer(kinds)
     named = [pair for sentence in sentences for pair in _named(sentence)]
+    if right := {kind for sentence in sentences for kind in _best(sentence)}:
+        return _answer(right)
     errors = {kind for kind, called in named if called}
     # "there is no error" may be said of a part
     return _answer(errors - {NONE} or errors or {kind for kind, _ in named})
+
+
+def _says(text: str) -> bool:
+    return any(True for _ in _named(text))
+
+
+def _decides(text: str) -> bool:
+    return any(called for _, called in _named(text)) or any(True for _ in _best(text)) or _introduced(text) is not None
+
+
+def _best(sentence: str) -> Iterator[str]:
+    """The types that the sentence calls the right choice."""
+    for found in matches(_TYPE, sentence):
+        if not found[NONE] and _stands(found) and _CHOSEN.match(sentence, found.end()):
+            yield _kind(found)
 
 
 def _answer(kinds: set[str]) -> Answer[str]:
@@ -189,7 +311,7 @@ class _Lines:
 
     def _line(self, text: str) -> str | None:
         found = _TYPE.match(text, _end(_FILLER, text, 0))
-        if not found or not _EXPLAINED.fullmatch(text, found.end()):
+        if not found or text.endswith("?") or not _EXPLAINED.fullmatch(text, found.end()):
             return None
         return _introduced(text)
 
@@ -226,6 +348,8 @@ def _stands(found: re.Match[str], *, introduced: bool = False) -> bool:
         return True
     if _NEGATED.search(before):
         return False
+    if _SEVERAL_ENTITIES.match(found[0]) and (_BETWEEN.search(before) or _BETWEEN_AFTER.match(text, found.end())):
+        return False
     if not found[SENTENCE] or found["after"]:
         return True
     if found["before"]:
@@ -233,12 +357,24 @@ def _stands(found: re.Match[str], *, introduced: bool = False) -> bool:
     return not _DESCRIBED.match(text, found.end()) and bool(introduced or not _DETERMINED.search(before))
 
 
+_ANY_NAME = re.compile("|".join(_NAMES.values()))
+
+
 def _named(sentence: str) -> Iterator[tuple[str, bool]]:
-    """The types that the sentence names, and whether each is called an error."""
-    called, begin = False, len(sentence)
-    for found in reversed([*matches(_TYPE, sentence)]):
-        # in "an entity or relation error" both are called so
-        listed = _AND.fullmatch(sentence, found.end(), begin) is not None
-        called, begin = bool(found["before"] or found["after"] or found[NONE]) or (called and listed), found.start()
-        if _stands(found):
-            yield _kind(found), called
+    """The types that the sentence names, the last one first, and whether each is called an error."""
+    if not _ANY_NAME.search(sentence):  # the whole expression takes ten times as long
+        return
+    found = [*matches(_TYPE, sentence)]
+    called = [bool(one["before"] or one["after"] or one[NONE]) for one in found]
+    joined_by = [
+        sentence[one.end() : other.start()] if _AND.fullmatch(sentence, one.end(), other.start()) else None
+        for one, other in pairwise(found)
+    ]
+    # in "an entity or relation error" both are called so, and in "an entity error or a relation"
+    for at in reversed(range(len(joined_by))):
+        called[at] = called[at] or (joined_by[at] is not None and called[at + 1])
+    for at, by in enumerate(joined_by):
+        called[at + 1] = called[at + 1] or (by is not None and called[at] and _OR.search(by) is not None)
+    for one, so in zip(reversed(found), reversed(called), strict=True):
+        if _stands(one):
+            yield _kind(one), so

@@ -23,6 +23,8 @@ from halu_tasks.scorers.classification import Unparsed, label_metric, score_labe
 from halu_tasks.scorers.expmatch import Parts, expmatch, expmatch_published, parts_scores, split
 from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.verdict_text import REACH, ends, sentences_of
+from halu_tasks.scorers.verdict_truth import read_truth, truth
 
 FACTUAL, NON_FACTUAL = "FACTUAL", "NON-FACTUAL"
 LABELS = (FACTUAL, NON_FACTUAL)
@@ -38,12 +40,9 @@ _BEHIND_LABEL = " .,;:'\"\n"
 
 # --- the strict reading -----------------------------------------------------------------------------
 
-# No real reply is longer; of a longer one (a model caught in a loop) the two ends are read.
-_HEAD, _TAIL = 50_000, 150_000
-
 _NON = r"(?:non|not|un)[\s\-_‐‑‒–—−]{0,2}"
 _LABEL = rf"(?P<non>{_NON})?(?P<word>factual|facts)(?![a-z0-9]|[\-‐‑]\w)"
-_MARKS = r"[\s*_`#>\"'“”‘’«»\[\](){}|~:.=\-–—]"
+_MARKS = r"[\s*_`#<>\"'“”‘’«»\[\](){}|~:.=\-–—]"
 _PREFIX = re.compile(
     rf"{_MARKS}{{0,20}}(?:(?:output|response|answer|label|verdict|judge?ment|classification|result|assessment|"
     rf"conclusion)(?=\W)(?:\s+is\b)?{_MARKS}{{1,20}})?(?:facts\s*:{_MARKS}{{0,20}})?",
@@ -73,9 +72,9 @@ _STATED = re.compile(
 )
 _NEGATED = re.compile(
     # what is factual in part is not factual
-    r"(?:\b(?:not|cannot|never|no longer|partially|partly|only|half)|n['’]t)"
-    r"(?:\s+(?:be|been|a|an|the|as|to|indeed|completely|entirely|fully|wholly|strictly|actually|considered|deemed"
-    rf"|classified|labell?ed|called|judged|really)\b){{0,5}}{_MARKS}{{0,6}}$",
+    r"(?:\b(?:not|cannot|never|no longer|partially|partly|only|half|(?:nothing|none|no part)[^.;]{0,30}?)|n['’]t)"
+    r"(?:\s+(?:is|be|been|a|an|the|as|to|indeed|completely|entirely|fully|wholly|strictly|actually|considered|deemed"
+    rf"|classified|labell?ed|call(?:ed)?|this|it|judged|really)\b){{0,5}}{_MARKS}{{0,6}}$",
     re.IGNORECASE,
 )
 _ANSWERED_NO = re.compile(rf"{_MARKS}{{0,4}}[?:=]{_MARKS}{{0,4}}(?:no|false)\b", re.IGNORECASE)
@@ -83,9 +82,44 @@ _NOT_CHOSEN = re.compile(
     rf"\b(?:rather than|instead of|as opposed to)(?:\s(?:as|a|the))?{_MARKS}{{0,6}}$", re.IGNORECASE
 )
 _QUALIFIES = re.compile(
-    rf"{_MARKS}{{0,4}}\s(?!and\b|but\b|because\b|as\b|since\b|in\b|based\b|given\b|due\b|for\b|according\b|or\b|so\b"
+    r"[*_`\"'”’]{0,4}\s(?!and\b|but\b|because\b|as\b|since\b|in\b|based\b|given\b|due\b|for\b|according\b|or\b|so\b"
     r"|answer\b|response\b|statement\b|claim\b)[a-z]",
 )
+
+# Labels that say nothing of the answer as it stands: of an answer that is supposed ("it would be FACTUAL if it said
+# 1941", "a FACTUAL answer"), of a part of it ("the first claim is FACTUAL"), or in someone else's view.
+_CONDITION = re.compile(r"\b(?:if|whether|had|were|unless|provided|then)\b", re.IGNORECASE)
+_SUPPOSED = re.compile(
+    r"\b(?:would|could|might)\b[^.;\n]*\Z|\bto be\b[^.;\n]{0,20}\Z|\b(?:if|whether|unless)\b[^.;:\n]*\Z", re.IGNORECASE
+)
+_PURPOSE = re.compile(
+    rf"(?:\A|[.;:,\n]\s*|\bin order |\bfor (?:\w+ ){{1,4}})to be (?:considered |called )?{_MARKS}{{0,6}}\Z",
+    re.IGNORECASE,
+)
+_IN_A_VIEW = re.compile(
+    r"\b(?:some|one|others|people|someone)\s(?:might|may|could)\b[^.;\n]*\Z|\bcalling\b[^.;\n]*\Z", re.I
+)
+_ATTRIBUTE = re.compile(
+    rf"(?<!\bis )(?<!\bas )(?<!\bwas )\b(?:a|an|the|any)\s(?:\w+,?\s){{0,2}}{_MARKS}{{0,4}}\Z", re.IGNORECASE
+)
+_ATTRIBUTED = re.compile(
+    rf"{_MARKS}{{0,4}}(?:answer|response|claim|version|statement|one|part|information|content)\b", re.IGNORECASE
+)
+_CLAUSE = re.compile(
+    r"[.;:,\n(]|\b(?:but|because|and|(?:al|even )?though|while|whereas|so|since|however|thus|therefore)\b",
+    re.IGNORECASE,
+)
+_PART = re.compile(
+    r"\b(?:parts?|half|rest|else|sentences?|portion|first|second|third|last|latter|former|others?|remaining|some)\b"
+    r"(?![^.;]*(?<!\bof )(?<!\bof the )\b(?:answer|response|it|this)\s(?:is|was)\b)",
+    re.IGNORECASE,
+)
+_SUPPORTED = re.compile(
+    r"\b(?:is|are|was)\s(?P<not>not\s|n't\s)?(?:\w+ly\s)?(?:(?P<good>supported|confirmed|backed|verified)|contradicted|refuted)\b",
+    re.IGNORECASE,
+)
+# "It is true that the war ended, but", "the correct answer": no verdicts on the answer
+_ASSERTS = re.compile(r"\b(?:true|correct|right|accurate|false|wrong) (?:that|to)\b", re.IGNORECASE)
 
 
 def read(reply: str) -> tuple[Answer[str], str]:
@@ -94,20 +128,41 @@ def read(reply: str) -> tuple[Answer[str], str]:
     A label behind "final verdict" or "verdict" counts first, the last of them; then the label that the reply
     begins with, also behind "Output:", "Response:", "FACTS:" and marks; then the last label that is stated
     anywhere, in capitals or by a word such as "is". "Not factual" is NON-FACTUAL, and "FACTUAL or NON-FACTUAL"
-    no label.
+    no label; nor is what is said of a part of the answer or of what it might have said. A reply without a label
+    counts by its verdict in other words ("The answer is incorrect"), and abstains if it declines to give one.
     """
     text = strip_reasoning(reply)
     if text is None:
         return Answer(None, "unclosed reasoning"), ""
-    text = text.strip("\ufeff \t\r\n")
-    if len(text) > _HEAD + _TAIL:
-        text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
+    text = ends(text.strip("\ufeff \t\r\n"))
     if not text:
         return Answer(None, "empty"), ""
     opening, explanation = _at_start(text)
     stated, declared = _anywhere(text)
     label = declared or opening or stated
-    return Answer(label, "" if label else "no label"), explanation
+    answer = Answer(label) if label else _in_other_words(text)
+    return answer, explanation
+
+
+def _in_other_words(text: str) -> Answer[str]:
+    """The label of a text that gives its verdict without the words of the labels."""
+    sentences = sentences_of(text)
+    if not sentences:
+        return Answer(None, "no label")
+    answer = truth(sentences)
+    if answer.abstained:
+        return answer
+    if _EITHER.search(text):
+        return Answer(None, "no label")
+    said = answer.value or _judged_alone(sentences[0]) or _judged_alone(sentences[-1])
+    return Answer(FACTUAL if said == "True" else NON_FACTUAL, inferred=True) if said else Answer(None, "no label")
+
+
+def _judged_alone(sentence: str) -> str | None:
+    """The verdict of a sentence that begins with it ("This is false.", "The claim is supported by the data.")."""
+    if supported := _SUPPORTED.search(sentence):
+        return "True" if bool(supported["good"]) != bool(supported["not"]) else "False"
+    return None if _ASSERTS.search(sentence) or _ANYWHERE.search(sentence) else read_truth(sentence[:REACH])
 
 
 def _at_start(text: str) -> tuple[str | None, str]:
@@ -154,10 +209,27 @@ def _anywhere(text: str) -> tuple[str | None, str | None]:
             continue
         if not (shouted or negative or negated or _STATED.search(before) or _alone(before, behind)):
             continue
+        if _is_aside(before, behind):
+            continue
         stated = FACTUAL if negative == negated else NON_FACTUAL
         if _DECLARED.search(before):
             declared = stated
     return stated, declared
+
+
+def _is_aside(before: str, behind: str) -> bool:
+    """Does the label between these say nothing of the answer as it stands?"""
+    if _PURPOSE.search(before) or _IN_A_VIEW.search(before):
+        return True
+    if _ATTRIBUTE.search(before) and _ATTRIBUTED.match(behind):
+        return True
+    sentence = before[max(before.rfind(mark) for mark in ".;\n") + 1 :]
+    supposed = _SUPPOSED.search(sentence)
+    rest = re.split(r"[.;\n]", behind, maxsplit=1)[0]
+    if supposed and (_CONDITION.search(sentence) or _CONDITION.search(rest)):
+        return True
+    clause = sentence[max((found.end() for found in _CLAUSE.finditer(sentence)), default=0) :]
+    return _PART.search(clause) is not None
 
 
 def _alone(before: str, behind: str) -> bool:

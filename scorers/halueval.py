@@ -17,6 +17,7 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.calibration import probability_metrics
 from halu_tasks.scorers.claims import Checks, checks
 from halu_tasks.scorers.classification import both_right, label_metric, score_label
+from halu_tasks.scorers.declining import declines
 from halu_tasks.scorers.localization import score_strings
 from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
 from halu_tasks.scorers.passages import passages
@@ -49,35 +50,40 @@ def published_judgement(reply: str) -> Answer[str]:
 
 def claims_verdict(reply: str) -> Answer[str]:
     """Whether a summary hallucinates by the checks that a reply lists."""
-    return _verdict(checks(reply))
+    return _verdict(checks(reply), reply)
 
 
-def _verdict(found: Checks) -> Answer[str]:
+def _verdict(found: Checks, reply: str = "") -> Answer[str]:
     """One claim without support makes the summary hallucinated: the product of probabilities that are 0 or 1 is 0
     (section 2.2). All must have been checked to call it right."""
     if not found.checked:
-        return Answer(None, found.reason)
+        declined = declines(reply)
+        return Answer(None, "declines" if declined else found.reason, declined)
     if not all(found.checked):
-        return Answer(YES)
-    return Answer(None, f"{found.unchecked} claims without a check") if found.unchecked else Answer(NO)
+        return Answer(YES, declared=True)
+    if found.unchecked:
+        return Answer(None, f"{found.unchecked} claims without a check")
+    return Answer(NO, declared=True)
 
 
 def score_claims(item: Item, reply: str) -> Score:
     """Score of the checks that a reply lists."""
-    return _score_checks(item, checks(reply))
+    found = checks(reply)
+    return _score_checks(item, found, _verdict(found, reply))
 
 
 def score_claims_published(item: Item, reply: str) -> Score:
     found = [check == YES for check in _SUPPORTED.findall(reply)]
-    return _score_checks(item, Checks(found, reason="" if found else "no claim with a check"))
+    listed = Checks(found, reason="" if found else "no claim with a check")
+    return _score_checks(item, listed, _verdict(listed))
 
 
 _SUPPORTED = re.compile(r"^Supported: (Yes|No)\b", re.MULTILINE)
 
 
-def _score_checks(item: Item, found: Checks) -> Score:
+def _score_checks(item: Item, found: Checks, answer: Answer[str]) -> Score:
     """Facts: `claims`, their number, and `supported`, the share of the checked ones that are."""
-    score = _score(item, _verdict(found))
+    score = _score(item, answer)
     if not found.checked:
         return score
     listed = {

@@ -36,30 +36,40 @@ def score_strings(item: Item, answer: Answer[list[str]]) -> Score:
     places, at the gold spans only: nothing tells a reader which of them the model meant, and so the
     gold strings themselves score 1.
 
+    The empty list says that there is nothing to find: it scores 1 where there are no gold spans, while a reply
+    without an answer scores 0 there too. A string counts once however often it is returned, and so do strings that
+    `normalise` makes equal.
+
     Facts: `iou`; `acc`, the share of gold strings among the returned ones; `exact`, whether the two sets
     of strings are equal; `strings` and `unplaced`, numbers of returned strings and of those that are
     nowhere in the text; `gold_chars`, `predicted_chars`, `shared_chars`, `text_chars`.
     """
-    returned = answer.value or []
     gold = merge(_spans(item))
     text = Text(item.gold["text"])
-    placed = [(string, places(text, string, _spans(item))) for string in returned]
-    nowhere = [string for string, spans in placed if not spans]
-    counts = char_counts(gold, [span for _, spans in placed for span in spans], sum(len(string) for string in nowhere))
+    distinct: dict[str, list[str]] = {}
+    for string in dict.fromkeys(answer.value or []):
+        distinct.setdefault(normalise(string), []).append(string)
+    placed = {
+        key: [span for string in strings for span in places(text, string, _spans(item))]
+        for key, strings in distinct.items()
+    }
+    nowhere = [distinct[key][0] for key, spans in placed.items() if not spans]
+    counts = char_counts(gold, [span for spans in placed.values() for span in spans], sum(map(len, nowhere)))
     wanted = {normalise(string) for string in item.gold["strings"]}
-    found = {normalise(string) for string in returned}
+    found = distinct.keys()
+    answered = answer.value is not None
     facts = {
-        "iou": counts.iou,
-        "acc": len(wanted & found) / len(wanted) if wanted else float(not found),
-        "exact": float(wanted == found),
-        "strings": float(len(returned)),
+        "iou": counts.iou if answered else 0.0,
+        "acc": float(answered) * (len(wanted & found) / len(wanted) if wanted else float(not found)),
+        "exact": float(answered and wanted == found),
+        "strings": float(len(distinct)),
         "unplaced": float(len(nowhere)),
         "gold_chars": float(counts.gold),
         "predicted_chars": float(counts.predicted),
         "shared_chars": float(counts.intersection),
         "text_chars": float(len(item.gold["text"])),
     }
-    reason = answer.reason or ("" if not nowhere else f"{len(nowhere)} of {len(returned)} strings not in the text")
+    reason = answer.reason or ("" if not nowhere else f"{len(nowhere)} of {len(distinct)} strings not in the text")
     strings = list(item.gold["strings"])
     return Score(item.id, item.cluster, answer.value, strings, facts, item.tags, reason, answer.outcome)
 

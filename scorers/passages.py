@@ -11,37 +11,46 @@ import re
 
 from halu_tasks.scorers.answer import Answer, strip_reasoning
 from halu_tasks.scorers.cleaning import EDGES, clean
+from halu_tasks.scorers.declining import declines
+from halu_tasks.scorers.nothing import FAULTS, LONGEST, none_of, says_none
 from halu_tasks.scorers.sections import Section, ranked, sections
 
 _MOST = 100_000  # characters that are looked at line by line; no real reply is longer
+_WORD = 8  # characters of a word such as "None"
+_MARGIN = 10  # of white space and an explanation's mark behind a part that is as long as the text
 _TALK = re.compile(
     r"\W*(?:note|explanation|reason|however|therefore|these|this|those|they|please|I|because|since|overall|all of|both"
     r"|the (?:document|answer|response|text|rest|other|above|reason|correct|passage))\b",
     re.IGNORECASE,
 )
 _EXPLAINS = re.compile(r"\s\(|\s[-–—→]|\s?:\s|\s?->")
-_NOTHING = re.compile(
-    r"\W*(?:none|n/?a|nothing|no (?:\w+ ){0,3}(?:hallucinat\w+|passages?|errors?|content|information)"
-    r"|(?:there|I)\b.{0,40}\b(?:no|not|any)\b.{0,40}\b(?:hallucinat\w+|passages?|errors?|information))\b.{0,100}",
-    re.IGNORECASE,
+NO_PASSAGE = none_of(
+    FAULTS + r"|(?:problem|passage|issue)s?|hallucinat\w+|unsupported|unverif\w+|fabricat\w+|made[ -]up"
 )
+"""Says that no passage is hallucinated."""
 
 
-def passages(reply: str, text: str) -> Answer[list[str]]:
+def passages(reply: str, text: str, none: re.Pattern[str] = NO_PASSAGE) -> Answer[list[str]]:
     """The passages of `text` that `reply` returns, in its order, repeated ones too; a passage that is nowhere in
-    the text is kept as it was written."""
+    the text is kept as it was written. `none` says that there are none."""
     reply_text = strip_reasoning(reply)
     if reply_text is None:
         return Answer(None, "reasoning never ends")
     lines = [line for raw in reply_text[:_MOST].splitlines() if (line := raw.strip(EDGES))]
     if not lines:
         return Answer(None, "empty reply")
+    # "None" may be a word of the text
+    if len(lines) == 1 and len(lines[0]) <= _WORD and says_none(lines[0], none):
+        return Answer([])
     if len(reply_text) <= _MOST and all(line in text for line in lines):
         return Answer(lines)
     for section in ranked(sections(reply_text, "passage")):
         found = _passages(section, text)
-        if len(found) == 1 and found[0] not in text and len(found[0]) < 300 and _NOTHING.fullmatch(found[0]):
-            return Answer(None, "says that there is none")
+        if len(found) == 1 and found[0] not in text:
+            if says_none(found[0], none):
+                return Answer([])
+            if len(found[0]) <= LONGEST and declines(found[0]):
+                return Answer(None, "declines", abstained=True)
         if found:
             return Answer(found)
     return Answer(None, "no passage found")
@@ -49,7 +58,8 @@ def passages(reply: str, text: str) -> Answer[list[str]]:
 
 def _copied(line: str, text: str) -> str:
     """The longest part of a line before an explanation that stands in the text; empty where none does."""
-    parts = (line[: found.start()].rstrip() for found in reversed([*_EXPLAINS.finditer(line)]))
+    ends = [found.start() for found in _EXPLAINS.finditer(line, 0, len(text) + 1 + _MARGIN)]
+    parts = (line[:end].rstrip() for end in reversed(ends))
     return next((part for part in parts if part and part in text), "")
 
 

@@ -8,6 +8,7 @@ correct sentence should be:" after it.
 from __future__ import annotations
 
 import re
+from string import ascii_uppercase
 from typing import Literal, NamedTuple
 
 Kind = Literal["entity", "sentence", "replacement", "passage"]
@@ -20,6 +21,30 @@ _LONG_HEADING = 300
 _LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _MARK = re.compile(r"[-*+–—●]\s+|[•◦▪‣·]\s*|\(?\d{1,3}[.)](?:\s+|(?=[^\W\d]|[\"“*`<])|$)|\(?[a-z]\)\s+", re.IGNORECASE)
 
+# "A. basalt" and "I. basalt" may be names; a list of them is numbered in order.
+_LETTER = re.compile(r"\(?([a-z]|[ivx]{1,5})[.)]\s+(?=\S)", re.IGNORECASE)
+_ROMAN = [
+    "I",
+    "II",
+    "III",
+    "IV",
+    "V",
+    "VI",
+    "VII",
+    "VIII",
+    "IX",
+    "X",
+    "XI",
+    "XII",
+    "XIII",
+    "XIV",
+    "XV",
+    "XVI",
+    "XVII",
+    "XVIII",
+    "XIX",
+    "XX",
+]
 _QUOTED_LINE = re.compile(r"^(?:[#>]|&gt;)+\s*")
 
 _WRONG = (
@@ -95,8 +120,10 @@ def sections(reply: str, kind: Kind) -> list[Section]:
     cut = reply.rfind("\n", 0, max(0, len(reply) - _LONG_REPLY)) + 1
     found = [Section("", 0)]
     gap = False
-    for raw in reply[cut:].split("\n"):
-        line = _line(raw, gap)
+    lines = reply[cut:].split("\n")
+    lettered = _lettered(lines)
+    for number, raw in enumerate(lines):
+        line = _line(raw, gap, number in lettered)
         if not line.text:
             gap = True
             continue
@@ -132,11 +159,24 @@ def ranked(found: list[Section]) -> list[Section]:
     return asked[::-1] + opening + others[::-1] + [section for section in found if section.rank < 0]
 
 
-def _line(raw: str, gap: bool) -> Line:
+def _lettered(lines: list[str]) -> set[int]:
+    """The lines of a list whose entries are marked A, B, C or I, II, III, at least two of them in order."""
+    labels = [(number, mark[1].upper()) for number, line in enumerate(lines) if (mark := _LETTER.match(line.strip()))]
+    found: set[int] = set()
+    for order in (ascii_uppercase, _ROMAN):
+        listed: list[int] = []
+        for number, label in labels:
+            if len(listed) < len(order) and label == order[len(listed)]:
+                listed.append(number)
+        found |= {*listed} if len(listed) > 1 else set()
+    return found
+
+
+def _line(raw: str, gap: bool, lettered: bool) -> Line:
     text = raw.strip()
     indent = len(raw) - len(raw.lstrip())
     text = _QUOTED_LINE.sub("", text, count=1)
-    mark = _MARK.match(text)
+    mark = _LETTER.match(text) if lettered else _MARK.match(text)
     if mark and mark.end() == len(text) and not mark[0].endswith((".", ")")):
         mark = None
     return Line(text[mark.end() :].strip() if mark else text, indent, bool(mark), gap)

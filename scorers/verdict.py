@@ -14,8 +14,15 @@ each step the last finding wins, and a later step is tried only when the earlier
 
 A declared "both" or "neither" is no verdict; only a choice made after it overrides it. A negation turns a
 rating round. "Mostly true" is true and "partially true" is false, since the question is whether all of it
-is. Markdown, LaTeX, quotation marks and full-width forms are removed before reading. A Chinese reply
-without a declared truth value is read by its last judgment.
+is. Markdown, LaTeX, quotation marks and full-width forms are removed before reading; a tag that is never
+closed is a word ("<False>"). A Chinese reply without a declared truth value is read by its last judgment.
+
+What says nothing of the whole does not count: an introduction that ends in a colon ("Here is what is correct:"),
+"whether the answer is correct", "it would be correct if", "makes no factual claims". What stands behind "my answer"
+or "overall answer" counts where no final verdict is declared.
+
+A reply declines, and abstains, if it says that it cannot decide (`declining`) and states no verdict beside that: a
+clause such as "I cannot be sure" is dropped and the rest is read, so that "I cannot be sure, but it is true" is True.
 
 `verdict_text` reads a reply as plain sentences and holds step 1; the other steps are in `verdict_options`
 (`pick`, `choice`), `verdict_truth` (`true_false`) and `verdict_truth_zh` (`true_false_zh`).

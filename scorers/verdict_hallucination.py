@@ -4,9 +4,10 @@
 later step is tried only when the earlier ones found nothing.
 
 1. A declared verdict: what stands behind "#Your Judgement#:", "Final answer:", "I would say", "Therefore," and
-   the like or in a LaTeX box, and a first or last line that begins with Yes or No. The word wins over what
-   follows it ("Yes, the summary is faithful" is Yes): it is what was asked for.
-2. A field or a question with its answer: "Hallucination: No", "Is it supported by the document? Yes".
+   the like, behind a "hence" or in a LaTeX box, and a first or last line that begins with Yes or No. The word wins
+   over what follows it ("Yes, the summary is faithful" is Yes): it is what was asked for.
+2. A field or a question with its answer: "Hallucination: No", "Is it supported by the document? Yes"; or the word
+   behind a colon that ends a sentence.
 3. What a concluding sentence says ("Overall, the summary is accurate").
 4. What a sentence says of the whole ("The summary adds a detail that is not in the document").
 5. Any part that is called unsupported or wrong.
@@ -24,6 +25,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.concession import without_declining
 from halu_tasks.scorers.verdict_text import CONCLUDES, DECLARED, any_of, joined, last_declared, read_reply
 from halu_tasks.scorers.verdict_truth import FALSE, FAULT, TRUE
 
@@ -45,14 +47,25 @@ _HEDGED = re.compile(
     rf"(?:\W|\b(?:{any_of('probably likely definitely certainly clearly')}|I\s(?:think|believe|guess|say))\b)*",
     re.IGNORECASE,
 )
+_ARROW = re.compile(r"(?:=>|->|→|⇒)(?=\W{0,4}(?:yes|no)\b)", re.IGNORECASE)
 _MARKED = re.compile(
     rf"{DECLARED.pattern}|\byour\sjudge?ment\b"
     r"|\b(?:answer|verdict|judge?ment|response)\s(?:is|(?:would|should|must) be)\b"
     r"|\bI(?:'d| would| will| must| have to)\s(?:say|answer|judge|reply|respond|conclude|go with)\b"
+    r"|\bI(?:'d| would|'m| am)? (?:lean(?:ing)?|inclined)(?: towards?| to(?:wards?)?)?\b"
+    rf"|^(?:answer|verdict|judge?ment|hallucination)\s[-–—](?=\s)"
     rf"|\bso\s?[:,]|^(?:output|assistant|model|ai)\s?:|^based\son\s[^,]{{3,80}},"
     rf"|^(?:and\s)?{any_of('therefore thus hence so overall')}\b",
     re.IGNORECASE,
 )
+
+# A conclusion that ends a sentence: "Nothing in it is made up, hence: No", "The year is wrong => Yes"
+_HENCE = re.compile(
+    rf"(?:\b{any_of('so hence thus therefore then consequently meaning')}|\bwhich means"
+    rf"|\bwhich makes it a)\s?[:,]?(?=\W{{0,4}}(?:yes|no)\b)",
+    re.IGNORECASE,
+)
+_AT_END = re.compile(r".{20,}:\W{0,4}(?:(?P<yes>yes)|no)\W*\Z", re.IGNORECASE | re.DOTALL)
 
 # --- what calls a text faithful or not ----------------------------------------------------------------
 
@@ -62,16 +75,23 @@ _UNFAITHFUL = any_of(
     rf" unfaithful\w* {FAULT} {FALSE} factually\sincorrect falsely incorrectly wrongly inaccurately"
     r" unfounded ungrounded unverif\w+ unsubstantiated inconsisten\w+ contradict\w*"
     r" conflict(?:s|ing)?\swith conflicting discrepanc\w+ deviat\w+ fabricat\w+ invent(?:s|ed)"
-    r" made[\s-]up misrepresent\w* misstat\w+ misattribut\w+"
+    r" made[\s-]up mak(?:es|ing)\sup misinformation misrepresent\w* misstat\w+ misattribut\w+"
     r" distort\w* exaggerat\w+ extraneous extrinsic mismatch\w* (?:goes\s)?beyond differs?\sfrom absent\sfrom"
 )
 _FAITHFUL = (
     any_of(
-        rf"faithful(?:ly)? factually {TRUE} accurately correctly supported supports? consistent grounded entail(?:s|ed)"
+        rf"faithful(?:ly)? factually factual(?!\s(?:claims?|statements?|assertions?)\b) {TRUE} accurately"
+        r" correctly supported supports? consistent grounded entail(?:s|ed)"
         r" truthful align(?:s|ed) in\sline\swith match(?:es)? reflects? backed substantiated verified verifiable"
         r" restates? hold\sup checks?\sout"
     )
     + rf"(?!\s(?:{FALSE}|{FAULT}))|(?:{FAULT}|hallucination)[\s-]free"
+)
+# A text that claims nothing has nothing that could be wrong: "the poem makes no factual claims".
+_CLAIMS = (
+    r"(?:(?:factual|verifiable|checkable)\s(?:\w+\s)?|(?<=\bno\s)|(?<=\bany\s))"
+    r"(?:claims?|statements?|assertions?|facts?)\b(?!\s(?:in the \w+ |of the \w+ )?(?:(?:that|which) )?(?:is"
+    r"|are|was|were|has|have)\b)"
 )
 # "is not mentioned" calls a thing unsupported; that it is mentioned says nothing of the rest.
 _PRESENT = any_of(
@@ -80,6 +100,12 @@ _PRESENT = any_of(
     rf" in\s(?:the|this)\s(?:\w+\s)?{_SOURCE}"
     rf" (?:evidence|mention|support|basis|indication)(?!\sof\s(?:\w+\s){{0,3}}(?:hallucinat|{FAULT}))"
 )
+# "It would be wrong to call this a hallucination"
+_DENIED = (
+    rf"(?:\b{any_of('wrong incorrect inaccurate unfair misleading')}|(?:\bnot"
+    rf"|n't)\s(?:\w+ly\s)?{any_of('accurate correct right fair true')})"
+    rf"\sto\s{any_of('say call claim describe label consider state suggest conclude')}\b"
+)
 _NEGATION = (
     r"(?:not(?!\s(?:only|just|merely)\b)|no|non(?=-)|never|without|cannot|neither|nor|none|nothing|nowhere|free\s(?:of|from)"
     r"|lacks?|fails?\sto|avoids?|rather\sthan|instead\sof)"
@@ -87,13 +113,16 @@ _NEGATION = (
 _ALL = rf"{any_of('all every each everything fully entirely completely both')}"
 _PARTLY = r"(?:partial|partially|partly|somewhat|half)"
 _TOKEN = re.compile(
-    rf"(?P<negation>\b{_NEGATION}\b|n't\b)|\b(?:(?P<unfaithful>{_UNFAITHFUL})(?![\s-]free\b)|(?P<faithful>{_FAITHFUL})"
+    rf"(?P<negation>{_DENIED}|\b{_NEGATION}\b|n't\b)|(?P<claims>{_CLAIMS})|\b(?:(?P<unfaithful>{_UNFAITHFUL})(?![\s-]free\b)|(?P<faithful>{_FAITHFUL})"
     rf"|(?P<present>{_PRESENT})|(?P<all>{_ALL})|(?P<partly>{_PARTLY}))\b",
     re.IGNORECASE,
 )
 
 _TURNS = any_of("but however although though while yet despite except so thus therefore because since")
-_ADDS = any_of("the it also thus therefore then contains? adds? introduces? includes? invents? claims?")
+_ADDS = any_of(
+    "the it also thus therefore then contains? adds? introduces? includes? invents? claims? wrong incorrect"
+    " inaccurate false"
+)
 _CLAUSE = re.compile(rf"[,;:()–—]|\s-\s|\b{_TURNS}\b|\band\b(?=\s{_ADDS}\b)", re.IGNORECASE)
 _HYPOTHETICAL = re.compile(
     r"\b(?:whether|if|unless|in case)\b"
@@ -103,36 +132,40 @@ _HYPOTHETICAL = re.compile(
     )
     + r"\b|\b(?:can(?:no|')t|can not|unable to|not able to|impossible to)\s(?:\w+ly\s)?"
     + any_of("determine assess judge tell say evaluate help assist provide answer decide give make")
-    + r"\b",
+    + r"\b|\bI\s(?:can(?:no|')t|can not|am (?:unable|not able) to)\s(?:\w+ly\s)?(?:verify|confirm|check|know)\b",
     re.IGNORECASE,
 )
 _WHOLE = re.compile(
     r"\b(?:summary|answer|response|it)\b(?!')|\bthere(?:\s(?:is|are|were)|'s)\b|\bhallucinat"
-    rf"|\b{any_of('all everything every nothing none')}\b|^no\b|^not\b|^[\w-]+\W*$"
+    rf"|\b{any_of('all everything every nothing none')}\b|^no\b|^not\b|^this is\b|^contains?\b|^[\w-]+\W*$"
     r"|\bI\s(?:\w+\s){0,2}(?:find|found|identify|identified|see|detect|detected)\b",
     re.IGNORECASE,
 )
-_FIELD = re.compile(r"(?P<topic>[^:=]{3,160}?)\s?[?:=]\s*(?P<word>yes|no|true|false|none|0)\b" + _EITHER, re.IGNORECASE)
+_FIELD = re.compile(
+    r"(?P<topic>[^:=,;]{3,160}?)\s?[?:=]\s*(?P<word>yes|no|true|false|none|0)\b" + _EITHER, re.IGNORECASE
+)
 
 
 def hallucinates(reply: str) -> Answer[str]:
     """Whether the reply says that a text hallucinates: "Yes", "No", or unparsed."""
-    return read_reply(reply, _read, lambda text: text.replace("_", " "))
+    return read_reply(reply, _read, lambda text: _ARROW.sub(", hence ", text.replace("_", " ")))
 
 
 def _read(sentences: list[str]) -> Answer[str]:
     sentences = list(_answered(sentences))
-    declared = last_declared(sentences, {_MARKED: _introduced}, _opening)
+    declared = last_declared(sentences, {_MARKED: _introduced, _HENCE: _concluded}, _opening)
     if declared:
-        return Answer(declared[1])
+        return Answer(declared[1], declared=True)
     whole = joined(sentences)
     concluding = list(filter(CONCLUDES.match, whole))
     value = (
-        _last(map(_field, reversed(sentences)))
+        _last(_field(sentence) or _ending(sentence) for sentence in reversed(sentences))
         or _last(map(_said, reversed(concluding)))
         or _last(_said(sentence) for sentence in reversed(whole) if _WHOLE.search(sentence))
         or (YES if any(_said(sentence) == YES for sentence in sentences) else None)
     )
+    if value is None and without_declining(sentences) != sentences:
+        return Answer(None, "declines", abstained=True)
     return Answer(value, "" if value else "no judgement")
 
 
@@ -165,8 +198,19 @@ def _word(text: str, start: int) -> str | None:
 
 def _introduced(text: str) -> str | None:
     """The verdict that a marker introduces: the word, or what the rest of the sentence says."""
+    return _concluded(text) or _said(text)
+
+
+def _concluded(text: str) -> str | None:
+    """The word behind "hence" and the like."""
     before = _BEFORE.match(text)
-    return _word(text, before.end() if before else 0) or _said(text)
+    return _word(text, before.end() if before else 0)
+
+
+def _ending(text: str) -> str | None:
+    """ "There is nothing to check: no"."""
+    found = _AT_END.fullmatch(text)
+    return (YES if found["yes"] else NO) if found else None
 
 
 def _field(text: str) -> str | None:
@@ -198,6 +242,9 @@ def _clause(clause: str) -> str | None:
             everything = True
         elif found["partly"]:
             partly = True
+        elif found["claims"]:
+            if negations % 2:
+                return NO
         elif found["unfaithful"]:
             return NO if negations % 2 else YES
         elif found["faithful"] or negations or everything:

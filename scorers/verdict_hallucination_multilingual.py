@@ -4,13 +4,14 @@ A reply is read as English first (`verdict_hallucination`). Where that finds not
 read in steps; a later step is tried only when the earlier ones found nothing.
 
 1. A declared verdict, the last one: the yes or no behind "Answer:", "the answer is", "الإجابة:", "Cevap:",
-   "उत्तर:" and the like, and a first or last line that is it or begins with it ("No, it is faithful").
+   "उत्तर:" and the like, or at the end of a sentence ("şehir değiştiği için evet"), and a first or last line that is
+   it or begins with it ("No, it is faithful").
 2. What the last concluding sentence says of the text ("Therefore, the sentence contains a hallucination").
 3. What the last sentence at all says of it.
 
 In steps 2 and 3 a hallucination, contradiction or the like is a yes, faithfulness a no, and a negation turns
 either round; of several clauses the last one that says so counts. Questions and conditions say nothing.
-"Yes or no" is no verdict.
+"Yes or no" is no verdict, and what a sentence only concedes counts for nothing (`concession`).
 """
 
 from __future__ import annotations
@@ -18,11 +19,22 @@ from __future__ import annotations
 import re
 
 from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.concession import without_concessions, without_declining
 from halu_tasks.scorers.folding import fold, spelled
 from halu_tasks.scorers.verdict_hallucination import NO, YES, hallucinates
-from halu_tasks.scorers.verdict_text import CONCLUDES, DECLARED, any_of, joined, last_declared, read_reply
+from halu_tasks.scorers.verdict_text import (
+    CONCLUDES,
+    DECLARED,
+    REACH,
+    any_of,
+    behind,
+    joined,
+    last_declared,
+    matches,
+    read_reply,
+)
 
-_SAYS_YES = rf"(?:yes|{spelled('نعم أجل')}|evet(?:tir)?|{spelled('हाँ हा')})"
+_SAYS_YES = rf"(?:yes|{spelled('نعم بنعم أجل')}|evet(?:tir)?|{spelled('हाँ हा')})"
 _SAYS_NO = rf"(?:no|{spelled('لا كلا')}|{fold('hayır')}(?:{fold('dır')})?|{spelled('नहीं नही ना')})"
 _OR = rf"(?:or|and|veya|ya da|{spelled('أو أم و या अथवा')})"
 _FILLER = re.compile(
@@ -31,7 +43,11 @@ _FILLER = re.compile(
         "is are was be would should must will clearly definitely simply therefore thus so a the final answer verdict"
     )
     + "|"
-    + spelled("هي هو إذن النهائية النهائي الصحيحة الصحيح kesinlikle bu açıkça olarak जी तो है स्पष्ट")
+    + spelled(
+        "هي هو إذن النهائية النهائي الصحيحة الصحيح أعتقد أظن أن ربما بالتأكيد بالطبع على الأرجح kesinlikle"
+        " bu açıkça olarak bence"
+        " sanırım galiba muhtemelen herhalde büyük ihtimalle जी तो है स्पष्ट शायद मेरे विचार से"
+    )
     + r")\b)*"
 )
 _VERDICT = re.compile(
@@ -45,7 +61,7 @@ _ENDS = re.compile(
 _DECLARES = re.compile(
     rf"{DECLARED.pattern}|\b(?:the|my|correct) (?:final )?answer\b"
     rf"|\banswer\W{{0,3}}[:=]|\bhallucinat(?:ion|es|ed)\s?[:=]"
-    rf"|\b{spelled('الإجابة الجواب إجابتي جوابي النتيجة الحكم الخلاصة')}\b"
+    rf"|\b[وف]?{spelled('الإجابة الجواب إجابتي جوابي النتيجة الحكم الخلاصة')}\b"
     rf"|\b{spelled('cevap cevabım cevabı yanıt yanıtım sonuç karar kararım')}\b"
     rf"|\b{spelled('उत्तर जवाब निष्कर्ष निर्णय परिणाम')}\b"
 )
@@ -54,6 +70,21 @@ _CONCLUDES = re.compile(
     rf"|{fold('بناء على')}|{fold('في الختام')}|{fold('bu nedenle')}|{fold('bu yüzden')}|{fold('sonuç olarak')}"
     rf"|{fold('bu durumda')}|{spelled('dolayısıyla özetle yani kısacası इसलिए अतः')}|{fold('इस प्रकार')})\b"
 )
+
+# a conclusion in the middle of a sentence: "the two agree, hence no"
+_HENCE = re.compile(
+    rf"\b(?:so|hence|thus|therefore|{spelled('إذن إذا لذلك لذا فإذن dolayısıyla yani इसलिए अतः अत')}"
+    rf"|{fold('bu nedenle')}|{fold('bu yüzden')})\b"
+)
+# In Hindi "नहीं" ends many a sentence whose verb it negates.
+_AT_END = re.compile(
+    rf"(?<!\w)(?:(?P<yes>{_SAYS_YES})|(?P<no>no|{spelled('لا كلا')}|{fold('hayır')}(?:{fold('dır')})?))"
+    rf"(?:\s(?:{spelled('derim derdim diyorum diyebilirim olmalı olmalıdır olur olacaktır')}))?\W*\Z"
+)
+_LAST = 40  # characters of the last words, with the marks behind them
+_WHOLE = re.compile(r"\A(?=.)", re.DOTALL)
+_OPEN = re.compile(rf"(?<!\w)(?:{_OR}|ne|mi|mu|neither|either|{spelled('هل إما क्या')})(?!\w)")
+
 
 # --- what a sentence says of the text -----------------------------------------------------------------
 
@@ -94,7 +125,10 @@ _ASKED = re.compile(rf"(?<!\w){_SAYS_YES}\s?/\s?{_SAYS_NO}(?!\w)")
 def hallucinates_multilingual(reply: str) -> Answer[str]:
     """Whether the reply says that a text hallucinates: "Yes", "No", or unparsed."""
     english = hallucinates(reply)
-    return english if english.value else read_reply(reply, _read, _rewritten)
+    if english.value:
+        return english
+    found = read_reply(reply, _read, _rewritten)
+    return english if english.abstained and not found.value else found
 
 
 def _rewritten(text: str) -> str:
@@ -102,13 +136,37 @@ def _rewritten(text: str) -> str:
 
 
 def _read(sentences: list[str]) -> Answer[str]:
-    if declared := last_declared(sentences, {_DECLARES: _introduced}, _alone):
-        return Answer(declared[1])
+    kept = without_declining(sentences)
+    found = _stated(without_concessions(kept, _says, _decides, _DECLARES)) if kept else Answer[str](None)
+    if found.value is None and kept != sentences:
+        return Answer(None, "declines", abstained=True)
+    return found
+
+
+def _stated(sentences: list[str]) -> Answer[str]:
+    if declared := last_declared(sentences, {_DECLARES: _introduced, _HENCE: _alone, _WHOLE: _ending}, _alone):
+        return Answer(declared[1], declared=True)
     sentences = joined(sentences)
     for among in (filter(_CONCLUDES.match, reversed(sentences)), reversed(sentences)):
         if value := next(filter(None, map(_said, among)), None):
             return Answer(value)
     return Answer(None, "no verdict")
+
+
+def _says(text: str) -> bool:
+    return _decides(text) or _said(text) is not None
+
+
+def _decides(text: str) -> bool:
+    return bool(_alone(text) or _ending(text) or any(_introduced(behind(found)) for found in matches(_DECLARES, text)))
+
+
+def _ending(text: str) -> str | None:
+    """The verdict that a sentence ends in."""
+    found = _AT_END.search(text, max(len(text) - _LAST, 0))
+    if found is None or _OPEN.search(text, max(found.start() - REACH, 0), found.start()):
+        return None
+    return YES if found["yes"] else NO
 
 
 def _introduced(text: str) -> str | None:

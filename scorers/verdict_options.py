@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.declining import declining, stated
 from halu_tasks.scorers.verdict_text import (
     CONCLUDES,
     DECLARED,
@@ -50,9 +52,13 @@ _BE = any_of(r"is was as are being seems? appears? remains would\sbe to\sbe")
 _ADVERB = any_of(r"(?!part)\w+ly also the an? indeed quite very still both to\sbe")
 _ADVERBS = rf"(?:{_ADVERB}\s+){{0,5}}"
 _EN_WRONG = any_of("not incorrect inaccurate wrong false less worse flawed misleading untrue") + r"\b"
-_ZH_WRONG = r"(?:(?:选项|项|的|说法|是|也|为|则|都|属于)*(?:错|不正确|不对|不是|有误|不符|不准确))"
+_ZH_OF = "(?:选项|项|的|说法|描述|表述|内容|与|和|事实|史实|题意|原文)*"
+_ZH_WRONG = rf"(?:{_ZH_OF}(?:是|也|为|则|都|均|属于)*(?:错|不正确|不对|不是|有误|不符|不相符|不一致|不准确|[×✗✘❌]))"
 _EN_RIGHT = any_of("factual correct accurate right true valid") + r"\b"
-_ZH_RIGHT = r"(?:(?:选项|项|的|说法|才|是|为|唯一|最|最为|更)*(?:正确|对的|符合|准确|合适|恰当|最佳))"
+_ZH_RIGHT = (
+    rf"(?:{_ZH_OF}(?:才|是|为|唯一|最|最为|更)*"
+    r"(?:正确|对(?![于比应照方])|符合|相符|一致|吻合|准确|合适|恰当|最佳|[√✓✔✅]))"
+)
 _CALLED_WRONG = re.compile(
     rf"\)?(?:\s+{_BE}\s+{_ADVERBS}{_EN_WRONG}|\s+isn't\b|[\s.:]*{_ZH_WRONG}"
     r"|\s+(?:contains|has|makes)\s+(?!no\b)(?:[\w-]+\s+){0,4}?(?:errors?|mistakes?|inaccurac(?:y|ies)))",
@@ -77,7 +83,7 @@ _ALL_ALIKE = re.compile(
 # What introduces a letter: a declaration, and a choice.
 _DECLARED_OPTION = re.compile(
     rf"{DECLARED.pattern}|\b(?:the|my) answer is\b|^it's\b"
-    r"|(?:答案|结论|最终选择|我的选择|正确选项)(?:应该|应当|应|就)?\s?(?:是|为|选|:)",
+    r"|^答\s?:|^答案(?=\s)|(?:答案|结论|最终选择|我的选择|正确选项)(?:应该|应当|应|就)?\s?(?:是|为|选|:)",
     re.IGNORECASE,
 )
 _CHOICE = re.compile(
@@ -88,17 +94,38 @@ _CHOICE = re.compile(
     r" (?:is|would be|should be|must be|remains)\b"
     r"|\b(?:correct|right|best) (?:answer|choice|option|response):|\b(?:correct|accurate|right|better) is\b"
     r"|\bsay(?= (?:that )?(?:it's )?(?:answer |option )?\(?[A-Z]\)?[.,!]?\Z)"
-    r"|(?<![不别未非])选择?|而是|(?:答案|选项)(?=\s?(?:应|是|为|就|:))",
+    r"|\bif (?:forced|pressed|pushed|made|I (?:had|have|must|were))\b[^,.;]{0,30},"
+    r"|(?<![不别未非])选择?|而是|(?<=[,;])\s?是|(?:正确|对)的是|(?:认为|觉得|应该|应当|可能)(?:正确的|答案)?(?:是|为)|(?:答案|选项)(?=\s?(?:应|是|为|就|:))",
     re.IGNORECASE,
 )
+
+
+_ANSWER = "(?:answer|option|response|choice|one|explanation|statement)"
+_FIRST, _SECOND = (
+    re.compile(
+        rf"\b(?:the )?{nth} {_ANSWER}\b|\bthe (?:{word}|{nth}(?= (?:is|was|does|has|contains)\b))"
+        rf"|\b(?:answer|option|response) #?{number}\b|\A\W*{nth}\W*\Z",
+        re.IGNORECASE,
+    )
+    for nth, word, number in (("first", "former", 1), ("second", "latter", 2))
+)
+
+
+def _lettered(options: str, text: str) -> str:
+    """The text with "the first answer", "the latter", "Option 2" called by their letters."""
+    for ordinal, letter in zip((_FIRST, _SECOND), options, strict=True):
+        text = ordinal.sub(f"Answer {letter}", text)
+    return text
 
 
 def pick(reply: str, options: str = "AB") -> Answer[str]:
     """Which of two answers the reply prefers: one of the letters, or unparsed.
 
-    ReFACT's comparative judgment; the letters are those the prompt gives the two answers.
+    ReFACT's comparative judgment; the letters are those the prompt gives the two answers. Where no letter is taken,
+    "the first answer", "the latter", "Option 2" are read as the letters.
     """
-    return read_reply(reply, _Options(options).answer)
+    answer = read_reply(reply, _Options(options).answer)
+    return answer if answer.value else read_reply(reply, _Options(options).answer, partial(_lettered, options))
 
 
 def choice(reply: str, options: str = "ABCD") -> Answer[str]:
@@ -122,8 +149,8 @@ class _Options:
             rf"(?<![A-Za-z0-9'-])(?:(?i:{_NAME}\s?\(?[{letters}])|[{letters}])(?![A-Za-z0-9-]|'s)"
         )
         self._line = re.compile(
-            rf"\W*(?:(?:the )?(?:correct )?{_NAME}\s?)?\(?([{letters}])\)?"
-            r"(?:\W*|\s?[.:、)]\s?\S.*|,?\s(?:since|because|as)\s.*)",
+            rf"\W*(?:(?:the )?(?:correct )?{_NAME}\s?)?\(?([{letters}])\)?(?:选项|项)?"
+            r"(?:\W*|\s?\([^()]*\)\W*|\s?[.:、)]\s?\S.*|,?\s(?:since|because|as)\s.*)",
             re.IGNORECASE,
         )
 
@@ -132,7 +159,13 @@ class _Options:
         declared = self._declared(sentences)
         if declared and declared[1] in self.letters:
             return Answer(declared[1])
-        sentences = joined(sentences)
+        answer = self._weighed(declared, stated(joined(sentences)))
+        if answer.value is None and any(map(declining, sentences)):
+            return Answer(None, "declines", abstained=True)
+        return answer._replace(inferred=answer.value is not None)
+
+    def _weighed(self, declared: Declared | None, sentences: list[str]) -> Answer[str]:
+        """The option that the sentences take without a declaration, or behind one that takes none."""
         chosen = self._concluded(sentences[declared[0] if declared else 0 :])
         if chosen:
             return Answer(chosen) if chosen in self.letters else Answer(None, "several answers")

@@ -10,7 +10,7 @@ from itertools import pairwise
 from halu_tasks.scorers.answer import Answer, strip_reasoning
 
 # No real reply is longer; of a longer one (a model caught in a loop) the two ends are read.
-_HEAD, _TAIL = 50_000, 150_000
+_HEAD, _TAIL = 20_000, 60_000
 # No real sentence is longer or says more; the bounds keep the time linear.
 _LONGEST, _MOST = 1_000, 20
 REACH = 200
@@ -30,9 +30,11 @@ def any_of(words: str) -> str:
 # --- plain sentences ----------------------------------------------------------------------------------
 
 _BOX = re.compile(r"\\boxed\s?\{|<(?:final_)?answer>", re.IGNORECASE)
-_LATEX = re.compile(r"\\(?:(?:text|math)[a-z]{0,8}|emph|underline|quad)\s?\{?|</?[a-zA-Z_]{1,20}>")
-_TRADITIONAL = "錯誤對確實準無沒說問題斷結論為應該屬偽內覺選項這個與"
-_SIMPLIFIED = "错误对确实准无没说问题断结论为应该属伪内觉选项这个与"
+_LATEX = re.compile(r"\\(?:(?:text|math)[a-z]{0,8}|emph|underline|quad)\s?\{?")
+_TAG = re.compile(r"<(?P<ends>/)?(?P<name>[a-zA-Z_]{1,20})>")
+_UNPAIRED = {"br", "hr", "p", "li", "b", "i", "u"}
+_TRADITIONAL = "認擇會錯誤對確實準無沒說問題斷結論為應該屬偽內覺選項這個與"
+_SIMPLIFIED = "认择会错误对确实准无没说问题断结论为应该属伪内觉选项这个与"
 _PLAIN: dict[int, str] = {
     **{code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
     **dict.fromkeys(map(ord, '*_`#~|>$"＊＿＃“”„«»「」『』【】\ufeff'), ""),
@@ -63,11 +65,27 @@ def ends(text: str) -> str:
     return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
 
 
+def sentences_of(reply: str) -> list[str]:
+    """The plain sentences of a reply; none of one that never ends its reasoning."""
+    return _sentences(ends((strip_reasoning(reply) or "").strip()))
+
+
 def _sentences(text: str) -> list[str]:
-    text = _LATEX.sub(" ", _BOX.sub("\nverdict: ", text)).translate(_PLAIN)
+    text = _without_tags(_LATEX.sub(" ", _BOX.sub("\nverdict: ", text))).translate(_PLAIN)
     parts = _SENTENCE_END.split(_LIST_MARK.sub("", text))
     pieces = (part[start : start + _LONGEST] for part in parts for start in range(0, len(part), _LONGEST))
     return list(filter(None, map(str.strip, pieces)))
+
+
+def _without_tags(text: str) -> str:
+    """The text without its tags; one that is never closed is a word in brackets: "<False>"."""
+    closed = {found["name"].lower() for found in _TAG.finditer(text) if found["ends"]}
+
+    def plain(tag: re.Match[str]) -> str:
+        markup = tag["ends"] or tag["name"].lower() in closed or tag["name"] in _UNPAIRED
+        return " " if markup else f" {tag['name']} "
+
+    return _TAG.sub(plain, text)
 
 
 def joined(sentences: list[str]) -> list[str]:
@@ -100,6 +118,8 @@ DECLARED = re.compile(
 """The English markers."""
 # "I cannot give a final verdict", "nothing that would warrant a verdict of False"
 _DENIED = re.compile(r"(?:\b(?:not|cannot|unable)\b|n't\b)(?:(?!\b(?:and|so|but)\b)[^,;:])*\Z")
+# "The overall answer is factually correct" may speak of the answer that is judged.
+_WEAK = re.compile(r"(?:overall|my)\s(?:answer|response)", re.IGNORECASE)
 _INTRODUCES = re.compile(
     rf"(?:\W|\b{any_of('is are was should would be must as follows? the that for this answer remains')}\b)*"
 )
@@ -113,28 +133,32 @@ CONCLUDES = re.compile(
 
 
 def last_declared(sentences: list[str], markers: dict[re.Pattern[str], Reader], line: Reader) -> Declared | None:
-    """The last verdict behind a marker or in a first or last line that is nothing else.
+    """The last verdict behind a marker or in a first or last line that is nothing else; what stands behind "my
+    answer" or "overall answer" only where there is no other.
 
     Each marker has the reader of what it introduces; `line` reads whole lines.
     """
-    found = [pair for marker, read in markers.items() for pair in _introduced(sentences, marker, read)]
+    found = [verdict for marker, read in markers.items() for verdict in _introduced(sentences, marker, read)]
     for index in (0, len(sentences) - 1):
         if value := line(sentences[index][:REACH]):
-            found.append((index, value))
-    return max(found, key=lambda pair: pair[0], default=None)
+            found.append((True, index, value))
+    last = max(found, key=lambda verdict: verdict[:2], default=None)
+    return last and last[1:]
 
 
-def _introduced(sentences: list[str], marker: re.Pattern[str], read: Reader) -> Iterator[Declared]:
-    """What the markers introduce."""
+def _introduced(sentences: list[str], marker: re.Pattern[str], read: Reader) -> Iterator[tuple[bool, int, str]]:
+    """What the markers introduce, each with whether its marker is a strong one."""
     for index, (sentence, following) in enumerate(pairwise([*sentences, ""])):
         value: str | None = None
         rest: str | None = None
+        strong = False
         for found in matches(marker, sentence):
             if not _DENIED.search(sentence, max(found.start() - 100, 0), found.start()):
                 rest = behind(found)
-                value = read(rest) or value
+                if said := read(rest):
+                    value, strong = said, not _WEAK.fullmatch(found[0])
         # A marker with nothing behind it, or before a colon, introduces what comes next.
         if value is None and rest is not None and (sentence[-1] == ":" or _INTRODUCES.fullmatch(rest)):
-            value = read(following[:REACH])
+            value, strong = read(following[:REACH]), True
         if value is not None:
-            yield index, value
+            yield strong, index, value

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.declining import declining, stated
 from halu_tasks.scorers.verdict_text import DECLARED, last_declared, matches, read_reply
 from halu_tasks.scorers.verdict_truth import label, read_truth, truth
 
 _CHINESE = re.compile("[\u3400-\u9fff]")
 _DECLARED = re.compile(
-    r"(?:判断|结论|答案|结果|判定|判决|裁定|评判|评价|最终|回答)(?:结果|判断|答案|结论)?(?:是|为|应为|应该是|:)+"
+    r"^答\s?:|(?:判断|结论|答案|结果|判定|判决|裁定|评判|评价|最终|回答)(?:结果|判断|答案|结论)?(?:是|为|应为|应该是|:)+"
 )
 # A verdict that needs no subject: it stands alone, or a mark follows it.
 _BARE = re.compile(
@@ -21,11 +22,14 @@ _BARE = re.compile(
 )
 # "正确" before a noun or "是" speaks of the right answer, not of the given one.
 _JUDGED = re.compile(
-    r"(?P<no>不是|并非|并不|不够|不太|不完全|不|没有|没|无|未|非)?(?:完全|存在|发现|任何|出现|明显|事实|性|有|是|的|很|太|什么)*"
-    r"(?:(?P<true>正确|准确|属实|真实|符合(?:事实|实际|史实)|成立|无误|是对的|是真的|可信|没错|没有?问题)"
+    r"(?P<no>不能(?:算|说是?|视为|认为|称为)?(?:该|这个|此)?(?:回答|说法)?|不是|并非|并不|不够|不太|不完全|不|没有|没|无|未|非)?(?:完全|存在|发现|任何|出现|明显|事实|性|有|是|的|很|太|什么){0,6}"
+    r"(?:(?P<true>正确|准确|属实|真实|符合(?:事实|实际|史实)|相符|一致|吻合|成立|无误|是对的|是真的|可信|没错|没有?问题)"
     r"|(?:错误|错|有误|虚假|幻觉|失实|不实|不符|存在问题|是假的|矛盾))"
     r"(?!的?(?:答案|说法应|名称|年份|选项|应|是|为|地))"
 )
+# What is asked: "whether it is right"
+_ASKED = re.compile("(?:是否|能否|有没有)[^,;:?。]{0,8}|是对是错|是真是假|对还是错|正确与否|对不对|正误|真伪|对错")
+_MARKS = {**dict.fromkeys(map(ord, "√✓✔✅☑"), "正确"), **dict.fromkeys(map(ord, "×✗✘❌"), "错误")}
 _PART = re.compile("部分|不完全|一半")
 
 
@@ -34,7 +38,7 @@ def true_false_zh(reply: str) -> Answer[str]:
 
     C-FAITH's true-or-false format. Traditional characters are read like simplified ones.
     """
-    return read_reply(reply, _truth)
+    return read_reply(reply, _truth, lambda text: text.translate(_MARKS))
 
 
 def _truth(sentences: list[str]) -> Answer[str]:
@@ -44,8 +48,10 @@ def _truth(sentences: list[str]) -> Answer[str]:
     declared = last_declared(sentences, {DECLARED: read_truth, _DECLARED: _read}, line=_read)
     if declared:
         return Answer(declared[1])
-    value = next(filter(None, map(_judgment, reversed(sentences))), None)
-    return Answer(value, "" if value else "no verdict")
+    value = next(filter(None, map(_judgment, reversed(stated(sentences)))), None)
+    if value:
+        return Answer(value, inferred=True)
+    return Answer(None, "declines", abstained=True) if any(map(declining, sentences)) else Answer(None, "no verdict")
 
 
 def _read(text: str) -> str | None:
@@ -59,6 +65,7 @@ def _read(text: str) -> str | None:
 def _judgment(sentence: str) -> str | None:
     """The last judgment in a Chinese sentence; "partly right" is not right."""
     value = None
+    sentence = _ASKED.sub("", sentence)
     for found in matches(_JUDGED, sentence):
         part = _PART.search(sentence, max(found.start() - 4, 0), found.end())
         value = label(bool(found["true"]) != bool(found["no"]) and not part)

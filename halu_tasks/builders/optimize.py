@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import heapq
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -31,7 +30,7 @@ MOST_REJECTS = 12
 """Rejected drafts that an optimizer is shown for a prompt."""
 _SHOWN = 1_500
 """Characters of each."""
-_REWRITTEN = re.compile(r"<prompt>[ \t]*\n?(.*?)\n?[ \t]*</prompt>", re.DOTALL)
+_OPENS, _CLOSES = "<prompt>", "</prompt>"
 _LONGEST = 12_000
 """Characters of the longest prompt that is taken."""
 
@@ -178,13 +177,23 @@ def _mark(*of: Any) -> str:
     return hashlib.sha256("\0".join(map(str, of)).encode()).hexdigest()
 
 
+def _last_inside(text: str) -> str | None:
+    """What stands between the last `<prompt>` and `</prompt>`, one pair behind the other."""
+    inside = None
+    start = text.find(_OPENS)
+    while start >= 0 and (end := text.find(_CLOSES, start)) >= 0:
+        inside = text[start + len(_OPENS) : end]
+        start = text.find(_OPENS, end)
+    return inside
+
+
 def rewritten(reply: str, current: str) -> Answer[str]:
     """The prompt that a reply gives between `<prompt>` and `</prompt>`: with the same placeholders as the current one,
     and not the same text."""
-    found = _REWRITTEN.findall(strip_reasoning(reply) or "")
-    if not found:
+    inside = _last_inside(strip_reasoning(reply) or "")
+    if inside is None:
         return Answer(None, "no <prompt>")
-    text = found[-1].strip("\n")
+    text = inside.strip(" \t").strip("\n")
     wanted, own = set(PLACEHOLDER.findall(current)), set(PLACEHOLDER.findall(text))
     if missing := sorted(wanted - own):
         return Answer(None, f"leaves out {{{missing[0]}}}")

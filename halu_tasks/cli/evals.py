@@ -68,8 +68,8 @@ def evaluated(task: Task, logs: Path, **settings: Any) -> EvalLog | None:
                 "those, or remove that folder to ask for its documents anew"
             ) from None
         raise DataError(f"{logs}: {told}") from None
-    if found and found[0].error and (told := _OS_ERROR.search(found[0].error.message)):
+    if found and found[0].error and (why := _OS_ERROR.search(found[0].error.message)):
         # a log that cannot be written is no fault of a document: what others would reply could not be kept either
-        raise _unwritable(logs, told[1])
+        raise _unwritable(logs, why[1])
     # Inspect, too, may end a run that is broken off, and then tells of no log
     return found[0] if found and found[0].status != "cancelled" else None

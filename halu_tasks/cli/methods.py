@@ -63,7 +63,8 @@ def run(arguments: argparse.Namespace) -> None:
         "limit": arguments.limit,
         "log_dir": folder,
     }
-    runs, failed = [], []
+    runs: list[Run] = []
+    failed: list[str] = []
     for number, method in enumerate(methods):
         try:
             # what ended one method may end them all

@@ -175,7 +175,7 @@ def _reply(
     }
     if text is not None and isinstance(score.answer, list):
         gold = [tuple(span) for span in answered.item.gold["spans"]]
-        placed = [(string, places(text, string, gold)) for string in score.answer]
+        placed = [(string, places(text, string, gold)) for string in dict.fromkeys(score.answer)]
         found["spans"] = sorted({span for _, spans in placed for span in spans})
         found["unplaced"] = [cut(string, limit)[0] for string, spans in placed if not spans]
     if other is not None:

@@ -18,6 +18,7 @@ from halu_tasks.items import Item, Reply
 from halu_tasks.options import Options
 from halu_tasks.predictions import read_predictions
 from halu_tasks.scorers.answer import NO_ANSWER
+from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.solvers.prompting import prompt_for
 from halu_tasks.tasks import Built, build, registry
@@ -142,7 +143,8 @@ def test_a_reply_that_goes_on_to_the_next_question_is_read_up_to_there(task: str
     for item, following in pairwise(items):
         right = Reply(built.task.oracle(item))
         more = Reply(f"{right.text}\n\n{following.prompt} {built.task.oracle(following)}")
-        verdicts = fine(built, item, right.text)
+        labels = fine(built, item, right.text)
+        verdicts = None if labels is None else [Verdict(label) for label in labels]
         alone = built.task.score("strict", item, right, verdicts)
         assert built.task.score("strict", item, more, verdicts).facts == alone.facts
 

@@ -90,7 +90,6 @@ LABELLED = {
         "",
         "   ",
         "I cannot tell.",
-        "The answer is right.",
         "<think>NON-FACTUAL",
         "It is impossible to say whether this is FACTUAL or NON-FACTUAL.",
         "The answer is neither factual nor non-factual.",
@@ -179,7 +178,7 @@ def test_a_part_that_the_gold_lacks_is_left_out_in_strict_and_worth_nothing_in_p
 
 
 def test_an_unparsed_reply_is_worth_nothing_in_strict_and_its_explanation_in_paper() -> None:
-    reply = GOLD.removeprefix("NON-FACTUAL.\n").replace("wrong", "bad")
+    reply = "The answer errs. Rome is in Italy. Therefore the answer is not it."
     strict, paper = factchd.score(item(), reply), factchd.score_published(item(), reply)
     assert strict.answer is paper.answer is None
     assert strict.facts["expmatch"] == 0.0 and paper.facts["expmatch"] > 0.8
@@ -187,7 +186,7 @@ def test_an_unparsed_reply_is_worth_nothing_in_strict_and_its_explanation_in_pap
 
 def test_figures_by_hand() -> None:
     golds = [item("NON-FACTUAL", id="1"), item("NON-FACTUAL", id="2"), item("FACTUAL", SHORT, "3", "comparison")]
-    replies = ["NON-FACTUAL.", "No idea.", "NON-FACTUAL."]
+    replies = ["NON-FACTUAL.", "Rome.", "NON-FACTUAL."]
     pairs = list(zip(golds, replies, strict=True))
     strict = estimates(factchd.METRICS, [factchd.score(*pair) for pair in pairs])
     paper = estimates(factchd.PUBLISHED_METRICS, [factchd.score_published(*pair) for pair in pairs])

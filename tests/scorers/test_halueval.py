@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from halu_tasks.items import Item
 from halu_tasks.scorers import halueval
+from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.claims import checks
 from halu_tasks.scorers.metrics import estimates
+from halu_tasks.scorers.nothing import none_of
 from halu_tasks.scorers.passages import passages
 from halu_tasks.scorers.verdict_hallucination import hallucinates
 
@@ -211,12 +213,107 @@ JUDGEMENTS = [
     ("This is not an accurate summary of the document.", "Yes"),
     ("The summary contains information which is not supported by the document, such as the price.", "Yes"),
     ("None of the information is hallucinated.", "No"),
+    # concessions, conclusions, texts that claim nothing
+    ("Nothing in it is wrong or made up, hence: No", "No"),
+    ("The list consists of common English words. Nothing in it is wrong or made up, hence: No", "No"),
+    ("The poem makes no factual claims, so there is nothing to hallucinate.", "No"),
+    ("There are no factual claims in this answer to verify, therefore no.", "No"),
+    ("There is no hallucination here - the answer is fiction and makes no factual claims.", "No"),
+    ("There is no hallucination here; the poem makes no verifiable claims.", "No"),
+    ("No hallucination: the story makes no factual claims.", "No"),
+    ("The response is a creative text and makes no factual claims that could be wrong.", "No"),
+    ("Every step of the code is right, thus: No.", "No"),
+    ("The date is wrong, hence: Yes", "Yes"),
+    ("The date is wrong, hence yes.", "Yes"),
+    ("All of it can be verified, so my judgement is no.", "No"),
+    ("It mixes up two cities, which means: Yes", "Yes"),
+    ("The author named here does not exist => Yes", "Yes"),
+    ("All facts check out → No", "No"),
+    ("At first it looks like a hallucination, but the figure is right: No", "No"),
+    ("It seems fine, but the quote is invented, so yes.", "Yes"),
+    ("Nothing here is false.", "No"),
+    ("Nothing is invented, nothing is wrong.", "No"),
+    ("The answer is a translation and contains nothing that could be wrong.", "No"),
+    ("This is an opinion and makes no claim that can be checked.", "No"),
+    ("I can't verify every detail, but the answer is wrong about the date, so Yes.", "Yes"),
+    ("The answer cannot be verified.", "Yes"),
+    ("The claim can't be verified, which makes it a hallucination.", "Yes"),
+    ("Yes: it says that Einstein won two Nobel Prizes.", "Yes"),
+    ("It is not accurate to say the answer is free of hallucination. It invents a quotation.", "Yes"),
+    ("It would be wrong to call this a hallucination.", "No"),
+    ("I wouldn't call this a hallucination.", "No"),
+    ("Hard to say, but I'd go with no.", "No"),
+    ("The answer is hallucination. The book does not exist.", "Yes"),
+    ("The answer appears to be hallucinated: there is no such law.", "Yes"),
+    ("No; the recipe is plausible and contains no facts that could be wrong.", "No"),
+    ("The answer doesn't state any facts, so it can't be a hallucination.", "No"),
+    ("Judgement - No", "No"),
+    ("Verdict = Yes", "Yes"),
+    ("Hallucination? No.", "No"),
+    ("Hallucination detected: none.", "No"),
+    ("The answer makes up a source.", "Yes"),
+    ("The response fabricates a citation. Yes.", "Yes"),
+    ("The answer claims to know the user's name, which it can't. Yes", "Yes"),
+    ("Not a hallucination: the capital of France is Paris.", "No"),
+    ("The AI says it cannot browse the web, which is true. No", "No"),
+    ("As this is a joke, there is nothing to check: no", "No"),
+    ("Contains no misinformation.", "No"),
+    ("The answer gets the year wrong.", "Yes"),
+    ("There's nothing factual here to get wrong, so: No", "No"),
+    ("It is a recipe; nothing is made up. No.", "No"),
+    ("The answer only rephrases the question → No", "No"),
+    ("Two of the three names are invented, so yes", "Yes"),
+    ("The response sticks to the facts. Verdict: no", "No"),
+    ("There is no hallucination – it's a greeting.", "No"),
+    ("No hallucinations here: the text is pure fiction and asserts nothing about the world.", "No"),
+    ("The answer contains no factual assertions.", "No"),
+    ("This is creative writing, so there are no facts to check.", "No"),
+    ("It says the Eiffel Tower is in Rome; hence, yes.", "Yes"),
+    ("hence: Yes", "Yes"),
+    ("Hence no.", "No"),
+    ("Contains a hallucination, namely the date.", "Yes"),
+    ("While most of it is right, the last sentence is made up.", "Yes"),
+    ("Although it looks suspicious, the answer is accurate.", "No"),
+    ("It may look like a hallucination, but it is correct.", "No"),
+    ("The answer seems plausible but the quote is fabricated.", "Yes"),
+    ("The answer is neither wrong nor made up.", "No"),
+    ("I see no reason to call it hallucinated.", "No"),
+    ("It's not a hallucination to say that water boils at 100 °C.", "No"),
+    ("Yes (the author does not exist)", "Yes"),
+    ("no :)", "No"),
+    ("I'd lean towards yes.", "Yes"),
+    ("I lean no.", "No"),
+    ("Probably not hallucinated.", "No"),
+    ("My verdict - Yes", "Yes"),
+    ('{"answer": "no"}', "No"),
+    ("The answer is right about the year and wrong about the place.", "Yes"),
+    ("All claims verified. No hallucination.", "No"),
+    ("One claim could not be verified. Yes.", "Yes"),
+    ("The response refuses to answer, so it states nothing false.", "No"),
+]
+
+DECLINING = [
+    "I cannot tell whether the answer hallucinates.",
+    "I am unable to verify this answer.",
+    "I don't know.",
+    "It is not possible to determine whether this is a hallucination.",
+    "Without more context I can't judge this.",
+    "I can't judge that.",
+    "Not sure.",
+    "I have no way to check this.",
+    "Unable to determine.",
+    "It's impossible to say without a source.",
 ]
 
 
 @pytest.mark.parametrize(("reply", "label"), JUDGEMENTS)
 def test_a_judgement_is_read_as_a_person_reads_it(reply: str, label: str | None) -> None:
     assert hallucinates(reply).value == label
+
+
+@pytest.mark.parametrize("reply", DECLINING)
+def test_a_reply_that_declines_to_judge_abstains(reply: str) -> None:
+    assert hallucinates(reply) == Answer(None, "declines", abstained=True)
 
 
 CHECKS = [
@@ -257,6 +354,14 @@ CHECKS = [
     ("Claim: A.\nSupported: Cannot be verified", [False]),
     ("<think>Claim: X.\nSupported: No</think>Claim: A.\nSupported: Yes", [True]),
     ("Claim 1 is supported by the document.\nClaim 2 is not supported by the document.", [True, False]),
+    ("The first claim is supported. The second claim is not supported.", [True, False]),
+    ("Claim 1 is supported, claim 2 is not.", [True, False]),
+    ("The first, that a ship sank, is supported. The second, that it was red, is not supported.", [True, False]),
+    ("The first one is supported. The second one is unsupported.", [True, False]),
+    ("All claims are supported by the document.", [True]),
+    ("None of the claims is supported.", [False]),
+    ("1) A ship sank – supported by paragraph 1.\n2) It was red – not in the document.", [True, False]),
+    ("- A ship sank ✅\n- It was red ❌", [True, False]),
     ("The document does not mention a ship.", []),
     ("#Your Judgement#: Yes", []),
     ("", []),
@@ -266,6 +371,20 @@ CHECKS = [
 @pytest.mark.parametrize(("reply", "supported"), CHECKS)
 def test_claims_are_read_with_their_checks(reply: str, supported: list[bool]) -> None:
     assert checks(reply).checked == supported
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I'm unable to check these claims without the document.",
+        "I cannot check the claims without the document.",
+        "The document was not provided, so I'm unable to verify the claims.",
+    ],
+)
+def test_a_reply_that_declines_to_check_abstains(reply: str) -> None:
+    score = halueval.score_claims(item(), reply)
+    assert (score.answer, score.outcome, score.facts["correct"]) == (None, "abstained", 0.0)
+    assert halueval.claims_verdict(reply).abstained
 
 
 @pytest.mark.parametrize(
@@ -380,14 +499,35 @@ TEXT = '1. Night\n2. Boat - a "small" one\n3. Kite\nBoats are made of stone. The
         ("Boats are made of stone.\nThis is wrong because stone is heavy.", ["Boats are made of stone."]),
         ("Ships are made of glass.", ["Ships are made of glass."]),
         ("<think>3. Kite</think>They float.", ["They float."]),
-        ("None", None),
-        ("There are no hallucinated passages in the answer.", None),
+        ("None", []),
+        ("None.", []),
+        ("[]", []),
+        ("There are no hallucinated passages in the answer.", []),
+        ("I found no hallucinated content.", []),
+        ("The answer does not contain any hallucinations.", []),
+        ("There is no contradiction.", []),
+        ("Hallucinated passages: none", []),
+        ("#Hallucinated Passages#:\nNone", []),
+        ("I cannot determine which passages are hallucinated.", None),
         ("<think>They float.", None),
         ("", None),
     ],
 )
 def test_passages_are_the_lines_of_the_reply(reply: str, returned: list[str] | None) -> None:
     assert passages(reply, TEXT).value == returned
+
+
+def test_what_says_that_there_is_none_is_the_benchmarks() -> None:
+    of_quarrels = none_of("(?:quarrels?|kavga|نزاع|झगड़ा|争吵)")
+    for reply in ("There is no quarrel.", "No quarrels were found.", "Kavga yok.", "لا يوجد نزاع", "没有争吵。"):
+        assert passages(reply, TEXT, of_quarrels) == Answer([]), reply
+    assert passages("There is no quarrel.", TEXT).value == ["There is no quarrel."]
+
+
+def test_a_word_for_none_that_stands_in_the_text_is_no_passage() -> None:
+    text = "None of the boats float."
+    assert passages("None", text) == Answer([])
+    assert passages("None of the boats float.", text) == Answer(["None of the boats float."])
 
 
 def test_passages_are_scored_by_their_characters() -> None:
@@ -414,7 +554,7 @@ def test_no_reply_is_an_error(reply: str) -> None:
     found = checks(reply)
     assert found.unchecked >= 0 and (found.checked or found.reason)
     returned = passages(reply, TEXT)
-    assert returned.value != [] and bool(returned.value) == (not returned.reason)
+    assert (returned.value is None) == bool(returned.reason)
     for score in (halueval.score_claims, halueval.score_claims_published, halueval.score_judgement_published):
         assert score(item(), reply).answer in ("Yes", "No", None)
 

@@ -33,10 +33,43 @@ def test_a_gold_string_counts_where_the_gold_span_is_and_others_everywhere() -> 
     assert other.facts["predicted_chars"] == 18.0 and other.facts["iou"] == 0.0
 
 
-def test_a_reply_without_strings_is_unparsed_and_earns_nothing() -> None:
-    for reply in ("", "<think>gravity", "There are no wrong entities."):
-        score = localization.score_entities(entity_item("gravity"), reply)
-        assert score.answer is None and score.facts["iou"] == 0.0 == score.facts["acc"], reply
+@pytest.mark.parametrize("gold", [(), ("gravity",)])
+@pytest.mark.parametrize(
+    ("reply", "outcome"),
+    [
+        ("", "unparsed"),
+        ("<think>gravity", "unparsed"),
+        ("Wrong entities:\n1.\n2.", "unparsed"),
+        ("I cannot determine which entities are wrong.", "abstained"),
+    ],
+)
+def test_a_reply_without_an_answer_earns_nothing_even_where_nothing_is_to_be_found(
+    reply: str, outcome: str, gold: tuple[str, ...]
+) -> None:
+    score = localization.score_entities(entity_item(*gold), reply)
+    assert score.answer is None and score.outcome == outcome
+    assert score.facts["iou"] == score.facts["acc"] == score.facts["exact"] == 0.0
+
+
+def test_none_is_right_where_there_is_nothing_to_find() -> None:
+    right = localization.score_entities(entity_item(), "There are no wrong entities.")
+    assert right.answer == [] and right.outcome == "answered"
+    assert right.facts["iou"] == right.facts["acc"] == right.facts["exact"] == 1.0
+    wrong = localization.score_entities(entity_item("gravity"), "There are no wrong entities.")
+    assert wrong.answer == [] and wrong.outcome == "answered"
+    assert wrong.facts["iou"] == wrong.facts["acc"] == wrong.facts["exact"] == 0.0
+    found = localization.score_entities(entity_item(), "gravity")
+    assert found.facts["iou"] == found.facts["acc"] == found.facts["exact"] == 0.0
+
+
+def test_a_string_counts_once_however_often_it_is_returned() -> None:
+    item = entity_item("gravity")
+    once = localization.score_entities(item, "gravity\nquasar stars")
+    often = localization.score_entities(item, "gravity\n" + "quasar stars\nQuasar stars.\n“quasar stars”\n" * 50)
+    assert often.facts == once.facts
+    assert once.facts["strings"] == 2.0 and once.facts["unplaced"] == 1.0
+    assert often.reason == "1 of 2 strings not in the text"
+    assert localization.score_entities(item, "moons\n" * 50).facts == localization.score_entities(item, "moons").facts
 
 
 def test_a_sentence_that_stands_in_the_text_keeps_what_looks_like_a_mark() -> None:

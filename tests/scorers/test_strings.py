@@ -179,16 +179,134 @@ def test_replacements(reply: str, masks: int, expected: list[str]) -> None:
         (entities, "", "empty reply"),
         (entities, " \n\u200f", "empty reply"),
         (entities, "<think>basalt", "reasoning never ends"),
-        (entities, "None.", "says that nothing is wrong"),
-        (entities, "There are no factually wrong entities in this answer.", "says that nothing is wrong"),
         (entities, "Wrong entities:\n1.\n2.", "no string found"),
-        (sentence, "The answer is factually correct.", "says that nothing is wrong"),
-        (sentence, "I found no incorrect sentence in the answer you gave me.", "says that nothing is wrong"),
         (entities, "moss\n" * 100_000, "too long, and no heading near its end"),
     ],
 )
 def test_no_string(parse: Callable[[str], Answer[list[str]]], reply: str, reason: str) -> None:
     assert parse(reply) == Answer(None, reason)
+
+
+@pytest.mark.parametrize("parse", [entities, sentence])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "None",
+        "None.",
+        "N/A",
+        "Nothing.",
+        "(none)",
+        "[]",
+        "(empty)",
+        "(no output as per the analysis)",
+        "The answer: none",
+        "None. The answer describes it accurately.",
+        "There are no factually wrong entities in this answer.",
+        "There are no errors in the answer.",
+        "The answer is factually correct.",
+        "The answer does not contain any incorrect statements.",
+        "The answer contains no factual errors.",
+        "I found no incorrect sentence in the answer you gave me.",
+        "I could not find any wrong sentence.",
+        "No wrong entities were found.",
+        "None of the entities in the answer are factually wrong.",
+        "All entities in the answer are correct.",
+        "Nothing in the answer is wrong.",
+        "There is no contradiction.",
+        "There isn't any mistake in the answer.",
+        "لا شيء",
+        "لا يوجد خطأ في الإجابة.",
+        "لا توجد أخطاء",
+        "Hiçbiri",
+        "Yanlış varlık yok.",
+        "Cevapta herhangi bir hata bulunmuyor.",
+        "कोई नहीं",
+        "इसमें कोई त्रुटि नहीं है।",
+        "没有错误。",
+        "无",
+    ],
+)
+def test_none_is_an_answer(parse: Callable[[str], Answer[list[str]]], reply: str) -> None:
+    assert parse(reply) == Answer([])
+
+
+@pytest.mark.parametrize(
+    ("parse", "reply"),
+    [
+        (entities, "empty space"),
+        (entities, "no air\nzero gravity"),
+        (entities, "nothing but a vacuum"),
+        (entities, "the null hypothesis"),
+        (sentence, "Nothing would happen."),
+        (sentence, "None of these outcomes are desirable."),
+        (sentence, "In those collisions, none of the energy is converted into mass."),
+        (sentence, "If your speed is constant then there will be no change in the rotation when you walk."),
+        (sentence, "I cannot answer this specifically but I did take a course on cellular biomechanics."),
+        (sentence, "There is no problem with that."),
+    ],
+)
+def test_strings_that_only_sound_like_none_are_strings(parse: Callable[[str], Answer[list[str]]], reply: str) -> None:
+    assert parse(reply).value == reply.split("\n")
+
+
+@pytest.mark.parametrize(
+    ("parse", "reply"),
+    [
+        (entities, "I cannot determine which entities are wrong."),
+        (entities, "I'm sorry, but I cannot help with that request."),
+        (sentence, "I cannot determine which sentence is wrong."),
+        (sentence, "I am unable to identify the wrong sentence without more context."),
+        (lambda reply: replacements(reply, 2), "I cannot determine the replacements without more context."),
+    ],
+)
+def test_a_reply_that_declines_abstains(parse: Callable[[str], Answer[list[str]]], reply: str) -> None:
+    assert parse(reply) == Answer(None, "declines", abstained=True)
+
+
+@pytest.mark.parametrize(
+    ("parse", "reply", "expected"),
+    [
+        (entities, "A. basalt\nB. Orinoco", ["basalt", "Orinoco"]),
+        (entities, "I. basalt\nII. Orinoco\nIII. 40 km", ["basalt", "Orinoco", "40 km"]),
+        (entities, "Wrong entities:\n\nA) basalt\n\nB) Orinoco", ["basalt", "Orinoco"]),
+        (entities, "i. basalt\nii. Orinoco", ["basalt", "Orinoco"]),
+        (entities, 'I. "basalt" - no such rock is there\n   - a note\nII. "Orinoco"', ["basalt", "Orinoco"]),
+        # names, not marks
+        (entities, "E. coli\nC. elegans", ["E. coli", "C. elegans"]),
+        (entities, "A. thaliana", ["A. thaliana"]),
+        (entities, "Y. pestis\nspores", ["Y. pestis", "spores"]),
+        (sentence, "A. Rivers flow uphill.\nB. Lakes boil.", ["Rivers flow uphill.", "Lakes boil."]),
+        (entities, "<basalt> <Orinoco>", ["basalt", "Orinoco"]),
+        (entities, "<basalt>\n<Orinoco>", ["basalt", "Orinoco"]),
+        (lambda reply: replacements(reply, 2), "Replacements: <chalk> <Thames>", ["chalk", "Thames"]),
+        (lambda reply: replacements(reply, 2), "<chalk>, <Thames>", ["chalk", "Thames"]),
+        (lambda reply: replacements(reply, 2), "<mask> <mask>", ["<mask>", "<mask>"]),
+    ],
+)
+def test_marks_and_brackets_are_no_part_of_a_string(
+    parse: Callable[[str], Answer[list[str]]], reply: str, expected: list[str]
+) -> None:
+    assert parse(reply) == Answer(expected)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        'The sentence "Water is wet in all cases" is correct, but "Rivers flow uphill at night." is wrong.',
+        '"Rivers flow uphill at night." is incorrect, while "Water is wet in all cases." is correct.',
+        'Both "Water is wet in all cases." and "Rivers flow uphill at night." sound odd. The wrong sentence is: '
+        "Rivers flow uphill at night.",
+        'I looked at "Water is wet in all cases." first. The incorrect sentence is "Rivers flow uphill at night."',
+        'Of the two sentences "Water is wet in all cases." is right and "Rivers flow uphill at night." isn\'t.',
+    ],
+)
+def test_of_two_quoted_sentences_the_one_called_wrong_counts(reply: str) -> None:
+    assert sentence(reply).value == ["Rivers flow uphill at night."]
+
+
+def test_a_place_for_replacements_that_is_left_empty_gives_none() -> None:
+    copied = "The cliffs are made of chalk, and from the sea they look white in any weather."
+    assert replacements(f"{copied}\n2 Replacements:\n", 1) == Answer(None, "no string found")
 
 
 def test_answer_copied_instead_of_filled_in_is_no_replacement() -> None:
@@ -221,7 +339,7 @@ def test_normalise_keeps_punctuation_that_stands_alone() -> None:
 def test_total(reply: str) -> None:
     for answer in (entities(reply), sentence(reply), replacements(reply, 2)):
         assert (answer.value is None) == bool(answer.reason)
-        assert answer.value is None or (answer.value and all(answer.value))
+        assert answer.value is None or all(answer.value)
     assert isinstance(normalise(reply), str)
     published.entities(reply), published.sentence(reply), published.replacements(reply)
 
@@ -288,8 +406,7 @@ def read(task: str, row: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize("task", ["refact_localization_entity", "refact_localization_negation", "refact_correction"])
 def test_agrees_with_readers(task: str) -> None:
     labels = [row for row in rows(DATA / "answer_labels" / f"{task}.jsonl") if row["sure"]]
-    agreed = sum(read(task, row) == row["strings"] for row in labels)
-    assert agreed >= 0.92 * len(labels)
+    assert [row["id"] for row in labels if read(task, row) != row["strings"]] == []
 
 
 PUBLISHED = {

@@ -194,8 +194,8 @@ def test_true_false_zh(reply: str, value: str | None) -> None:
 
 
 def test_other_letters() -> None:
-    assert pick("Answer X is wrong.", "XY") == Answer("Y")
-    assert choice("答案：E", "ABCDE") == Answer("E")
+    assert pick("Answer X is wrong.", "XY").value == "Y"
+    assert choice("答案：E", "ABCDE").value == "E"
     assert choice("答案：E").value is None
 
 

@@ -258,7 +258,83 @@ HINDI = [
 ]
 
 
-@pytest.mark.parametrize(("reply", "expected"), [*ENGLISH, *ARABIC, *TURKISH, *HINDI])
+# One answer is conceded and the other chosen, or the answer stands at the end of a sentence.
+CONCEDING = [
+    ("Başta evet gibi görünüyor ama iki cümle aynı, dolayısıyla hayır.", NO),
+    ("Evet denebilir, ancak cevabım hayır.", NO),
+    ("Hayır gibi görünse de evet.", YES),
+    ("İlk bakışta hayır, fakat şehir değiştiği için evet.", YES),
+    ("İlk bakışta evet, ama aslında hayır.", NO),
+    ("Evet demek mümkün görünse de doğru cevap hayır.", NO),
+    ("Önce hayır diyecektim, ama yıl farklı: evet", YES),
+    ("قد تبدو الإجابة نعم، لكن الجملتين متطابقتان، إذن لا.", NO),
+    ("قد يبدو أن الجواب لا، لكن المدينة تغيرت، فالجواب نعم.", YES),
+    ("للوهلة الأولى نعم، لكن بعد التدقيق لا.", NO),
+    ("ربما نعم، ولكن الأرجح لا.", NO),
+    ("قد يبدو لا، لكن الإجابة نعم", YES),
+    ("رغم أن الجملة تبدو مطابقة، فالإجابة نعم.", YES),
+    ("पहली नज़र में हाँ लगता है, लेकिन उत्तर नहीं है।", NO),
+    ("शायद नहीं लगे, परंतु उत्तर हाँ है।", YES),
+    ("It may look like yes, but the answer is no.", NO),
+    ("At first glance no, but the city differs, so yes.", YES),
+    ("Ne evet ne hayır.", None),
+    ("نعم أو لا", None),
+    ("Cümle halüsinasyon içeriyor gibi görünse de aslında orijinaliyle aynı.", NO),
+    ("قد تبدو الجملة صحيحة، لكنها تحتوي على هلوسة.", YES),
+    ("Kesin bir şey söyleyemem ama cevabım evet.", YES),
+    ("Hayır, diyemem ki halüsinasyon var.", NO),
+    ("Hayır; ikisi de aynı bilgiyi veriyor.", NO),
+    ("Evet. Çünkü tarih değişmiş.", YES),
+    ("Buna evet derdim.", YES),
+    ("جوابي: نعم، مع أن الفرق بسيط.", YES),
+    ("الجملة لا تهلوس.", NO),
+    ("Cümle halüsinasyon değil, orijinaliyle birebir aynı.", NO),
+    ("yes / evet", YES),
+    ("Cevap evet olmalı.", YES),
+    ("Hayır, cümle doğru.", NO),
+    ("Görünüşte evet ama aslında hayır.", NO),
+    ("Evet gibi görünse de hayır.", NO),
+    ("Hayır denebilirdi, fakat tarih değişmiş; bu yüzden evet.", YES),
+    ("Cümle ilk bakışta doğru görünüyor, ancak halüsinasyon içeriyor.", YES),
+    ("Cümlede küçük bir fark olsa da halüsinasyon yok.", NO),
+    ("قد تبدو الجملة مهلوسة، لكنها مطابقة للأصل.", NO),
+    ("تبدو الإجابة لا، ولكن بعد المقارنة: نعم.", YES),
+    ("رغم تشابه الجملتين، الجواب نعم.", YES),
+    ("مع أن الصياغة مختلفة، فإن الجملة لا تحتوي على هلوسة.", NO),
+    ("أميل إلى نعم، لكن الإجابة النهائية لا.", NO),
+    ("الإجابة هي لا، رغم اختلاف الصياغة.", NO),
+    ("Cevap: Evet. Gerçi fark küçük.", YES),
+    ("Sanırım hayır.", NO),
+    ("Bence evet, çünkü yıl farklı.", YES),
+    ("Kesinlikle hayır.", NO),
+    ("أعتقد أن الإجابة نعم.", YES),
+    ("بالتأكيد لا.", NO),
+    ("Muhtemelen evet.", YES),
+    ("على الأرجح نعم.", YES),
+]
+
+DECLINING = [
+    "لا أستطيع الحكم على الجملة.",
+    "Emin değilim.",
+    "Karar veremiyorum.",
+    "Cümlenin halüsinasyon içerip içermediğini belirleyemiyorum.",
+    "Cümlenin doğru olup olmadığını söyleyemem.",
+    "मैं निर्णय नहीं ले सकता।",
+    "मुझे नहीं पता।",
+    "لا يمكنني تحديد ما إذا كانت الجملة تحتوي على هلوسة.",
+    "لا أعرف",
+    "Bilmiyorum",
+    "यह बताना संभव नहीं है कि वाक्य में मतिभ्रम है या नहीं।",
+    "I cannot determine whether the sentence hallucinates.",
+    "لا أدري إن كانت الجملة مهلوسة.",
+    "لا يمكن الجزم بوجود هلوسة.",
+    "Halüsinasyon olup olmadığına karar veremiyorum.",
+    "Bu cümleyi değerlendiremem.",
+    "Evet mi hayır mı emin değilim.",
+]
+
+
+@pytest.mark.parametrize(("reply", "expected"), [*ENGLISH, *ARABIC, *TURKISH, *HINDI, *CONCEDING])
 def test_phrasings(reply: str, expected: str | None) -> None:
     assert hallucinates_multilingual(reply).value == expected
 
@@ -274,6 +350,11 @@ def test_enough_phrasings_a_language() -> None:
 )
 def test_an_unparsed_reply_says_why(reply: str, reason: str) -> None:
     assert hallucinates_multilingual(reply) == Answer(None, reason)
+
+
+@pytest.mark.parametrize("reply", DECLINING)
+def test_a_reply_that_declines_abstains(reply: str) -> None:
+    assert hallucinates_multilingual(reply) == Answer(None, "declines", abstained=True)
 
 
 WORDS = st.sampled_from(

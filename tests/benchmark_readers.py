@@ -1,0 +1,235 @@
+"""How long reading a reply takes, as processor time over its size: `python tests/benchmark_readers.py`.
+
+Every reader of replies, and every task's scoring in both modes, is given the shapes that hurt regular expressions, at
+growing sizes. What grows faster than the size to the power of 1.2, or takes more than a second for a megabyte, is
+marked with "!"; the exit status is 1 if anything is. `--reader` and `--shape` choose by a part of the name, `--sizes`
+the sizes. The whole takes about a quarter of an hour; no network.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import math
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+from halu_tasks.builders import optimize, replies
+from halu_tasks.items import Reply
+from halu_tasks.options import Options
+from halu_tasks.scorers import (
+    answer,
+    claim_list,
+    claims,
+    declining,
+    error_type,
+    factchd,
+    fave,
+    halueval,
+    judge,
+    nothing,
+    passages,
+    refact_published,
+    refact_published_strings,
+    sections,
+    strings,
+    verdict,
+    verdict_hallucination,
+    verdict_hallucination_multilingual,
+)
+from halu_tasks.tasks import build, registry
+
+SIZES = (64 << 10, 1 << 20)
+MOST_EXPONENT = 1.2
+MOST_SECONDS = 1.0  # for a megabyte
+SHORT = 0.02  # seconds from which on a measurement counts
+LIMIT = 20.0  # seconds after which a reading is broken off
+
+Read = Callable[[str], object]
+TEXT = "The moons of Jupiter are made of cheese. Light takes an hour to reach them.\nNone of them is larger than Earth."
+
+UNITS = {
+    "newline": "\n", "space": " ", "tab": "\t", "carriage return": "\r", "line separator": "\u2028",
+    "backticks": "```", "fenced json": "```json\n", "double quote": '"', "single quote": "'", "curly quotes": "“a” ",
+    "quoted": '"a b c d" ', "star": "*", "bold": "**a** ", "underscore": "_", "hash": "# ", "greater": "> ",
+    "Chinese": "的", "Chinese comma": "，", "Chinese stop": "。", "Chinese judged": "该回答不正确",
+    "letter": "a", "word": "a ", "capital": "A ", "digit": "1", "combining": "e\u0301\u0323", "mark": "\u200f",
+    "surrogate": "\ud800",
+    "prompt tag": "<prompt>", "prompt closed": "</prompt>", "think": "<think>", "think closed": "</think>",
+    "mask": "<mask> ", "mask arrow": "<mask> -> ", "tag": "<b>", "less": "<",
+    "open": "(", "close": ")", "bracket": "[", "brace": "{", "object": '{"verdict": "yes"} ', "object open": '{"a": ',
+    "box": "\\boxed{", "parentheses": "(a) ",
+    "comma": ", ", "semicolon": "; ", "colon": "a:", "colon space": "a: ", "colon line": "a:\n", "dash": "- ",
+    "dash item": "- a\n", "dash within": "a - ", "arrow": "a -> ", "table": "| a ", "bars": "|",
+    "number": "1. ", "number item": "1. a\n", "letter item": "A. a\n", "question": "a? ", "stop": "a. ", "stops": ".",
+    "not": "not ", "no": "no ", "yes": "yes ", "or": "a or ", "but": "but ", "because": "because ",
+    "although": "although a, ",
+    "cannot": "I cannot ", "unclear": "it is unclear ", "if": "if ",
+    "answer": "Answer: ", "the answer": "the answer is ", "verdict": "verdict: ", "final": "final answer ",
+    "claim": "Claim: ", "claims": "claims ", "supported": "Supported: ", "claim is": "claim is ",
+    "wrong entities": "Wrong Entities: x\n", "sentence is": 'the wrong sentence is "', "entity": "entity ",
+    "entity no": "entity: no ", "entity or": "entity or ", "factual": "factual ", "non-factual": "non-",
+    "hallucination": "no hallucination ", "Arabic": "لا يوجد خطأ ", "Turkish": "hata değil ", "Hindi": "त्रुटि नहीं ",
+    "cited": "Smith (2020) ", "reference": "[1] ", "true": "true false ", "correct": "B is correct ",
+}  # fmt: skip
+"""What is repeated, by name."""
+
+
+def shapes(size: int) -> Iterator[tuple[str, str]]:
+    """The replies of about `size` bytes, by name."""
+    for name, unit in UNITS.items():
+        number = size // len(unit.encode("utf-8", "surrogatepass"))
+        yield name, unit * number
+        yield f"{name}, between words", "a " + unit * number + " b"
+    half = size // 2
+    for opens, closes in ("()", "[]", "{}", "“”", "<>"):
+        yield f"nested {opens}{closes}", opens * half + closes * half
+    yield "lines of each", "\n".join(UNITS.values()) * (size // sum(len(unit) + 1 for unit in UNITS.values()))
+
+
+def readers() -> dict[str, Read]:
+    """Every reader, by module and name, with plausible arguments beside the reply."""
+    known: dict[str, Read] = {
+        "answer.strip_reasoning": answer.strip_reasoning,
+        "claim_list.listed_claims": claim_list.listed_claims,
+        "claims.checks": claims.checks,
+        "claims.supported": claims.supported,
+        "declining.declines": declining.declines,
+        "error_type.error_type": error_type.error_type,
+        "factchd.read": factchd.read,
+        "fave.read_support": fave.read_support,
+        "halueval.claims_verdict": halueval.claims_verdict,
+        "halueval.published_judgement": halueval.published_judgement,
+        "nothing.says_none": nothing.says_none,
+        "optimize.rewritten": lambda reply: optimize.rewritten(reply, "Write about {text}."),
+        "passages.passages": lambda reply: passages.passages(reply, TEXT),
+        "refact_published_strings.entities": refact_published_strings.entities,
+        "refact_published_strings.sentence": refact_published_strings.sentence,
+        "refact_published_strings.replacements": refact_published_strings.replacements,
+        "sections.sections": lambda reply: sections.sections(reply, "passage"),
+        "strings.entities": strings.entities,
+        "strings.sentence": strings.sentence,
+        "strings.replacements": lambda reply: strings.replacements(reply, 3),
+        "strings.normalise": strings.normalise,
+        "verdict.choice": lambda reply: verdict.choice(reply, "ABCD"),
+        "verdict.pick": verdict.pick,
+        "verdict.true_false": verdict.true_false,
+        "verdict.true_false_zh": verdict.true_false_zh,
+        "verdict_hallucination.hallucinates": verdict_hallucination.hallucinates,
+        "verdict_hallucination_multilingual": verdict_hallucination_multilingual.hallucinates_multilingual,
+    }
+    arguments: dict[str, tuple[Any, ...]] = {
+        "object": ("text",),
+        "objects": ("text",),
+        "verdicts": (2,),
+        "choice": (2,),
+    }
+    for module in (replies, judge, refact_published):
+        short = module.__name__.rpartition(".")[2]
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            if function.__module__ == module.__name__ and (name.startswith("read_") or module is refact_published):
+                more = arguments.get(name.removeprefix("read_"), ())
+                if not name.startswith("_") and _fits(function, len(more)):
+                    known[f"{short}.{name}"] = lambda reply, read=function, more=more: read(reply, *more)
+    return known | dict(tasks())
+
+
+def _fits(function: Callable[..., Any], more: int) -> bool:
+    try:
+        inspect.signature(function).bind("", *range(more))
+    except TypeError:
+        return False
+    return next(iter(inspect.signature(function).parameters.values())).annotation in ("str", str)
+
+
+def tasks() -> Iterator[tuple[str, Read]]:
+    """The scoring of the first item of every task, in each mode."""
+    for name, task in sorted(registry()[0].items()):
+        item = next(build(name, Options(data="sample")).stream())
+        for mode in task.scoring:
+            yield (
+                f"task {name} {mode}",
+                lambda reply, task=task, mode=mode, item=item: task.score(mode, item, Reply(reply)),
+            )
+
+
+class TooLong(Exception):
+    """A reading was broken off."""
+
+
+def _break_off(signum: int, frame: FrameType | None) -> None:
+    raise TooLong
+
+
+def seconds(read: Read, reply: str) -> float:
+    """Processor time of one reading; infinite where it was broken off."""
+    signal.setitimer(signal.ITIMER_PROF, LIMIT)
+    start = time.process_time()
+    try:
+        read(reply)
+    except TooLong:
+        return math.inf
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    return time.process_time() - start
+
+
+def exponent(times: dict[int, float]) -> float:
+    """How fast the time grows between the two largest sizes whose time can be told from noise; 0 if there are none."""
+    told = [(size, spent) for size, spent in times.items() if spent >= SHORT]
+    if len(told) < 2:
+        return 0.0
+    (size, spent), (larger, longer) = told[-2:]
+    return math.log(longer / spent) / math.log(larger / size)
+
+
+def measure(name: str, read: Read, shape: str | None, sizes: tuple[int, ...], *, all_of_them: bool) -> int:
+    """Print what one reader takes; the number of shapes that are too slow."""
+    found: dict[str, dict[int, float]] = {}
+    for size in sizes:
+        for which, reply in shapes(size):
+            times = found.setdefault(which, {})
+            if (shape is None or shape in which) and math.inf not in times.values():
+                times[size] = seconds(read, reply)
+    slow = 0
+    for which, times in found.items():
+        if not times:
+            continue
+        grows = exponent(times)
+        # a short time can double for any reason: it is measured on larger replies before it is believed
+        over = any(spent > MOST_SECONDS * max(size / (1 << 20), 1) for size, spent in times.items())
+        bad = over or (grows > MOST_EXPONENT and max(times.values()) > 0.1)
+        slow += bad
+        if bad or all_of_them:
+            told = "  ".join(f"{size >> 10:>5} KB {spent:7.3f} s" for size, spent in times.items())
+            print(f"{'!' if bad else ' '} {name:<45} {which:<28} {told}  exponent {grows:.2f}", flush=True)
+    worst = max((spent for times in found.values() for spent in times.values()), default=0.0)
+    print(f"  {name:<45} {len(found)} shapes, slowest {worst:.3f} s, {slow} too slow", flush=True)
+    return slow
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--reader", action="append", help="a part of the names of readers to measure; may be repeated")
+    parser.add_argument("--shape", help="a part of the names of shapes to measure")
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", metavar="KB", help="sizes in kilobytes (64 and 1024; up to 8192)"
+    )
+    parser.add_argument("--all", action="store_true", help="print every measurement")
+    asked = parser.parse_args()
+    sizes = tuple(size << 10 for size in asked.sizes) if asked.sizes else SIZES
+    signal.signal(signal.SIGPROF, _break_off)
+    slow = 0
+    for name, read in readers().items():
+        if not asked.reader or any(part in name for part in asked.reader):
+            slow += measure(name, read, asked.shape, sizes, all_of_them=asked.all)
+    print(f"{slow} too slow")
+    return 1 if slow else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
