@@ -264,18 +264,22 @@ def _read(sentences: list[str]) -> Answer[str]:
 def _stated(sentences: list[str]) -> Answer[str]:
     declared = last_declared(sentences, {_DECLARES: _introduced}, _Lines(sentences).alone)
     if declared:
-        found = _answer({declared[1]})
-        return found._replace(declared=found.value is not None)
-    sentences = joined(sentences)
+        return _answer({declared[1]})
+    found = _answer(_inferred(joined(sentences)))
+    return found._replace(inferred=found.value is not None)
+
+
+def _inferred(sentences: list[str]) -> set[str]:
+    """The types that the last concluding sentence names, or that are called right, or errors, or named at all."""
     for sentence in reversed(sentences):
         if _CONCLUDES.match(sentence) and (kinds := {kind for kind, _ in _named(sentence)}):
-            return _answer(kinds)
+            return kinds
     named = [pair for sentence in sentences for pair in _named(sentence)]
     if right := {kind for sentence in sentences for kind in _best(sentence)}:
-        return _answer(right)
+        return right
     errors = {kind for kind, called in named if called}
     # "there is no error" may be said of a part
-    return _answer(errors - {NONE} or errors or {kind for kind, _ in named})
+    return errors - {NONE} or errors or {kind for kind, _ in named}
 
 
 def _says(text: str) -> bool:

@@ -60,10 +60,10 @@ def _verdict(found: Checks, reply: str = "") -> Answer[str]:
         declined = declines(reply)
         return Answer(None, "declines" if declined else found.reason, declined)
     if not all(found.checked):
-        return Answer(YES, declared=True)
+        return Answer(YES)
     if found.unchecked:
         return Answer(None, f"{found.unchecked} claims without a check")
-    return Answer(NO, declared=True)
+    return Answer(NO)
 
 
 def score_claims(item: Item, reply: str) -> Score:

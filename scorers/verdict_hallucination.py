@@ -155,7 +155,7 @@ def _read(sentences: list[str]) -> Answer[str]:
     sentences = list(_answered(sentences))
     declared = last_declared(sentences, {_MARKED: _introduced, _HENCE: _concluded}, _opening)
     if declared:
-        return Answer(declared[1], declared=True)
+        return Answer(declared[1])
     whole = joined(sentences)
     concluding = list(filter(CONCLUDES.match, whole))
     value = (
@@ -166,7 +166,7 @@ def _read(sentences: list[str]) -> Answer[str]:
     )
     if value is None and without_declining(sentences) != sentences:
         return Answer(None, "declines", abstained=True)
-    return Answer(value, "" if value else "no judgement")
+    return Answer(value, inferred=True) if value else Answer(None, "no judgement")
 
 
 def _last(found: Iterator[str | None]) -> str | None:

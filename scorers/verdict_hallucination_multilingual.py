@@ -145,11 +145,11 @@ def _read(sentences: list[str]) -> Answer[str]:
 
 def _stated(sentences: list[str]) -> Answer[str]:
     if declared := last_declared(sentences, {_DECLARES: _introduced, _HENCE: _alone, _WHOLE: _ending}, _alone):
-        return Answer(declared[1], declared=True)
+        return Answer(declared[1])
     sentences = joined(sentences)
     for among in (filter(_CONCLUDES.match, reversed(sentences)), reversed(sentences)):
         if value := next(filter(None, map(_said, among)), None):
-            return Answer(value)
+            return Answer(value, inferred=True)
     return Answer(None, "no verdict")
 
 

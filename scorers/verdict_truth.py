@@ -19,11 +19,7 @@ _HEDGE = any_of(
     " actually really"
     " all every each statements claims points"
 )
-# "factual accuracy" and "no factual claims" judge nothing.
-TRUE = any_of(
-    r"true correct accurate factual(?!\s(?:accuracy|correctness|claims?|statements?|assertions?|information|content"
-    r"|basis|details?)\b) valid right sound reliable"
-)
+TRUE = any_of("true correct accurate factual valid right sound reliable")
 FALSE = any_of(
     "false incorrect inaccurate wrong invalid untrue misleading flawed erroneous unsupported fabricated"
     " (?:non-?|un)factual"
@@ -103,11 +99,13 @@ _SUBORDINATE = re.compile(
 )
 # "the correct answer" is another than the given one.
 _NOT_GIVEN = r"(?<!some )(?!(?<=the )\w+\s(?:answer|explanation|statement|response|term)\b)"
+# "factual accuracy" and "no factual claims" judge nothing.
+_TOPIC = r"(?!factual\s(?:accuracy|correctness|claims?|statements?|assertions?|information|content|basis|details?)\b)"
 # A judgment word with what turns it round.
 _JUDGED = re.compile(
     rf"(?P<no>{_NEGATION}[^.]{{0,40}}?)?(?:(?P<part>\b(?:partially|partly|somewhat)\s+(?:\w+ly\s)?)?"
     rf"\b(?:(?:factual\s)?(?P<fault>{FAULT})\b"
-    rf"|{_NOT_GIVEN}(?P<true>{TRUE})\b(?P<some>\sin\s(?:parts?|some)\b)?|{FALSE}\b"
+    rf"|{_NOT_GIVEN}{_TOPIC}(?P<true>{TRUE})\b(?P<some>\sin\s(?:parts?|some)\b)?|{FALSE}\b"
     r"|lack(?:s|ing)(?:\s\w+){0,2}?\s(?:accuracy|correctness)\b))",
     re.IGNORECASE,
 )

@@ -266,6 +266,27 @@ def test_hostile_replies_are_counted_and_survive_the_log(tmp_path: Path) -> None
     assert json.dumps(figures(read)) == json.dumps(figures(log))
 
 
+def test_none_is_shown_as_an_answer_and_not_as_an_unparsed_reply(tmp_path: Path) -> None:
+    said = iter(
+        ["There are no hallucinated passages in the answer.", "I cannot determine which passages are wrong.", "<think>"]
+    )
+
+    def reply(*_: Any) -> ModelOutput:
+        output = ModelOutput.from_content("mockllm", next(said))
+        output.usage = ModelUsage()
+        return output
+
+    (log,) = inspect_eval(
+        "halu_tasks/halueval_general_localization", model=get_model("mockllm/model", custom_outputs=reply),
+        task_args={"data": "sample"}, log_dir=str(tmp_path), display="none", limit=3, max_connections=1,
+    )  # fmt: skip
+    assert log.status == "success" and log.samples, log.error
+    scores = [score for sample in log.samples for score in (sample.scores or {}).values()]
+    outcomes = {(score.metadata or {})["halu_tasks"]["score"]["outcome"]: score.answer for score in scores}
+    assert outcomes == {"answered": "[]", "abstained": None, "unparsed": None}
+    assert figures(log)["abstained"] == figures(log)["unparsed"] == pytest.approx(1 / 3)
+
+
 def test_an_unknown_embedded_model_says_which_there_are(tmp_path: Path) -> None:
     run = inspect("eval", "halu_tasks/refact_correction", "--model", "halu/gold", "-T", "data=sample", cwd=tmp_path)
     assert run.returncode != 0
