@@ -223,8 +223,6 @@ def test_mistakes_are_one_clear_line_before_anything_runs(
     run_lm_eval: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(UsageError, match=r"unknown metadata key halu_scorings \(did you mean 'halu_scoring'\?\); "):
-        UsageError, match=r"unknown metadata key halu_scorings \(did you mean 'halu_scoring'\?\); known"
-    ):
         run_lm_eval(["refact_correction"], OracleLM(), {"halu_scorings": "paper"})
     with pytest.raises(UsageError, match="choose strict or paper"):
         run_lm_eval(["refact_correction"], OracleLM(), {"halu_scoring": "papers"})
