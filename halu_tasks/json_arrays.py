@@ -21,14 +21,14 @@ def array_lines(path: Path) -> Iterator[tuple[int, Row]]:
         DataError: naming file and line: not UTF-8, not JSON, or an element that is no object.
     """
     lines = text_lines(path)
-    first, text = next(((number, line) for number, line in lines if line.strip()), (1, ""))
+    first, text = next(((number, own) for number, own in lines if own.strip()), (1, ""))
     if text.lstrip()[:1] != "[":
         # read once and line by line: the file may be a pipe, or too large to hold
-        for number, line in chain([(first, text)], lines):
-            if line.strip():
-                yield number, json_object(f"{path}:{number}", line)
+        for number, own in chain([(first, text)], lines):
+            if own.strip():
+                yield number, json_object(f"{path}:{number}", own)
         return
-    text += "".join(line for _, line in lines)
+    text += "".join(own for _, own in lines)
     at = text.index("[") + 1
     line, counted = first, 0
     decoder = json.JSONDecoder()

@@ -697,7 +697,7 @@ def test_a_long_file_is_scored_in_pieces_as_in_one(run: Run, tmp_path: Path, mon
 
 
 def test_a_judge_is_asked_once_for_all_and_only_when_every_id_is_known(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
 

@@ -222,7 +222,7 @@ def test_gen_kwargs_override_the_papers_decoding(run_lm_eval: Callable[..., dict
 def test_mistakes_are_one_clear_line_before_anything_runs(
     run_lm_eval: Callable[..., dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(UsageError, match=r"unknown metadata key halu_scorings; known: .*halu_scoring"):
+    with pytest.raises(UsageError, match=r"unknown metadata key halu_scorings \(did you mean 'halu_scoring'\?\); "):
         run_lm_eval(["refact_correction"], OracleLM(), {"halu_scorings": "paper"})
     with pytest.raises(UsageError, match="choose strict or paper"):
         run_lm_eval(["refact_correction"], OracleLM(), {"halu_scoring": "papers"})
@@ -236,9 +236,12 @@ def test_replay_gives_an_empty_reply_where_the_file_has_none(
     run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
     path = tmp_path / "predictions.jsonl"
-    path.write_text("")
+    path.write_text(json.dumps({"id": next(_ids("refact_judgment_independent")), "output": "hm"}) + "\n")
     found = run_lm_eval(["refact_judgment_independent"], ReplayLM(str(path)))["results"]["refact_judgment_independent"]
-    assert found["empty,none"] == 1.0 and found["acc,none"] == 0.0
+    assert found["empty,none"] == 63 / 64 and found["acc,none"] == 0.0
+    path.write_text("")
+    with pytest.raises(DataError, match="holds no predictions"):
+        run_lm_eval(["refact_judgment_independent"], ReplayLM(str(path)))
 
 
 def test_a_strange_model_prompt_is_an_error_not_a_wrong_answer(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
@@ -259,7 +262,7 @@ def test_replay_holds_a_file_to_what_score_holds_it_to(
         path.write_text(json.dumps(row) + "\n")
         with pytest.raises(DataError, match=fault):
             run_lm_eval(["refact_judgment_independent"], ReplayLM(str(path)))
-    path.write_text("")
+    path.write_text(json.dumps({"id": next(_ids("refact_correction")), "output": "A"}) + "\n")
     with pytest.raises(UsageError, match="name a folder"):
         run_lm_eval(["refact_correction", "refact_localization_entity"], ReplayLM(str(path)))
 
@@ -272,7 +275,7 @@ def test_replay_refuses_a_cache_that_would_lose_its_targets(
     run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
     path = tmp_path / "predictions.jsonl"
-    path.write_text("")
+    path.write_text(json.dumps({"id": next(_ids("refact_correction")), "output": "A"}) + "\n")
     with pytest.raises(UsageError, match="leave --use_cache out"):
         run_lm_eval(["refact_correction"], ReplayLM(str(path)), use_cache=str(tmp_path / "cache"))
 
