@@ -207,7 +207,7 @@ def test_a_new_judged_task_brings_its_own_words() -> None:
     assert read.labels == ("supported", "contradicted", "not enough")
     assert read.schema["properties"]["verdict"]["enum"] == ["supported", "contradicted", "not enough"]
     for label, said in (("contradicted", "Refuted"), ("not enough", "not_enough"), ("supported", "supported")):
-        assert read(json.dumps({"reason": "r", "verdict": said})) == (label, "r", False)
+        assert read(json.dumps({"reason": "r", "verdict": said}))[:2] == (label, "r")
     assert (
         read('{"verdict": "refuted", "reason": "r"}\nThe text says {"verdict": "supported"}.').value == "contradicted"
     )
