@@ -121,11 +121,11 @@ def test_rows_labelled_0_give_the_same_figures_in_both_harnesses(
 def test_without_a_chat_template_the_system_text_stands_above_the_prompt(
     run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
-    nothing = tmp_path / "predictions.jsonl"
-    nothing.write_text("")
-    keeper = Keeper(nothing)
-    run_lm_eval(["refact_correction"], keeper, num_fewshot=1)
     built = build("refact_correction", Options(data="sample", fewshot=1))
+    one = tmp_path / "predictions.jsonl"
+    one.write_text(json.dumps({"id": built.items[0].id, "output": "hm"}) + "\n")
+    keeper = Keeper(one)
+    run_lm_eval(["refact_correction"], keeper, num_fewshot=1)
     ((example),) = built.examples
     for item in built.items:
         shown = f"{item.system}\n\n{example.prompt} {example.reply}\n\n{item.prompt}"
