@@ -167,7 +167,10 @@ class ScoreReplies(Filter):
             kept = [task.keep_replies() for name, task in list(_loaded.items()) if name != self._built.task.name]
             others = ", ".join(name for name in kept if name)
             raise JudgeError(f"{error}; kept beside it: {others}" if others else str(error)) from None
-        outcomes = Counter(outcome_of(reply.text, score) for (_, reply), score in zip(replies, scores, strict=True))
+        mode = self._built.options.scoring
+        outcomes = Counter(
+            outcome_of(reply.text, score, mode) for (_, reply), score in zip(replies, scores, strict=True)
+        )
         for warning in reply_warnings(self._built.task.name, outcomes):
             logger.warning(warning)
         # lm-eval copies what a filter returns and logs its str(), so that nothing but a plain text stays what it is

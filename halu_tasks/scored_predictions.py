@@ -107,7 +107,7 @@ def _from_details(
                 row["scores"],
                 item.tags,
                 row["reason"],
-                row.get("outcome"),
+                row.get("outcome") or ("unparsed" if row["answer"] is None else "answered"),
                 row.get("verdicts", []),
             ),
         )

@@ -83,9 +83,9 @@ MOST_EMPTY, MOST_UNPARSED = 0.01, 0.20
 """The shares of replies above which `reply_warnings` has something to say."""
 
 
-def outcome_of(reply: str, score: Score) -> Outcome:
-    """What became of a reply: as its score says, but `empty` in `paper` too, where scores know no such outcome."""
-    return score.outcome if reply.strip() else "empty"
+def outcome_of(reply: str, score: Score, scoring: str) -> Outcome:
+    """What became of a reply: as its score says, but `empty` in `paper` too, whose scores do not have that outcome."""
+    return "empty" if scoring == "paper" and not reply.strip() else score.outcome
 
 
 def reply_warnings(task: str, outcomes: Mapping[Outcome, int]) -> list[str]:

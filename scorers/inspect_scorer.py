@@ -251,7 +251,8 @@ def _warn_of_replies() -> None:
         async def on_sample_end(self, data: SampleEnd) -> None:
             for found in (data.sample.scores or {}).values():
                 if record := (found.metadata or {}).get(RECORD):
-                    outcome = outcome_of(data.sample.output.completion, Score(**record["score"]))
+                    reply = data.sample.output.completion
+                    outcome = outcome_of(reply, Score(**record["score"]), record["scoring"])
                     tasks = self._outcomes.setdefault(data.eval_id, {})
                     tasks.setdefault(record["task"], Counter())[outcome] += 1
                     return

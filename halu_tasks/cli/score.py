@@ -111,7 +111,7 @@ def score_predictions(
     def score_batch() -> None:
         found = score_replies(built, batch, folder)
         outcomes.update(
-            outcome_of(reply.text, score)
+            outcome_of(reply.text, score, built.options.scoring)
             for (item, reply), score in zip(batch, found, strict=True)
             if item.id not in missing
         )

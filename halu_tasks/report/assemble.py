@@ -94,7 +94,8 @@ def assemble(
             for column in found.columns
             for entry, run in column.runs.items()
             for text in reply_warnings(
-                f"{labels[entry]}, {titles[id(column)]}", Counter(outcome_of(a.reply, a.score) for a in run.answers)
+                f"{labels[entry]}, {titles[id(column)]}",
+                Counter(outcome_of(a.reply, a.score, run.scoring) for a in run.answers),
             )
         ],
         "superseded": [

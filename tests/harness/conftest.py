@@ -56,7 +56,13 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self.server.asked.append(request)
             time.sleep(self.server.delay)
-            answer = self.server.answer(request)
+            try:
+                answer = self.server.answer(request)
+            except Exception as error:
+                # a script that fails must fail its test: a broken connection would be tried again for ever
+                message = f"the script failed: {type(error).__name__}: {error}"
+                self._send(400, {"error": {"message": message, "type": "invalid_request_error"}})
+                return
         if isinstance(answer, int):
             self._send(answer, {"error": {"message": "scripted failure", "type": "server_error"}})
             return

@@ -22,7 +22,7 @@ CONNECTIONS = 4
 def rule(request: dict[str, Any]) -> str:
     asked = str(request["messages"][-1]["content"])
     if "The claims are:" in asked:
-        text = asked.rpartition("Text:\n")[2].strip()
+        text = asked.rpartition("Text:\n")[2].strip().splitlines()[1]
         return "The claims are:\n" + "\n".join(f"- Point {n} of {text} holds." for n in range(8))
     if "single word" in asked:
         return "Yes"

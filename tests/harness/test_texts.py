@@ -12,16 +12,19 @@ import pytest
 
 Run = Callable[..., Any]
 
+_FENCED = re.compile(r"^(=====\w+)\n(.*?)\n\1$", re.DOTALL | re.MULTILINE)
+
 
 def rule(request: dict[str, Any]) -> str:
     """Lists sentences as claims, and supports those that the document holds word by word."""
     asked = str(request["messages"][-1]["content"])
+    fenced = [text for _, text in _FENCED.findall(asked)]
     if "The claims are:" in asked:
-        text = asked.rpartition("Text:\n")[2]
+        text = fenced[-1]
         return "The claims are:\n" + "\n".join(f"- {claim}." for claim in text.split(". "))
     if "single word" in asked:
         return "Yes"
-    source, claim = re.findall(r"Document: (.*?)\n\nClaim: (.*?)\n", asked, re.S)[-1]
+    source, claim = fenced[-2:]
     return f"Reasoning: see there.\nSupported: {'Yes' if claim.strip(' .') in source else 'No'}"
 
 
