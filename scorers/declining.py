@@ -41,13 +41,13 @@ _FIND_OUT = (
     rf"(?:\W*\Z|\W+(?:\w+\W+){{0,4}}?(?:whether|if|which|what|between|that|it|this|{_QUALITY}|{_VERDICT}|{_JUDGED})\b)"
 )
 _SAY = (
-    r"(?:say|conclude|commit|choos\w*|pick|select|classify|label|distinguish|comply|rule|tell)\b"
-    r"(?:\W*\Z|\W+(?:whether|if|which|between|either way|one way|for (?:sure|certain)|definitively|you|one|any|this|it"
-    r"|without)\b)"
+    r"(?:say|conclude|commit|choos\w*|pick|select|take|classify|label|distinguish|comply|rule|tell)\b"
+    r"(?:\W*\Z|\W+(?:to )?(?:whether|if|which|between|either way|one way|for (?:sure|certain)|definitively|you|one|any|this|it"
+    rf"|without|either|sides?|an? (?:\w+ )?{_VERDICT}|an? (?:side|option))\b(?!\W+(?:\w+\W+)?as\W+(?!either|one\b)))"
 )
 _RESPOND = (
-    r"(?:answer|respond|comment|help|assist|engage|rate|evaluate)\b"
-    rf"(?:\W*\Z|\W+(?:\w+\W+){{0,3}}?(?:{_JUDGED}|request|topic|this|that|it)\b)"
+    r"(?:answer|respond|comment|help|assist|engage|rate|evaluate|compare|rank)\b"
+    rf"(?:\W*\Z|\W+(?:\w+\W+){{0,3}}?(?:{_JUDGED}|two|them|request|topic|this|that|it)\b)"
 )
 _GIVE = (
     r"(?:give|provid\w*|offer|render|make|reach|form|come to|arrive at|draw)\b\W+(?:\w+\W+){0,4}?"
@@ -89,6 +89,7 @@ _ENGLISH = (
     rf"\b{_INFORMATION} (?:\w+ )?(?:is|are) (?:insufficient|inadequate|not (?:enough|sufficient))\b",
     # I abstain, no comment, beyond my knowledge
     r"\bi(?:'ll|'d|'m)?(?: will| would| must| have to| need to| am going to)? abstain\b",
+    r"\bi(?:'ll|'d| will| must| would)(?: have to| rather| need to)? pass(?=\W*\Z| on\b)",
     r"\A\W*(?:abstain|pass|no (?:answer|comment|verdict)|n/a)\W*\Z",
     r"\b(?:beyond|outside) (?:of )?(?:the scope of )?my (?:\w+ )?(?:abilit|knowledge|expertise|competence|capabilit)",
 )
@@ -110,7 +111,7 @@ _ZH_INFORMATION = "(?:信息|資訊|[资資]料|[证證][据據]|依据|背景|�
 _CHINESE = (
     rf"{_ZH_CANNOT}{_ZH_HOW}{_ZH_DECIDE}|[无無]法[说說]",
     "(?:判[断斷]|[确確]定|[选選]|[说說]|答)不(?:了|出来?|上来|清)|不知道|不得而知|不(?:太)?清楚|[没沒]有?把握|拿不准",
-    "不(?:太|能|是很|敢)?[确確]定(?!性)|[说說]不准|不好[说說]|[难難][说說]",
+    "不(?:太|能|是很|敢)?[确確]定(?!性)|[说說]不准|不好(?:[说說]|判[断斷]|评[价判]|下结论)|[难難](?:[说說]|辨)|(?:没|沒|无|無)法[选選](?=\\W|$)",
     f"{_ZH_INFORMATION}(?:严重|都|是|并)?(?:不足|不[够夠]|有限|缺乏|欠缺)",
     f"(?:缺乏|缺少|[没沒]有|未提供|不具[备備])(?:足[够夠]|充分|相[关關]|必要|可靠)的?{_ZH_INFORMATION}",
     "(?:不做|不作|不予|暂不|拒[绝絕]|放[弃棄])(?:出|任何)?(?:判[断斷]|回答|作答|[评評][价判]|[选選][择擇])|[弃棄][权權]",

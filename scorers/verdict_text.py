@@ -43,6 +43,7 @@ _PLAIN: dict[int, str] = {
     **dict.fromkeys(map(ord, "‘’"), "'"),
     **dict(zip(map(ord, _TRADITIONAL), _SIMPLIFIED, strict=True)),
 }
+_NAME_PARTS = re.compile("(?<=[A-Za-z])_(?=[A-Za-z])")  # "final_verdict"
 _LIST_MARK = re.compile(r"(?m)^[ \t]*(?:[-+•·–—]|\d{1,3}[.)])[ \t]+")
 # The point of "A. text" at the start of a line ends no sentence.
 _SENTENCE_END = re.compile(r"(?m)\n+|(?<=[.!?;])(?<!^[A-Z]\.)\s+|(?<=。)|(?<=[!?;])(?=[\u3400-\u9fff])")
@@ -71,7 +72,8 @@ def sentences_of(reply: str) -> list[str]:
 
 
 def _sentences(text: str) -> list[str]:
-    text = _without_tags(_LATEX.sub(" ", _BOX.sub("\nverdict: ", text))).translate(_PLAIN)
+    text = _without_tags(_LATEX.sub(" ", _BOX.sub("\nverdict: ", text)))
+    text = _NAME_PARTS.sub(" ", text).translate(_PLAIN)
     parts = _SENTENCE_END.split(_LIST_MARK.sub("", text))
     pieces = (part[start : start + _LONGEST] for part in parts for start in range(0, len(part), _LONGEST))
     return list(filter(None, map(str.strip, pieces)))
@@ -111,7 +113,7 @@ def behind(found: re.Match[str]) -> str:
 _LABEL = any_of("answer winner conclusion choice decision judge?ment result rating label classification assessment")
 DECLARED = re.compile(
     rf"(?<!this )\bverdict\b"
-    rf"|\b(?:final|overall|my)\s(?:{_LABEL}|determination|pick|selection|response|evaluation)\b"
+    rf"|\b(?:final|overall|my)\s(?:{_LABEL}|determination|pick|selection|response|evaluation|call|vote|ruling)\b"
     rf"|^(?:the\s)?{_LABEL}\s?[:=]|^(?:overall\s)?factual\s(?:accuracy|correctness)\s?:",
     re.IGNORECASE,
 )
