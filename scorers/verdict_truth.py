@@ -148,8 +148,7 @@ _NOT_ALL = re.compile(
 )
 # A last sentence that ends in the label: "…, hence True", "A single error is enough: False."
 _CLOSING = re.compile(
-    r"(?P<no>(?:\bnot|\bnever|\bcannot|n't)\s(?:\w+\s){0,2}?)?"
-    r"(?:[:=→–—,]|->|=>|\b(?:hence|so|ergo|thus|therefore|then|is|be|with|say|means|remains|answer|as|not)\b|'s"
+    r"(?:(?P<no>(?:\bnot|\bnever|\bcannot|n't)\s(?:\w+\s){0,2}?)|[:=→–—,]|->|=>|\b(?:hence|so|ergo|thus|therefore|then|is|be|with|say|means|remains|answer|as)\b|'s"
     r"|\bmakes? (?:it|this|that|the \w+))\W{0,6}(?P<label>True|False)\b(?: it is)?[^\w?]*\Z"
 )
 _TEXT = r"(?:the|this|that|these|its|your|any of the)\s(?:\w+\s){0,2}?(?:answer|response|claims?|statement|explanation|assertion|text)"
