@@ -38,7 +38,7 @@ _REFUSAL = re.compile(
 # "A careful answer": no option, other than "A is", "A or", "A because".
 _FOLLOWS_LETTER = any_of(
     "is was and or because since as over for due based by with in on here arbitrarily simply only seems? appears?"
-    " remains provides? gives offers presents has contains demonstrates"
+    " remains provides? gives offers presents has contains demonstrates comes gets? got wins beats prevails confuses conflates misstates"
 )
 _AFTER_ARTICLE = re.compile(rf"\s+(?!{_FOLLOWS_LETTER}\b)[a-z]")
 _COORDINATED = re.compile(
@@ -102,6 +102,7 @@ _CHOICE = re.compile(
     r" (?:answer|choice|option|response|one|explanation|statement)(?: here| overall)?"
     r" (?:is|would be|should be|must be|remains)\b"
     r"|\b(?:correct|right|best) (?:answer|choice|option|response):|\b(?:correct|accurate|right|better) is\b"
+    r"|\b(?:so|hence|thus|therefore),?(?= (?:answer |option )?\(?[A-D]\)?\W*\Z)|(?:所以|因此|故)(?=\s?[A-D]\W*\Z)"
     r"|\bnot (?:answer |option )?\(?[A-D]\)?,? but\b"
     r"|\bsay(?= (?:that )?(?:it's )?(?:answer |option )?\(?[A-Z]\)?[.,!]?\Z)"
     r"|\bif (?:forced|pressed|pushed|made|I (?:had|have|must|were))\b[^,.;]{0,30},"
