@@ -43,7 +43,8 @@ _YES = (
     rf"(?:(?:yes|true|correct|y)\b{_EITHER}|(?:fully |directly |explicitly |clearly )?(?:supported|entailed)\b|[✓✔✅☑])"
 )
 _NO = (
-    rf"(?:(?:no|false|incorrect|n(?!/))\b{_EITHER}|unsupported\b|not\b|(?:partial|part)(?:ly)?\b|cannot\b|can't\b|contradict\w*"
+    rf"(?:(?:no|false|incorrect|n(?!/))\b{_EITHER}|unsupported\b|not\b|(?:partial|part)(?:ly)?\b|cannot\b|can't\b"
+    rf"|contradict\w*"
     r"|unclear\b|unverif\w*|unknown\b|somewhat\b|mostly\b|n/a\b|[✗✘❌✖☒×])"
 )
 _VALUE = re.compile(
@@ -75,38 +76,49 @@ _ORDINAL = r"(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth
 # What is said of the claims that a sentence speaks of: "claim 2", "both", "three of the four", "everything".
 _SUBJECT = (
     rf"(?:(?P<none>none|neither|no (?:\w+ )?(?:claims?|sentences?|statements?))\b.{{0,60}}?"
-    rf"|(?P<some>not (?:all|every\w*|each)|only (?:\w+ )?(?:one|two|three|four|five|six|some|half|part|\d+)|(?:some|half|most) of)\b.{{0,80}}?"
+    rf"|(?P<some>not (?:all|every\w*|each)|only (?:\w+ )?(?:one|two|three|four|five|six|some|half|part|\d+)|(?:some"
+    rf"|half|most) of)\b.{{0,80}}?"
     rf"|(?:(?:claims?|sentences?|statements?|facts?|details?|points?|the {_ORDINAL}|both|all|each|every\w*|one)\b"
     r"(?:(?<=one) (?:is|are|of))?.{0,200}?))"
 )
 _SOURCE = r"(?:documents?|article|source|text|passage|report|story)"
 _IS_FOUND = (
-    rf"(?:supported|confirmed|backed|verified|borne out|substantiated|corroborated|entailed|grounded in|consistent with|accurate|correct"
-    rf"|(?:found|stated|mentioned|present|contained|covered|said|reported|given|described)?(?: directly)? ?in the (?:\w+ )?{_SOURCE})"
+    rf"(?:supported|confirmed|backed|verified|borne out|substantiated|corroborated|entailed|grounded in"
+    rf"|consistent with|accurate|correct"
+    rf"|(?:found|stated|mentioned|present|contained|covered|said|reported|given"
+    rf"|described)?(?: directly)? ?in the (?:\w+ )?{_SOURCE})"
 )
 _NOT_FOUND = (
-    rf"(?:unsupported|contradicted|refuted|unverified|unconfirmed|unfounded|absent|missing|invented|fabricated|made up|nowhere|inaccurate"
-    rf"|wrong|at odds with|inconsistent with)"
+    r"(?:unsupported|contradicted|refuted|unverified|unconfirmed|unfounded|absent|missing|invented|fabricated"
+    r"|made up|nowhere|inaccurate"
+    r"|wrong|at odds with|inconsistent with)"
 )
 _SENTENCE = re.compile(
-    rf"\b{_SUBJECT}(?:\b(?:is|are|was|were|(?P<cannot>can(?:not|'t))?(?:can)? be|has been|have been)(?P<no> (?:not|only|partially|partly)\b|n't\b)?"
+    rf"\b{_SUBJECT}(?:\b(?:is|are|was|were|(?P<cannot>can(?:not|'t))?(?:can)? be|has been|have been)(?P<no> (?:not"
+    rf"|only|partially|partly)\b|n't\b)?"
     rf"(?:(?: (?!not\b)\w+){{0,2}}? (?:(?P<yes>{_IS_FOUND})|{_NOT_FOUND})\b|(?P<bare>(?<=not)(?=[.,;!]|\s*$)))"
-    rf"|(?P<without>(?:does|do)(?:n't| not) |has no |have no |lacks? |finds no )?\b(?:(?P<holds>checks? out|holds? up|appears? in|matche?s?|follows? from|(?:find|has|have) support|support)|contradicts?|conflicts? with)\b)",
+    rf"|(?P<without>(?:does|do)(?:n't| not) |has no |have no |lacks? |finds no )?\b(?:(?P<holds>checks? out|holds? up"
+    rf"|appears? in|matche?s?|follows? from|(?:find|has|have) support|support)|contradicts?|conflicts? with)\b)",
     re.IGNORECASE,
 )
 # "The document supports all three claims"
 _ACTIVE = re.compile(
     rf"\b(?:{_SOURCE}|it)\s(?P<no>(?:does|do)(?:n't| not) |nowhere |never )?(?:\w+ly )?"
-    r"(?:(?P<yes>supports?|confirms?|backs?(?: up)?|bears? out|verif(?:y|ies)|corroborates?|contains?|states?|mentions?|covers?)"
-    rf"|contradicts?|refutes?|conflicts? with)\s(?:\w+ ){{0,3}}?(?P<object>(?P<some>only|some|most|half)\b|all|both|each|every\w*|claims?\b|the {_ORDINAL}|any|none|them|it\b)",
+    r"(?:(?P<yes>supports?|confirms?|backs?(?: up)?|bears? out|verif(?:y|ies)|corroborates?|contains?|states?"
+    r"|mentions?|covers?)"
+    rf"|contradicts?|refutes?|conflicts? with)\s(?:\w+ ){{0,3}}?(?P<object>(?P<some>only|some|most|half)\b|all|both"
+    rf"|each|every\w*|claims?\b|the {_ORDINAL}|any|none|them|it\b)",
     re.IGNORECASE,
 )
 _SUPPORT_FOUND = re.compile(
-    r"\b(?:found|find|see|there is|there's) (?P<no>no |any )?(?:\w+ )?support for (?P<some>only |some |most )?(?:each|all|every|both|them|any|claims?)\b",
+    r"\b(?:found|find|see|there is|there's) (?P<no>no |any )?(?:\w+ )?support for (?P<some>only |some |most )?(?:each"
+    r"|all|every|both|them|any|claims?)\b",
     re.IGNORECASE,
 )
 # "There are no unsupported claims"
-_NO_UNSUPPORTED = re.compile(r"\bno (?:unsupported|unverified|contradicted|unfounded) (?:claims?|sentences?|statements?)\b", re.I)
+_NO_UNSUPPORTED = re.compile(
+    r"\bno (?:unsupported|unverified|contradicted|unfounded) (?:claims?|sentences?|statements?)\b", re.I
+)
 _CLAUSES = re.compile(r"(?<=[.;!?])\s+|,?\s\b(?:but|while|whereas|although|and(?= (?:the|claim|one|it)\b))\b|;\s")
 
 

@@ -36,13 +36,15 @@ _VERDICT = any_of(
     " category replacements? errors? hallucinations? entities"
 )
 _FIND_OUT = (
-    rf"(?:determin\w*|identify|tell|verify\w*|confirm\w*|assess\w*|evaluat\w*|judg\w*|decid\w*|know\w*|ascertain\w*|establish"
+    rf"(?:determin\w*|identify|tell|verify\w*|confirm\w*|assess\w*|evaluat\w*|judg\w*|decid\w*|know\w*|ascertain\w*"
+    rf"|establish"
     rf"|check|fact-check|discern|gauge|be (?:{_ADVERB} )?(?:sure|certain|confident))\b"
     rf"(?:\W*\Z|\W+(?:\w+\W+){{0,4}}?(?:whether|if|which|what|between|that|it|this|{_QUALITY}|{_VERDICT}|{_JUDGED})\b)"
 )
 _SAY = (
     r"(?:say|conclude|commit|choos\w*|pick|select|take|classify|label|distinguish|comply|rule|tell)\b"
-    r"(?:\W*\Z|\W+(?:to )?(?:whether|if|which|between|either way|one way|for (?:sure|certain)|definitively|you|one|any|this|it"
+    r"(?:\W*\Z|\W+(?:to )?(?:whether|if|which|between|either way|one way|for (?:sure|certain)|definitively|you|one"
+    r"|any|this|it"
     rf"|without|either|sides?|an? (?:\w+ )?{_VERDICT}|an? (?:side|option))\b(?!\W+(?:\w+\W+)?as\W+(?!either|one\b)))"
 )
 _RESPOND = (
@@ -77,7 +79,8 @@ _ENGLISH = (
     rf"(?:\bi(?:'m| am) (?:{_ADVERB} )?|(?:\A|:)\W*)not (?:{_ADVERB} )?(?:sure|certain|confident)\b",
     r"(?:\bi have|(?:\A|:)\W*) ?no (?:idea|clue)\b|\bneither confirm nor deny\b|\bguess is as good as mine\b",
     rf"(?:\b(?:i'm|i am|i remain|we are) (?:{_ADVERB} )?|(?:\A|:)\W*(?:answer\W+)?"
-    rf"|\b(?:it|this|that|{_QUALITY}|verdict|label|judge?ment|result|correct|true|accurate)\W+(?:(?:is|remains)\s+)?(?:{_ADVERB}\s)?){_UNSURE}"
+    rf"|\b(?:it|this|that|{_QUALITY}|verdict|label|judge?ment|result|correct|true|accurate)\W+(?:(?:is"
+    rf"|remains)\s+)?(?:{_ADVERB}\s)?){_UNSURE}"
     r"(?=\W*\Z|\s+(?:about|of|whether|if|which|what|as to|on|here|from)\b|\W*\b(?:because|since|as|due)\b"
     r"|\s*[.,:(–—-])",
     # there is not enough information, I lack the knowledge
@@ -157,7 +160,8 @@ _TR_VERDICT = _either(
 _TR_MISSING = _either("yok", "değil", "sahip değil", "bulunm", "verilme", "sunulma", "yetersiz")
 _TURKISH = (
     rf"(?<!\w){_TR_DECIDE}(?:n|nil|il|lan)?y?{_TR_CANNOT}",
-    rf"(?<!\w){_TR_VERDICT}[^.;?]{{0,40}}?(?:ver|var|belirt|soyle|yap|et|ed|ol|bulun|bildir)(?:il|ul|un|n)?{_TR_CANNOT}",
+    rf"(?<!\w){_TR_VERDICT}[^.;?]{{0,40}}?(?:ver|var|belirt|soyle|yap|et|ed|ol|bulun|bildir)(?:il|ul|un"
+    rf"|n)?{_TR_CANNOT}",
     rf"(?<!\w){_either('(?:emin|net) değil', 'kararsız', 'bilmiyoru[mz]', 'bilgim yok', 'fikrim yok')}",
     rf"(?<!\w){_either('belirsiz')}(?:dir)?\W*\Z",
     rf"(?:{_TR_DECIDE}|{_TR_VERDICT})[^.;?]{{0,40}}?{_either('mümkün (?:değil|olma|görünmüyor)')}",

@@ -45,7 +45,8 @@ _LABEL = rf"(?P<non>{_NON})?(?P<word>factual|facts)(?![a-z0-9]|[\-‐‑]\w)"
 _MARKS = r"[\s*_`#<>\"'“”‘’«»\[\](){}|~:.=\-–—]"
 _PREFIX = re.compile(
     rf"{_MARKS}{{0,20}}(?:(?:output|response|answer|label|verdict|judge?ment|classification|result|assessment|"
-    rf"conclusion|decision|ruling|rating|determination|category|class|(?:my|final)\s\w+)(?=\W)(?:\s+is\b)?{_MARKS}{{1,20}})?(?:facts\s*:{_MARKS}{{0,20}})?",
+    rf"conclusion|decision|ruling|rating|determination|category|class|(?:my"
+    rf"|final)\s\w+)(?=\W)(?:\s+is\b)?{_MARKS}{{1,20}})?(?:facts\s*:{_MARKS}{{0,20}})?",
     re.IGNORECASE,
 )
 _AT_START = re.compile(rf"(?:the\s|this\s|it\s(?:is|'s)\s)?{_LABEL}", re.IGNORECASE)
@@ -72,10 +73,12 @@ _STATED = re.compile(
 )
 _NEGATED = re.compile(
     # what is factual in part is not factual
-    r"(?:\b(?:not|cannot|never|far from|anything but|hardly|no longer|partially|partly|only|half|(?:nothing|none|no part)[^.;]{0,30}?)|n['’]t)"
+    r"(?:\b(?:not|cannot|never|far from|anything but|hardly|no longer|partially|partly|only|half|(?:nothing|none"
+    r"|no part)[^.;]{0,30}?)|n['’]t)"
     r"(?:\s+(?:is|be|been|a|an|the|as|to|indeed|completely|entirely|fully|wholly|strictly|actually|considered|deemed"
     rf"|classified|labell?ed|call(?:ed)?|this|it|judged|really"
-    rf"|classify|label|rate|deem|consider|describe|regard|accept|treat|mark|see|that|response|answer|statement|claim)\b){{0,5}}{_MARKS}{{0,6}}$",
+    rf"|classify|label|rate|deem|consider|describe|regard|accept|treat|mark|see|that|response|answer|statement"
+    rf"|claim)\b){{0,5}}{_MARKS}{{0,6}}$",
     re.IGNORECASE,
 )
 _ANSWERED_NO = re.compile(rf"{_MARKS}{{0,4}}[?:=]{_MARKS}{{0,4}}(?:no|false)\b", re.IGNORECASE)
@@ -107,7 +110,9 @@ _IN_A_VIEW = re.compile(
     r"\b(?:some|one|others|people|someone)\s(?:might|may|could)\b[^.;\n]*\Z|\bcalling\b[^.;\n]*\Z", re.I
 )
 _ATTRIBUTE = re.compile(
-    rf"(?<!\bis )(?<!\bas )(?<!\bwas )(?<!\bnot )(?<!n't )(?<!\bhardly )\b(?:a|an|the|any)\s(?:\w+,?\s){{0,2}}{_MARKS}{{0,4}}\Z", re.IGNORECASE
+    rf"(?<!\bis )(?<!\bas )(?<!\bwas )(?<!\bnot )(?<!n't )(?<!\bhardly )\b(?:a|an|the"
+    rf"|any)\s(?:\w+,?\s){{0,2}}{_MARKS}{{0,4}}\Z",
+    re.IGNORECASE,
 )
 _ATTRIBUTED = re.compile(
     rf"{_MARKS}{{0,4}}(?:answer|response|claim|version|statement|one|part|information|content)\b", re.IGNORECASE
@@ -122,7 +127,8 @@ _PART = re.compile(
     re.IGNORECASE,
 )
 _SUPPORTED = re.compile(
-    r"\b(?:is|are|was)\s(?P<not>not\s|n't\s)?(?:\w+ly\s)?(?:(?P<good>supported|confirmed|backed|verified)|contradicted|refuted)\b",
+    r"\b(?:is|are|was)\s(?P<not>not\s|n't\s)?(?:\w+ly\s)?(?:(?P<good>supported|confirmed|backed|verified)"
+    r"|contradicted|refuted)\b",
     re.IGNORECASE,
 )
 

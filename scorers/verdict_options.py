@@ -68,7 +68,9 @@ _CALLED_WRONG = re.compile(
     re.IGNORECASE,
 )
 _CALLED_RIGHT = re.compile(
-    rf"\)?(?:\s+{_BE}\s+{_ADVERBS}{_EN_RIGHT}|\s+(?:gets?|got|has|have)\s[^,.;]{{0,40}}?\bright\b|[\s.:]*{_ZH_RIGHT})", re.IGNORECASE)
+    rf"\)?(?:\s+{_BE}\s+{_ADVERBS}{_EN_RIGHT}|\s+(?:gets?|got|has|have)\s[^,.;]{{0,40}}?\bright\b|[\s.:]*{_ZH_RIGHT})",
+    re.IGNORECASE,
+)
 _RATED = re.compile(rf"\)?\s?[:(]\s?{_ADVERBS}(?:({_EN_RIGHT})|({_EN_WRONG}))", re.IGNORECASE)
 # "B is the more accurate one", "B provides a better explanation": at most one option can be so called.
 _EXCLUSIVE = re.compile(
@@ -79,7 +81,8 @@ _EXCLUSIVE = re.compile(
     re.IGNORECASE,
 )
 _THIS_IS = re.compile(
-    r"\b(?:this|it|that)(?:\s(?:answer|statement|explanation|claim|response|description))?(?:\s(?:is|seems|appears to be)|'s)"
+    r"\b(?:this|it|that)(?:\s(?:answer|statement|explanation|claim|response|description))?(?:\s(?:is|seems"
+    r"|appears to be)|'s)"
     rf"\s{_ADVERBS}(?:(?:in part |part(?:ial)?ly )?({_EN_RIGHT})|{_EN_WRONG})",
     re.IGNORECASE,
 )
@@ -106,7 +109,8 @@ _CHOICE = re.compile(
     r"|\bnot (?:answer |option )?\(?[A-D]\)?,? but\b"
     r"|\bsay(?= (?:that )?(?:it's )?(?:answer |option )?\(?[A-Z]\)?[.,!]?\Z)"
     r"|\bif (?:forced|pressed|pushed|made|I (?:had|have|must|were))\b[^,.;]{0,30},"
-    r"|(?<![不别未非])选择?|而是|(?<=[,;])\s?是|(?:正确|对)的是|(?:认为|觉得|应该|应当|可能|疑问|只能|那就)(?:正确的|答案)?(?:是|为)|(?:只|仅)?剩下?(?:的|了)?(?:只有)?|倾向于?|非(?=[A-D]莫属)"
+    r"|(?<![不别未非])选择?|而是|(?<=[,;])\s?是|(?:正确|对)的是|(?:认为|觉得|应该|应当|可能|疑问|只能|那就)(?:正确的|答案)?(?:是|为)|(?:只|仅)?剩下?(?:的"
+    r"|了)?(?:只有)?|倾向于?|非(?=[A-D]莫属)"
     r"|(?:^|(?<=[,;:])|(?<=\s))(?:正确|对)(?:的|选项|答案)?\s?:|(?:答案|选项)(?=\s?(?:应|是|为|就|:))",
     re.IGNORECASE,
 )
@@ -165,10 +169,15 @@ _CHINESE_COUNT = re.compile(
     r"|(?:(?<=[选選是择擇为])|(?<=[选選择擇]了))(?:第\s?(?P<bare>[一二三四1-4])|最(?P<end>后)一)(?:个|個)(?!\w)"
 )
 _ENGLISH_COUNT = re.compile(
-    r"\b(?:the )?(?:(?P<nth>first|second|third|fourth|last) (?:answer|option|choice|statement|one)|(?:option|choice) (?P<number>[1-4])(?!\d))",
+    r"\b(?:the )?(?:(?P<nth>first|second|third|fourth|last) (?:answer|option|choice|statement|one)|(?:option"
+    r"|choice) (?P<number>[1-4])(?!\d))",
     re.IGNORECASE,
 )
-_PLACES = {word: place for place, words in enumerate(("一1first", "二2second", "三3third", "四4fourth")) for word in (words[0], words[1], words[2:])}
+_PLACES = {
+    word: place
+    for place, words in enumerate(("一1first", "二2second", "三3third", "四4fourth"))
+    for word in (words[0], words[1], words[2:])
+}
 
 
 def _marks_behind(text: str) -> str:

@@ -119,7 +119,9 @@ DECLARED = re.compile(
 )
 """The English markers."""
 # "I cannot give a final verdict", "nothing that would warrant a verdict of False"
-_DENIED = re.compile(r"(?:\b(?:not|cannot|unable)\b|n't\b)(?:(?!\b(?:and|so|but)\b)[^,;:])*\Z|(?:不认为|不觉得|不相信|不能说|不能认为)[^,;:。]*\Z")
+_DENIED = re.compile(
+    r"(?:\b(?:not|cannot|unable)\b|n't\b)(?:(?!\b(?:and|so|but)\b)[^,;:])*\Z|(?:不认为|不觉得|不相信|不能说|不能认为)[^,;:。]*\Z"
+)
 # "The overall answer is factually correct" may speak of the answer that is judged.
 _WEAK = re.compile(r"(?:overall|my)\s(?:answer|response)", re.IGNORECASE)
 _INTRODUCES = re.compile(

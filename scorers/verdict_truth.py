@@ -7,7 +7,16 @@ from itertools import pairwise
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.declining import declining, stated
-from halu_tasks.scorers.verdict_text import CONCLUDES, DECLARED, REACH, any_of, joined, last_declared, matches, read_reply
+from halu_tasks.scorers.verdict_text import (
+    CONCLUDES,
+    DECLARED,
+    REACH,
+    any_of,
+    joined,
+    last_declared,
+    matches,
+    read_reply,
+)
 
 # What may stand between a marker and the verdict it introduces.
 _HEDGE = any_of(
@@ -17,7 +26,7 @@ _HEDGE = any_of(
     " generally essentially primarily basically technically substantially broadly mainly almost remains leans?"
     " towards? definitely demonstrably completely entirely fully totally highly reasonably probably likely clearly"
     " actually really"
-    " all every each statements claims points (?<=')(?:s|re)"
+    " all every each statements claims points (?:that|it|this)'s they're"
 )
 TRUE = any_of("true correct accurate factual valid right sound reliable")
 FALSE = any_of(
@@ -128,14 +137,17 @@ _LAST_WORD = re.compile(
 )
 
 _FOUND = re.compile(
-    rf"(?:\bnot\s|n't\s)?\b(?:find|found|see|spot(?:ted)?|detect(?:ed)?|following|identified|noticed?|there (?:is|are)|there's)\b[^.]{{0,80}}\b{FAULT}\b",
+    rf"(?:\bnot\s|n't\s)?\b(?:find|found|see|spot(?:ted)?|detect(?:ed)?|following|identified|noticed?|there (?:is"
+    rf"|are)|there's)\b[^.]{{0,80}}\b{FAULT}\b",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(_NEGATION, re.IGNORECASE)
 
 # A field of an object: "is_factually_correct": false
 FIELD = re.compile(
-    rf"\b(?:is )?(?:factually |factual )?(?:{TRUE})\s?[:=](?=\s?(?:true|false|yes|no)\s?(?:[,.]|$))", re.IGNORECASE
+    rf"\b(?:is (?:factually |factual )?(?:{TRUE})|factual(?:ly (?:{TRUE}))?)\s?[:=](?=\s?(?:true|false|yes"
+    rf"|no)\s?(?:[,.]|$))",
+    re.IGNORECASE,
 )
 _TICKS, _CROSSES = "✅✔☑√✓👍", "❌✗✘✖×❎👎"
 _MARK = re.compile(rf"[^\w{_TICKS}{_CROSSES}]*(?:(?P<true>[{_TICKS}])|[{_CROSSES}])\W*(?:\Z|(?=\w))")
@@ -148,36 +160,48 @@ _NOT_ALL = re.compile(
 )
 # A last sentence that ends in the label: "…, hence True", "A single error is enough: False."
 _CLOSING = re.compile(
-    r"(?:(?P<no>(?:\bnot|\bnever|\bcannot|n't)\s(?:\w+\s){0,2}?)|[:=→–—,]|->|=>|\b(?:hence|so|ergo|thus|therefore|then|is|be|with|say|means|remains|answer|as)\b|'s"
+    r"(?:(?P<no>(?:\bnot|\bnever|\bcannot|n't)\s(?:\w+\s){0,2}?)|[:=→–—,]|->|=>|\b(?:hence|so|ergo|thus|therefore"
+    r"|then|is|be|with|say|means|remains|answer|as)\b|'s"
     r"|\bmakes? (?:it|this|that|the \w+))\W{0,6}(?P<label>True|False)\b(?: it is)?[^\w?]*\Z"
 )
 _TEXT = r"(?:the|this|that|these|its|your|any of the)\s(?:\w+\s){0,2}?(?:answer|response|claims?|statement|explanation|assertion|text)"
 # "I disagree with the answer", "I have no objection to this claim"
 _AGREES = re.compile(
-    r"\b(?:i|we)(?:'d|'m|'ll)?\b(?P<between>[^,.;:]{0,40}?)\b(?:(?P<yes>agree|concur|go along|am on board)|disagree|quarrel|take issue"
+    r"\b(?:i|we)(?:'d|'m|'ll)?\b(?P<between>[^,.;:]{0,40}?)\b(?:(?P<yes>agree|concur|go along|am on board)|disagree"
+    r"|quarrel|take issue"
     rf"|objections?|object)\b(?:\s(?:\w+ly\s)?(?:with|to)\s{_TEXT}\b|(?=\W*\Z|\s?[:;–—]))",
     re.IGNORECASE,
 )
 _EVIDENCE = "(?:evidence|facts?|sources?|records?|data|documents?|passages?|literature)"
 # Whether what is judged and what is known are at one: "is consistent with the evidence", "does not hold up"
 _ACCORD = re.compile(
-    r"\b(?:(?P<yes>(?:is|are|fully|entirely|not|be)\s(?:\w+ly\s)?(?:consistent|in (?:line|keeping|accord|accordance|agreement)) with"
+    r"\b(?:(?P<yes>(?:is|are|fully|entirely|not|be)\s(?:\w+ly\s)?(?:consistent|in (?:line|keeping|accord|accordance"
+    r"|agreement)) with"
     r"|match(?:es)?\b|agrees? with|aligns? with|lines? up with|tall(?:y|ies) with|(?:is|are) true to"
-    r"|holds? (?:up|true|water)|checks? out|stands? up|(?:supports?|confirms?|corroborates?|backs? up|bears? out)\s(?:the|this|all|every|each)"
-    r"|(?:supported|confirmed|corroborated|backed(?: up)?|borne out|verified) by|gets? (?:it|everything|every\s\w+|all\b.{0,20}) right)"
+    r"|holds? (?:up|true|water)|checks? out|stands? up|(?:supports?|confirms?|corroborates?|backs? up"
+    r"|bears? out)\s(?:the|this|all|every|each)"
+    r"|(?:supported|confirmed|corroborated|backed(?: up)?|borne out|verified) by|gets? (?:it|everything|every\s\w+"
+    r"|all\b.{0,20}) right)"
     r"|contradict(?:s|ed|ions?)?\b|conflicts? with|clash(?:es)? with|at odds with|inconsistent with|incompatible with"
-    r"|(?:runs?|is) (?:counter|contrary) to|goes against|refutes?|refuted|disproves?|disproved|debunk(?:s|ed)|mixes up|confuses|conflates"
+    r"|(?:runs?|is) (?:counter|contrary) to|goes against|refutes?|refuted|disproves?|disproved|debunk(?:s|ed)"
+    r"|mixes up|confuses|conflates"
     r"|(?:gets?|has) (?:it|this|that|things) (?:all )?(?:wrong|backwards|the wrong way round)"
-    r"|(?:any|some|no)thing (?:\w+ly )?(?:wrong|incorrect|false|amiss|off)\b|(?:wrong|amiss) with|unfounded|baseless|made up|invented"
+    r"|(?:any|some|no)thing (?:\w+ly )?(?:wrong|incorrect|false|amiss|off)\b|(?:wrong|amiss) with|unfounded|baseless"
+    r"|made up|invented"
     r"|an? (?:\w+ ){0,2}(?:myth|fabrication|lie|falsehood|hoax))",
     re.IGNORECASE,
 )
-_TURNED = re.compile(r"\b(?:no|not|never|none|nothing|neither|nor|without|cannot|fails? to|hardly|free of)\b|n't\b|\bfar from\b", re.I)
+_TURNED = re.compile(
+    r"\b(?:no|not|never|none|nothing|neither|nor|without|cannot|fails? to|hardly|free of)\b|n't\b|\bfar from\b", re.I
+)
 _JUDGED_TEXT = re.compile(rf"\b{_TEXT}\b|^\W*(?:this|that|it)\b|\b{_EVIDENCE}\b.*\b(?:it|this)\b", re.IGNORECASE)
 # "It is true that the war ended, but", "the correct answer": no verdicts on the answer
 _ASSERTS = re.compile(r"\b(?:true|correct|right|accurate|false|wrong) (?:that|to)\b", re.IGNORECASE)
 _ASIDE = re.compile(r"\b(?:whether|if)\b[^,;]*\Z", re.IGNORECASE)
 _ECHOED = re.compile(r"\bfactual\b|\?\W*\Z|\b(?:true or false|false or true)\b", re.IGNORECASE)
+_NAMES = re.compile(r"\s(?!because\b|since\b|as\b|and\b|but\b|for\b|in\b)\w")  # "the correct direction is"
+_FEW = 8
+"""Sentences of a reply that gives its verdict in passing; a longer one goes through parts of the text."""
 _ABOUT_IT = re.compile(r"\W*(?:it|this|that|everything|all of (?:it|this|that))(?:'s|\b)", re.IGNORECASE)
 
 
@@ -200,7 +224,9 @@ def truth(sentences: list[str]) -> Answer[str]:
     left = stated(whole)
     value = _concluded(stated(after))
     if value is None and not (after and declining(after[0])):
-        value = _concluded(left) or _listed(left) or _misstated(left) or _closing(left) or _agreed(left) or _at_ends(left)
+        value = _concluded(left) or _listed(left) or _misstated(left) or _closing(left) or _agreed(left)
+        if value is None and len(left) <= _FEW:
+            value = _at_one(left) or _at_ends(left)
     if value:
         return Answer(value, inferred=True)
     return Answer(None, "declines", abstained=True) if any(map(declining, sentences)) else Answer(None, "no verdict")
@@ -318,11 +344,15 @@ def _closing(sentences: list[str]) -> str | None:
 
 
 def _agreed(sentences: list[str]) -> str | None:
-    """Whether the one who answers agrees with the text, or else whether all that is said of the text and what is
-    known is that they are at one, or that they are not."""
+    """Whether the one who answers agrees with the text."""
     for sentence in reversed(sentences):
         if (found := _AGREES.search(sentence)) and not _SUPPOSED.search(found["between"]):
             return label((found["yes"] is not None) != (len(_TURNED.findall(found["between"])) % 2 == 1))
+    return None
+
+
+def _at_one(sentences: list[str]) -> str | None:
+    """Whether all that is said of the text and of what is known is that they are at one, or that they are not."""
     said = set()
     for sentence in sentences:
         if not _JUDGED_TEXT.search(sentence) or _WOULD.search(sentence):
@@ -342,7 +372,8 @@ def _at_ends(sentences: list[str]) -> str | None:
             continue
         if _ABOUT_IT.match(sentence) and (value := _judgment(sentence, introduces=False)):
             return value
-        if value := read_truth(sentence[:REACH]):
+        found = _VALUE.match(sentence[:REACH])
+        if not (found and _NAMES.match(sentence, found.end())) and (value := read_truth(sentence[:REACH])):
             return value
     return None
 
