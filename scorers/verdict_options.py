@@ -38,7 +38,8 @@ _REFUSAL = re.compile(
 # "A careful answer": no option, other than "A is", "A or", "A because".
 _FOLLOWS_LETTER = any_of(
     "is was and or because since as over for due based by with in on here arbitrarily simply only seems? appears?"
-    " remains provides? gives offers presents has contains demonstrates comes gets? got wins beats prevails confuses conflates misstates"
+    " remains provides? gives offers presents has contains demonstrates comes gets? got wins beats prevails confuses"
+    " conflates misstates"
 )
 _AFTER_ARTICLE = re.compile(rf"\s+(?!{_FOLLOWS_LETTER}\b)[a-z]")
 _COORDINATED = re.compile(
@@ -54,7 +55,10 @@ _ADVERB = any_of(r"(?!part)\w+ly also the an? indeed quite very still both to\sb
 _ADVERBS = rf"(?:{_ADVERB}\s+){{0,5}}"
 _EN_WRONG = any_of("not incorrect inaccurate wrong false less worse flawed misleading untrue") + r"\b"
 _ZH_OF = "(?:选项|项|的|说法|描述|表述|内容|与|和|事实|史实|题意|原文)*"
-_ZH_WRONG = rf"(?:{_ZH_OF}(?:是|也|为|则|都|均|属于)*(?:错|不正确|不对|不是|有误|不符|不相符|不一致|不准确|不成立|不属实|有问题|存在错误|矛盾|说错|搞错|弄错|站不住脚|(?:可以|应该?|被)?排除|[×✗✘❌]))"
+_ZH_WRONG = (
+    rf"(?:{_ZH_OF}(?:是|也|为|则|都|均|属于)*(?:错|不正确|不对|不是|有误|不符|不相符|不一致|不准确"
+    "|不成立|不属实|有问题|存在错误|矛盾|说错|搞错|弄错|站不住脚|(?:可以|应该?|被)?排除|[×✗✘❌]))"
+)
 _EN_RIGHT = any_of("factual correct accurate right true valid") + r"\b"
 _ZH_RIGHT = (
     rf"(?:{_ZH_OF}(?:才|是|为|唯一|最|最为|更|完全|基本|也)*"

@@ -164,7 +164,11 @@ _CLOSING = re.compile(
     r"|then|is|be|with|say|means|remains|answer|as)\b|'s"
     r"|\bmakes? (?:it|this|that|the \w+))\W{0,6}(?P<label>True|False)\b(?: it is)?[^\w?]*\Z"
 )
-_TEXT = r"(?:the|this|that|these|its|your|any of the)\s(?:\w+\s){0,2}?(?:answer|response|claims?|statement|explanation|assertion|text)"
+_OF_A_PART = re.compile(r"\W*(?:the|this|that|its) (?:\w+ )?(?:statement|claim|point|sentence|part|assertion)\b", re.I)
+_TEXT = (
+    r"(?:the|this|that|these|its|your|any of the)\s(?:\w+\s){0,2}?"
+    r"(?:answer|response|claims?|statement|explanation|assertion|text)"
+)
 # "I disagree with the answer", "I have no objection to this claim"
 _AGREES = re.compile(
     r"\b(?:i|we)(?:'d|'m|'ll)?\b(?P<between>[^,.;:]{0,40}?)\b(?:(?P<yes>agree|concur|go along|am on board)|disagree"
@@ -339,7 +343,7 @@ def _listed(sentences: list[str]) -> str | None:
 
 def _closing(sentences: list[str]) -> str | None:
     """The label that the last sentence ends in."""
-    found = _CLOSING.search(sentences[-1]) if sentences else None
+    found = _CLOSING.search(sentences[-1]) if sentences and not _OF_A_PART.match(sentences[-1]) else None
     return found and label((found["label"] == "True") != bool(found["no"]))
 
 

@@ -330,7 +330,9 @@ PICK = [
     ("B", "A would have been right if it had said 1941, so B."),
     (
         "B",
-        'Let\'s analyze both answers carefully:\n\n**Answer A:** "No, the Poisson distribution cannot be used." This statement is incorrect. The Poisson distribution is applicable.\n\n**Answer B:** "Yes, it can be used." This statement is correct.',
+        "Let's analyze both answers carefully:\n\n**Answer A:** \"No, the Poisson distribution cannot be "
+        'used." This statement is incorrect. The Poisson distribution is applicable.\n\n**Answer B:** "Yes, '
+        'it can be used." This statement is correct.',
     ),
     ("A", "**Answer A:** Says it melts at 0 C. This is true.\n\n**Answer B:** Says it melts at 10 C. This is false."),
     ("A", "Answer A: correct.\nAnswer B: incorrect."),
@@ -396,7 +398,8 @@ TRUE_FALSE = [
     ("abstained", "Final Verdict: I don't know"),
     (
         "False",
-        "While nearly everything here is true – the date – the stated distance is wrong by a factor of ten. Since a single error is enough: False.",
+        "While nearly everything here is true – the date – the stated distance is wrong by a factor of ten. "
+        "Since a single error is enough: False.",
     ),
     ("True", "All dates check out, all names check out – hence True."),
     ("False", "One number is off by an order of magnitude, so: False."),
@@ -414,7 +417,8 @@ TRUE_FALSE = [
     ("False", "My vote: False."),
     (
         "False",
-        '{"final_verdict": "False", "explanation": "It is true that Venus is hot, but it is not true that it has no atmosphere."}',
+        '{"final_verdict": "False", "explanation": "It is true that Venus is hot, but it is not true that it '
+        'has no atmosphere."}',
     ),
     ("True", '{"final_verdict": "True", "explanation": "It would be false to say otherwise."}'),
     ("False", '{"explanation": "It is true that x.", "final_verdict": "False"}'),
