@@ -119,6 +119,9 @@ _SUPPORT_FOUND = re.compile(
 _NO_UNSUPPORTED = re.compile(
     r"\bno (?:unsupported|unverified|contradicted|unfounded) (?:claims?|sentences?|statements?)\b", re.I
 )
+_EXCEPT = re.compile(
+    r"\b(?:except(?!ion)|apart from|other than|(?:all|every\w*) but|with the exception)\b", re.IGNORECASE
+)
 _CLAUSES = re.compile(r"(?<=[.;!?])\s+|,?\s\b(?:but|while|whereas|although|and(?= (?:the|claim|one|it)\b))\b|;\s")
 
 
@@ -239,10 +242,10 @@ def _said(clause: str) -> Iterator[bool]:
     for form in (_ACTIVE, _SUPPORT_FOUND):
         if found := form.search(clause):
             good = bool(found.groupdict().get("yes", True))
-            yield good != bool(found["no"]) and not found["some"]
+            yield good != bool(found["no"]) and not found["some"] and not _EXCEPT.search(clause)
             return
     for found in _SENTENCE.finditer(clause):
         good = bool(found["yes"] or found["holds"] or found["bare"] is not None)
         turned = sum(bool(found[name]) for name in ("no", "none", "without", "cannot"))
         partly = found["some"] or (found["no"] or "").strip() in ("only", "partially", "partly")
-        yield good != bool(turned % 2) and not partly
+        yield good != bool(turned % 2) and not partly and not _EXCEPT.search(clause)

@@ -127,8 +127,8 @@ _PREDICATED = re.compile(
     re.IGNORECASE,
 )
 _MISSTATES = re.compile(
-    r"\b(?:incorrectly|inaccurately|wrongly|falsely|erroneously|mistakenly)\s(?!\w*ed\b)\w+|\bmisstates?\b"
-    r"|\bmisrepresents?\b",
+    r"(?<!not )(?<!n't )(?<!never )\b(?:(?:incorrectly|inaccurately|wrongly|falsely|erroneously|mistakenly)\s(?!\w*ed\b)\w+"
+    r"|misstates?\b|misrepresents?\b)",
     re.IGNORECASE,
 )
 # "The claim that … is not accurate."
@@ -203,6 +203,7 @@ _JUDGED_TEXT = re.compile(rf"\b{_TEXT}\b|^\W*(?:this|that|it)\b|\b{_EVIDENCE}\b.
 _ASSERTS = re.compile(r"\b(?:true|correct|right|accurate|false|wrong) (?:that|to)\b", re.IGNORECASE)
 _ASIDE = re.compile(r"\b(?:whether|if)\b[^,;]*\Z", re.IGNORECASE)
 _ECHOED = re.compile(r"\bfactual\b|\?\W*\Z|\b(?:true or false|false or true)\b", re.IGNORECASE)
+_NEITHER = re.compile(r"\bneither\b.*\bnor\b", re.IGNORECASE)
 _NAMES = re.compile(r"\s(?!because\b|since\b|as\b|and\b|but\b|for\b|in\b)\w")  # "the correct direction is"
 _FEW = 8
 """Sentences of a reply that gives its verdict in passing; a longer one goes through parts of the text."""
@@ -359,7 +360,7 @@ def _at_one(sentences: list[str]) -> str | None:
     """Whether all that is said of the text and of what is known is that they are at one, or that they are not."""
     said = set()
     for sentence in sentences:
-        if not _JUDGED_TEXT.search(sentence) or _WOULD.search(sentence):
+        if not _JUDGED_TEXT.search(sentence) or _WOULD.search(sentence) or _NEITHER.search(sentence):
             continue
         for found in matches(_ACCORD, sentence):
             before = sentence[max(found.start() - 80, 0) : found.end()]
