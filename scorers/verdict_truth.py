@@ -127,7 +127,8 @@ _PREDICATED = re.compile(
     re.IGNORECASE,
 )
 _MISSTATES = re.compile(
-    r"(?<!not )(?<!n't )(?<!never )\b(?:(?:incorrectly|inaccurately|wrongly|falsely|erroneously|mistakenly)\s(?!\w*ed\b)\w+"
+    r"(?<!not )(?<!n't )(?<!never )\b"
+    r"(?:(?:incorrectly|inaccurately|wrongly|falsely|erroneously|mistakenly)\s(?!\w*ed\b)\w+"
     r"|misstates?\b|misrepresents?\b)",
     re.IGNORECASE,
 )
