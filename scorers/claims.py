@@ -43,7 +43,8 @@ _YES = (
     rf"(?:(?:yes|true|correct|y)\b{_EITHER}|(?:fully |directly |explicitly |clearly )?(?:supported|entailed)\b|[✓✔✅☑])"
 )
 _NO = (
-    rf"(?:(?:no|false|incorrect|n(?!/))\b{_EITHER}|unsupported\b|not\b|(?:partial|part)(?:ly)?\b|cannot\b|can't\b|contradict\w*"
+    rf"(?:(?:no|false|incorrect|n(?!/))\b{_EITHER}|unsupported\b|not\b|(?:partial|part)(?:ly)?\b|cannot\b|can't\b"
+    rf"|contradict\w*"
     r"|unclear\b|unverif\w*|unknown\b|somewhat\b|mostly\b|n/a\b|[✗✘❌✖☒×])"
 )
 _VALUE = re.compile(
@@ -61,7 +62,7 @@ _LABEL = re.compile(
 )
 _CLAIM = re.compile(r"(?i:(?:^|[{\[,]\s{0,3})\s*claim)\s?(?P<number>\d{1,3})?\s?(?:[:.)–—-]\s?(?P<text>.{0,60})|$)")
 _LAST = re.compile(
-    rf"(?:[-–—:→(\[|.?!,]\s{{0,3}}|^|\s(?=[✓✔✅☑✗✘❌✖☒×]))(?:(?P<yes>{_YES})|(?P<no>{_PART}\w{{3,12}}|{_NO}))"
+    rf"(?:[-–—:=→(\[|.?!,]\s{{0,3}}|^|\s(?=[✓✔✅☑✗✘❌✖☒×]))(?:(?P<yes>{_YES})|(?P<no>{_PART}\w{{3,12}}|{_NO}))"
     r"[\s)\].,!}\ufe0f]*$",
     re.IGNORECASE,
 )
@@ -72,12 +73,56 @@ _FOLLOWED = re.compile(
     re.IGNORECASE,
 )
 _ORDINAL = r"(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|other|next|former|latter)"
+# What is said of the claims that a sentence speaks of: "claim 2", "both", "three of the four", "everything".
+_SUBJECT = (
+    rf"(?:(?P<none>none|neither|no (?:\w+ )?(?:claims?|sentences?|statements?))\b.{{0,60}}?"
+    rf"|(?P<some>not (?:all|every\w*|each)|only (?:\w+ )?(?:one|two|three|four|five|six|some|half|part|\d+)|(?:some"
+    rf"|half|most) of)\b.{{0,80}}?"
+    rf"|(?:(?:claims?|sentences?|statements?|facts?|details?|points?|the {_ORDINAL}|both|all|each|every\w*|one)\b"
+    r"(?:(?<=one) (?:is|are|of))?.{0,200}?))"
+)
+_SOURCE = r"(?:documents?|article|source|text|passage|report|story)"
+_IS_FOUND = (
+    rf"(?:supported|confirmed|backed|verified|borne out|substantiated|corroborated|entailed|grounded in"
+    rf"|consistent with|accurate|correct"
+    rf"|(?:found|stated|mentioned|present|contained|covered|said|reported|given"
+    rf"|described)?(?: directly)? ?in the (?:\w+ )?{_SOURCE})"
+)
+_NOT_FOUND = (
+    r"(?:unsupported|contradicted|refuted|unverified|unconfirmed|unfounded|absent|missing|invented|fabricated"
+    r"|made up|nowhere|inaccurate"
+    r"|wrong|at odds with|inconsistent with)"
+)
 _SENTENCE = re.compile(
-    rf"\b(?:(?P<none>none|neither)\b.{{0,40}}?|(?:claims?|sentences?|statements?|the {_ORDINAL}|both|all)\b.{{0,200}}?)"
-    r"\b(?:is|are|was|were)(?P<no> (?:not|only|partially|partly)\b|n't\b)?"
-    r"(?:(?: \w+){0,2}? (?P<word>supported|unsupported|contradicted)|(?<=not)(?=[.,;!]|\s*$))",
+    rf"\b{_SUBJECT}(?:\b(?:is|are|was|were|(?P<cannot>can(?:not|'t))?(?:can)? be|has been|have been)(?P<no> (?:not"
+    rf"|only|partially|partly)\b|n't\b)?"
+    rf"(?:(?: (?!not\b)\w+){{0,2}}? (?:(?P<yes>{_IS_FOUND})|{_NOT_FOUND})\b|(?P<bare>(?<=not)(?=[.,;!]|\s*$)))"
+    rf"|(?P<without>(?:does|do)(?:n't| not) |has no |have no |lacks? |finds no )?\b(?:(?P<holds>checks? out|holds? up"
+    rf"|appears? in|matche?s?|follows? from|(?:find|has|have) support|support)|contradicts?|conflicts? with)\b)",
     re.IGNORECASE,
 )
+# "The document supports all three claims"
+_ACTIVE = re.compile(
+    rf"\b(?:{_SOURCE}|it)\s(?P<no>(?:does|do)(?:n't| not) |nowhere |never )?(?:\w+ly )?"
+    r"(?:(?P<yes>supports?|confirms?|backs?(?: up)?|bears? out|verif(?:y|ies)|corroborates?|contains?|states?"
+    r"|mentions?|covers?)"
+    rf"|contradicts?|refutes?|conflicts? with)\s(?:\w+ ){{0,3}}?(?P<object>(?P<some>only|some|most|half)\b|all|both"
+    rf"|each|every\w*|claims?\b|the {_ORDINAL}|any|none|them|it\b)",
+    re.IGNORECASE,
+)
+_SUPPORT_FOUND = re.compile(
+    r"\b(?:found|find|see|there is|there's) (?P<no>no |any )?(?:\w+ )?support for (?P<some>only |some |most )?(?:each"
+    r"|all|every|both|them|any|claims?)\b",
+    re.IGNORECASE,
+)
+# "There are no unsupported claims"
+_NO_UNSUPPORTED = re.compile(
+    r"\bno (?:unsupported|unverified|contradicted|unfounded) (?:claims?|sentences?|statements?)\b", re.I
+)
+_EXCEPT = re.compile(
+    r"\b(?:except(?!ion)|apart from|other than|(?:all|every\w*) but|with the exception)\b", re.IGNORECASE
+)
+_CLAUSES = re.compile(r"(?<=[.;!?])\s+|,?\s\b(?:but|while|whereas|although|and(?= (?:the|claim|one|it)\b))\b|;\s")
 
 
 def checks(reply: str) -> Checks:
@@ -185,5 +230,22 @@ def _listed(lines: list[str]) -> Iterator[bool]:
 
 def _sentences(lines: list[str]) -> Iterator[bool]:
     for line in lines:
-        for found in _SENTENCE.finditer(line[:2_000]):
-            yield not found["no"] and not found["none"] and (found["word"] or "").lower() == "supported"
+        for clause in _CLAUSES.split(line[:2_000]):
+            yield from _said(clause)
+
+
+def _said(clause: str) -> Iterator[bool]:
+    """Whether the claims that a clause speaks of are supported."""
+    if _NO_UNSUPPORTED.search(clause):
+        yield True
+        return
+    for form in (_ACTIVE, _SUPPORT_FOUND):
+        if found := form.search(clause):
+            good = bool(found.groupdict().get("yes", True))
+            yield good != bool(found["no"]) and not found["some"] and not _EXCEPT.search(clause)
+            return
+    for found in _SENTENCE.finditer(clause):
+        good = bool(found["yes"] or found["holds"] or found["bare"] is not None)
+        turned = sum(bool(found[name]) for name in ("no", "none", "without", "cannot"))
+        partly = found["some"] or (found["no"] or "").strip() in ("only", "partially", "partly")
+        yield good != bool(turned % 2) and not partly and not _EXCEPT.search(clause)

@@ -36,18 +36,20 @@ _VERDICT = any_of(
     " category replacements? errors? hallucinations? entities"
 )
 _FIND_OUT = (
-    rf"(?:determin\w*|identify|tell|verify\w*|confirm\w*|assess\w*|evaluat\w*|judg\w*|decid\w*|know\w*|ascertain\w*|establish"
+    rf"(?:determin\w*|identify|tell|verify\w*|confirm\w*|assess\w*|evaluat\w*|judg\w*|decid\w*|know\w*|ascertain\w*"
+    rf"|establish"
     rf"|check|fact-check|discern|gauge|be (?:{_ADVERB} )?(?:sure|certain|confident))\b"
     rf"(?:\W*\Z|\W+(?:\w+\W+){{0,4}}?(?:whether|if|which|what|between|that|it|this|{_QUALITY}|{_VERDICT}|{_JUDGED})\b)"
 )
 _SAY = (
-    r"(?:say|conclude|commit|choos\w*|pick|select|classify|label|distinguish|comply|rule|tell)\b"
-    r"(?:\W*\Z|\W+(?:whether|if|which|between|either way|one way|for (?:sure|certain)|definitively|you|one|any|this|it"
-    r"|without)\b)"
+    r"(?:say|conclude|commit|choos\w*|pick|select|take|classify|label|distinguish|comply|rule|tell)\b"
+    r"(?:\W*\Z|\W+(?:to )?(?:whether|if|which|between|either way|one way|for (?:sure|certain)|definitively|you|one"
+    r"|any|this|it"
+    rf"|without|either|sides?|an? (?:\w+ )?{_VERDICT}|an? (?:side|option))\b(?!\W+(?:\w+\W+)?as\W+(?!either|one\b)))"
 )
 _RESPOND = (
-    r"(?:answer|respond|comment|help|assist|engage|rate|evaluate)\b"
-    rf"(?:\W*\Z|\W+(?:\w+\W+){{0,3}}?(?:{_JUDGED}|request|topic|this|that|it)\b)"
+    r"(?:answer|respond|comment|help|assist|engage|rate|evaluate|compare|rank)\b"
+    rf"(?:\W*\Z|\W+(?:\w+\W+){{0,3}}?(?:{_JUDGED}|two|them|request|topic|this|that|it)\b)"
 )
 _GIVE = (
     r"(?:give|provid\w*|offer|render|make|reach|form|come to|arrive at|draw)\b\W+(?:\w+\W+){0,4}?"
@@ -77,7 +79,8 @@ _ENGLISH = (
     rf"(?:\bi(?:'m| am) (?:{_ADVERB} )?|(?:\A|:)\W*)not (?:{_ADVERB} )?(?:sure|certain|confident)\b",
     r"(?:\bi have|(?:\A|:)\W*) ?no (?:idea|clue)\b|\bneither confirm nor deny\b|\bguess is as good as mine\b",
     rf"(?:\b(?:i'm|i am|i remain|we are) (?:{_ADVERB} )?|(?:\A|:)\W*(?:answer\W+)?"
-    rf"|\b(?:it|this|that|{_QUALITY}|verdict|label|judge?ment|result|correct|true|accurate)\W+(?:(?:is|remains)\s+)?(?:{_ADVERB}\s)?){_UNSURE}"
+    rf"|\b(?:it|this|that|{_QUALITY}|verdict|label|judge?ment|result|correct|true|accurate)\W+(?:(?:is"
+    rf"|remains)\s+)?(?:{_ADVERB}\s)?){_UNSURE}"
     r"(?=\W*\Z|\s+(?:about|of|whether|if|which|what|as to|on|here|from)\b|\W*\b(?:because|since|as|due)\b"
     r"|\s*[.,:(–—-])",
     # there is not enough information, I lack the knowledge
@@ -89,6 +92,7 @@ _ENGLISH = (
     rf"\b{_INFORMATION} (?:\w+ )?(?:is|are) (?:insufficient|inadequate|not (?:enough|sufficient))\b",
     # I abstain, no comment, beyond my knowledge
     r"\bi(?:'ll|'d|'m)?(?: will| would| must| have to| need to| am going to)? abstain\b",
+    r"\bi(?:'ll|'d| will| must| would)(?: have to| rather| need to)? pass(?=\W*\Z| on\b)",
     r"\A\W*(?:abstain|pass|no (?:answer|comment|verdict)|n/a)\W*\Z",
     r"\b(?:beyond|outside) (?:of )?(?:the scope of )?my (?:\w+ )?(?:abilit|knowledge|expertise|competence|capabilit)",
 )
@@ -110,7 +114,7 @@ _ZH_INFORMATION = "(?:信息|資訊|[资資]料|[证證][据據]|依据|背景|�
 _CHINESE = (
     rf"{_ZH_CANNOT}{_ZH_HOW}{_ZH_DECIDE}|[无無]法[说說]",
     "(?:判[断斷]|[确確]定|[选選]|[说說]|答)不(?:了|出来?|上来|清)|不知道|不得而知|不(?:太)?清楚|[没沒]有?把握|拿不准",
-    "不(?:太|能|是很|敢)?[确確]定(?!性)|[说說]不准|不好[说說]|[难難][说說]",
+    "不(?:太|能|是很|敢)?[确確]定(?!性)|[说說]不准|不好(?:[说說]|判[断斷]|评[价判]|下结论)|[难難](?:[说說]|辨)|(?:没|沒|无|無)法[选選](?=\\W|$)",
     f"{_ZH_INFORMATION}(?:严重|都|是|并)?(?:不足|不[够夠]|有限|缺乏|欠缺)",
     f"(?:缺乏|缺少|[没沒]有|未提供|不具[备備])(?:足[够夠]|充分|相[关關]|必要|可靠)的?{_ZH_INFORMATION}",
     "(?:不做|不作|不予|暂不|拒[绝絕]|放[弃棄])(?:出|任何)?(?:判[断斷]|回答|作答|[评評][价判]|[选選][择擇])|[弃棄][权權]",
@@ -156,7 +160,8 @@ _TR_VERDICT = _either(
 _TR_MISSING = _either("yok", "değil", "sahip değil", "bulunm", "verilme", "sunulma", "yetersiz")
 _TURKISH = (
     rf"(?<!\w){_TR_DECIDE}(?:n|nil|il|lan)?y?{_TR_CANNOT}",
-    rf"(?<!\w){_TR_VERDICT}[^.;?]{{0,40}}?(?:ver|var|belirt|soyle|yap|et|ed|ol|bulun|bildir)(?:il|ul|un|n)?{_TR_CANNOT}",
+    rf"(?<!\w){_TR_VERDICT}[^.;?]{{0,40}}?(?:ver|var|belirt|soyle|yap|et|ed|ol|bulun|bildir)(?:il|ul|un"
+    rf"|n)?{_TR_CANNOT}",
     rf"(?<!\w){_either('(?:emin|net) değil', 'kararsız', 'bilmiyoru[mz]', 'bilgim yok', 'fikrim yok')}",
     rf"(?<!\w){_either('belirsiz')}(?:dir)?\W*\Z",
     rf"(?:{_TR_DECIDE}|{_TR_VERDICT})[^.;?]{{0,40}}?{_either('mümkün (?:değil|olma|görünmüyor)')}",

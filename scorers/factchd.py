@@ -23,8 +23,8 @@ from halu_tasks.scorers.classification import Unparsed, label_metric, score_labe
 from halu_tasks.scorers.expmatch import Parts, expmatch, expmatch_published, parts_scores, split
 from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.verdict_text import REACH, ends, sentences_of
-from halu_tasks.scorers.verdict_truth import read_truth, truth
+from halu_tasks.scorers.verdict_text import ends, sentences_of
+from halu_tasks.scorers.verdict_truth import truth
 
 FACTUAL, NON_FACTUAL = "FACTUAL", "NON-FACTUAL"
 LABELS = (FACTUAL, NON_FACTUAL)
@@ -45,7 +45,8 @@ _LABEL = rf"(?P<non>{_NON})?(?P<word>factual|facts)(?![a-z0-9]|[\-‐‑]\w)"
 _MARKS = r"[\s*_`#<>\"'“”‘’«»\[\](){}|~:.=\-–—]"
 _PREFIX = re.compile(
     rf"{_MARKS}{{0,20}}(?:(?:output|response|answer|label|verdict|judge?ment|classification|result|assessment|"
-    rf"conclusion)(?=\W)(?:\s+is\b)?{_MARKS}{{1,20}})?(?:facts\s*:{_MARKS}{{0,20}})?",
+    rf"conclusion|decision|ruling|rating|determination|category|class|(?:my"
+    rf"|final)\s\w+)(?=\W)(?:\s+is\b)?{_MARKS}{{1,20}})?(?:facts\s*:{_MARKS}{{0,20}})?",
     re.IGNORECASE,
 )
 _AT_START = re.compile(rf"(?:the\s|this\s|it\s(?:is|'s)\s)?{_LABEL}", re.IGNORECASE)
@@ -72,9 +73,12 @@ _STATED = re.compile(
 )
 _NEGATED = re.compile(
     # what is factual in part is not factual
-    r"(?:\b(?:not|cannot|never|no longer|partially|partly|only|half|(?:nothing|none|no part)[^.;]{0,30}?)|n['’]t)"
+    r"(?:\b(?:not|cannot|never|far from|anything but|hardly|no longer|partially|partly|only|half|(?:nothing|none"
+    r"|no part)[^.;]{0,30}?)|n['’]t)"
     r"(?:\s+(?:is|be|been|a|an|the|as|to|indeed|completely|entirely|fully|wholly|strictly|actually|considered|deemed"
-    rf"|classified|labell?ed|call(?:ed)?|this|it|judged|really)\b){{0,5}}{_MARKS}{{0,6}}$",
+    rf"|classified|labell?ed|call(?:ed)?|this|it|judged|really"
+    rf"|classify|label|rate|deem|consider|describe|regard|accept|treat|mark|see|that|response|answer|statement"
+    rf"|claim)\b){{0,5}}{_MARKS}{{0,6}}$",
     re.IGNORECASE,
 )
 _ANSWERED_NO = re.compile(rf"{_MARKS}{{0,4}}[?:=]{_MARKS}{{0,4}}(?:no|false)\b", re.IGNORECASE)
@@ -96,11 +100,19 @@ _PURPOSE = re.compile(
     rf"(?:\A|[.;:,\n]\s*|\bin order |\bfor (?:\w+ ){{1,4}})to be (?:considered |called )?{_MARKS}{{0,6}}\Z",
     re.IGNORECASE,
 )
+# "naming Curie would have made it FACTUAL"; but "the date is wrong, which would make it NON-FACTUAL" is a verdict
+_WOULD_MAKE = re.compile(
+    r"(?P<which>\b(?:which|this|that)\s)?(?:\b(?:would|could|might)\s(?:not\s)?|'d\s)(?:have\s)?(?:\w+ly\s)?"
+    r"(?:ma[kd]e|render|turn|change|become|count)\w*\b[^.;\n]*\Z",
+    re.IGNORECASE,
+)
 _IN_A_VIEW = re.compile(
     r"\b(?:some|one|others|people|someone)\s(?:might|may|could)\b[^.;\n]*\Z|\bcalling\b[^.;\n]*\Z", re.I
 )
 _ATTRIBUTE = re.compile(
-    rf"(?<!\bis )(?<!\bas )(?<!\bwas )\b(?:a|an|the|any)\s(?:\w+,?\s){{0,2}}{_MARKS}{{0,4}}\Z", re.IGNORECASE
+    rf"(?<!\bis )(?<!\bas )(?<!\bwas )(?<!\bnot )(?<!n't )(?<!\bhardly )\b(?:a|an|the"
+    rf"|any)\s(?:\w+,?\s){{0,2}}{_MARKS}{{0,4}}\Z",
+    re.IGNORECASE,
 )
 _ATTRIBUTED = re.compile(
     rf"{_MARKS}{{0,4}}(?:answer|response|claim|version|statement|one|part|information|content)\b", re.IGNORECASE
@@ -115,11 +127,10 @@ _PART = re.compile(
     re.IGNORECASE,
 )
 _SUPPORTED = re.compile(
-    r"\b(?:is|are|was)\s(?P<not>not\s|n't\s)?(?:\w+ly\s)?(?:(?P<good>supported|confirmed|backed|verified)|contradicted|refuted)\b",
+    r"\b(?:is|are|was)\s(?P<not>not\s|n't\s)?(?:\w+ly\s)?(?:(?P<good>supported|confirmed|backed|verified)"
+    r"|contradicted|refuted)\b",
     re.IGNORECASE,
 )
-# "It is true that the war ended, but", "the correct answer": no verdicts on the answer
-_ASSERTS = re.compile(r"\b(?:true|correct|right|accurate|false|wrong) (?:that|to)\b", re.IGNORECASE)
 
 
 def read(reply: str) -> tuple[Answer[str], str]:
@@ -154,15 +165,14 @@ def _in_other_words(text: str) -> Answer[str]:
         return answer
     if _EITHER.search(text):
         return Answer(None, "no label")
-    said = answer.value or _judged_alone(sentences[0]) or _judged_alone(sentences[-1])
+    said = answer.value or _supported(sentences[0]) or _supported(sentences[-1])
     return Answer(FACTUAL if said == "True" else NON_FACTUAL, inferred=True) if said else Answer(None, "no label")
 
 
-def _judged_alone(sentence: str) -> str | None:
-    """The verdict of a sentence that begins with it ("This is false.", "The claim is supported by the data.")."""
-    if supported := _SUPPORTED.search(sentence):
-        return "True" if bool(supported["good"]) != bool(supported["not"]) else "False"
-    return None if _ASSERTS.search(sentence) or _ANYWHERE.search(sentence) else read_truth(sentence[:REACH])
+def _supported(sentence: str) -> str | None:
+    """The verdict of a sentence that tells of support ("The claim is supported by the data.")."""
+    supported = _SUPPORTED.search(sentence)
+    return supported and ("True" if bool(supported["good"]) != bool(supported["not"]) else "False")
 
 
 def _at_start(text: str) -> tuple[str | None, str]:
@@ -209,7 +219,8 @@ def _anywhere(text: str) -> tuple[str | None, str | None]:
             continue
         if not (shouted or negative or negated or _STATED.search(before) or _alone(before, behind)):
             continue
-        if _is_aside(before, behind):
+        made = _WOULD_MAKE.search(before)
+        if _is_aside(before, behind) or (made and (stated or not made["which"])):
             continue
         stated = FACTUAL if negative == negated else NON_FACTUAL
         if _DECLARED.search(before):

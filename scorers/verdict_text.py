@@ -43,6 +43,7 @@ _PLAIN: dict[int, str] = {
     **dict.fromkeys(map(ord, "‘’"), "'"),
     **dict(zip(map(ord, _TRADITIONAL), _SIMPLIFIED, strict=True)),
 }
+_NAME_PARTS = re.compile("(?<=[A-Za-z])_(?=[A-Za-z])")  # "final_verdict"
 _LIST_MARK = re.compile(r"(?m)^[ \t]*(?:[-+•·–—]|\d{1,3}[.)])[ \t]+")
 # The point of "A. text" at the start of a line ends no sentence.
 _SENTENCE_END = re.compile(r"(?m)\n+|(?<=[.!?;])(?<!^[A-Z]\.)\s+|(?<=。)|(?<=[!?;])(?=[\u3400-\u9fff])")
@@ -71,7 +72,8 @@ def sentences_of(reply: str) -> list[str]:
 
 
 def _sentences(text: str) -> list[str]:
-    text = _without_tags(_LATEX.sub(" ", _BOX.sub("\nverdict: ", text))).translate(_PLAIN)
+    text = _without_tags(_LATEX.sub(" ", _BOX.sub("\nverdict: ", text)))
+    text = _NAME_PARTS.sub(" ", text).translate(_PLAIN)
     parts = _SENTENCE_END.split(_LIST_MARK.sub("", text))
     pieces = (part[start : start + _LONGEST] for part in parts for start in range(0, len(part), _LONGEST))
     return list(filter(None, map(str.strip, pieces)))
@@ -111,13 +113,15 @@ def behind(found: re.Match[str]) -> str:
 _LABEL = any_of("answer winner conclusion choice decision judge?ment result rating label classification assessment")
 DECLARED = re.compile(
     rf"(?<!this )\bverdict\b"
-    rf"|\b(?:final|overall|my)\s(?:{_LABEL}|determination|pick|selection|response|evaluation)\b"
+    rf"|\b(?:final|overall|my)\s(?:{_LABEL}|determination|pick|selection|response|evaluation|call|vote|ruling)\b"
     rf"|^(?:the\s)?{_LABEL}\s?[:=]|^(?:overall\s)?factual\s(?:accuracy|correctness)\s?:",
     re.IGNORECASE,
 )
 """The English markers."""
 # "I cannot give a final verdict", "nothing that would warrant a verdict of False"
-_DENIED = re.compile(r"(?:\b(?:not|cannot|unable)\b|n't\b)(?:(?!\b(?:and|so|but)\b)[^,;:])*\Z")
+_DENIED = re.compile(
+    r"(?:\b(?:not|cannot|unable)\b|n't\b)(?:(?!\b(?:and|so|but)\b)[^,;:])*\Z|(?:不认为|不觉得|不相信|不能说|不能认为)[^,;:。]*\Z"
+)
 # "The overall answer is factually correct" may speak of the answer that is judged.
 _WEAK = re.compile(r"(?:overall|my)\s(?:answer|response)", re.IGNORECASE)
 _INTRODUCES = re.compile(

@@ -7,7 +7,16 @@ from itertools import pairwise
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.declining import declining, stated
-from halu_tasks.scorers.verdict_text import CONCLUDES, DECLARED, REACH, any_of, joined, last_declared, read_reply
+from halu_tasks.scorers.verdict_text import (
+    CONCLUDES,
+    DECLARED,
+    REACH,
+    any_of,
+    joined,
+    last_declared,
+    matches,
+    read_reply,
+)
 
 # What may stand between a marker and the verdict it introduces.
 _HEDGE = any_of(
@@ -17,7 +26,7 @@ _HEDGE = any_of(
     " generally essentially primarily basically technically substantially broadly mainly almost remains leans?"
     " towards? definitely demonstrably completely entirely fully totally highly reasonably probably likely clearly"
     " actually really"
-    " all every each statements claims points"
+    " all every each statements claims points (?:that|it|this)'s they're"
 )
 TRUE = any_of("true correct accurate factual valid right sound reliable")
 FALSE = any_of(
@@ -38,10 +47,10 @@ _LEAD = (
 )
 # A declared verdict.
 _VALUE = re.compile(
-    rf"{_LEAD}(?:\W|\b{_HEDGE}\b)*(?P<not>\b(?:not|isn't)\s+(?:{_HEDGE}\s+)*)?"
+    rf"{_LEAD}(?:\W|\b{_HEDGE}\b)*(?P<not>\b(?:not|isn't|aren't|wasn't)\s+(?:{_HEDGE}\s+)*)?"
     r"(?P<part>\b(?:partial|partially|partly|somewhat|half|mixed|only|not)\b[\s-]+"
     r"(?:(?:partially|partly|factually)\s)?)?"
-    rf"\b(?:(?P<true>{TRUE}|yes(?!\s\w))|(?P<false>{FALSE}|no(?!\s\w)))\b"
+    rf"\b(?:(?P<true>{TRUE}|(?:yes|yep|yeah)(?!\s\w))|(?P<false>{FALSE}|(?:no|nope)(?!\s\w)))\b"
     r"(?!\s(?:answer|explanation|option|response|term)\b)",
     re.IGNORECASE,
 )
@@ -118,8 +127,9 @@ _PREDICATED = re.compile(
     re.IGNORECASE,
 )
 _MISSTATES = re.compile(
-    r"\b(?:incorrectly|inaccurately|wrongly|falsely|erroneously|mistakenly)\s(?!\w*ed\b)\w+|\bmisstates?\b"
-    r"|\bmisrepresents?\b",
+    r"(?<!not )(?<!n't )(?<!never )\b"
+    r"(?:(?:incorrectly|inaccurately|wrongly|falsely|erroneously|mistakenly)\s(?!\w*ed\b)\w+"
+    r"|misstates?\b|misrepresents?\b)",
     re.IGNORECASE,
 )
 # "The claim that … is not accurate."
@@ -128,10 +138,77 @@ _LAST_WORD = re.compile(
 )
 
 _FOUND = re.compile(
-    rf"(?:\bnot\s|n't\s)?\b(?:find|found|following|identified|noticed?|there (?:is|are))\b[^.]{{0,80}}\b{FAULT}\b",
+    rf"(?:\bnot\s|n't\s)?\b(?:find|found|see|spot(?:ted)?|detect(?:ed)?|following|identified|noticed?|there (?:is"
+    rf"|are)|there's)\b[^.]{{0,80}}\b{FAULT}\b",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(_NEGATION, re.IGNORECASE)
+
+# A field of an object: "is_factually_correct": false
+FIELD = re.compile(
+    rf"\b(?:is (?:factually |factual )?(?:{TRUE})|factual(?:ly (?:{TRUE}))?)\s?[:=](?=\s?(?:true|false|yes"
+    rf"|no)\s?(?:[,.]|$))",
+    re.IGNORECASE,
+)
+_TICKS, _CROSSES = "✅✔☑√✓👍", "❌✗✘✖×❎👎"
+_MARK = re.compile(rf"[^\w{_TICKS}{_CROSSES}]*(?:(?P<true>[{_TICKS}])|[{_CROSSES}])\W*(?:\Z|(?=\w))")
+# "True? No, False."
+_ANSWERED = re.compile(r"\W*(?:no|yes)\W+(?=(?:true|false)\b)", re.IGNORECASE)
+# "Not everything in the answer is correct", "Only a part of it is true"
+_NOT_ALL = re.compile(
+    r"\bnot (?:quite )?(?:everything|every\w*|all|each)\b|\bonly (?:\w+ ){0,3}(?:parts?|half|some|portion|one|two)\b",
+    re.IGNORECASE,
+)
+# A last sentence that ends in the label: "…, hence True", "A single error is enough: False."
+_CLOSING = re.compile(
+    r"(?:(?P<no>(?:\bnot|\bnever|\bcannot|n't)\s(?:\w+\s){0,2}?)|[:=→–—,]|->|=>|\b(?:hence|so|ergo|thus|therefore"
+    r"|then|is|be|with|say|means|remains|answer|as)\b|'s"
+    r"|\bmakes? (?:it|this|that|the \w+))\W{0,6}(?P<label>True|False)\b(?: it is)?[^\w?]*\Z"
+)
+_OF_A_PART = re.compile(r"\W*(?:the|this|that|its) (?:\w+ )?(?:statement|claim|point|sentence|part|assertion)\b", re.I)
+_TEXT = (
+    r"(?:the|this|that|these|its|your|any of the)\s(?:\w+\s){0,2}?"
+    r"(?:answer|response|claims?|statement|explanation|assertion|text)"
+)
+# "I disagree with the answer", "I have no objection to this claim"
+_AGREES = re.compile(
+    r"\b(?:i|we)(?:'d|'m|'ll)?\b(?P<between>[^,.;:]{0,40}?)\b(?:(?P<yes>agree|concur|go along|am on board)|disagree"
+    r"|quarrel|take issue"
+    rf"|objections?|object)\b(?:\s(?:\w+ly\s)?(?:with|to)\s{_TEXT}\b|(?=\W*\Z|\s?[:;–—]))",
+    re.IGNORECASE,
+)
+_EVIDENCE = "(?:evidence|facts?|sources?|records?|data|documents?|passages?|literature)"
+# Whether what is judged and what is known are at one: "is consistent with the evidence", "does not hold up"
+_ACCORD = re.compile(
+    r"\b(?:(?P<yes>(?:is|are|fully|entirely|not|be)\s(?:\w+ly\s)?(?:consistent|in (?:line|keeping|accord|accordance"
+    r"|agreement)) with"
+    r"|match(?:es)?\b|agrees? with|aligns? with|lines? up with|tall(?:y|ies) with|(?:is|are) true to"
+    r"|holds? (?:up|true|water)|checks? out|stands? up|(?:supports?|confirms?|corroborates?|backs? up"
+    r"|bears? out)\s(?:the|this|all|every|each)"
+    r"|(?:supported|confirmed|corroborated|backed(?: up)?|borne out|verified) by|gets? (?:it|everything|every\s\w+"
+    r"|all\b.{0,20}) right)"
+    r"|contradict(?:s|ed|ions?)?\b|conflicts? with|clash(?:es)? with|at odds with|inconsistent with|incompatible with"
+    r"|(?:runs?|is) (?:counter|contrary) to|goes against|refutes?|refuted|disproves?|disproved|debunk(?:s|ed)"
+    r"|mixes up|confuses|conflates"
+    r"|(?:gets?|has) (?:it|this|that|things) (?:all )?(?:wrong|backwards|the wrong way round)"
+    r"|(?:any|some|no)thing (?:\w+ly )?(?:wrong|incorrect|false|amiss|off)\b|(?:wrong|amiss) with|unfounded|baseless"
+    r"|made up|invented"
+    r"|an? (?:\w+ ){0,2}(?:myth|fabrication|lie|falsehood|hoax))",
+    re.IGNORECASE,
+)
+_TURNED = re.compile(
+    r"\b(?:no|not|never|none|nothing|neither|nor|without|cannot|fails? to|hardly|free of)\b|n't\b|\bfar from\b", re.I
+)
+_JUDGED_TEXT = re.compile(rf"\b{_TEXT}\b|^\W*(?:this|that|it)\b|\b{_EVIDENCE}\b.*\b(?:it|this)\b", re.IGNORECASE)
+# "It is true that the war ended, but", "the correct answer": no verdicts on the answer
+_ASSERTS = re.compile(r"\b(?:true|correct|right|accurate|false|wrong) (?:that|to)\b", re.IGNORECASE)
+_ASIDE = re.compile(r"\b(?:whether|if)\b[^,;]*\Z", re.IGNORECASE)
+_ECHOED = re.compile(r"\bfactual\b|\?\W*\Z|\b(?:true or false|false or true)\b", re.IGNORECASE)
+_NEITHER = re.compile(r"\bneither\b.*\bnor\b", re.IGNORECASE)
+_NAMES = re.compile(r"\s(?!because\b|since\b|as\b|and\b|but\b|for\b|in\b)\w")  # "the correct direction is"
+_FEW = 8
+"""Sentences of a reply that gives its verdict in passing; a longer one goes through parts of the text."""
+_ABOUT_IT = re.compile(r"\W*(?:it|this|that|everything|all of (?:it|this|that))(?:'s|\b)", re.IGNORECASE)
 
 
 def true_false(reply: str) -> Answer[str]:
@@ -144,7 +221,7 @@ def true_false(reply: str) -> Answer[str]:
 
 def truth(sentences: list[str]) -> Answer[str]:
     """The verdict of English sentences, by the steps given in `verdict`."""
-    declared = last_declared(sentences, {DECLARED: read_truth}, _alone)
+    declared = last_declared(sentences, {DECLARED: read_truth, FIELD: read_truth}, _alone)
     if declared:
         return Answer(declared[1])
     whole = _headed(sentences)
@@ -153,7 +230,9 @@ def truth(sentences: list[str]) -> Answer[str]:
     left = stated(whole)
     value = _concluded(stated(after))
     if value is None and not (after and declining(after[0])):
-        value = _concluded(left) or _listed(left) or _misstated(left)
+        value = _concluded(left) or _listed(left) or _misstated(left) or _closing(left) or _agreed(left)
+        if value is None and len(left) <= _FEW:
+            value = _at_one(left) or _at_ends(left)
     if value:
         return Answer(value, inferred=True)
     return Answer(None, "declines", abstained=True) if any(map(declining, sentences)) else Answer(None, "no verdict")
@@ -167,6 +246,8 @@ def label(good: bool) -> str:
 def read_truth(text: str) -> str | None:
     """The verdict that `text` begins with, or None."""
     found = _VALUE.match(text)
+    if found is None and (mark := _MARK.match(text)):
+        return label(mark["true"] is not None)
     if found is None:
         faults = _CONTAINS.match(text)
         return label(faults["no"] is not None) if faults else None
@@ -181,6 +262,12 @@ def read_truth(text: str) -> str | None:
 
 def _alone(text: str) -> str | None:
     """The verdict of a line that is nothing but it."""
+    if text[-1] == "?":
+        return None
+    answered = _ANSWERED.match(text)
+    text = text[answered.end() :] if answered else text
+    if mark := _MARK.fullmatch(text):
+        return label(mark["true"] is not None)
     bare = _BARE.fullmatch(text)
     return label(bool(bare["true"] or bare["t"])) if bare else None
 
@@ -237,6 +324,9 @@ def _judgment(sentence: str, introduces: bool) -> str | None:
             good = bool(judged["true"]) and not judged["some"]
             if introduces and judged["true"] and not _PREDICATED.search(clause):
                 continue
+            if judged["true"] and _NOT_ALL.search(clause, 0, judged.start("true")):
+                value = "False"
+                continue
             turned = bool(judged["no"]) or bool(_NONE.search(clause, 0, begin))
             said = label(good != turned and not judged["part"])
             # the whole is wrong where a part of it is, but not right
@@ -251,6 +341,47 @@ def _listed(sentences: list[str]) -> str | None:
     """Whether the faults that the sentences announce first are none."""
     faults = next(filter(None, map(_FOUND.search, sentences)), None)
     return label(_NEGATED.search(faults[0]) is not None) if faults else None
+
+
+def _closing(sentences: list[str]) -> str | None:
+    """The label that the last sentence ends in."""
+    found = _CLOSING.search(sentences[-1]) if sentences and not _OF_A_PART.match(sentences[-1]) else None
+    return found and label((found["label"] == "True") != bool(found["no"]))
+
+
+def _agreed(sentences: list[str]) -> str | None:
+    """Whether the one who answers agrees with the text."""
+    for sentence in reversed(sentences):
+        if (found := _AGREES.search(sentence)) and not _SUPPOSED.search(found["between"]):
+            return label((found["yes"] is not None) != (len(_TURNED.findall(found["between"])) % 2 == 1))
+    return None
+
+
+def _at_one(sentences: list[str]) -> str | None:
+    """Whether all that is said of the text and of what is known is that they are at one, or that they are not."""
+    said = set()
+    for sentence in sentences:
+        if not _JUDGED_TEXT.search(sentence) or _WOULD.search(sentence) or _NEITHER.search(sentence):
+            continue
+        for found in matches(_ACCORD, sentence):
+            before = sentence[max(found.start() - 80, 0) : found.end()]
+            clause = re.split(r"[,;:]|\b(?:but|whether|if|and)\b", before)[-1]
+            if not _ASIDE.search(before):
+                said.add((found["yes"] is not None) != (len(_TURNED.findall(clause)) % 2 == 1))
+    return label(said.pop()) if len(said) == 1 else None
+
+
+def _at_ends(sentences: list[str]) -> str | None:
+    """What the last or the first sentence says first ("That's false.", "Not true."), or says of "it" as a whole."""
+    for sentence in [*sentences[-1:], *sentences[:1]]:
+        if _ASSERTS.search(sentence) or _ECHOED.search(sentence):
+            continue
+        if _ABOUT_IT.match(sentence) and (value := _judgment(sentence, introduces=False)):
+            return value
+        found = _VALUE.match(sentence[:REACH])
+        if not (found and _NAMES.match(sentence, found.end())) and (value := read_truth(sentence[:REACH])):
+            return value
+    return None
 
 
 def _misstated(sentences: list[str]) -> str | None:

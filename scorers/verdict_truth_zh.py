@@ -7,7 +7,7 @@ import re
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.declining import declining, stated
 from halu_tasks.scorers.verdict_text import DECLARED, last_declared, matches, read_reply
-from halu_tasks.scorers.verdict_truth import label, read_truth, truth
+from halu_tasks.scorers.verdict_truth import FIELD, label, read_truth, truth
 
 _CHINESE = re.compile("[\u3400-\u9fff]")
 _DECLARED = re.compile(
@@ -15,20 +15,30 @@ _DECLARED = re.compile(
 )
 # A verdict that needs no subject: it stands alone, or a mark follows it.
 _BARE = re.compile(
-    r"\W*(?:因此|所以|综上|总之|故|[,:]|该|这个|此|上述|回答|答案|说法|陈述|是|为|完全|基本|大致|大体|总体|属于)*"
-    r"(?P<no>不是|并非|不|没有?|非)?(?:完全|太|够|十分|很|是)?"
+    r"\W*(?:严格来说|可以算|能算|算|[说讲答]得|的确|确实|其实|应该|因此|所以|综上|总之|故|[,:]|该|这个|此|上述|回答|答案|说法|陈述|是|为|完全|基本|大致|大体|总体|属于)*"
+    r"(?P<no>不能算|不能说|不算|不是|并非|不|没有?|非)?(?:完全|太|够|十分|很|是)?"
     r"(?:(?P<true>正确|准确|属实|真实|无误|对|是|真|成立|可靠)|(?:错误?|虚假|假|否|有误|失实|不实|误))"
     r"的?(?:\W|了|$)"
 )
 # "正确" before a noun or "是" speaks of the right answer, not of the given one.
 _JUDGED = re.compile(
-    r"(?P<no>不能(?:算|说是?|视为|认为|称为)?(?:该|这个|此)?(?:回答|说法)?|不是|并非|并不|不够|不太|不完全|不|没有|没|无|未|非)?(?:完全|存在|发现|任何|出现|明显|事实|性|有|是|的|很|太|什么){0,6}"
-    r"(?:(?P<true>正确|准确|属实|真实|符合(?:事实|实际|史实)|相符|一致|吻合|成立|无误|是对的|是真的|可信|没错|没有?问题)"
-    r"|(?:错误|错|有误|虚假|幻觉|失实|不实|不符|存在问题|是假的|矛盾))"
+    r"(?P<no>不能(?:算|说是?|视为|认为|称为)?(?:该|这个|此)?(?:回答|说法)?|不是|并非|并不|不够|不太|不完全|未见|未发现|看不出|不|没有|没|无|未|非)?(?:完全|存在|发现|任何|出现|明显|事实|性|有"
+    r"|是|的|很|太|什么){0,6}"
+    r"(?:(?P<true>正确|准确|属实|真实|符合(?:事实|实际|史实)|相符|一致|吻合|成立|无误|是对的|是真的|可信|没错|没有?(?:问题|毛病)|站得住脚|(?:的确|确实|事实)?如此(?=\W|$))"
+    r"|(?:错误|错|有误|虚假|幻觉|失实|不实|不符|存在问题|有(?:问题|毛病)|是假的|矛盾|[搞弄说写]错|混淆|搞混|张冠李戴|虚构|捏造|编造"
+    r"|杜撰|谣言|无中生有|有出入|相悖|相违背|站不住脚|误导"
+    r"|(?:没有|缺乏|毫无|没)(?:任何|事实)?(?:依据|根据)|应(?:该|当)?[是为][^,;。]{1,30},?\s?(?:而不是|而非|并非|不是)))"
     r"(?!的?(?:答案|说法应|名称|年份|选项|应|是|为|地))"
 )
 # What is asked: "whether it is right"
 _ASKED = re.compile("(?:是否|能否|有没有)[^,;:?。]{0,8}|是对是错|是真是假|对还是错|正确与否|对不对|正误|真伪|对错")
+# "I do not agree with the answer"
+_AGREES = re.compile(
+    r"(?:^|[,;:]|我们?|本人|笔者|对此|个人)(?:对此|完全|基本|非常|十分|表示|也|很|并|绝对|只能|认为|大体上){0,3}"
+    r"(?P<no>不太?|无法|难以|不能|不敢|没法|很难|并不)?(?:完全|表示)?(?:(?P<yes>同意|赞同|认同|认可|赞成|苟同)|反对|质疑)"
+    r"(?=[该这此上题的回说答观一个]|\W|$)"
+)
+_DOUBTED = re.compile("(?:不认为|不觉得|不相信|不能说|不能认为|难以认为)[^,;:。]*$")
 _MARKS = {**dict.fromkeys(map(ord, "√✓✔✅☑"), "正确"), **dict.fromkeys(map(ord, "×✗✘❌"), "错误")}
 _PART = re.compile("部分|不完全|一半")
 
@@ -45,7 +55,7 @@ def _truth(sentences: list[str]) -> Answer[str]:
     """The verdict of Chinese sentences, declared or else judged last; English ones are read as such."""
     if not any(map(_CHINESE.search, sentences)):
         return truth(sentences)
-    declared = last_declared(sentences, {DECLARED: read_truth, _DECLARED: _read}, line=_read)
+    declared = last_declared(sentences, {DECLARED: read_truth, FIELD: read_truth, _DECLARED: _read}, line=_read)
     if declared:
         return Answer(declared[1])
     value = next(filter(None, map(_judgment, reversed(stated(sentences)))), None)
@@ -66,7 +76,12 @@ def _judgment(sentence: str) -> str | None:
     """The last judgment in a Chinese sentence; "partly right" is not right."""
     value = None
     sentence = _ASKED.sub("", sentence)
+    for found in matches(_AGREES, sentence):
+        value = label(bool(found["yes"]) != bool(found["no"]))
+    if value:
+        return value
     for found in matches(_JUDGED, sentence):
         part = _PART.search(sentence, max(found.start() - 4, 0), found.end())
-        value = label(bool(found["true"]) != bool(found["no"]) and not part)
+        good = bool(found["true"]) != bool(found["no"]) and not part
+        value = label(good != bool(_DOUBTED.search(sentence, max(found.start() - 30, 0), found.start())))
     return value
