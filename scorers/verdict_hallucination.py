@@ -36,7 +36,7 @@ YES, NO = "Yes", "No"
 _EITHER = r"(?!\s?(?:/|,|and|or)+\s?(?:yes|no)\b|\s?[,:]?\s?(?:if|when|otherwise)\b)"
 # "No hallucination" is no answer to the question, but a sentence that comes to the same.
 _WORD = re.compile(
-    rf"(?:(?P<yes>yes)\b{_EITHER}|no\b{_EITHER}(?!\s\w)|no(?=\s{any_of('the it this there i all everything')}\b))",
+    rf"(?:(?P<yes>yes|yep|yeah|yup)\b{_EITHER}|nope\b|nah\b|no\b{_EITHER}(?!\s\w)|no(?=\s{any_of('the it this there i all everything')}\b))",
     re.IGNORECASE,
 )
 _FILLER = any_of(
@@ -179,14 +179,35 @@ def _answered(sentences: list[str]) -> Iterator[str]:
     taken = False
     for sentence, following in pairwise([*sentences, ""]):
         if not taken:
-            taken = sentence[-1] == "?" and _WORD.match(following) is not None
+            short = _SHORT.match(following) if sentence[-1] == "?" else None
+            taken = short is not None or (sentence[-1] == "?" and _WORD.match(following) is not None)
+            if short:
+                following = f"{YES if short['yes'] else NO}{following[short.end() :]}"
             yield f"{sentence} {following}" if taken else sentence
         else:
             taken = False
 
 
+_SURELY = r"(?:certainly|definitely|absolutely|of course|clearly|probably|apparently)"
+_SURELY_NOT = re.compile(rf"{_SURELY} not\b(?:\W*|[,;:–—].*)", re.IGNORECASE | re.DOTALL)
+# What answers a question without a yes or no: "Not that I can see.", "It doesn't."
+_SHORT = re.compile(
+    r"(?:(?P<no>no(?:pe|t (?:at all|really|quite|entirely|exactly|that I (?:can |could )?\w+|as far as I \w+ \w+|in the least))"
+    rf"|{_SURELY} not|not|hardly|far from it"
+    r"|none(?: at all| whatsoever| that I (?:can |could )?\w+)?|nothing(?: at all| that I (?:can |could )?\w+)?"
+    r"|I (?:don't|do not) (?:think|believe|see)(?: so| any| it)?"
+    r"|(?:it|there|they|this) (?:(?:does|is|do|are)(?:n't| not)|seems not|appears not))"
+    r"|(?P<yes>yep|yeah|yup|certainly|definitely|absolutely|of course|clearly|indeed|sure|very much so|I (?:think|believe) so"
+    r"|(?:it|there|they|this) (?:does|is|do|are|seems so)(?: indeed)?|(?:it )?sadly so))"
+    r"(?=\s*(?:[.,;:!–—(-]|\Z))",
+    re.IGNORECASE,
+)
+
+
 def _opening(text: str) -> str | None:
     """The verdict of a line that begins with Yes or No, marks and hedges apart."""
+    if _SURELY_NOT.fullmatch(text):
+        return NO
     before = _HEDGED.match(text)
     return _word(text, before.end() if before else 0)
 

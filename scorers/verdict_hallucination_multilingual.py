@@ -17,6 +17,8 @@ either round; of several clauses the last one that says so counts. Questions and
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.concession import without_concessions, without_declining
@@ -46,7 +48,7 @@ _FILLER = re.compile(
     + spelled(
         "هي هو إذن النهائية النهائي الصحيحة الصحيح أعتقد أظن أن ربما بالتأكيد بالطبع على الأرجح kesinlikle"
         " bu açıkça olarak bence"
-        " sanırım galiba muhtemelen herhalde büyük ihtimalle जी तो है स्पष्ट शायद मेरे विचार से"
+        " sanırım galiba muhtemelen herhalde büyük ihtimalle जी तो है स्पष्ट बिल्कुल बिलकुल शायद मेरे विचार से"
     )
     + r")\b)*"
 )
@@ -89,34 +91,79 @@ _OPEN = re.compile(rf"(?<!\w)(?:{_OR}|ne|mi|mu|neither|either|{spelled('هل إ�
 # --- what a sentence says of the text -----------------------------------------------------------------
 
 _AL = "(?:[وفبكل]{0,2}(?:ال|لل?)?)"
-_CONTRADICTS_TR = fold("çeliş")
+# A Turkish verb denies with -m- before its ending: uyuşuyor, uyuşmuyor; -mek and -miş deny nothing.
+_NOT_TR = "m(?:[iu]yor|[ae](?!k))"
+
+
+def _verbs(stems: str) -> tuple[str, str]:
+    """Expressions for forms of the verbs: those that affirm and those that deny."""
+    return rf"{spelled(stems)}(?!{_NOT_TR})\w*", rf"{spelled(stems)}{_NOT_TR}\w*"
+
+
+_DIFFERS_TR, _NOT_DIFFERS_TR = _verbs("çeliş uydurul çarpıtıl ters\\sdüş")
+_AGREES_TR, _NOT_AGREES_TR = _verbs("uyuş örtüş bağdaş eşleş")
+_SOURCE_TR = rf"{spelled('asıl asl orijinal özgün kaynak metin metn')}\w*"
 _FAULT = (
     rf"hallucinat\w*"
-    rf"|{_AL}{spelled('هلوسة هلوسات مهلوس مهلوسة تناقض تناقضات متناقضة خاطئة خاطئ')}"
-    rf"|{spelled('تناقض تتناقض يتناقض يناقض تهلوس يهلوس')}"
-    rf"|{fold('halüsinasyon')}(?!suz)\w*|{_CONTRADICTS_TR}(?!m(?:i|eme|ez))\w*|{fold('tutarsız')}\w*|uydurma\w*"
-    rf"|{fold('yanlış')}\w*|{fold('hatalı')}\w*"
+    rf"|{_AL}{spelled('هلوسة هلوسات مهلوس مهلوسة تناقض تناقضات متناقض متناقضة مناقض مناقضة خاطئة خاطئ مغلوطة مغلوط')}"
+    rf"|{_AL}{spelled('مخالف مخالفة مخالفات تعارض متعارض متعارضة مختلف مختلفة اختلاف مختلق مختلقة ملفق ملفقة مفبركة')}"
+    rf"|{_AL}{spelled('محرف محرفة تحريف اختلاق تلفيق تضليل مضللة')}|{_AL}{spelled('خلافا بخلاف عكس')}(?= {_AL}{spelled('أصل أصلية ما نص')})"
+    rf"|{_AL}{spelled('تناقض تتناقض يتناقض يناقض تهلوس يهلوس تخالف يخالف خالفت تتعارض يتعارض تختلف يختلف تحرف يحرف')}"
+    rf"|{fold('halüsinasyon')}(?!suz)\w*|{_DIFFERS_TR}|{_NOT_AGREES_TR}|{fold('tutarsız')}\w*"
+    rf"|{fold('uydurma')}(?![mzy]|dig)\w*|{fold('uydurmuş')}\w*"
+    rf"|{spelled('yanlış hatalı aykırı uyumsuz asılsız')}\w*"
+    # what the original does not have
+    rf"|{_SOURCE_TR} (?:{spelled('olmayan bulunmayan geçmeyen belirtilmeyen')}|{fold('yer almayan')})"
     rf"|{spelled('मतिभ्रम मतिविभ्रम विभ्रम हैलुसिनेशन हैल्यूसिनेशन हैलूसिनेशन हेलुसिनेशन विरोधाभास विरोध गलत ग़लत')}"
+    rf"|{spelled('मनगढ़ंत मनगढंत काल्पनिक विपरीत विरुद्ध भिन्न अलग असंगत झूठ झूठी झूठा विरोधाभासी')}"
 )
 _FAITHFUL = (
     rf"faithful|consistent|supported|same|identical"
-    rf"|{_AL}{spelled('مطابق مطابقة متطابقة متطابق متطابقان متطابقتان صحيحة صحيح متسق متسقة أمينة')}"
-    rf"|{_CONTRADICTS_TR}m(?:i|eme|ez)\w*|{fold('halüsinasyonsuz')}\w*|{fold('doğru')}(?:dur)?"
-    rf"|{spelled('sadık sadıktır tutarlı tutarlıdır uyumlu uyumludur aynı aynıdır')}"
-    rf"|{spelled('अनुरूप समान वफ़ादार सटीक संगत सही')}"
+    rf"|{_AL}{spelled('مطابق مطابقة متطابقة متطابق متطابقان متطابقتان صحيحة صحيح متسق متسقة أمينة وفية دقيقة سليمة')}"
+    rf"|{_AL}{spelled('متوافق متوافقة متفقة توافق تطابق موجودة موجود واردة وارد مذكورة مذكور مدعومة')}"
+    rf"|{_AL}{spelled('تتوافق يتوافق توافق تتطابق يتطابق تطابق يطابق تتفق يتفق تتسق يتسق')}"
+    rf"|{_NOT_DIFFERS_TR}|{_AGREES_TR}|{fold('halüsinasyonsuz')}\w*|{fold('doğru')}(?:dur)?"
+    rf"|{spelled('sadık sadıktır tutarlı tutarlıdır uyumlu uyumludur aynı aynıdır özdeş')}"
+    rf"|{spelled('अनुरूप समान वफ़ादार सटीक संगत सही मेल')}"
 )
 _NEGATION = (
     # "no doubt" denies nothing
-    rf"not|no|{fold('لا')}(?! {fold('شك')}(?!\w))|{spelled('ليس ليست بدون دون غير لم خالية خال تخلو يخلو')}"
-    rf"|yok\w*|{fold('değil')}\w*|\w+m[iu](?:yor\w*|z|s\w*)|\w+m[ae]di\w*|\w+m[ae]z|\w+m[ae]m(?:[ae]kt|i[sk]|al)\w*"
+    rf"not|no|{fold('لا')}(?! {fold('شك')}(?!\w))|[وف]?{spelled('ليس ليست بدون دون غير لم خالية خال تخلو يخلو')}"
+    rf"|yok\w*|{fold('değil')}\w*|\w+m[iu]yor\w*|\w+m[ae]di\w*|\w+m[ae]z|\w+m[ae]y[ae]n"
+    rf"|\w+m[ae]m(?:[ae]kt|i[sk]|al)\w*"
     rf"|{spelled('नहीं नही बिना रहित मुक्त')}"
 )
 _SAID = re.compile(rf"(?<!\w)(?:(?P<fault>{_FAULT})|(?P<faithful>{_FAITHFUL})|(?P<not>{_NEGATION}))(?!\w)")
 _CLAUSE_END = re.compile(
-    rf"[,;:()]|(?<!\w)(?:and|but|however|although|though|while|{spelled('لكن ama ancak ve लेकिन परंतु और')})(?!\w)"
+    rf"[,;:()–—]|(?<!\w)(?:and|but|however|although|though|while|{spelled('لكن ama ancak ve लेकिन परंतु और')})(?!\w)"
 )
 _SAYS_NOTHING = re.compile(rf"(?<!\w)(?:if|whether|{spelled('إذا هل eğer ise अगर यदि क्या')})(?!\w)|\?\W*\Z")
 
+
+# What answers a question without a yes or no: "İçeriyor mu? İçermiyor.", "هل تهلوس؟ بلى", "… है? नहीं है।"
+_AGREED = re.compile(
+    rf"(?:{_SAYS_YES}|{spelled('بلى بالفعل بالتأكيد طبعا بالطبع قطعا elbette tabii kesinlikle maalesef öyle')}|{fold('tabii ki')}"
+    rf"|{spelled('बिल्कुल बिलकुल अवश्य ज़रूर बेशक जी')})"
+)
+_DENIED = re.compile(
+    rf"(?:{_SAYS_NO}|{_NEGATION}|{spelled('إطلاقا أبدا مطلقا asla')}|{fold('kesinlikle hayır')}|{fold('hiç')}"
+    rf"|{spelled('हरगिज़ कतई')})"
+)
+_OR_NOT = re.compile(rf"(?<!\w)(?:{fold('या नहीं')}|{fold('أم لا')}|{fold('yoksa')}|{fold('ya da')}|or not)(?!\w).*")
+_MOST_ANSWERED = 4  # words of an answer that is read so
+
+# A reply that repeats the verb of the question: "does it contain a hallucination".
+_REPEATS_YES = rf"(?:{spelled('var vardır içeriyor içermektedir içerir bulunuyor mevcut تحتوي تهلوس توجد يوجد بلى')})"
+_REPEATS_NO = (
+    rf"(?:{spelled('yok yoktur içermiyor içermemektedir içermez bulunmuyor')}|{fold('لا')} {spelled('تحتوي تهلوس توجد يوجد')}"
+    rf"|{fold('नहीं है')})"
+)
+_REPEATED = re.compile(rf"\W*(?:(?P<yes>{_REPEATS_YES})|(?P<no>{_REPEATS_NO}))\W*")
+# "Certainly, the year was changed" agrees with what was asked; counted where nothing else is read.
+_CERTAINLY = re.compile(
+    rf"\W*(?:absolutely|certainly|indeed|{spelled('بالتأكيد بالطبع طبعا بالفعل elbette kesinlikle tabii बिल्कुल बिलकुल अवश्य बेशक')}"
+    rf"|{fold('tabii ki')})(?:,|\.?\Z| [-–—])"
+)
 
 # what the question asked for, repeated
 _ASKED = re.compile(rf"(?<!\w){_SAYS_YES}\s?/\s?{_SAYS_NO}(?!\w)")
@@ -136,11 +183,45 @@ def _rewritten(text: str) -> str:
 
 
 def _read(sentences: list[str]) -> Answer[str]:
+    sentences = list(_answered(sentences))
     kept = without_declining(sentences)
     found = _stated(without_concessions(kept, _says, _decides, _DECLARES)) if kept else Answer[str](None)
     if found.value is None and kept != sentences:
         return Answer(None, "declines", abstained=True)
     return found
+
+
+def _answered(sentences: list[str]) -> Iterator[str]:
+    """The sentences, a question and its short answer replaced by the verdict that they give."""
+    taken = False
+    for sentence, following in pairwise([*sentences, ""]):
+        answer = _answer_to(sentence, following) if sentence[-1] == "?" and not taken else None
+        if answer:
+            yield f"verdict: {answer.lower()}"
+        elif not taken:
+            yield sentence
+        taken = answer is not None
+
+
+def _answer_to(question: str, following: str) -> str | None:
+    """The verdict that the question and what follows it give, or None if that does not answer it."""
+    words = _WORDS.findall(_CLAUSE_END.split(following, maxsplit=1)[0])
+    if not 0 < len(words) <= _MOST_ANSWERED:
+        return None
+    first = words[0]
+    topic = _claimed(_OR_NOT.sub("", question.rstrip("?")))
+    if any(map(_DENIED.fullmatch, words)):
+        agrees = False
+    elif _AGREED.fullmatch(first) or first in _WORDS.findall(question):
+        agrees = True
+    else:
+        return None
+    if topic is None and not _VERDICT.fullmatch(first):
+        return None
+    return YES if agrees == (topic != NO) else NO
+
+
+_WORDS = re.compile(r"\w+")
 
 
 def _stated(sentences: list[str]) -> Answer[str]:
@@ -150,6 +231,8 @@ def _stated(sentences: list[str]) -> Answer[str]:
     for among in (filter(_CONCLUDES.match, reversed(sentences)), reversed(sentences)):
         if value := next(filter(None, map(_said, among)), None):
             return Answer(value, inferred=True)
+    if sentences and _CERTAINLY.match(sentences[0]):
+        return Answer(YES, inferred=True)
     return Answer(None, "no verdict")
 
 
@@ -178,6 +261,8 @@ def _introduced(text: str) -> str | None:
 
 def _alone(text: str) -> str | None:
     """The verdict that a line is, or begins with."""
+    if repeated := _REPEATED.fullmatch(text):
+        return YES if repeated["yes"] else NO
     filler = _FILLER.match(text)
     found = _VERDICT.match(text, filler.end() if filler else 0)
     if found is None or not (found["yes"] or _ENDS.match(text, found.end())):
@@ -187,8 +272,10 @@ def _alone(text: str) -> str | None:
 
 def _said(sentence: str) -> str | None:
     """What the last clause that says so makes of the text."""
-    if _SAYS_NOTHING.search(sentence):
-        return None
+    return None if _SAYS_NOTHING.search(sentence) else _claimed(sentence)
+
+
+def _claimed(sentence: str) -> str | None:
     value = None
     for clause in _CLAUSE_END.split(sentence):
         said = [found.lastgroup for found in _SAID.finditer(clause)]
