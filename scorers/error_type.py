@@ -73,7 +73,7 @@ _NAMES = {
 _NAME = "|".join(f"(?P<{kind}>{words})" for kind, words in _NAMES.items())
 _CALLED_BEFORE = (
     rf"(?:{_JOINED}{spelled('خطأ أخطاء هلوسة هلوسات غلط نوع فئة مستوى')}\s"
-    rf"(?:(?:{spelled('في على من نوع مستوى فئة')}|:)\s?){{0,4}}"
+    rf"(?:(?:{spelled('في على من نوع مستوى فئة يخص تخص يتعلق متعلق مرتبط يمس')}|:)\s?){{0,4}}"
     r"|\b(?:error|hallucination|mistake)s? (?:of|at) (?:the )?(?:type |class |category )?)"
 )
 _LEVEL_TR = rf"{spelled('düzey seviye baz tür sınıf kategori')}\w*|(?:ile )?{spelled('ilgili ilişkin ait')}"
@@ -82,9 +82,9 @@ _CALLED_AFTER = (
     r"(?:(?:errors?|hallucinations?|mistakes?|changes?|swaps?|problems?|issues?|level|type|class|category|label|option)\b"
     rf"|(?:(?:{_LEVEL_TR}) )?(?:bir )?{spelled('hata halüsinasyon yanlışı yanlışlığ')}\w*|{_LEVEL_TR}"
     rf"|{spelled('seçeneğ')}\w*)"
-    rf"|[\s-](?:{spelled('स्तर स्तरीय लेवल संबंधी आधारित श्रेणी वर्ग')} |{fold('से')} {spelled('संबंधित जुड़ी जुड़ा')} )?"
+    rf"|[\s-](?:(?:{fold('के')} )?{spelled('स्तर स्तरीय लेवल संबंधी आधारित श्रेणी वर्ग')} |{fold('से')} {spelled('संबंधित जुड़ी जुड़ा')} )?"
     rf"(?:{spelled('की का के में पर')} ){{0,2}}(?:{fold('एक')} )?{_ERROR_HI}"
-    rf"|[\s-]{spelled('स्तर लेवल श्रेणी वर्ग')}(?!\w)"
+    rf"|[\s-](?:{spelled('की के')} )?{spelled('स्तर लेवल श्रेणी वर्ग')}(?!\w)"
 )
 _TYPE = re.compile(rf"(?P<before>{_CALLED_BEFORE})?(?<![\w])(?:{_NAME})(?!\w)(?P<after>{_CALLED_AFTER})?")
 
@@ -99,6 +99,7 @@ _CHOICE = (
     + rf"| {spelled('الأنسب الأدق الأصح الأقرب الأفضل الأرجح الصحيح الصحيحة أنسب أدق أصح أقرب أفضل أرجح')}(?!\w)"
     rf"| {spelled('daha en')} {spelled('uygun doğru iyi isabetli yerinde yakın mantıklı')}\w*"
     rf"|(?: {spelled('demek denmesi')})? {fold('uygundur')}"
+    rf"| {fold('seç')}(?:iyor|er|ti|il|mek)\w*| {spelled('diyorum derim derdim')}|(?: {fold('को')})? {fold('चुन')}\w*"
     rf"|(?: {spelled('सबसे अधिक ज़्यादा ज्यादा')})? {spelled('बेहतर उपयुक्त उचित सटीक')}(?!\w)"
     rf"| {spelled('सबसे अधिक ज़्यादा ज्यादा')} {fold('सही')}(?!\w))"
 )
@@ -118,11 +119,11 @@ _DETERMINED = re.compile(
 )
 _WHICH = re.compile(f" {spelled('المعدلة المحررة الأصلية الثانية الأولى الجديدة التي')}")
 _DESCRIBED = re.compile(
-    rf"['’]\w|(?!{_CHOICE}) (?!(?:because|since|as|for|{spelled('لأن لأنه لأنها حيث إذ çünkü क्योंकि चूँकि है')})\b)\w"
+    rf"['’]\w|(?!{_CHOICE})(?! {spelled('كلها بأكملها برمتها ككل')}\W*(?:\Z|[.,;])) (?!(?:because|since|as|for|{spelled('لأن لأنه لأنها حيث إذ çünkü क्योंकि चूँकि है')})\b)\w"
 )
 _NEGATED = re.compile(
     r"(?:\b(?:not|no|never|nor|neither|without|rather than|instead of)|n't) (?:(?:a|an|the|any|in|of|just|only|really)"
-    rf" )*\Z|\b{spelled('ليس ليست وليس وليست لا ولا لم غير')} (?:{spelled('هناك يوجد هو هي من في مجرد')} )*\Z"
+    rf" )*\Z|\b{spelled('ليس ليست وليس وليست لا ولا لم غير')} (?:{spelled('هناك يوجد هو هي من في مجرد أراه أظنه أعتبره أعده يعد يعتبر')} )*\Z"
     rf"|\b{fold('لم')} {spelled('يتغير تتغير يتبدل تتبدل')} \Z|\bne (?:de )?\Z|\b{fold('بدلا من')} \Z|\b{fold('न')} {spelled('तो ही कि')} (?:{spelled('यह एक')} )*\Z"
 )
 _RATHER_TR = rf" {fold('ziyade')}|(?<=[td][ae]n) {fold('çok')}(?!\w)|(?<=lar) {fold('doğru')}(?!\w)"

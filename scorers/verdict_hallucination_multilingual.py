@@ -36,7 +36,7 @@ from halu_tasks.scorers.verdict_text import (
     read_reply,
 )
 
-_SAYS_YES = rf"(?:yes|{spelled('نعم بنعم أجل')}|evet(?:tir)?|{spelled('हाँ हा')})"
+_SAYS_YES = rf"(?:yes|{spelled('نعم بنعم أجل')}|evet(?:tir)?|{spelled('हाँ हा हाँजी')})"
 _SAYS_NO = rf"(?:no|{spelled('لا كلا')}|{fold('hayır')}(?:{fold('dır')})?|{spelled('नहीं नही ना')})"
 _OR = rf"(?:or|and|veya|ya da|{spelled('أو أم و या अथवा')})"
 _FILLER = re.compile(
@@ -66,6 +66,11 @@ _DECLARES = re.compile(
     rf"|\b[وف]?{spelled('الإجابة الجواب إجابتي جوابي النتيجة الحكم الخلاصة')}\b"
     rf"|\b{spelled('cevap cevabım cevabı yanıt yanıtım sonuç karar kararım')}\b"
     rf"|\b{spelled('उत्तर जवाब निष्कर्ष निर्णय परिणाम')}\b"
+)
+# "Halüsinasyon: yok", "मतिभ्रम: नहीं"
+_PRESENCE = re.compile(
+    rf"(?<!\w)(?:{fold('ال')})?(?:{spelled('هلوسة تناقض مهلوسة मतिभ्रम हैलुसिनेशन हैलूसिनेशन विभ्रम')}|{fold('hall?üsinasyon')}|{fold('çelişki')})"
+    rf"(?: \w+)?\s?[:=]"
 )
 _CONCLUDES = re.compile(
     rf"{CONCLUDES.pattern}|\W*(?:{spelled('لذلك ولذلك لذا ولذا وبالتالي بالتالي إذن وعليه ختاما باختصار')}"
@@ -102,19 +107,26 @@ def _verbs(stems: str) -> tuple[str, str]:
 
 _DIFFERS_TR, _NOT_DIFFERS_TR = _verbs("çeliş uydurul çarpıtıl ters\\sdüş")
 _AGREES_TR, _NOT_AGREES_TR = _verbs("uyuş örtüş bağdaş eşleş")
+_MEANING = rf"{spelled('anlam bilgi içerik')}\w*"
+_CHANGES_TR, _NOT_CHANGES_TR = _verbs("değiş boz çarpıt")
+_HALLUCINATION_TR = fold("hall?üsinasyon")
+_MEANING_HI = spelled("अर्थ तथ्य जानकारी")
+_MEANING_AR = rf"(?:{spelled('أي')} )?{_AL}{spelled('معنى معلومة معلومات مضمون حقائق')}"
 _SOURCE_TR = rf"{spelled('asıl asl orijinal özgün kaynak metin metn')}\w*"
 _FAULT = (
-    rf"hallucinat\w*"
+    r"hallucinat\w*|(?:changed|altered|modified|(?:departs|deviates|differs) from)"
     rf"|{_AL}{spelled('هلوسة هلوسات مهلوس مهلوسة تناقض تناقضات متناقض متناقضة مناقض مناقضة خاطئة خاطئ مغلوطة مغلوط')}"
-    rf"|{_AL}{spelled('مخالف مخالفة مخالفات تعارض متعارض متعارضة مختلف مختلفة اختلاف مختلق مختلقة ملفق ملفقة مفبركة')}"
+    rf"|{_AL}{spelled('مخالف مخالفة مخالفات تعارض متعارض متعارضة مختلف مختلفة مختلفان مختلفتان اختلاف مختلق مختلقة ملفق ملفقة مفبركة')}"
     rf"|{_AL}{spelled('محرف محرفة تحريف اختلاق تلفيق تضليل مضللة')}|{_AL}{spelled('خلافا بخلاف عكس')}(?= {_AL}{spelled('أصل أصلية ما نص')})"
     rf"|{_AL}{spelled('تناقض تتناقض يتناقض يناقض تهلوس يهلوس تخالف يخالف خالفت تتعارض يتعارض تختلف يختلف تحرف يحرف')}"
-    rf"|{fold('halüsinasyon')}(?!suz)\w*|{_DIFFERS_TR}|{_NOT_AGREES_TR}|{fold('tutarsız')}\w*"
+    rf"|{_HALLUCINATION_TR}(?!suz)\w*|{fold('gerçek dışı')}\w*|{_DIFFERS_TR}|{_NOT_AGREES_TR}|{fold('tutarsız')}\w*"
     rf"|{fold('uydurma')}(?![mzy]|dig)\w*|{fold('uydurmuş')}\w*"
     rf"|{spelled('yanlış hatalı aykırı uyumsuz asılsız')}\w*"
+    rf"|{_MEANING} {_CHANGES_TR}|{_MEANING_HI} (?:{spelled('को ही')} )?{fold('बदल')}\w*"
+    rf"|{spelled('تغير تتغير يتغير تغيرت غيرت تغير')} {_MEANING_AR}"
     # what the original does not have
     rf"|{_SOURCE_TR} (?:{spelled('olmayan bulunmayan geçmeyen belirtilmeyen')}|{fold('yer almayan')})"
-    rf"|{spelled('मतिभ्रम मतिविभ्रम विभ्रम हैलुसिनेशन हैल्यूसिनेशन हैलूसिनेशन हेलुसिनेशन विरोधाभास विरोध गलत ग़लत')}"
+    rf"|{spelled('मतिभ्रम मतिविभ्रम विभ्रम हैलुसिनेशन हैल्यूसिनेशन हैलूसिनेशन हेलुसिनेशन हेल्यूसिनेशन हेलूसिनेशन हैलोसिनेशन भ्रम भ्रामक खंडन विरोधाभास विरोध गलत ग़लत')}"
     rf"|{spelled('मनगढ़ंत मनगढंत काल्पनिक विपरीत विरुद्ध भिन्न अलग असंगत झूठ झूठी झूठा विरोधाभासी')}"
 )
 _FAITHFUL = (
@@ -122,13 +134,15 @@ _FAITHFUL = (
     rf"|{_AL}{spelled('مطابق مطابقة متطابقة متطابق متطابقان متطابقتان صحيحة صحيح متسق متسقة أمينة وفية دقيقة سليمة')}"
     rf"|{_AL}{spelled('متوافق متوافقة متفقة توافق تطابق موجودة موجود واردة وارد مذكورة مذكور مدعومة')}"
     rf"|{_AL}{spelled('تتوافق يتوافق توافق تتطابق يتطابق تطابق يطابق تتفق يتفق تتسق يتسق')}"
-    rf"|{_NOT_DIFFERS_TR}|{_AGREES_TR}|{fold('halüsinasyonsuz')}\w*|{fold('doğru')}(?:dur)?"
+    rf"|{fold('المعنى')} {spelled('واحد نفسه ذاته')}|{_AL}{spelled('متماثلة متماثلان متماثلتان')}"
+    rf"|{_MEANING} (?:{_NOT_CHANGES_TR}|{fold('korun')}(?!{_NOT_TR})\w*)|{_MEANING_HI} (?:{fold('एक')} )?{spelled('एक वही ही')}"
+    rf"|{_NOT_DIFFERS_TR}|{_AGREES_TR}|{_HALLUCINATION_TR}{fold('suz')}\w*|{fold('doğru')}(?:dur)?"
     rf"|{spelled('sadık sadıktır tutarlı tutarlıdır uyumlu uyumludur aynı aynıdır özdeş')}"
     rf"|{spelled('अनुरूप समान वफ़ादार सटीक संगत सही मेल')}"
 )
 _NEGATION = (
     # "no doubt" denies nothing
-    rf"not|no|{fold('لا')}(?! {fold('شك')}(?!\w))|[وف]?{spelled('ليس ليست بدون دون غير لم خالية خال تخلو يخلو')}"
+    rf"not|no|nothing|never|{fold('لا')}(?! {fold('شك')}(?!\w))|[وف]?{spelled('ليس ليست بدون دون غير لم خالية خال تخلو يخلو')}"
     rf"|yok\w*|{fold('değil')}\w*|\w+m[iu]yor\w*|\w+m[ae]di\w*|\w+m[ae]z|\w+m[ae]y[ae]n"
     rf"|\w+m[ae]m(?:[ae]kt|i[sk]|al)\w*"
     rf"|{spelled('नहीं नही बिना रहित मुक्त')}"
@@ -157,6 +171,10 @@ _REPEATS_YES = rf"(?:{spelled('var vardır içeriyor içermektedir içerir bulun
 _REPEATS_NO = (
     rf"(?:{spelled('yok yoktur içermiyor içermemektedir içermez bulunmuyor')}|{fold('لا')} {spelled('تحتوي تهلوس توجد يوجد')}"
     rf"|{fold('नहीं है')})"
+)
+_BEING = re.compile(
+    rf"\W*(?:(?P<yes>{_REPEATS_YES}|true|1|{spelled('موجود موجودة')})|(?P<no>{_REPEATS_NO}|false|0|none|{fold('غير')} {spelled('موجود موجودة')}"
+    rf"|{fold('tespit edilme')}\w*))(?!\w)"
 )
 _REPEATED = re.compile(rf"\W*(?:(?P<yes>{_REPEATS_YES})|(?P<no>{_REPEATS_NO}))\W*")
 # "Certainly, the year was changed" agrees with what was asked; counted where nothing else is read.
@@ -225,7 +243,7 @@ _WORDS = re.compile(r"\w+")
 
 
 def _stated(sentences: list[str]) -> Answer[str]:
-    if declared := last_declared(sentences, {_DECLARES: _introduced, _HENCE: _alone, _WHOLE: _ending}, _alone):
+    if declared := last_declared(sentences, {_DECLARES: _introduced, _PRESENCE: _present, _HENCE: _alone, _WHOLE: _ending}, _alone):
         return Answer(declared[1])
     sentences = joined(sentences)
     for among in (filter(_CONCLUDES.match, reversed(sentences)), reversed(sentences)):
@@ -250,6 +268,12 @@ def _ending(text: str) -> str | None:
     if found is None or _OPEN.search(text, max(found.start() - REACH, 0), found.start()):
         return None
     return YES if found["yes"] else NO
+
+
+def _present(text: str) -> str | None:
+    """Whether the text begins with a yes, a no, or a word for being there or not."""
+    begins = _BEING.match(text)
+    return _introduced(text) if begins is None else YES if begins["yes"] else NO
 
 
 def _introduced(text: str) -> str | None:
