@@ -211,6 +211,10 @@ _CONCLUDES = re.compile(
     rf"|{fold('bu durumda')}|{spelled('dolayısıyla özetle yani kısacası')}"
     rf"|{spelled('इसलिए अतः अत निष्कर्षतः लिहाज़ा')}|{fold('इस प्रकार')}|{fold('संक्षेप में')})\b"
 )
+_HENCE = re.compile(
+    rf", (?:and )?(?:so|hence|thus|therefore|{spelled('إذن لذلك لذا وعليه dolayısıyla yani öyleyse इसलिए अतः सो')}"
+    rf"|{fold('bu nedenle')}|{fold('bu yüzden')}|{fold('bu sebeple')})\b"
+)
 _EXPLAINED = re.compile(r"\W*\Z|\s?[:,(–—-].*|,? (?:because|since|as|for|" + spelled("क्योंकि चूँकि") + r")\b.*")
 
 
@@ -320,6 +324,13 @@ _ORDINALS = [
 ]
 
 
+# In "the second one" of a reply that speaks of a second sentence it is the sentence.
+_COUNTED_SENTENCE = re.compile(
+    rf"\b(?:first|second) (?:\w+ )?sentence|{fold('الجملة')} {spelled('الأولى الثانية')}"
+    rf"|{spelled('birinci ilk ikinci')} {fold('cümle')}|{spelled('पहला पहले दूसरा दूसरे')} {fold('वाक्य')}"
+)
+
+
 # --- reading -------------------------------------------------------------------------------------------
 
 
@@ -352,8 +363,14 @@ def _stated(sentences: list[str]) -> Answer[str]:
 
 def _inferred(sentences: list[str]) -> set[str]:
     """The types that the last concluding sentence names, or that are called right, or errors, or named at all."""
+    told = [sentence for sentence in sentences if sentence[-1] != "?"]
+    if any(map(_says, told)):
+        sentences = told
     for sentence in reversed(sentences):
         if _CONCLUDES.match(sentence) and (kinds := {kind for kind, _ in _named(sentence)}):
+            return kinds
+        hence = _HENCE.split(sentence)[-1]
+        if hence != sentence and (kinds := {kind for kind, _ in _named(hence)}):
             return kinds
     named = [pair for sentence in sentences for pair in _named(sentence)]
     if right := {kind for sentence in sentences for kind in _best(sentence)}:
@@ -365,6 +382,8 @@ def _inferred(sentences: list[str]) -> set[str]:
 
 def _counted(sentences: list[str]) -> str | None:
     """The type that the reply names by its place in the list: "the second option"."""
+    if any(map(_COUNTED_SENTENCE.search, sentences)):
+        return None
     for sentence in reversed(sentences):
         places = {place for place, words in _ORDINALS for found in words.finditer(sentence) if not _denied(found)}
         if places:
@@ -431,6 +450,9 @@ def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
     return found.end() if found else start
 
 
+_KEY = re.compile(r"\s?[:=]\s?(?!\W*(?:yes|no)\b)\w")
+
+
 def _introduced(text: str) -> str | None:
     """The type that the text begins with, `_SEVERAL` for a list of them, or None."""
     start = _end(_FILLER, text, 0)
@@ -439,6 +461,8 @@ def _introduced(text: str) -> str | None:
         return None
     kind = _kind(found)
     following = _TYPE.match(text, _end(_AND, text, found.end()))
+    if following and _KEY.match(text, following.end()):  # "label: relation, entity: Paris"
+        return kind
     if following and _kind(following) != kind and _stands(following, introduced=True):
         return _SEVERAL
     return kind

@@ -196,7 +196,9 @@ _SHORT = re.compile(
     rf"|{_SURELY} not|not|hardly|far from it"
     r"|none(?: at all| whatsoever| that I (?:can |could )?\w+)?|nothing(?: at all| that I (?:can |could )?\w+)?"
     r"|I (?:don't|do not) (?:think|believe|see)(?: so| any| it)?"
-    r"|(?:it|there|they|this) (?:(?:does|is|do|are)(?:n't| not)|seems not|appears not))"
+    r"|(?:it|there|they|this) (?:(?:does|is|do|are)(?:n't| not)"
+    r"(?: (?:appear|seem) (?:to|so))?|seems not|appears not)"
+    r"|there(?: is|'s| are) no (?:evidence|sign|indication)s? (?:of )?(?:one|any|it|that|this|such))"
     r"|(?P<yes>yep|yeah|yup|certainly|definitely|absolutely|of course|clearly|indeed|sure|very much so|I (?:think|believe) so"
     r"|(?:it|there|they|this) (?:does|is|do|are|seems so)(?: indeed)?|(?:it )?sadly so))"
     r"(?=\s*(?:[.,;:!–—(-]|\Z))",

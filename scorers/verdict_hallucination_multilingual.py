@@ -30,6 +30,7 @@ from halu_tasks.scorers.verdict_text import (
     REACH,
     any_of,
     behind,
+    ends,
     joined,
     last_declared,
     matches,
@@ -70,7 +71,7 @@ _DECLARES = re.compile(
 # "Halüsinasyon: yok", "मतिभ्रम: नहीं"
 _PRESENCE = re.compile(
     rf"(?<!\w)(?:{fold('ال')})?(?:{spelled('هلوسة تناقض مهلوسة मतिभ्रम हैलुसिनेशन हैलूसिनेशन विभ्रम')}|{fold('hall?üsinasyon')}|{fold('çelişki')})"
-    rf"(?: \w+)?\s?[:=]"
+    rf"(?: \w+)?[\"'*]{{0,4}}\s?[:=]"
 )
 _CONCLUDES = re.compile(
     rf"{CONCLUDES.pattern}|\W*(?:{spelled('لذلك ولذلك لذا ولذا وبالتالي بالتالي إذن وعليه ختاما باختصار')}"
@@ -124,7 +125,11 @@ _FAULT = (
     rf"|{spelled('yanlış hatalı aykırı uyumsuz asılsız')}\w*"
     rf"|{_MEANING} {_CHANGES_TR}|{_MEANING_HI} (?:{spelled('को ही')} )?{fold('बदल')}\w*"
     rf"|{spelled('تغير تتغير يتغير تغيرت غيرت تغير')} {_MEANING_AR}"
+    rf"|{spelled('fark farkı farklar farklı farklıdır فرق فروق अंतर फ़र्क फर्क')}"
     # what the original does not have
+    rf"|{_SOURCE_TR} {spelled('böyle bu')} [^,;]{{0,30}}?(?:{spelled('yok geçmiyor bulunmuyor')}|{fold('yer almıyor')})\w*"
+    rf"|{spelled('لم لا')} {spelled('ترد يرد تذكر يذكر')} {fold('في')} {_AL}{spelled('أصل جملة نص')}"
+    rf"|{fold('मूल')} (?:{spelled('वाक्य उत्तर')} )?{fold('में')} {spelled('ऐसा ऐसी यह')} [^,;]{{0,30}}?{spelled('नहीं नही')}"
     rf"|{_SOURCE_TR} (?:{spelled('olmayan bulunmayan geçmeyen belirtilmeyen')}|{fold('yer almayan')})"
     rf"|{spelled('मतिभ्रम मतिविभ्रम विभ्रम हैलुसिनेशन हैल्यूसिनेशन हैलूसिनेशन हेलुसिनेशन हेल्यूसिनेशन हेलूसिनेशन हैलोसिनेशन भ्रम भ्रामक खंडन विरोधाभास विरोध गलत ग़लत')}"
     rf"|{spelled('मनगढ़ंत मनगढंत काल्पनिक विपरीत विरुद्ध भिन्न अलग असंगत झूठ झूठी झूठा विरोधाभासी')}"
@@ -138,7 +143,7 @@ _FAITHFUL = (
     rf"|{_MEANING} (?:{_NOT_CHANGES_TR}|{fold('korun')}(?!{_NOT_TR})\w*)|{_MEANING_HI} (?:{fold('एक')} )?{spelled('एक वही ही')}"
     rf"|{_NOT_DIFFERS_TR}|{_AGREES_TR}|{_HALLUCINATION_TR}{fold('suz')}\w*|{fold('doğru')}(?:dur)?"
     rf"|{spelled('sadık sadıktır tutarlı tutarlıdır uyumlu uyumludur aynı aynıdır özdeş')}"
-    rf"|{spelled('अनुरूप समान वफ़ादार सटीक संगत सही मेल')}"
+    rf"|{spelled('अनुरूप समान वफ़ादार सटीक संगत सही मेल मौजूद')}"
 )
 _NEGATION = (
     # "no doubt" denies nothing
@@ -147,7 +152,7 @@ _NEGATION = (
     rf"|\w+m[ae]m(?:[ae]kt|i[sk]|al)\w*"
     rf"|{spelled('नहीं नही बिना रहित मुक्त')}"
 )
-_SAID = re.compile(rf"(?<!\w)(?:(?P<fault>{_FAULT})|(?P<faithful>{_FAITHFUL})|(?P<not>{_NEGATION}))(?!\w)")
+_SAID = re.compile(rf"(?<!\w)(?:(?:(?P<fault>{_FAULT})|(?P<faithful>{_FAITHFUL}))ا?|(?P<not>{_NEGATION}))(?!\w)")
 _CLAUSE_END = re.compile(
     rf"[,;:()–—]|(?<!\w)(?:and|but|however|although|though|while|{spelled('لكن ama ancak ve लेकिन परंतु और')})(?!\w)"
 )
@@ -163,7 +168,7 @@ _DENIED = re.compile(
     rf"(?:{_SAYS_NO}|{_NEGATION}|{spelled('إطلاقا أبدا مطلقا asla')}|{fold('kesinlikle hayır')}|{fold('hiç')}"
     rf"|{spelled('हरगिज़ कतई')})"
 )
-_OR_NOT = re.compile(rf"(?<!\w)(?:{fold('या नहीं')}|{fold('أم لا')}|{fold('yoksa')}|{fold('ya da')}|or not)(?!\w).*")
+_OR_NOT = re.compile(rf"(?<!\w)(?:{fold('या नहीं')}|{fold('أم لا')}|{fold('yoksa')}|{fold('değil mi')}|{fold('ya da')}|or not)(?!\w).*")
 _MOST_ANSWERED = 4  # words of an answer that is read so
 
 # A reply that repeats the verb of the question: "does it contain a hallucination".
@@ -190,10 +195,11 @@ _ASKED = re.compile(rf"(?<!\w){_SAYS_YES}\s?/\s?{_SAYS_NO}(?!\w)")
 def hallucinates_multilingual(reply: str) -> Answer[str]:
     """Whether the reply says that a text hallucinates: "Yes", "No", or unparsed."""
     english = hallucinates(reply)
-    if english.value:
+    # "false" in {"halüsinasyon": false} would be a fault to the English reader.
+    if english.value and not (english.inferred and _PRESENCE.search(fold(ends(reply)))):
         return english
     found = read_reply(reply, _read, _rewritten)
-    return english if english.abstained and not found.value else found
+    return english if (english.value or english.abstained) and not found.value else found
 
 
 def _rewritten(text: str) -> str:
