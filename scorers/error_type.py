@@ -55,11 +55,13 @@ _NAMES = {
     ENTITY: rf"entit(?:y|ies)|antite|entite|{fold('varlık')}\w{{0,12}}|{fold('varlığ')}\w{{1,8}}"
     rf"|{_JOINED}{spelled('كيان كيانات كياني كيانية كينونة')}"
     rf"|{spelled('इकाई इकाइयाँ इकाइयों सत्ता सत्ताएँ सत्ताओं एंटिटी एंटीटी ऐंटिटी ऐंटीटी')}",
-    RELATION: rf"relation(?:s|al|ships?)?|{fold('ilişki')}(?!n\b)\w{{0,8}}|{fold('bağıntı')}\w{{0,4}}"
+    RELATION: rf"relation(?:s|al|ships?)?|{fold('ilişki')}(?!n\b|len)\w{{0,8}}"
+    rf"|{fold('ilişkilendirme')}(?= {fold('hata')})|{fold('bağıntı')}\w{{0,4}}"
     rf"|{_JOINED}{spelled('علاقة علاقات علائقي علائقية علاقي علاقية')}"
     rf"|{spelled('संबंध संबंधों संबंधात्मक संबंधपरक रिश्ता रिश्ते रिश्तों रिलेशन रिलेशनल रिलेशनशिप')}",
-    SENTENCE: rf"sentences?|{spelled('cümle cümlesel tümce tümcesel')}"
-    rf"|{spelled('cümleyle cümleye tümceyle tümceye')}(?= {spelled('ilgili ilişkin ait')})|{_JOINED}{spelled('جملة جمل جملي')}"
+    SENTENCE: rf"sentences?|{spelled('cümle cümledir cümlesel tümce tümcedir tümcesel')}"
+    rf"|{spelled('cümleyle cümleye tümceyle tümceye')}(?= {spelled('ilgili ilişkin ait')})"
+    rf"|{_JOINED}{spelled('جملة جمل جملي')}"
     rf"|{spelled('वाक्य वाक्यों वाक्यगत वाक्यस्तरीय सेंटेंस सेन्टेन्स सेंटेन्स सेंटेंसेस')}",
     NONE: r"none|no (?:such |factual |real |actual )?(?:errors?|hallucinations?)|error-free|zero"
     rf"|{spelled('sıfır hiçbiri hatasız')}"
@@ -79,10 +81,12 @@ _CALLED_BEFORE = (
 _LEVEL_TR = rf"{spelled('düzey seviye baz tür sınıf kategori')}\w*|(?:ile )?{spelled('ilgili ilişkin ait')}"
 _CALLED_AFTER = (
     r"(?:[\s-]?(?:level|based|related|type))?[\s-]?"
-    r"(?:(?:errors?|hallucinations?|mistakes?|changes?|swaps?|problems?|issues?|level|type|class|category|label|option)\b"
+    r"(?:(?:errors?|hallucinations?|mistakes?|changes?|swaps?|problems?|issues?|level|type|class|category"
+    r"|label|option)\b"
     rf"|(?:(?:{_LEVEL_TR}) )?(?:bir )?{spelled('hata halüsinasyon yanlışı yanlışlığ')}\w*|{_LEVEL_TR}"
     rf"|{spelled('seçeneğ')}\w*)"
-    rf"|[\s-](?:(?:{fold('के')} )?{spelled('स्तर स्तरीय लेवल संबंधी आधारित श्रेणी वर्ग')} |{fold('से')} {spelled('संबंधित जुड़ी जुड़ा')} )?"
+    rf"|[\s-](?:(?:{fold('के')} )?{spelled('स्तर स्तरीय लेवल संबंधी आधारित श्रेणी वर्ग')} "
+    rf"|{fold('से')} {spelled('संबंधित जुड़ी जुड़ा')} )?"
     rf"(?:{spelled('की का के में पर')} ){{0,2}}(?:{fold('एक')} )?{_ERROR_HI}"
     rf"|[\s-](?:{spelled('की के')} )?{spelled('स्तर लेवल श्रेणी वर्ग')}(?!\w)"
 )
@@ -92,7 +96,8 @@ _TYPE = re.compile(rf"(?P<before>{_CALLED_BEFORE})?(?<![\w])(?:{_NAME})(?!\w)(?P
 _CHOICE = (
     rf"[,:]?(?: {spelled('is are seem seems would be to appears looks feels remains هو هي ही olarak')}){{0,3}}(?:"
     + any_of(
-        r"\s(?:(?:the|a|more|most|much|far|clearly|still)\s)+(?:best|better|closest|right|correct|appropriate|accurate|fitting"
+        r"\s(?:(?:the|a|more|most|much|far|clearly|still)\s)+(?:best|better|closest|right|correct|appropriate"
+        r"|accurate|fitting"
         r"|suitable|apt|likely|precise|stronger|strongest)\b"
         r" \s(?:(?:clearly|really|still)\s)?(?:best|better|closest|fits?|suits?|applies|wins)\b"
     )
@@ -119,12 +124,16 @@ _DETERMINED = re.compile(
 )
 _WHICH = re.compile(f" {spelled('المعدلة المحررة الأصلية الثانية الأولى الجديدة التي')}")
 _DESCRIBED = re.compile(
-    rf"['’]\w|(?!{_CHOICE})(?! {spelled('كلها بأكملها برمتها ككل')}\W*(?:\Z|[.,;])) (?!(?:because|since|as|for|{spelled('لأن لأنه لأنها حيث إذ çünkü क्योंकि चूँकि है')})\b)\w"
+    rf"['’]\w|(?!{_CHOICE})(?! {spelled('كلها بأكملها برمتها ككل')}\W*(?:\Z|[.,;])) (?!(?:because|since|as|for"
+    rf"|{spelled('لأن لأنه لأنها حيث إذ çünkü क्योंकि चूँकि है')})\b)\w"
 )
 _NEGATED = re.compile(
-    r"(?:\b(?:not|no|never|nor|neither|without|rather than|instead of)|n't) (?:(?:a|an|the|any|in|of|just|only|really)"
-    rf" )*\Z|\b{spelled('ليس ليست وليس وليست لا ولا لم غير')} (?:{spelled('هناك يوجد هو هي من في مجرد أراه أظنه أعتبره أعده يعد يعتبر')} )*\Z"
-    rf"|\b{fold('لم')} {spelled('يتغير تتغير يتبدل تتبدل')} \Z|\bne (?:de )?\Z|\b{fold('بدلا من')} \Z|\b{fold('न')} {spelled('तो ही कि')} (?:{spelled('यह एक')} )*\Z"
+    r"(?:\b(?:not|no|never|nor|neither|without|rather than|instead of)|n't) (?:(?:a|an|the|any|in|of|just|only"
+    r"|really)"
+    rf" )*\Z|\b{spelled('ليس ليست وليس وليست لا ولا لم غير')} (?:"
+    rf"{spelled('هناك يوجد هو هي من في مجرد أراه أظنه أعتبره أعده يعد يعتبر')} )*\Z"
+    rf"|\b{fold('لم')} {spelled('يتغير تتغير يتبدل تتبدل')} \Z|\bne (?:de )?\Z|\b{fold('بدلا من')} \Z"
+    rf"|\b{fold('न')} {spelled('तो ही कि')} (?:{spelled('यह एक')} )*\Z"
 )
 _RATHER_TR = rf" {fold('ziyade')}|(?<=[td][ae]n) {fold('çok')}(?!\w)|(?<=lar) {fold('doğru')}(?!\w)"
 _NEGATED_AFTER = re.compile(
@@ -134,7 +143,8 @@ _NEGATED_AFTER = re.compile(
     # unchanged
     r"|,? (?:(?:is|are|was|were|has|have|remains?|stays?|stayed|itself|both) ){0,2}(?:also |still "
     r"|completely |exactly )?"
-    r"(?:unchanged|the same|same|intact|untouched|fine|kept|retained|maintained|preserved|unaffected|identical|correct|not|isn't|hasn't)\b"
+    r"(?:unchanged|the same|same|intact|untouched|fine|kept|retained|maintained|preserved|unaffected|identical"
+    r"|correct|not|isn't|hasn't)\b"
     rf"|(?: \w+)? {spelled('aynı değişme değişmemiş korun')}\w*|(?: {fold('भी')})? {spelled('वही समान')}(?!\w)"
     rf"| [وف]?{spelled('لم لا')} {spelled('يتغير تتغير يتأثر تتأثر يتبدل تتبدل')}"
     rf"| {spelled('كما نفسه نفسها سليم سليمة')}(?!\w)|{_RATHER_TR})"
@@ -146,7 +156,7 @@ _BETWEEN = re.compile(
 _SEVERAL_ENTITIES = re.compile(rf"entities|{_JOINED}{fold('كيانات')}|{fold('varlıklar')}|{fold('इकाइयों')}")
 _BETWEEN_AFTER = re.compile(rf"(?: {fold('ile')} \w+)? {fold('aras')}\w*|(?: {fold('के')})? {fold('बीच')}(?!\w)")
 _AND = re.compile(
-    rf"(?:[^\w]|\b{spelled('or and nor a an the perhaps maybe possibly veya ya da ve ile ne belki')}\b"
+    rf"(?:[^\w]|\b{spelled('or and nor a an the perhaps maybe possibly veya ya da ve ile ne hem belki')}\b"
     rf"|\b{spelled('أو و أم في ربما إما या अथवा और तथा एवं व शायद')}\b)*"
 )
 _OR = re.compile(rf"\b{spelled('or veya أو أم या अथवा')}\b|\b{fold('ya da')}\b")
@@ -192,14 +202,18 @@ _DECLARES = re.compile(
     r"|description) is\b"
     rf"|\b{spelled('الأنسب الأدق الأصح الأقرب الأفضل الأرجح')}\b"
     rf"|\b{fold('en')} {spelled('uygun doğru isabetli yakın')}\w*"
-    r"|\bwhat(?:'s| is| was| has)? (?:been |really |actually )?(?:changed|changes|altered|wrong|different)(?: here)? (?:is|was)\b"
-    rf"|\b{spelled('yanlış hatalı değişmiş')} olan\b|\b{spelled('değişen değiştirilen')}(?: {spelled('şey öge öğe unsur')})?\b"
-    rf"|\b(?:{spelled('المتغير المتبدل')}|{fold('ما')} {spelled('تغير تبدل')})(?: {fold('هنا')})? {spelled('هو هي')}\b"
+    r"|\bwhat(?:'s| is| was| has)? (?:been |really |actually )?(?:changed|changes|altered|wrong"
+    r"|different)(?: here)? (?:is|was)\b"
+    rf"|\b{spelled('yanlış hatalı değişmiş')} olan\b"
+    rf"|\b{spelled('değişen değiştirilen')}(?: {spelled('şey öge öğe unsur')})?\b"
+    rf"|\b(?:{spelled('المتغير المتبدل')}|{fold('ما')} {spelled('تغير تبدل')})(?: {fold('هنا')})? "
+    rf"{spelled('هو هي')}\b"
     rf"|\b{spelled('هذا هذه أختار اخترت اختياري يصنف تصنف يعد يعتبر ينتمي')}\b"
     rf"|\b(?:{spelled('cevap cevabım cevabı yanıt yanıtım sonuç sınıflandırma etiket karar kararım seçimim bu')}"
     rf"|(?:{spelled('hata hatanın halüsinasyon halüsinasyonun doğru')} )?{spelled('türü tipi sınıfı kategorisi tür')}"
     rf"|^(?:{spelled('sınıf kategori tür hata')})\s?[:=])(?!\w)"
-    rf"|\b(?:{spelled('उत्तर जवाब निष्कर्ष निर्णय परिणाम वर्गीकरण श्रेणी वर्ग लेबल यह')}|(?<!{fold('इस ')}){fold('प्रकार')})\b",
+    rf"|\b(?:{spelled('उत्तर जवाब निष्कर्ष निर्णय परिणाम वर्गीकरण श्रेणी वर्ग लेबल यह')}"
+    rf"|(?<!{fold('इस ')}){fold('प्रकार')})\b",
 )
 _DECIDED = re.compile(
     rf"{DECLARED.pattern}|\banswer\s?[:=]"
@@ -225,7 +239,8 @@ _ANY_TYPE = "|".join(_NAMES[kind] for kind in (ENTITY, RELATION, SENTENCE))
 _SEPARATES = rf"(?:\s(?:mi|mu|{fold('है')}))?" r"[\"'`*_\]]{0,4}\s{0,3}(?:[:=?|(–—-]|->|→)[\s\"'`*_(\[|-]{0,6}"
 _YES_WORD = rf"(?:yes|true|evet|var|1|present|{spelled('نعم صح صحيح हाँ')})(?![\w.,]\w|\w)"
 _NO_WORD = (
-    rf"(?:(?:no|false)(?!\w)(?![^\S\n]+(?!(?:{_ANY_TYPE}){_SEPARATES}|changes?\b|errors?\b|issues?\b|modif|differ|problems?\b)\w)"
+    rf"(?:(?:no|false)(?!\w)(?![^\S\n]+(?!(?:{_ANY_TYPE}){_SEPARATES}|changes?\b|errors?\b|issues?\b|modif"
+    rf"|differ|problems?\b)\w)"
     rf"|not (?:changed|affected|applicable|present|altered|modified|relevant)|unchanged|n/a|0(?![\w.,]\w|\w)"
     rf"|{spelled('hayır yok لا')}(?!\w)|{spelled('नहीं नही')}(?!\w))"
 )
@@ -235,7 +250,8 @@ _MARK_BEHIND = re.compile(
     rf"|[\s\"'`*_:=|(–—-]{{0,6}}(?:(?P<check>{_CHECK})|(?P<cross>{_CROSS})))"
 )
 _MARK_BEFORE = re.compile(
-    rf"(?:(?P<check>{_CHECK}|\[[x✓✔]\])|(?P<cross>{_CROSS}|\[\s?\]))[\s\"'`*_]{{0,4}}(?:{_TYPES})(?!\w)(?:{_CALLED_AFTER})?"
+    rf"(?:(?P<check>{_CHECK}|\[[x✓✔]\])|(?P<cross>{_CROSS}"
+    rf"|\[\s?\]))[\s\"'`*_]{{0,4}}(?:{_TYPES})(?!\w)(?:{_CALLED_AFTER})?"
 )
 
 
@@ -315,7 +331,8 @@ _ORDINALS = [
     (
         place,
         re.compile(
-            rf"(?<!\w)(?:{english} {_OPTION_EN}\b|the {english}(?=\W*\Z)|{_OPTION_AR}(?: {fold('هو')})? {fold('ال')}{spelled(arabic)}(?!\w)"
+            rf"(?<!\w)(?:{english} {_OPTION_EN}\b|the {english}(?=\W*\Z)"
+            rf"|{_OPTION_AR}(?: {fold('هو')})? {fold('ال')}{spelled(arabic)}(?!\w)"
             rf"|{spelled(turkish)}(?:{_OPTION_TR})(?!\w)"
             rf"|{spelled(hindi)} {_OPTION_HI}(?!\w)|{fold('में से')} {spelled(hindi)}(?!\w))"
         ),

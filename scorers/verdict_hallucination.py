@@ -36,7 +36,8 @@ YES, NO = "Yes", "No"
 _EITHER = r"(?!\s?(?:/|,|and|or)+\s?(?:yes|no)\b|\s?[,:]?\s?(?:if|when|otherwise)\b)"
 # "No hallucination" is no answer to the question, but a sentence that comes to the same.
 _WORD = re.compile(
-    rf"(?:(?P<yes>yes|yep|yeah|yup)\b{_EITHER}|nope\b|nah\b|no\b{_EITHER}(?!\s\w)|no(?=\s{any_of('the it this there i all everything')}\b))",
+    rf"(?:(?P<yes>yes|yep|yeah|yup)\b{_EITHER}|nope\b|nah\b|no\b{_EITHER}(?!\s\w)"
+    rf"|no(?=\s{any_of('the it this there i all everything')}\b))",
     re.IGNORECASE,
 )
 _FILLER = any_of(
@@ -96,7 +97,8 @@ _CLAIMS = (
 # "is not mentioned" calls a thing unsupported; that it is mentioned says nothing of the rest.
 _PRESENT = any_of(
     r"mention(?:s|ed)? state(?:s|d) present found includ(?:es?|ed) specif(?:y|ies|ied) given taken traced"
-    r" provid(?:es?|ed) report(?:s|ed)? contained indicate(?:s|d) confirm(?:s|ed)? inferred derived implied said says?"
+    r" provid(?:es?|ed) report(?:s|ed)? contained indicate(?:s|d) confirm(?:s"
+    r"|ed)? inferred derived implied said says?"
     rf" in\s(?:the|this)\s(?:\w+\s)?{_SOURCE}"
     rf" (?:evidence|mention|support|basis|indication)(?!\sof\s(?:\w+\s){{0,3}}(?:hallucinat|{FAULT}))"
 )
@@ -107,13 +109,15 @@ _DENIED = (
     rf"\sto\s{any_of('say call claim describe label consider state suggest conclude')}\b"
 )
 _NEGATION = (
-    r"(?:not(?!\s(?:only|just|merely)\b)|no|non(?=-)|never|without|cannot|neither|nor|none|nothing|nowhere|free\s(?:of|from)"
+    r"(?:not(?!\s(?:only|just|merely)\b)|no|non(?=-)|never|without|cannot|neither|nor|none|nothing|nowhere"
+    r"|free\s(?:of|from)"
     r"|lacks?|fails?\sto|avoids?|rather\sthan|instead\sof)"
 )
 _ALL = rf"{any_of('all every each everything fully entirely completely both')}"
 _PARTLY = r"(?:partial|partially|partly|somewhat|half)"
 _TOKEN = re.compile(
-    rf"(?P<negation>{_DENIED}|\b{_NEGATION}\b|n't\b)|(?P<claims>{_CLAIMS})|\b(?:(?P<unfaithful>{_UNFAITHFUL})(?![\s-]free\b)|(?P<faithful>{_FAITHFUL})"
+    rf"(?P<negation>{_DENIED}|\b{_NEGATION}\b|n't\b)|(?P<claims>{_CLAIMS})"
+    rf"|\b(?:(?P<unfaithful>{_UNFAITHFUL})(?![\s-]free\b)|(?P<faithful>{_FAITHFUL})"
     rf"|(?P<present>{_PRESENT})|(?P<all>{_ALL})|(?P<partly>{_PARTLY}))\b",
     re.IGNORECASE,
 )
@@ -192,14 +196,16 @@ _SURELY = r"(?:certainly|definitely|absolutely|of course|clearly|probably|appare
 _SURELY_NOT = re.compile(rf"{_SURELY} not\b(?:\W*|[,;:–—].*)", re.IGNORECASE | re.DOTALL)
 # What answers a question without a yes or no: "Not that I can see.", "It doesn't."
 _SHORT = re.compile(
-    r"(?:(?P<no>no(?:pe|t (?:at all|really|quite|entirely|exactly|that I (?:can |could )?\w+|as far as I \w+ \w+|in the least))"
+    r"(?:(?P<no>no(?:pe|t (?:at all|really|quite|entirely|exactly|that I (?:can |could )?\w+"
+    r"|as far as I \w+ \w+|in the least))"
     rf"|{_SURELY} not|not|hardly|far from it"
     r"|none(?: at all| whatsoever| that I (?:can |could )?\w+)?|nothing(?: at all| that I (?:can |could )?\w+)?"
     r"|I (?:don't|do not) (?:think|believe|see)(?: so| any| it)?"
     r"|(?:it|there|they|this) (?:(?:does|is|do|are)(?:n't| not)"
     r"(?: (?:appear|seem) (?:to|so))?|seems not|appears not)"
     r"|there(?: is|'s| are) no (?:evidence|sign|indication)s? (?:of )?(?:one|any|it|that|this|such))"
-    r"|(?P<yes>yep|yeah|yup|certainly|definitely|absolutely|of course|clearly|indeed|sure|very much so|I (?:think|believe) so"
+    r"|(?P<yes>yep|yeah|yup|certainly|definitely|absolutely|of course|clearly|indeed|sure|very much so"
+    r"|I (?:think|believe) so"
     r"|(?:it|there|they|this) (?:does|is|do|are|seems so)(?: indeed)?|(?:it )?sadly so))"
     r"(?=\s*(?:[.,;:!–—(-]|\Z))",
     re.IGNORECASE,

@@ -70,7 +70,8 @@ _DECLARES = re.compile(
 )
 # "Halüsinasyon: yok", "मतिभ्रम: नहीं"
 _PRESENCE = re.compile(
-    rf"(?<!\w)(?:{fold('ال')})?(?:{spelled('هلوسة تناقض مهلوسة मतिभ्रम हैलुसिनेशन हैलूसिनेशन विभ्रम')}|{fold('hall?üsinasyon')}|{fold('çelişki')})"
+    rf"(?<!\w)(?:{fold('ال')})?(?:{spelled('هلوسة تناقض مهلوسة मतिभ्रम हैलुसिनेशन हैलूसिनेशन विभ्रम')}"
+    rf"|{fold('hall?üsinasyon')}|{fold('çelişki')})"
     rf"(?: \w+)?[\"'*]{{0,4}}\s?[:=]"
 )
 _CONCLUDES = re.compile(
@@ -107,7 +108,7 @@ def _verbs(stems: str) -> tuple[str, str]:
 
 
 _DIFFERS_TR, _NOT_DIFFERS_TR = _verbs("çeliş uydurul çarpıtıl ters\\sdüş")
-_AGREES_TR, _NOT_AGREES_TR = _verbs("uyuş örtüş bağdaş eşleş")
+_AGREES_TR, _NOT_AGREES_TR = _verbs("uyuş örtüş bağdaş eşleş yansıt")
 _MEANING = rf"{spelled('anlam bilgi içerik')}\w*"
 _CHANGES_TR, _NOT_CHANGES_TR = _verbs("değiş boz çarpıt")
 _HALLUCINATION_TR = fold("hall?üsinasyon")
@@ -117,21 +118,27 @@ _SOURCE_TR = rf"{spelled('asıl asl orijinal özgün kaynak metin metn')}\w*"
 _FAULT = (
     r"hallucinat\w*|(?:changed|altered|modified|(?:departs|deviates|differs) from)"
     rf"|{_AL}{spelled('هلوسة هلوسات مهلوس مهلوسة تناقض تناقضات متناقض متناقضة مناقض مناقضة خاطئة خاطئ مغلوطة مغلوط')}"
-    rf"|{_AL}{spelled('مخالف مخالفة مخالفات تعارض متعارض متعارضة مختلف مختلفة مختلفان مختلفتان اختلاف مختلق مختلقة ملفق ملفقة مفبركة')}"
-    rf"|{_AL}{spelled('محرف محرفة تحريف اختلاق تلفيق تضليل مضللة')}|{_AL}{spelled('خلافا بخلاف عكس')}(?= {_AL}{spelled('أصل أصلية ما نص')})"
+    rf"|{_AL}{spelled('مخالف مخالفة مخالفات تعارض متعارض متعارضة مختلف مختلفة مختلفان مختلفتان')}"
+    rf"|{_AL}{spelled('اختلاف مختلق مختلقة ملفق ملفقة مفبركة خطأ أخطاء')}"
+    rf"|{_AL}{spelled('محرف محرفة تحريف اختلاق تلفيق تضليل مضللة')}"
+    rf"|{_AL}{spelled('خلافا بخلاف عكس')}(?= {_AL}{spelled('أصل أصلية ما نص')})"
     rf"|{_AL}{spelled('تناقض تتناقض يتناقض يناقض تهلوس يهلوس تخالف يخالف خالفت تتعارض يتعارض تختلف يختلف تحرف يحرف')}"
-    rf"|{_HALLUCINATION_TR}(?!suz)\w*|{fold('gerçek dışı')}\w*|{_DIFFERS_TR}|{_NOT_AGREES_TR}|{fold('tutarsız')}\w*"
+    rf"|{_HALLUCINATION_TR}(?!suz)\w*|{fold('gerçek dışı')}\w*|{fold('hata')}(?!siz)\w*|{_DIFFERS_TR}"
+    rf"|{_NOT_AGREES_TR}|{fold('tutarsız')}\w*"
     rf"|{fold('uydurma')}(?![mzy]|dig)\w*|{fold('uydurmuş')}\w*"
     rf"|{spelled('yanlış hatalı aykırı uyumsuz asılsız')}\w*"
     rf"|{_MEANING} {_CHANGES_TR}|{_MEANING_HI} (?:{spelled('को ही')} )?{fold('बदल')}\w*"
     rf"|{spelled('تغير تتغير يتغير تغيرت غيرت تغير')} {_MEANING_AR}"
     rf"|{spelled('fark farkı farklar farklı farklıdır فرق فروق अंतर फ़र्क फर्क')}"
     # what the original does not have
-    rf"|{_SOURCE_TR} {spelled('böyle bu')} [^,;]{{0,30}}?(?:{spelled('yok geçmiyor bulunmuyor')}|{fold('yer almıyor')})\w*"
+    rf"|{_SOURCE_TR} {spelled('böyle bu')} [^,;]{{0,30}}?(?:{spelled('yok geçmiyor bulunmuyor')}"
+    rf"|{fold('yer almıyor')})\w*"
     rf"|{spelled('لم لا')} {spelled('ترد يرد تذكر يذكر')} {fold('في')} {_AL}{spelled('أصل جملة نص')}"
-    rf"|{fold('मूल')} (?:{spelled('वाक्य उत्तर')} )?{fold('में')} {spelled('ऐसा ऐसी यह')} [^,;]{{0,30}}?{spelled('नहीं नही')}"
+    rf"|{fold('मूल')} (?:{spelled('वाक्य उत्तर')} )?{fold('में')} {spelled('ऐसा ऐसी यह')} [^,;]{{0,30}}?"
+    rf"{spelled('नहीं नही')}"
     rf"|{_SOURCE_TR} (?:{spelled('olmayan bulunmayan geçmeyen belirtilmeyen')}|{fold('yer almayan')})"
-    rf"|{spelled('मतिभ्रम मतिविभ्रम विभ्रम हैलुसिनेशन हैल्यूसिनेशन हैलूसिनेशन हेलुसिनेशन हेल्यूसिनेशन हेलूसिनेशन हैलोसिनेशन भ्रम भ्रामक खंडन विरोधाभास विरोध गलत ग़लत')}"
+    rf"|{spelled('मतिभ्रम मतिभ्रमित मतिविभ्रम विभ्रम हैलुसिनेशन हैल्यूसिनेशन हैलूसिनेशन हैलोसिनेशन')}"
+    rf"|{spelled('हेलुसिनेशन हेल्यूसिनेशन हेलूसिनेशन भ्रम भ्रामक खंडन विरोधाभास विरोध गलत गलती त्रुटि')}"
     rf"|{spelled('मनगढ़ंत मनगढंत काल्पनिक विपरीत विरुद्ध भिन्न अलग असंगत झूठ झूठी झूठा विरोधाभासी')}"
 )
 _FAITHFUL = (
@@ -140,14 +147,17 @@ _FAITHFUL = (
     rf"|{_AL}{spelled('متوافق متوافقة متفقة توافق تطابق موجودة موجود واردة وارد مذكورة مذكور مدعومة')}"
     rf"|{_AL}{spelled('تتوافق يتوافق توافق تتطابق يتطابق تطابق يطابق تتفق يتفق تتسق يتسق')}"
     rf"|{fold('المعنى')} {spelled('واحد نفسه ذاته')}|{_AL}{spelled('متماثلة متماثلان متماثلتان')}"
-    rf"|{_MEANING} (?:{_NOT_CHANGES_TR}|{fold('korun')}(?!{_NOT_TR})\w*)|{_MEANING_HI} (?:{fold('एक')} )?{spelled('एक वही ही')}"
+    rf"|{_MEANING} (?:{_NOT_CHANGES_TR}|{fold('korun')}(?!{_NOT_TR})\w*)"
+    rf"|{_MEANING_HI} (?:{fold('एक')} )?{spelled('एक वही ही')}"
     rf"|{_NOT_DIFFERS_TR}|{_AGREES_TR}|{_HALLUCINATION_TR}{fold('suz')}\w*|{fold('doğru')}(?:dur)?"
-    rf"|{spelled('sadık sadıktır tutarlı tutarlıdır uyumlu uyumludur aynı aynıdır özdeş')}"
-    rf"|{spelled('अनुरूप समान वफ़ादार सटीक संगत सही मेल मौजूद')}"
+    rf"|{spelled('sadık sadıktır tutarlı tutarlıdır uyumlu uyumludur uygun uygundur aynı aynıdır')}"
+    rf"|{spelled('özdeş hatasız hatasızdır')}"
+    rf"|{spelled('अनुरूप समान वफ़ादार सटीक संगत सही सच मेल मौजूद')}"
 )
 _NEGATION = (
     # "no doubt" denies nothing
-    rf"not|no|nothing|never|{fold('لا')}(?! {fold('شك')}(?!\w))|[وف]?{spelled('ليس ليست بدون دون غير لم خالية خال تخلو يخلو')}"
+    rf"not|no|nothing|never|{fold('لا')}(?! {fold('شك')}(?!\w))"
+    rf"|[وف]?{spelled('ليس ليست بدون دون غير لم خالية خال تخلو يخلو')}"
     rf"|yok\w*|{fold('değil')}\w*|\w+m[iu]yor\w*|\w+m[ae]di\w*|\w+m[ae]z|\w+m[ae]y[ae]n"
     rf"|\w+m[ae]m(?:[ae]kt|i[sk]|al)\w*"
     rf"|{spelled('नहीं नही बिना रहित मुक्त')}"
@@ -161,30 +171,36 @@ _SAYS_NOTHING = re.compile(rf"(?<!\w)(?:if|whether|{spelled('إذا هل eğer i
 
 # What answers a question without a yes or no: "İçeriyor mu? İçermiyor.", "هل تهلوس؟ بلى", "… है? नहीं है।"
 _AGREED = re.compile(
-    rf"(?:{_SAYS_YES}|{spelled('بلى بالفعل بالتأكيد طبعا بالطبع قطعا elbette tabii kesinlikle maalesef öyle')}|{fold('tabii ki')}"
+    rf"(?:{_SAYS_YES}|{spelled('بلى بالفعل بالتأكيد طبعا بالطبع قطعا elbette tabii kesinlikle maalesef öyle')}"
+    rf"|{fold('tabii ki')}"
     rf"|{spelled('बिल्कुल बिलकुल अवश्य ज़रूर बेशक जी')})"
 )
 _DENIED = re.compile(
     rf"(?:{_SAYS_NO}|{_NEGATION}|{spelled('إطلاقا أبدا مطلقا asla')}|{fold('kesinlikle hayır')}|{fold('hiç')}"
     rf"|{spelled('हरगिज़ कतई')})"
 )
-_OR_NOT = re.compile(rf"(?<!\w)(?:{fold('या नहीं')}|{fold('أم لا')}|{fold('yoksa')}|{fold('değil mi')}|{fold('ya da')}|or not)(?!\w).*")
+_OR_NOT = re.compile(
+    rf"(?<!\w)(?:{fold('या नहीं')}|{fold('أم لا')}|{fold('yoksa')}|{fold('değil mi')}|{fold('ya da')}|or not)(?!\w).*"
+)
 _MOST_ANSWERED = 4  # words of an answer that is read so
 
 # A reply that repeats the verb of the question: "does it contain a hallucination".
-_REPEATS_YES = rf"(?:{spelled('var vardır içeriyor içermektedir içerir bulunuyor mevcut تحتوي تهلوس توجد يوجد بلى')})"
+_REPEATS_YES = rf"(?:{spelled('var vardır içeriyor içermektedir içerir bulunuyor mevcut تحتوي تهلوس توجد يوجد بلى है')})"
 _REPEATS_NO = (
-    rf"(?:{spelled('yok yoktur içermiyor içermemektedir içermez bulunmuyor')}|{fold('لا')} {spelled('تحتوي تهلوس توجد يوجد')}"
+    rf"(?:{spelled('yok yoktur içermiyor içermemektedir içermez bulunmuyor')}"
+    rf"|{fold('لا')} {spelled('تحتوي تهلوس توجد يوجد')}"
     rf"|{fold('नहीं है')})"
 )
 _BEING = re.compile(
-    rf"\W*(?:(?P<yes>{_REPEATS_YES}|true|1|{spelled('موجود موجودة')})|(?P<no>{_REPEATS_NO}|false|0|none|{fold('غير')} {spelled('موجود موجودة')}"
+    rf"\W*(?:(?P<yes>{_REPEATS_YES}|true|1|{spelled('موجود موجودة')})|(?P<no>{_REPEATS_NO}|false|0|none"
+    rf"|{fold('غير')} {spelled('موجود موجودة')}"
     rf"|{fold('tespit edilme')}\w*))(?!\w)"
 )
 _REPEATED = re.compile(rf"\W*(?:(?P<yes>{_REPEATS_YES})|(?P<no>{_REPEATS_NO}))\W*")
 # "Certainly, the year was changed" agrees with what was asked; counted where nothing else is read.
 _CERTAINLY = re.compile(
-    rf"\W*(?:absolutely|certainly|indeed|{spelled('بالتأكيد بالطبع طبعا بالفعل elbette kesinlikle tabii बिल्कुल बिलकुल अवश्य बेशक')}"
+    rf"\W*(?:absolutely|certainly|indeed|{spelled('بالتأكيد بالطبع طبعا بالفعل')}"
+    rf"|{spelled('elbette kesinlikle tabii बिल्कुल बिलकुल अवश्य बेशक')}"
     rf"|{fold('tabii ki')})(?:,|\.?\Z| [-–—])"
 )
 
@@ -249,7 +265,8 @@ _WORDS = re.compile(r"\w+")
 
 
 def _stated(sentences: list[str]) -> Answer[str]:
-    if declared := last_declared(sentences, {_DECLARES: _introduced, _PRESENCE: _present, _HENCE: _alone, _WHOLE: _ending}, _alone):
+    markers = {_DECLARES: _repeated, _PRESENCE: _present, _HENCE: _alone, _WHOLE: _ending}
+    if declared := last_declared(sentences, markers, _alone):
         return Answer(declared[1])
     sentences = joined(sentences)
     for among in (filter(_CONCLUDES.match, reversed(sentences)), reversed(sentences)):
@@ -280,6 +297,14 @@ def _present(text: str) -> str | None:
     """Whether the text begins with a yes, a no, or a word for being there or not."""
     begins = _BEING.match(text)
     return _introduced(text) if begins is None else YES if begins["yes"] else NO
+
+
+def _repeated(text: str) -> str | None:
+    """The verdict that the text begins with, if only by repeating the verb of the question."""
+    found = _REPEATED.match(text)
+    if found is None or not _ENDS.match(text, found.end()):
+        return _introduced(text)
+    return YES if found["yes"] else NO
 
 
 def _introduced(text: str) -> str | None:
