@@ -6,14 +6,18 @@ tried only when the earlier ones found nothing.
 
 1. A declared verdict, the last one: what stands behind "Answer:", "the error is", "نوع الخطأ:", "Hata türü:",
    "त्रुटि का प्रकार:" and the like, and a first or last line that is nothing but the type or explains it.
-2. The type that the last concluding sentence names ("Therefore …", "لذلك …", "Bu nedenle …", "इसलिए …").
+2. The type that the last conclusion names ("Therefore …", "لذلك …", "Bu nedenle …", "इसलिए …"), at the start of a
+   sentence or behind a comma.
 3. The one type that is called the best or right choice ("relation fits better", "الجملة هي الأنسب").
 4. The one type that is called an error, a hallucination or a class ("relation error", "خطأ في العلاقة",
    "varlık hatası", "संबंध त्रुटि").
-5. The one type that is named at all.
+5. The one type that is named at all, in what is no question.
+6. The type at the place that the reply gives ("the second option"), in the order in which it lists the types or, if
+   it lists none, in the order of the question.
 
-A list that says yes or no of each type ("Entity: No / Relation: Yes", "entity ❌ relation ✅") declares the one
-with a yes. What a sentence only concedes counts for nothing (`concession`). A negated type ("not an entity error",
+A list that says yes or no of each type ("Entity: No / Relation: Yes", "entity ❌ relation ✅", "Did the entity
+change? No. Did the relation change? Yes.") declares the one with a yes. What a sentence only concedes counts for
+nothing (`concession`). A negated type ("not an entity error",
 "ليس خطأ كيان", "varlık hatası değil", "इकाई त्रुटि नहीं") or an unchanged one is not named, nor are the entities that a
 relation is between. Several types in one step are no verdict. "The edited sentence" is no type.
 """
@@ -387,7 +391,7 @@ def _inferred(sentences: list[str]) -> set[str]:
         if _CONCLUDES.match(sentence) and (kinds := {kind for kind, _ in _named(sentence)}):
             return kinds
         hence = _HENCE.split(sentence)[-1]
-        if hence != sentence and (kinds := {kind for kind, _ in _named(hence)}):
+        if hence != sentence and len(kinds := {kind for kind, _ in _named(hence)}) == 1:
             return kinds
     named = [pair for sentence in sentences for pair in _named(sentence)]
     if right := {kind for sentence in sentences for kind in _best(sentence)}:

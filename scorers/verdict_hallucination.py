@@ -6,8 +6,8 @@ later step is tried only when the earlier ones found nothing.
 1. A declared verdict: what stands behind "#Your Judgement#:", "Final answer:", "I would say", "Therefore," and
    the like, behind a "hence" or in a LaTeX box, and a first or last line that begins with Yes or No. The word wins
    over what follows it ("Yes, the summary is faithful" is Yes): it is what was asked for.
-2. A field or a question with its answer: "Hallucination: No", "Is it supported by the document? Yes"; or the word
-   behind a colon that ends a sentence.
+2. A field or a question with its answer: "Hallucination: No", "Is it supported by the document? Yes", "Is anything
+   made up? Not that I can see"; or the word behind a colon that ends a sentence.
 3. What a concluding sentence says ("Overall, the summary is accurate").
 4. What a sentence says of the whole ("The summary adds a detail that is not in the document").
 5. Any part that is called unsupported or wrong.
@@ -15,7 +15,7 @@ later step is tried only when the earlier ones found nothing.
 In a clause the first word that calls something faithful or unfaithful counts, turned round by each negation
 before it ("does not contain anything that is not supported"); of several clauses the last counts. What is said
 under "whether", "if", or as a plan ("I need to check for errors") counts for nothing, nor does what a reply
-cannot tell.
+cannot tell, or a question without its answer.
 """
 
 from __future__ import annotations
@@ -160,13 +160,14 @@ def _read(sentences: list[str]) -> Answer[str]:
     declared = last_declared(sentences, {_MARKED: _introduced, _HENCE: _concluded}, _opening)
     if declared:
         return Answer(declared[1])
-    whole = joined(sentences)
+    told = [sentence for sentence in sentences if sentence[-1] != "?"]
+    whole = joined(told)
     concluding = list(filter(CONCLUDES.match, whole))
     value = (
         _last(_field(sentence) or _ending(sentence) for sentence in reversed(sentences))
         or _last(map(_said, reversed(concluding)))
         or _last(_said(sentence) for sentence in reversed(whole) if _WHOLE.search(sentence))
-        or (YES if any(_said(sentence) == YES for sentence in sentences) else None)
+        or (YES if any(_said(sentence) == YES for sentence in told) else None)
     )
     if value is None and without_declining(sentences) != sentences:
         return Answer(None, "declines", abstained=True)

@@ -5,9 +5,11 @@ read in steps; a later step is tried only when the earlier ones found nothing.
 
 1. A declared verdict, the last one: the yes or no behind "Answer:", "the answer is", "الإجابة:", "Cevap:",
    "उत्तर:" and the like, or at the end of a sentence ("şehir değiştiği için evet"), and a first or last line that is
-   it or begins with it ("No, it is faithful").
+   it or begins with it ("No, it is faithful"). A question with a short answer declares what they give together
+   ("Halüsinasyon var mı? Yok.", "Sadık mı? Evet."), and so does a field ("Halüsinasyon: yok").
 2. What the last concluding sentence says of the text ("Therefore, the sentence contains a hallucination").
 3. What the last sentence at all says of it.
+4. A first sentence that agrees with the question ("Certainly, the year was changed").
 
 In steps 2 and 3 a hallucination, contradiction or the like is a yes, faithfulness a no, and a negation turns
 either round; of several clauses the last one that says so counts. Questions and conditions say nothing.
@@ -109,7 +111,7 @@ def _verbs(stems: str) -> tuple[str, str]:
 
 _DIFFERS_TR, _NOT_DIFFERS_TR = _verbs("çeliş uydurul çarpıtıl ters\\sdüş")
 _AGREES_TR, _NOT_AGREES_TR = _verbs("uyuş örtüş bağdaş eşleş yansıt")
-_MEANING = rf"{spelled('anlam bilgi içerik')}\w*"
+_MEANING = rf"{spelled('anlam bilgi içerik şey')}\w*"
 _CHANGES_TR, _NOT_CHANGES_TR = _verbs("değiş boz çarpıt")
 _HALLUCINATION_TR = fold("hall?üsinasyon")
 _MEANING_HI = spelled("अर्थ तथ्य जानकारी")
@@ -129,7 +131,7 @@ _FAULT = (
     rf"|{spelled('yanlış hatalı aykırı uyumsuz asılsız')}\w*"
     rf"|{_MEANING} {_CHANGES_TR}|{_MEANING_HI} (?:{spelled('को ही')} )?{fold('बदल')}\w*"
     rf"|{spelled('تغير تتغير يتغير تغيرت غيرت تغير')} {_MEANING_AR}"
-    rf"|{spelled('fark farkı farklar farklı farklıdır فرق فروق अंतर फ़र्क फर्क')}"
+    rf"|{spelled('değişen خلاف fark farkı farklar farklı farklıdır فرق فروق अंतर फ़र्क फर्क')}"
     # what the original does not have
     rf"|{_SOURCE_TR} {spelled('böyle bu')} [^,;]{{0,30}}?(?:{spelled('yok geçmiyor bulunmuyor')}"
     rf"|{fold('yer almıyor')})\w*"
