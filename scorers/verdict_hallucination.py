@@ -45,7 +45,8 @@ _FILLER = any_of(
 )
 _BEFORE = re.compile(rf"(?:\W|\b{_FILLER}\b)*", re.IGNORECASE)
 _HEDGED = re.compile(
-    rf"(?:\W|\b(?:{any_of('probably likely definitely certainly clearly')}|I\s(?:think|believe|guess|say))\b)*",
+    rf"(?:\W|\b(?:{any_of('probably likely definitely certainly clearly')}"
+    rf"|{any_of('obviously unfortunately sadly')}|I\s(?:think|believe|guess|say))\b)*",
     re.IGNORECASE,
 )
 _ARROW = re.compile(r"(?:=>|->|→|⇒)(?=\W{0,4}(?:yes|no)\b)", re.IGNORECASE)
@@ -185,7 +186,11 @@ def _answered(sentences: list[str]) -> Iterator[str]:
     for sentence, following in pairwise([*sentences, ""]):
         if not taken:
             short = _SHORT.match(following) if sentence[-1] == "?" else None
-            taken = short is not None or (sentence[-1] == "?" and _WORD.match(following) is not None)
+            hedged = _HEDGED.match(following)
+            start = hedged.end() if hedged else 0
+            taken = short is not None or (sentence[-1] == "?" and _WORD.match(following, start) is not None)
+            if taken and not short:
+                following = following[start:]
             if short:
                 following = f"{YES if short['yes'] else NO}{following[short.end() :]}"
             yield f"{sentence} {following}" if taken else sentence

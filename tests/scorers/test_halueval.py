@@ -49,6 +49,9 @@ JUDGEMENTS = [
     ("Is it correct? Clearly not.", "Yes"),
     ("Any made-up facts? None.", "No"),
     ("Certainly not.", "No"),
+    ("Is there a hallucination? Unfortunately yes: the capital is another.", "Yes"),
+    ("Is there a hallucination? Obviously no.", "No"),
+    ("Is there a hallucination? It is hard to say.", None),
     # the word alone, and wrapped
     ("Yes", "Yes"),
     ("No", "No"),
