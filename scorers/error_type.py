@@ -6,14 +6,18 @@ tried only when the earlier ones found nothing.
 
 1. A declared verdict, the last one: what stands behind "Answer:", "the error is", "نوع الخطأ:", "Hata türü:",
    "त्रुटि का प्रकार:" and the like, and a first or last line that is nothing but the type or explains it.
-2. The type that the last concluding sentence names ("Therefore …", "لذلك …", "Bu nedenle …", "इसलिए …").
+2. The type that the last conclusion names ("Therefore …", "لذلك …", "Bu nedenle …", "इसलिए …"), at the start of a
+   sentence or behind a comma.
 3. The one type that is called the best or right choice ("relation fits better", "الجملة هي الأنسب").
 4. The one type that is called an error, a hallucination or a class ("relation error", "خطأ في العلاقة",
    "varlık hatası", "संबंध त्रुटि").
-5. The one type that is named at all.
+5. The one type that is named at all, in what is no question.
+6. The type at the place that the reply gives ("the second option"), in the order in which it lists the types or, if
+   it lists none, in the order of the question.
 
-A list that says yes or no of each type ("Entity: No / Relation: Yes", "entity ❌ relation ✅") declares the one
-with a yes. What a sentence only concedes counts for nothing (`concession`). A negated type ("not an entity error",
+A list that says yes or no of each type ("Entity: No / Relation: Yes", "entity ❌ relation ✅", "Did the entity
+change? No. Did the relation change? Yes.") declares the one with a yes. What a sentence only concedes counts for
+nothing (`concession`). A negated type ("not an entity error",
 "ليس خطأ كيان", "varlık hatası değil", "इकाई त्रुटि नहीं") or an unchanged one is not named, nor are the entities that a
 relation is between. Several types in one step are no verdict. "The edited sentence" is no type.
 """
@@ -23,6 +27,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import NamedTuple
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.concession import without_concessions, without_declining
@@ -51,14 +56,17 @@ _ERROR_HI = spelled(
 # Arabic joins its article and its short words to the next one.
 _JOINED = "(?:[وفبكل]{0,2}(?:ال|لل?)?)"
 _NAMES = {
-    ENTITY: rf"entit(?:y|ies)|antite|entite|{fold('varlık')}\w{{0,6}}|{fold('varlığ')}\w{{1,5}}"
+    ENTITY: rf"entit(?:y|ies)|antite|entite|{fold('varlık')}\w{{0,12}}|{fold('varlığ')}\w{{1,8}}"
     rf"|{_JOINED}{spelled('كيان كيانات كياني كيانية كينونة')}"
-    rf"|{spelled('इकाई इकाइयाँ इकाइयों सत्ता सत्ताएँ सत्ताओं एंटिटी एंटीटी')}",
-    RELATION: rf"relation(?:s|al|ships?)?|{fold('ilişki')}\w{{0,8}}|{fold('bağıntı')}\w{{0,4}}"
+    rf"|{spelled('इकाई इकाइयाँ इकाइयों सत्ता सत्ताएँ सत्ताओं एंटिटी एंटीटी ऐंटिटी ऐंटीटी')}",
+    RELATION: rf"relation(?:s|al|ships?)?|{fold('ilişki')}(?!n\b|len)\w{{0,8}}"
+    rf"|{fold('ilişkilendirme')}(?= {fold('hata')})|{fold('bağıntı')}\w{{0,4}}"
     rf"|{_JOINED}{spelled('علاقة علاقات علائقي علائقية علاقي علاقية')}"
-    rf"|{spelled('संबंध संबंधों संबंधात्मक रिश्ता रिश्ते रिश्तों रिलेशन रिलेशनल रिलेशनशिप')}",
-    SENTENCE: rf"sentences?|{spelled('cümle cümlesel tümce tümcesel')}|{_JOINED}{spelled('جملة جمل جملي')}"
-    rf"|{spelled('वाक्य वाक्यों वाक्यगत सेंटेंस सेन्टेन्स सेंटेन्स सेंटेंसेस')}",
+    rf"|{spelled('संबंध संबंधों संबंधात्मक संबंधपरक रिश्ता रिश्ते रिश्तों रिलेशन रिलेशनल रिलेशनशिप')}",
+    SENTENCE: rf"sentences?|{spelled('cümle cümledir cümlesel tümce tümcedir tümcesel')}"
+    rf"|{spelled('cümleyle cümleye tümceyle tümceye')}(?= {spelled('ilgili ilişkin ait')})"
+    rf"|{_JOINED}{spelled('جملة جمل جملي')}"
+    rf"|{spelled('वाक्य वाक्यों वाक्यगत वाक्यस्तरीय सेंटेंस सेन्टेन्स सेंटेन्स सेंटेंसेस')}",
     NONE: r"none|no (?:such |factual |real |actual )?(?:errors?|hallucinations?)|error-free|zero"
     rf"|{spelled('sıfır hiçbiri hatasız')}"
     rf"|{fold('hata yok')}\w*|(?<![\w.,])[0٠۰०](?![\w]|[.,]\d)"
@@ -71,15 +79,20 @@ _NAMES = {
 _NAME = "|".join(f"(?P<{kind}>{words})" for kind, words in _NAMES.items())
 _CALLED_BEFORE = (
     rf"(?:{_JOINED}{spelled('خطأ أخطاء هلوسة هلوسات غلط نوع فئة مستوى')}\s"
-    rf"(?:(?:{spelled('في على من نوع مستوى فئة')}|:)\s?){{0,4}}"
+    rf"(?:(?:{spelled('في على من نوع مستوى فئة يخص تخص يتعلق متعلق مرتبط يمس')}|:)\s?){{0,4}}"
     r"|\b(?:error|hallucination|mistake)s? (?:of|at) (?:the )?(?:type |class |category )?)"
 )
+_LEVEL_TR = rf"{spelled('düzey seviye baz tür sınıf kategori')}\w*|(?:ile )?{spelled('ilgili ilişkin ait')}"
 _CALLED_AFTER = (
     r"(?:[\s-]?(?:level|based|related|type))?[\s-]?"
-    r"(?:(?:errors?|hallucinations?|mistakes?|level|type|class|category|label|option)\b"
-    rf"|{spelled('hata halüsinasyon yanlışı yanlışlığ düzey tür sınıf kategori seçeneğ')}\w*)"
-    rf"|[\s-](?:{spelled('स्तर स्तरीय लेवल संबंधी आधारित')} )?(?:{spelled('की का के में')} )?{_ERROR_HI}"
-    rf"|[\s-]{spelled('स्तर लेवल')}(?!\w)"
+    r"(?:(?:errors?|hallucinations?|mistakes?|changes?|swaps?|problems?|issues?|level|type|class|category"
+    r"|label|option)\b"
+    rf"|(?:(?:{_LEVEL_TR}) )?(?:bir )?{spelled('hata halüsinasyon yanlışı yanlışlığ')}\w*|{_LEVEL_TR}"
+    rf"|{spelled('seçeneğ')}\w*)"
+    rf"|[\s-](?:(?:{fold('के')} )?{spelled('स्तर स्तरीय लेवल संबंधी आधारित श्रेणी वर्ग')} "
+    rf"|{fold('से')} {spelled('संबंधित जुड़ी जुड़ा')} )?"
+    rf"(?:{spelled('की का के में पर')} ){{0,2}}(?:{fold('एक')} )?{_ERROR_HI}"
+    rf"|[\s-](?:{spelled('की के')} )?{spelled('स्तर लेवल श्रेणी वर्ग')}(?!\w)"
 )
 _TYPE = re.compile(rf"(?P<before>{_CALLED_BEFORE})?(?<![\w])(?:{_NAME})(?!\w)(?P<after>{_CALLED_AFTER})?")
 
@@ -87,13 +100,15 @@ _TYPE = re.compile(rf"(?P<before>{_CALLED_BEFORE})?(?<![\w])(?:{_NAME})(?!\w)(?P
 _CHOICE = (
     rf"[,:]?(?: {spelled('is are seem seems would be to appears looks feels remains هو هي ही olarak')}){{0,3}}(?:"
     + any_of(
-        r"\s(?:(?:the|a|more|most|much|far|clearly|still)\s)+(?:best|better|closest|right|correct|appropriate|accurate|fitting"
+        r"\s(?:(?:the|a|more|most|much|far|clearly|still)\s)+(?:best|better|closest|right|correct|appropriate"
+        r"|accurate|fitting"
         r"|suitable|apt|likely|precise|stronger|strongest)\b"
         r" \s(?:(?:clearly|really|still)\s)?(?:best|better|closest|fits?|suits?|applies|wins)\b"
     )
     + rf"| {spelled('الأنسب الأدق الأصح الأقرب الأفضل الأرجح الصحيح الصحيحة أنسب أدق أصح أقرب أفضل أرجح')}(?!\w)"
     rf"| {spelled('daha en')} {spelled('uygun doğru iyi isabetli yerinde yakın mantıklı')}\w*"
     rf"|(?: {spelled('demek denmesi')})? {fold('uygundur')}"
+    rf"| {fold('seç')}(?:iyor|er|ti|il|mek)\w*| {spelled('diyorum derim derdim')}|(?: {fold('को')})? {fold('चुन')}\w*"
     rf"|(?: {spelled('सबसे अधिक ज़्यादा ज्यादा')})? {spelled('बेहतर उपयुक्त उचित सटीक')}(?!\w)"
     rf"| {spelled('सबसे अधिक ज़्यादा ज्यादा')} {fold('सही')}(?!\w))"
 )
@@ -113,22 +128,30 @@ _DETERMINED = re.compile(
 )
 _WHICH = re.compile(f" {spelled('المعدلة المحررة الأصلية الثانية الأولى الجديدة التي')}")
 _DESCRIBED = re.compile(
-    rf"['’]\w|(?!{_CHOICE}) (?!(?:because|since|as|for|{spelled('لأن لأنه لأنها حيث إذ çünkü क्योंकि चूँकि है')})\b)\w"
+    rf"['’]\w|(?!{_CHOICE})(?! {spelled('كلها بأكملها برمتها ككل')}\W*(?:\Z|[.,;])) (?!(?:because|since|as|for"
+    rf"|{spelled('لأن لأنه لأنها حيث إذ çünkü क्योंकि चूँकि है')})\b)\w"
 )
 _NEGATED = re.compile(
-    r"(?:\b(?:not|no|never|nor|neither|without|rather than|instead of)|n't) (?:(?:a|an|the|any|in|of|just|only|really)"
-    rf" )*\Z|\b{spelled('ليس ليست وليس وليست لا ولا لم غير')} (?:{spelled('هناك يوجد هو هي من في مجرد')} )*\Z"
-    rf"|\b{fold('بدلا من')} \Z|\b{fold('न')} {spelled('तो ही कि')} (?:{spelled('यह एक')} )*\Z"
+    r"(?:\b(?:not|no|never|nor|neither|without|rather than|instead of)|n't) (?:(?:a|an|the|any|in|of|just|only"
+    r"|really)"
+    rf" )*\Z|\b{spelled('ليس ليست وليس وليست لا ولا لم غير')} (?:"
+    rf"{spelled('هناك يوجد هو هي من في مجرد أراه أظنه أعتبره أعده يعد يعتبر')} )*\Z"
+    rf"|\b{fold('لم')} {spelled('يتغير تتغير يتبدل تتبدل')} \Z|\bne (?:de )?\Z|\b{fold('بدلا من')} \Z"
+    rf"|\b{fold('न')} {spelled('तो ही कि')} (?:{spelled('यह एक')} )*\Z"
 )
+_RATHER_TR = rf" {fold('ziyade')}|(?<=[td][ae]n) {fold('çok')}(?!\w)|(?<=lar) {fold('doğru')}(?!\w)"
 _NEGATED_AFTER = re.compile(
+    r"(?:\s?\([^()]{0,60}\))?(?:"  # "the entities (Rome, Paris) are unchanged"
     rf"\W{{0,2}}{spelled('değil olmayan olmadığ yerine yok bulunm नहीं नही')}\w*"
     rf"| {spelled('में की का के से')} {spelled('नहीं नही')}(?!\w)"
     # unchanged
     r"|,? (?:(?:is|are|was|were|has|have|remains?|stays?|stayed|itself|both) ){0,2}(?:also |still "
     r"|completely |exactly )?"
-    r"(?:unchanged|the same|same|intact|untouched|preserved|unaffected|identical|correct|not|isn't|hasn't)\b"
+    r"(?:unchanged|the same|same|intact|untouched|fine|kept|retained|maintained|preserved|unaffected|identical"
+    r"|correct|not|isn't|hasn't)\b"
     rf"|(?: \w+)? {spelled('aynı değişme değişmemiş korun')}\w*|(?: {fold('भी')})? {spelled('वही समान')}(?!\w)"
-    rf"| {spelled('لم لا')} {spelled('يتغير تتغير يتأثر تتأثر')}| {spelled('كما نفسه نفسها')}(?!\w)"
+    rf"| [وف]?{spelled('لم لا')} {spelled('يتغير تتغير يتأثر تتأثر يتبدل تتبدل')}"
+    rf"| {spelled('كما نفسه نفسها سليم سليمة')}(?!\w)|{_RATHER_TR})"
 )
 # a relation is between entities: they are what the reply speaks of
 _BETWEEN = re.compile(
@@ -137,7 +160,7 @@ _BETWEEN = re.compile(
 _SEVERAL_ENTITIES = re.compile(rf"entities|{_JOINED}{fold('كيانات')}|{fold('varlıklar')}|{fold('इकाइयों')}")
 _BETWEEN_AFTER = re.compile(rf"(?: {fold('ile')} \w+)? {fold('aras')}\w*|(?: {fold('के')})? {fold('बीच')}(?!\w)")
 _AND = re.compile(
-    rf"(?:[^\w]|\b{spelled('or and nor a an the perhaps maybe possibly veya ya da ve ile ne belki')}\b"
+    rf"(?:[^\w]|\b{spelled('or and nor a an the perhaps maybe possibly veya ya da ve ile ne hem belki')}\b"
     rf"|\b{spelled('أو و أم في ربما إما या अथवा और तथा एवं व शायद')}\b)*"
 )
 _OR = re.compile(rf"\b{spelled('or veya أو أم या अथवा')}\b|\b{fold('ya da')}\b")
@@ -183,11 +206,18 @@ _DECLARES = re.compile(
     r"|description) is\b"
     rf"|\b{spelled('الأنسب الأدق الأصح الأقرب الأفضل الأرجح')}\b"
     rf"|\b{fold('en')} {spelled('uygun doğru isabetli yakın')}\w*"
+    r"|\bwhat(?:'s| is| was| has)? (?:been |really |actually )?(?:changed|changes|altered|wrong"
+    r"|different)(?: here)? (?:is|was)\b"
+    rf"|\b{spelled('yanlış hatalı değişmiş')} olan\b"
+    rf"|\b{spelled('değişen değiştirilen')}(?: {spelled('şey öge öğe unsur')})?\b"
+    rf"|\b(?:{spelled('المتغير المتبدل')}|{fold('ما')} {spelled('تغير تبدل')})(?: {fold('هنا')})? "
+    rf"{spelled('هو هي')}\b"
     rf"|\b{spelled('هذا هذه أختار اخترت اختياري يصنف تصنف يعد يعتبر ينتمي')}\b"
     rf"|\b(?:{spelled('cevap cevabım cevabı yanıt yanıtım sonuç sınıflandırma etiket karar kararım seçimim bu')}"
     rf"|(?:{spelled('hata hatanın halüsinasyon halüsinasyonun doğru')} )?{spelled('türü tipi sınıfı kategorisi tür')}"
     rf"|^(?:{spelled('sınıf kategori tür hata')})\s?[:=])(?!\w)"
-    rf"|\b(?:{spelled('उत्तर जवाब निष्कर्ष निर्णय परिणाम वर्गीकरण श्रेणी वर्ग लेबल यह')}|(?<!{fold('इस ')}){fold('प्रकार')})\b",
+    rf"|\b(?:{spelled('उत्तर जवाब निष्कर्ष निर्णय परिणाम वर्गीकरण श्रेणी वर्ग लेबल यह')}"
+    rf"|(?<!{fold('इस ')}){fold('प्रकार')})\b",
 )
 _DECIDED = re.compile(
     rf"{DECLARED.pattern}|\banswer\s?[:=]"
@@ -199,6 +229,10 @@ _CONCLUDES = re.compile(
     rf"|{fold('bu durumda')}|{spelled('dolayısıyla özetle yani kısacası')}"
     rf"|{spelled('इसलिए अतः अत निष्कर्षतः लिहाज़ा')}|{fold('इस प्रकार')}|{fold('संक्षेप में')})\b"
 )
+_HENCE = re.compile(
+    rf", (?:and )?(?:so|hence|thus|therefore|{spelled('إذن لذلك لذا وعليه dolayısıyla yani öyleyse इसलिए अतः सो')}"
+    rf"|{fold('bu nedenle')}|{fold('bu yüzden')}|{fold('bu sebeple')})\b"
+)
 _EXPLAINED = re.compile(r"\W*\Z|\s?[:,(–—-].*|,? (?:because|since|as|for|" + spelled("क्योंकि चूँकि") + r")\b.*")
 
 
@@ -209,7 +243,8 @@ _ANY_TYPE = "|".join(_NAMES[kind] for kind in (ENTITY, RELATION, SENTENCE))
 _SEPARATES = rf"(?:\s(?:mi|mu|{fold('है')}))?" r"[\"'`*_\]]{0,4}\s{0,3}(?:[:=?|(–—-]|->|→)[\s\"'`*_(\[|-]{0,6}"
 _YES_WORD = rf"(?:yes|true|evet|var|1|present|{spelled('نعم صح صحيح हाँ')})(?![\w.,]\w|\w)"
 _NO_WORD = (
-    rf"(?:(?:no|false)(?!\w)(?![^\S\n]+(?!(?:{_ANY_TYPE}){_SEPARATES}|changes?\b|errors?\b|issues?\b|modif|differ|problems?\b)\w)"
+    rf"(?:(?:no|false)(?!\w)(?![^\S\n]+(?!(?:{_ANY_TYPE}){_SEPARATES}|changes?\b|errors?\b|issues?\b|modif"
+    rf"|differ|problems?\b)\w)"
     rf"|not (?:changed|affected|applicable|present|altered|modified|relevant)|unchanged|n/a|0(?![\w.,]\w|\w)"
     rf"|{spelled('hayır yok لا')}(?!\w)|{spelled('नहीं नही')}(?!\w))"
 )
@@ -219,26 +254,102 @@ _MARK_BEHIND = re.compile(
     rf"|[\s\"'`*_:=|(–—-]{{0,6}}(?:(?P<check>{_CHECK})|(?P<cross>{_CROSS})))"
 )
 _MARK_BEFORE = re.compile(
-    rf"(?:(?P<check>{_CHECK}|\[[x✓✔]\])|(?P<cross>{_CROSS}|\[\s?\]))[\s\"'`*_]{{0,4}}(?:{_TYPES})(?!\w)(?:{_CALLED_AFTER})?"
+    rf"(?:(?P<check>{_CHECK}|\[[x✓✔]\])|(?P<cross>{_CROSS}"
+    rf"|\[\s?\]))[\s\"'`*_]{{0,4}}(?:{_TYPES})(?!\w)(?:{_CALLED_AFTER})?"
 )
+
+
+# "Did the relation change? Yes." In a question "cümlenin" may be said of the type.
+_ANSWERED = re.compile(rf"\?[\s\"'`*_|-]{{0,6}}(?:(?P<yes>{_YES_WORD})|(?P<no>{_NO_WORD}))")
+_BOUNDARY = re.compile(r"[.!?;\n]")
+_LONGEST_QUESTION = 120
+_ASKED = {
+    kind: re.compile(rf"(?<!\w)(?:{_NAMES[kind]}{more})(?!\w)")
+    for kind, more in ((ENTITY, ""), (RELATION, ""), (SENTENCE, rf"|{fold('cümle')}\w*"))
+}
+
+
+class _Mark(NamedTuple):
+    kind: str
+    yes: bool
+    start: int
+    end: int
+
+
+def _asked(text: str) -> Iterator[_Mark]:
+    """The questions about one type that are answered by yes or no."""
+    start = 0
+    for found in _ANSWERED.finditer(text):
+        question = _BOUNDARY.split(text[max(start, found.start() - _LONGEST_QUESTION) : found.start()])[-1]
+        kinds = {kind for kind, words in _ASKED.items() if words.search(question)}
+        if len(kinds) > 1:
+            kinds.discard(SENTENCE)
+        start = found.end()
+        if len(kinds) == 1:
+            yield _Mark(kinds.pop(), found["yes"] is not None, found.start() - len(question), start)
+
+
+_ONE_TYPE = re.compile(rf"(?<!\w)(?:{_TYPES})(?!\w)")
 
 
 def _with_verdict(text: str) -> str:
     """The text with a list that says yes or no of each type turned into the verdict that the list gives."""
     behind, before = [*_MARK_BEHIND.finditer(text)], [*_MARK_BEFORE.finditer(text)]
     marks = before if before and (not behind or before[0].start() < behind[0].start()) else behind
-    if not marks:
+    asked = [*_asked(text)]
+    # A question about one type alone may be about the sentence that is judged.
+    if len({mark.kind for mark in asked}) > 1:
+        found = asked
+    else:
+        found = [
+            _Mark(_marked(mark), bool(mark["check"] or mark.groupdict().get("yes")), mark.start(), mark.end())
+            for mark in marks
+        ]
+    if not found:
         return text
-    said = {_marked(mark): bool(mark["check"] or mark.groupdict().get("yes")) for mark in marks}
+    said = {mark.kind: mark.yes for mark in found}
     kinds = [kind for kind, yes in said.items() if yes]
     verdict = ", ".join(kinds) or (NONE if len(said) == 3 else "")
-    starts, ends = [0, *(mark.end() for mark in marks)], [*(mark.start() for mark in marks), len(text)]
+    starts, ends = [0, *(mark.end for mark in found)], [*(mark.start for mark in found), len(text)]
     parts = [text[start:end] for start, end in zip(starts, ends, strict=True)]
     return "\n".join(parts[:-1]) + (f"\nverdict: {verdict}\n" if verdict else "\n") + parts[-1]
 
 
 def _marked(mark: re.Match[str]) -> str:
     return next(kind for kind in (ENTITY, RELATION, SENTENCE) if mark[kind])
+
+
+# --- a type by its place in the list -------------------------------------------------------------------
+
+_PLACES = (  # in English, Arabic, Turkish and Hindi
+    (0, "first", "أول أولى", "birinci ilk", "पहला पहली पहले प्रथम"),
+    (1, "second", "ثاني ثانية", "ikinci", "दूसरा दूसरी दूसरे द्वितीय"),
+    (2, "third", "ثالث ثالثة", "üçüncü", "तीसरा तीसरी तीसरे तृतीय"),
+    (-1, "last", "أخير أخيرة", "sonuncu son", "आखिरी अंतिम"),
+)
+_OPTION_EN = any_of("one option choice type class category label alternative kind")
+_OPTION_AR = spelled("الخيار الخيارات النوع الصنف الفئة البديل الاحتمال أختار اخترت اختياري")
+_OPTION_TR = rf"{fold('s')}[iu]n?\w{{0,4}}|\s(?:{spelled('seçenek seçeneğ şık sınıf kategori')}|{fold('tür')}(?!k))\w*"
+_OPTION_HI = spelled("विकल्प प्रकार वर्ग श्रेणी वाला वाली")
+_ORDINALS = [
+    (
+        place,
+        re.compile(
+            rf"(?<!\w)(?:{english} {_OPTION_EN}\b|the {english}(?=\W*\Z)"
+            rf"|{_OPTION_AR}(?: {fold('هو')})? {fold('ال')}{spelled(arabic)}(?!\w)"
+            rf"|{spelled(turkish)}(?:{_OPTION_TR})(?!\w)"
+            rf"|{spelled(hindi)} {_OPTION_HI}(?!\w)|{fold('में से')} {spelled(hindi)}(?!\w))"
+        ),
+    )
+    for place, english, arabic, turkish, hindi in _PLACES
+]
+
+
+# In "the second one" of a reply that speaks of a second sentence it is the sentence.
+_COUNTED_SENTENCE = re.compile(
+    rf"\b(?:first|second) (?:\w+ )?sentence|{fold('الجملة')} {spelled('الأولى الثانية')}"
+    rf"|{spelled('birinci ilk ikinci')} {fold('cümle')}|{spelled('पहला पहले दूसरा दूसरे')} {fold('वाक्य')}"
+)
 
 
 # --- reading -------------------------------------------------------------------------------------------
@@ -256,6 +367,8 @@ def _rewritten(text: str) -> str:
 def _read(sentences: list[str]) -> Answer[str]:
     kept = without_declining(sentences)
     found = _stated(without_concessions(kept, _says, _decides, _DECIDED)) if kept else Answer[str](None)
+    if found.value is None and (counted := _counted(kept)):
+        return Answer(counted, inferred=True)
     if found.value is None and kept != sentences:
         return Answer(None, "declines", abstained=True)
     return found
@@ -271,8 +384,14 @@ def _stated(sentences: list[str]) -> Answer[str]:
 
 def _inferred(sentences: list[str]) -> set[str]:
     """The types that the last concluding sentence names, or that are called right, or errors, or named at all."""
+    told = [sentence for sentence in sentences if sentence[-1] != "?"]
+    if any(map(_says, told)):
+        sentences = told
     for sentence in reversed(sentences):
         if _CONCLUDES.match(sentence) and (kinds := {kind for kind, _ in _named(sentence)}):
+            return kinds
+        hence = _HENCE.split(sentence)[-1]
+        if hence != sentence and len(kinds := {kind for kind, _ in _named(hence)}) == 1:
             return kinds
     named = [pair for sentence in sentences for pair in _named(sentence)]
     if right := {kind for sentence in sentences for kind in _best(sentence)}:
@@ -280,6 +399,33 @@ def _inferred(sentences: list[str]) -> set[str]:
     errors = {kind for kind, called in named if called}
     # "there is no error" may be said of a part
     return errors - {NONE} or errors or {kind for kind, _ in named}
+
+
+def _counted(sentences: list[str]) -> str | None:
+    """The type that the reply names by its place in the list: "the second option"."""
+    if any(map(_COUNTED_SENTENCE.search, sentences)):
+        return None
+    for sentence in reversed(sentences):
+        places = {place for place, words in _ORDINALS for found in words.finditer(sentence) if not _denied(found)}
+        if places:
+            break
+    else:
+        return None
+    listed: list[str] = []
+    for sentence in sentences:
+        for found in _ONE_TYPE.finditer(sentence):
+            kind = _marked(found)
+            if kind not in listed and not (kind == SENTENCE and _DESCRIBED.match(sentence, found.end())):
+                listed.append(kind)
+    if len(listed) < 2:
+        listed = [ENTITY, RELATION, SENTENCE]  # as the question lists them
+    place = places.pop()
+    return listed[place] if not places and place < len(listed) else None
+
+
+def _denied(found: re.Match[str]) -> bool:
+    before = found.string[max(found.start() - 30, 0) : found.start()]
+    return bool(_NEGATED.search(before) or _NEGATED_AFTER.match(found.string, found.end()))
 
 
 def _says(text: str) -> bool:
@@ -325,6 +471,9 @@ def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
     return found.end() if found else start
 
 
+_KEY = re.compile(r"\s?[:=]\s?(?!\W*(?:yes|no)\b)\w")
+
+
 def _introduced(text: str) -> str | None:
     """The type that the text begins with, `_SEVERAL` for a list of them, or None."""
     start = _end(_FILLER, text, 0)
@@ -333,6 +482,8 @@ def _introduced(text: str) -> str | None:
         return None
     kind = _kind(found)
     following = _TYPE.match(text, _end(_AND, text, found.end()))
+    if following and _KEY.match(text, following.end()):  # "label: relation, entity: Paris"
+        return kind
     if following and _kind(following) != kind and _stands(following, introduced=True):
         return _SEVERAL
     return kind

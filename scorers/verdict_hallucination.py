@@ -6,8 +6,8 @@ later step is tried only when the earlier ones found nothing.
 1. A declared verdict: what stands behind "#Your Judgement#:", "Final answer:", "I would say", "Therefore," and
    the like, behind a "hence" or in a LaTeX box, and a first or last line that begins with Yes or No. The word wins
    over what follows it ("Yes, the summary is faithful" is Yes): it is what was asked for.
-2. A field or a question with its answer: "Hallucination: No", "Is it supported by the document? Yes"; or the word
-   behind a colon that ends a sentence.
+2. A field or a question with its answer: "Hallucination: No", "Is it supported by the document? Yes", "Is anything
+   made up? Not that I can see"; or the word behind a colon that ends a sentence.
 3. What a concluding sentence says ("Overall, the summary is accurate").
 4. What a sentence says of the whole ("The summary adds a detail that is not in the document").
 5. Any part that is called unsupported or wrong.
@@ -15,7 +15,7 @@ later step is tried only when the earlier ones found nothing.
 In a clause the first word that calls something faithful or unfaithful counts, turned round by each negation
 before it ("does not contain anything that is not supported"); of several clauses the last counts. What is said
 under "whether", "if", or as a plan ("I need to check for errors") counts for nothing, nor does what a reply
-cannot tell.
+cannot tell, or a question without its answer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ YES, NO = "Yes", "No"
 _EITHER = r"(?!\s?(?:/|,|and|or)+\s?(?:yes|no)\b|\s?[,:]?\s?(?:if|when|otherwise)\b)"
 # "No hallucination" is no answer to the question, but a sentence that comes to the same.
 _WORD = re.compile(
-    rf"(?:(?P<yes>yes)\b{_EITHER}|no\b{_EITHER}(?!\s\w)|no(?=\s{any_of('the it this there i all everything')}\b))",
+    rf"(?:(?P<yes>yes|yep|yeah|yup)\b{_EITHER}|nope\b|nah\b|no\b{_EITHER}(?!\s\w)"
+    rf"|no(?=\s{any_of('the it this there i all everything')}\b))",
     re.IGNORECASE,
 )
 _FILLER = any_of(
@@ -44,7 +45,8 @@ _FILLER = any_of(
 )
 _BEFORE = re.compile(rf"(?:\W|\b{_FILLER}\b)*", re.IGNORECASE)
 _HEDGED = re.compile(
-    rf"(?:\W|\b(?:{any_of('probably likely definitely certainly clearly')}|I\s(?:think|believe|guess|say))\b)*",
+    rf"(?:\W|\b(?:{any_of('probably likely definitely certainly clearly')}"
+    rf"|{any_of('obviously unfortunately sadly')}|I\s(?:think|believe|guess|say))\b)*",
     re.IGNORECASE,
 )
 _ARROW = re.compile(r"(?:=>|->|→|⇒)(?=\W{0,4}(?:yes|no)\b)", re.IGNORECASE)
@@ -96,7 +98,8 @@ _CLAIMS = (
 # "is not mentioned" calls a thing unsupported; that it is mentioned says nothing of the rest.
 _PRESENT = any_of(
     r"mention(?:s|ed)? state(?:s|d) present found includ(?:es?|ed) specif(?:y|ies|ied) given taken traced"
-    r" provid(?:es?|ed) report(?:s|ed)? contained indicate(?:s|d) confirm(?:s|ed)? inferred derived implied said says?"
+    r" provid(?:es?|ed) report(?:s|ed)? contained indicate(?:s|d) confirm(?:s"
+    r"|ed)? inferred derived implied said says?"
     rf" in\s(?:the|this)\s(?:\w+\s)?{_SOURCE}"
     rf" (?:evidence|mention|support|basis|indication)(?!\sof\s(?:\w+\s){{0,3}}(?:hallucinat|{FAULT}))"
 )
@@ -107,13 +110,15 @@ _DENIED = (
     rf"\sto\s{any_of('say call claim describe label consider state suggest conclude')}\b"
 )
 _NEGATION = (
-    r"(?:not(?!\s(?:only|just|merely)\b)|no|non(?=-)|never|without|cannot|neither|nor|none|nothing|nowhere|free\s(?:of|from)"
+    r"(?:not(?!\s(?:only|just|merely)\b)|no|non(?=-)|never|without|cannot|neither|nor|none|nothing|nowhere"
+    r"|free\s(?:of|from)"
     r"|lacks?|fails?\sto|avoids?|rather\sthan|instead\sof)"
 )
 _ALL = rf"{any_of('all every each everything fully entirely completely both')}"
 _PARTLY = r"(?:partial|partially|partly|somewhat|half)"
 _TOKEN = re.compile(
-    rf"(?P<negation>{_DENIED}|\b{_NEGATION}\b|n't\b)|(?P<claims>{_CLAIMS})|\b(?:(?P<unfaithful>{_UNFAITHFUL})(?![\s-]free\b)|(?P<faithful>{_FAITHFUL})"
+    rf"(?P<negation>{_DENIED}|\b{_NEGATION}\b|n't\b)|(?P<claims>{_CLAIMS})"
+    rf"|\b(?:(?P<unfaithful>{_UNFAITHFUL})(?![\s-]free\b)|(?P<faithful>{_FAITHFUL})"
     rf"|(?P<present>{_PRESENT})|(?P<all>{_ALL})|(?P<partly>{_PARTLY}))\b",
     re.IGNORECASE,
 )
@@ -156,13 +161,14 @@ def _read(sentences: list[str]) -> Answer[str]:
     declared = last_declared(sentences, {_MARKED: _introduced, _HENCE: _concluded}, _opening)
     if declared:
         return Answer(declared[1])
-    whole = joined(sentences)
+    told = [sentence for sentence in sentences if sentence[-1] != "?"]
+    whole = joined(told)
     concluding = list(filter(CONCLUDES.match, whole))
     value = (
         _last(_field(sentence) or _ending(sentence) for sentence in reversed(sentences))
         or _last(map(_said, reversed(concluding)))
         or _last(_said(sentence) for sentence in reversed(whole) if _WHOLE.search(sentence))
-        or (YES if any(_said(sentence) == YES for sentence in sentences) else None)
+        or (YES if any(_said(sentence) == YES for sentence in told) else None)
     )
     if value is None and without_declining(sentences) != sentences:
         return Answer(None, "declines", abstained=True)
@@ -179,14 +185,43 @@ def _answered(sentences: list[str]) -> Iterator[str]:
     taken = False
     for sentence, following in pairwise([*sentences, ""]):
         if not taken:
-            taken = sentence[-1] == "?" and _WORD.match(following) is not None
+            short = _SHORT.match(following) if sentence[-1] == "?" else None
+            hedged = _HEDGED.match(following)
+            start = hedged.end() if hedged else 0
+            taken = short is not None or (sentence[-1] == "?" and _WORD.match(following, start) is not None)
+            if taken and not short:
+                following = following[start:]
+            if short:
+                following = f"{YES if short['yes'] else NO}{following[short.end() :]}"
             yield f"{sentence} {following}" if taken else sentence
         else:
             taken = False
 
 
+_SURELY = r"(?:certainly|definitely|absolutely|of course|clearly|probably|apparently)"
+_SURELY_NOT = re.compile(rf"{_SURELY} not\b(?:\W*|[,;:–—].*)", re.IGNORECASE | re.DOTALL)
+# What answers a question without a yes or no: "Not that I can see.", "It doesn't."
+_SHORT = re.compile(
+    r"(?:(?P<no>no(?:pe|t (?:at all|really|quite|entirely|exactly|that I (?:can |could )?\w+"
+    r"|as far as I \w+ \w+|in the least))"
+    rf"|{_SURELY} not|not|hardly|far from it"
+    r"|none(?: at all| whatsoever| that I (?:can |could )?\w+)?|nothing(?: at all| that I (?:can |could )?\w+)?"
+    r"|I (?:don't|do not) (?:think|believe|see)(?: so| any| it)?"
+    r"|(?:it|there|they|this) (?:(?:does|is|do|are)(?:n't| not)"
+    r"(?: (?:appear|seem) (?:to|so))?|seems not|appears not)"
+    r"|there(?: is|'s| are) no (?:evidence|sign|indication)s? (?:of )?(?:one|any|it|that|this|such))"
+    r"|(?P<yes>yep|yeah|yup|certainly|definitely|absolutely|of course|clearly|indeed|sure|very much so"
+    r"|I (?:think|believe) so"
+    r"|(?:it|there|they|this) (?:does|is|do|are|seems so)(?: indeed)?|(?:it )?sadly so))"
+    r"(?=\s*(?:[.,;:!–—(-]|\Z))",
+    re.IGNORECASE,
+)
+
+
 def _opening(text: str) -> str | None:
     """The verdict of a line that begins with Yes or No, marks and hedges apart."""
+    if _SURELY_NOT.fullmatch(text):
+        return NO
     before = _HEDGED.match(text)
     return _word(text, before.end() if before else 0)
 

@@ -5,9 +5,11 @@ read in steps; a later step is tried only when the earlier ones found nothing.
 
 1. A declared verdict, the last one: the yes or no behind "Answer:", "the answer is", "الإجابة:", "Cevap:",
    "उत्तर:" and the like, or at the end of a sentence ("şehir değiştiği için evet"), and a first or last line that is
-   it or begins with it ("No, it is faithful").
+   it or begins with it ("No, it is faithful"). A question with a short answer declares what they give together
+   ("Halüsinasyon var mı? Yok.", "Sadık mı? Evet."), and so does a field ("Halüsinasyon: yok").
 2. What the last concluding sentence says of the text ("Therefore, the sentence contains a hallucination").
 3. What the last sentence at all says of it.
+4. A first sentence that agrees with the question ("Certainly, the year was changed").
 
 In steps 2 and 3 a hallucination, contradiction or the like is a yes, faithfulness a no, and a negation turns
 either round; of several clauses the last one that says so counts. Questions and conditions say nothing.
@@ -17,6 +19,8 @@ either round; of several clauses the last one that says so counts. Questions and
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.concession import without_concessions, without_declining
@@ -28,13 +32,14 @@ from halu_tasks.scorers.verdict_text import (
     REACH,
     any_of,
     behind,
+    ends,
     joined,
     last_declared,
     matches,
     read_reply,
 )
 
-_SAYS_YES = rf"(?:yes|{spelled('نعم بنعم أجل')}|evet(?:tir)?|{spelled('हाँ हा')})"
+_SAYS_YES = rf"(?:yes|{spelled('نعم بنعم أجل')}|evet(?:tir)?|{spelled('हाँ हा हाँजी')})"
 _SAYS_NO = rf"(?:no|{spelled('لا كلا')}|{fold('hayır')}(?:{fold('dır')})?|{spelled('नहीं नही ना')})"
 _OR = rf"(?:or|and|veya|ya da|{spelled('أو أم و या अथवा')})"
 _FILLER = re.compile(
@@ -46,7 +51,7 @@ _FILLER = re.compile(
     + spelled(
         "هي هو إذن النهائية النهائي الصحيحة الصحيح أعتقد أظن أن ربما بالتأكيد بالطبع على الأرجح kesinlikle"
         " bu açıkça olarak bence"
-        " sanırım galiba muhtemelen herhalde büyük ihtimalle जी तो है स्पष्ट शायद मेरे विचार से"
+        " sanırım galiba muhtemelen herhalde büyük ihtimalle जी तो है स्पष्ट बिल्कुल बिलकुल शायद मेरे विचार से"
     )
     + r")\b)*"
 )
@@ -64,6 +69,12 @@ _DECLARES = re.compile(
     rf"|\b[وف]?{spelled('الإجابة الجواب إجابتي جوابي النتيجة الحكم الخلاصة')}\b"
     rf"|\b{spelled('cevap cevabım cevabı yanıt yanıtım sonuç karar kararım')}\b"
     rf"|\b{spelled('उत्तर जवाब निष्कर्ष निर्णय परिणाम')}\b"
+)
+# "Halüsinasyon: yok", "मतिभ्रम: नहीं"
+_PRESENCE = re.compile(
+    rf"(?<!\w)(?:{fold('ال')})?(?:{spelled('هلوسة تناقض مهلوسة मतिभ्रम हैलुसिनेशन हैलूसिनेशन विभ्रम')}"
+    rf"|{fold('hall?üsinasyon')}|{fold('çelişki')})"
+    rf"(?: \w+)?[\"'*]{{0,4}}\s?[:=]"
 )
 _CONCLUDES = re.compile(
     rf"{CONCLUDES.pattern}|\W*(?:{spelled('لذلك ولذلك لذا ولذا وبالتالي بالتالي إذن وعليه ختاما باختصار')}"
@@ -89,34 +100,111 @@ _OPEN = re.compile(rf"(?<!\w)(?:{_OR}|ne|mi|mu|neither|either|{spelled('هل إ�
 # --- what a sentence says of the text -----------------------------------------------------------------
 
 _AL = "(?:[وفبكل]{0,2}(?:ال|لل?)?)"
-_CONTRADICTS_TR = fold("çeliş")
+# A Turkish verb denies with -m- before its ending: uyuşuyor, uyuşmuyor; -mek and -miş deny nothing.
+_NOT_TR = "m(?:[iu]yor|[ae](?!k))"
+
+
+def _verbs(stems: str) -> tuple[str, str]:
+    """Expressions for forms of the verbs: those that affirm and those that deny."""
+    return rf"{spelled(stems)}(?!{_NOT_TR})\w*", rf"{spelled(stems)}{_NOT_TR}\w*"
+
+
+_DIFFERS_TR, _NOT_DIFFERS_TR = _verbs("çeliş uydurul çarpıtıl ters\\sdüş")
+_AGREES_TR, _NOT_AGREES_TR = _verbs("uyuş örtüş bağdaş eşleş yansıt")
+_MEANING = rf"{spelled('anlam bilgi içerik şey')}\w*"
+_CHANGES_TR, _NOT_CHANGES_TR = _verbs("değiş boz çarpıt")
+_HALLUCINATION_TR = fold("hall?üsinasyon")
+_MEANING_HI = spelled("अर्थ तथ्य जानकारी")
+_MEANING_AR = rf"(?:{spelled('أي')} )?{_AL}{spelled('معنى معلومة معلومات مضمون حقائق')}"
+_SOURCE_TR = rf"{spelled('asıl asl orijinal özgün kaynak metin metn')}\w*"
 _FAULT = (
-    rf"hallucinat\w*"
-    rf"|{_AL}{spelled('هلوسة هلوسات مهلوس مهلوسة تناقض تناقضات متناقضة خاطئة خاطئ')}"
-    rf"|{spelled('تناقض تتناقض يتناقض يناقض تهلوس يهلوس')}"
-    rf"|{fold('halüsinasyon')}(?!suz)\w*|{_CONTRADICTS_TR}(?!m(?:i|eme|ez))\w*|{fold('tutarsız')}\w*|uydurma\w*"
-    rf"|{fold('yanlış')}\w*|{fold('hatalı')}\w*"
-    rf"|{spelled('मतिभ्रम मतिविभ्रम विभ्रम हैलुसिनेशन हैल्यूसिनेशन हैलूसिनेशन हेलुसिनेशन विरोधाभास विरोध गलत ग़लत')}"
+    r"hallucinat\w*|(?:changed|altered|modified|(?:departs|deviates|differs) from)"
+    rf"|{_AL}{spelled('هلوسة هلوسات مهلوس مهلوسة تناقض تناقضات متناقض متناقضة مناقض مناقضة خاطئة خاطئ مغلوطة مغلوط')}"
+    rf"|{_AL}{spelled('مخالف مخالفة مخالفات تعارض متعارض متعارضة مختلف مختلفة مختلفان مختلفتان')}"
+    rf"|{_AL}{spelled('اختلاف مختلق مختلقة ملفق ملفقة مفبركة خطأ أخطاء')}"
+    rf"|{_AL}{spelled('محرف محرفة تحريف اختلاق تلفيق تضليل مضللة')}"
+    rf"|{_AL}{spelled('خلافا بخلاف عكس')}(?= {_AL}{spelled('أصل أصلية ما نص')})"
+    rf"|{_AL}{spelled('تناقض تتناقض يتناقض يناقض تهلوس يهلوس تخالف يخالف خالفت تتعارض يتعارض تختلف يختلف تحرف يحرف')}"
+    rf"|{_HALLUCINATION_TR}(?!suz)\w*|{fold('gerçek dışı')}\w*|{fold('hata')}(?!siz)\w*|{_DIFFERS_TR}"
+    rf"|{_NOT_AGREES_TR}|{fold('tutarsız')}\w*"
+    rf"|{fold('uydurma')}(?![mzy]|dig)\w*|{fold('uydurmuş')}\w*"
+    rf"|{spelled('yanlış hatalı aykırı uyumsuz asılsız')}\w*"
+    rf"|{_MEANING} {_CHANGES_TR}|{_MEANING_HI} (?:{spelled('को ही')} )?{fold('बदल')}\w*"
+    rf"|{spelled('تغير تتغير يتغير تغيرت غيرت تغير')} {_MEANING_AR}"
+    rf"|{spelled('değişen خلاف fark farkı farklar farklı farklıdır فرق فروق अंतर फ़र्क फर्क')}"
+    # what the original does not have
+    rf"|{_SOURCE_TR} {spelled('böyle bu')} [^,;]{{0,30}}?(?:{spelled('yok geçmiyor bulunmuyor')}"
+    rf"|{fold('yer almıyor')})\w*"
+    rf"|{spelled('لم لا')} {spelled('ترد يرد تذكر يذكر')} {fold('في')} {_AL}{spelled('أصل جملة نص')}"
+    rf"|{fold('मूल')} (?:{spelled('वाक्य उत्तर')} )?{fold('में')} {spelled('ऐसा ऐसी यह')} [^,;]{{0,30}}?"
+    rf"{spelled('नहीं नही')}"
+    rf"|{_SOURCE_TR} (?:{spelled('olmayan bulunmayan geçmeyen belirtilmeyen')}|{fold('yer almayan')})"
+    rf"|{spelled('मतिभ्रम मतिभ्रमित मतिविभ्रम विभ्रम हैलुसिनेशन हैल्यूसिनेशन हैलूसिनेशन हैलोसिनेशन')}"
+    rf"|{spelled('हेलुसिनेशन हेल्यूसिनेशन हेलूसिनेशन भ्रम भ्रामक खंडन विरोधाभास विरोध गलत गलती त्रुटि')}"
+    rf"|{spelled('मनगढ़ंत मनगढंत काल्पनिक विपरीत विरुद्ध भिन्न अलग असंगत झूठ झूठी झूठा विरोधाभासी')}"
 )
 _FAITHFUL = (
     rf"faithful|consistent|supported|same|identical"
-    rf"|{_AL}{spelled('مطابق مطابقة متطابقة متطابق متطابقان متطابقتان صحيحة صحيح متسق متسقة أمينة')}"
-    rf"|{_CONTRADICTS_TR}m(?:i|eme|ez)\w*|{fold('halüsinasyonsuz')}\w*|{fold('doğru')}(?:dur)?"
-    rf"|{spelled('sadık sadıktır tutarlı tutarlıdır uyumlu uyumludur aynı aynıdır')}"
-    rf"|{spelled('अनुरूप समान वफ़ादार सटीक संगत सही')}"
+    rf"|{_AL}{spelled('مطابق مطابقة متطابقة متطابق متطابقان متطابقتان صحيحة صحيح متسق متسقة أمينة وفية دقيقة سليمة')}"
+    rf"|{_AL}{spelled('متوافق متوافقة متفقة توافق تطابق موجودة موجود واردة وارد مذكورة مذكور مدعومة')}"
+    rf"|{_AL}{spelled('تتوافق يتوافق توافق تتطابق يتطابق تطابق يطابق تتفق يتفق تتسق يتسق')}"
+    rf"|{fold('المعنى')} {spelled('واحد نفسه ذاته')}|{_AL}{spelled('متماثلة متماثلان متماثلتان')}"
+    rf"|{_MEANING} (?:{_NOT_CHANGES_TR}|{fold('korun')}(?!{_NOT_TR})\w*)"
+    rf"|{_MEANING_HI} (?:{fold('एक')} )?{spelled('एक वही ही')}"
+    rf"|{_NOT_DIFFERS_TR}|{_AGREES_TR}|{_HALLUCINATION_TR}{fold('suz')}\w*|{fold('doğru')}(?:dur)?"
+    rf"|{spelled('sadık sadıktır tutarlı tutarlıdır uyumlu uyumludur uygun uygundur aynı aynıdır')}"
+    rf"|{spelled('özdeş hatasız hatasızdır')}"
+    rf"|{spelled('अनुरूप समान वफ़ादार सटीक संगत सही सच मेल मौजूद')}"
 )
 _NEGATION = (
     # "no doubt" denies nothing
-    rf"not|no|{fold('لا')}(?! {fold('شك')}(?!\w))|{spelled('ليس ليست بدون دون غير لم خالية خال تخلو يخلو')}"
-    rf"|yok\w*|{fold('değil')}\w*|\w+m[iu](?:yor\w*|z|s\w*)|\w+m[ae]di\w*|\w+m[ae]z|\w+m[ae]m(?:[ae]kt|i[sk]|al)\w*"
+    rf"not|no|nothing|never|{fold('لا')}(?! {fold('شك')}(?!\w))"
+    rf"|[وف]?{spelled('ليس ليست بدون دون غير لم خالية خال تخلو يخلو')}"
+    rf"|yok\w*|{fold('değil')}\w*|\w+m[iu]yor\w*|\w+m[ae]di\w*|\w+m[ae]z|\w+m[ae]y[ae]n"
+    rf"|\w+m[ae]m(?:[ae]kt|i[sk]|al)\w*"
     rf"|{spelled('नहीं नही बिना रहित मुक्त')}"
 )
-_SAID = re.compile(rf"(?<!\w)(?:(?P<fault>{_FAULT})|(?P<faithful>{_FAITHFUL})|(?P<not>{_NEGATION}))(?!\w)")
+_SAID = re.compile(rf"(?<!\w)(?:(?:(?P<fault>{_FAULT})|(?P<faithful>{_FAITHFUL}))ا?|(?P<not>{_NEGATION}))(?!\w)")
 _CLAUSE_END = re.compile(
-    rf"[,;:()]|(?<!\w)(?:and|but|however|although|though|while|{spelled('لكن ama ancak ve लेकिन परंतु और')})(?!\w)"
+    rf"[,;:()–—]|(?<!\w)(?:and|but|however|although|though|while|{spelled('لكن ama ancak ve लेकिन परंतु और')})(?!\w)"
 )
 _SAYS_NOTHING = re.compile(rf"(?<!\w)(?:if|whether|{spelled('إذا هل eğer ise अगर यदि क्या')})(?!\w)|\?\W*\Z")
 
+
+# What answers a question without a yes or no: "İçeriyor mu? İçermiyor.", "هل تهلوس؟ بلى", "… है? नहीं है।"
+_AGREED = re.compile(
+    rf"(?:{_SAYS_YES}|{spelled('بلى بالفعل بالتأكيد طبعا بالطبع قطعا elbette tabii kesinlikle maalesef öyle')}"
+    rf"|{fold('tabii ki')}"
+    rf"|{spelled('बिल्कुल बिलकुल अवश्य ज़रूर बेशक जी')})"
+)
+_DENIED = re.compile(
+    rf"(?:{_SAYS_NO}|{_NEGATION}|{spelled('إطلاقا أبدا مطلقا asla')}|{fold('kesinlikle hayır')}|{fold('hiç')}"
+    rf"|{spelled('हरगिज़ कतई')})"
+)
+_OR_NOT = re.compile(
+    rf"(?<!\w)(?:{fold('या नहीं')}|{fold('أم لا')}|{fold('yoksa')}|{fold('değil mi')}|{fold('ya da')}|or not)(?!\w).*"
+)
+_MOST_ANSWERED = 4  # words of an answer that is read so
+
+# A reply that repeats the verb of the question: "does it contain a hallucination".
+_REPEATS_YES = rf"(?:{spelled('var vardır içeriyor içermektedir içerir bulunuyor mevcut تحتوي تهلوس توجد يوجد بلى है')})"
+_REPEATS_NO = (
+    rf"(?:{spelled('yok yoktur içermiyor içermemektedir içermez bulunmuyor')}"
+    rf"|{fold('لا')} {spelled('تحتوي تهلوس توجد يوجد')}"
+    rf"|{fold('नहीं है')})"
+)
+_BEING = re.compile(
+    rf"\W*(?:(?P<yes>{_REPEATS_YES}|true|1|{spelled('موجود موجودة')})|(?P<no>{_REPEATS_NO}|false|0|none"
+    rf"|{fold('غير')} {spelled('موجود موجودة')}"
+    rf"|{fold('tespit edilme')}\w*))(?!\w)"
+)
+_REPEATED = re.compile(rf"\W*(?:(?P<yes>{_REPEATS_YES})|(?P<no>{_REPEATS_NO}))\W*")
+# "Certainly, the year was changed" agrees with what was asked; counted where nothing else is read.
+_CERTAINLY = re.compile(
+    rf"\W*(?:absolutely|certainly|indeed|{spelled('بالتأكيد بالطبع طبعا بالفعل')}"
+    rf"|{spelled('elbette kesinlikle tabii बिल्कुल बिलकुल अवश्य बेशक')}"
+    rf"|{fold('tabii ki')})(?:,|\.?\Z| [-–—])"
+)
 
 # what the question asked for, repeated
 _ASKED = re.compile(rf"(?<!\w){_SAYS_YES}\s?/\s?{_SAYS_NO}(?!\w)")
@@ -125,10 +213,11 @@ _ASKED = re.compile(rf"(?<!\w){_SAYS_YES}\s?/\s?{_SAYS_NO}(?!\w)")
 def hallucinates_multilingual(reply: str) -> Answer[str]:
     """Whether the reply says that a text hallucinates: "Yes", "No", or unparsed."""
     english = hallucinates(reply)
-    if english.value:
+    # "false" in {"halüsinasyon": false} would be a fault to the English reader.
+    if english.value and not (english.inferred and _PRESENCE.search(fold(ends(reply)))):
         return english
     found = read_reply(reply, _read, _rewritten)
-    return english if english.abstained and not found.value else found
+    return english if (english.value or english.abstained) and not found.value else found
 
 
 def _rewritten(text: str) -> str:
@@ -136,6 +225,7 @@ def _rewritten(text: str) -> str:
 
 
 def _read(sentences: list[str]) -> Answer[str]:
+    sentences = list(_answered(sentences))
     kept = without_declining(sentences)
     found = _stated(without_concessions(kept, _says, _decides, _DECLARES)) if kept else Answer[str](None)
     if found.value is None and kept != sentences:
@@ -143,13 +233,49 @@ def _read(sentences: list[str]) -> Answer[str]:
     return found
 
 
+def _answered(sentences: list[str]) -> Iterator[str]:
+    """The sentences, a question and its short answer replaced by the verdict that they give."""
+    taken = False
+    for sentence, following in pairwise([*sentences, ""]):
+        answer = _answer_to(sentence, following) if sentence[-1] == "?" and not taken else None
+        if answer:
+            yield f"verdict: {answer.lower()}"
+        elif not taken:
+            yield sentence
+        taken = answer is not None
+
+
+def _answer_to(question: str, following: str) -> str | None:
+    """The verdict that the question and what follows it give, or None if that does not answer it."""
+    words = _WORDS.findall(_CLAUSE_END.split(following, maxsplit=1)[0])
+    if not 0 < len(words) <= _MOST_ANSWERED:
+        return None
+    first = words[0]
+    topic = _claimed(_OR_NOT.sub("", question.rstrip("?")))
+    if any(map(_DENIED.fullmatch, words)):
+        agrees = False
+    elif _AGREED.fullmatch(first) or first in _WORDS.findall(question):
+        agrees = True
+    else:
+        return None
+    if topic is None and not _VERDICT.fullmatch(first):
+        return None
+    return YES if agrees == (topic != NO) else NO
+
+
+_WORDS = re.compile(r"\w+")
+
+
 def _stated(sentences: list[str]) -> Answer[str]:
-    if declared := last_declared(sentences, {_DECLARES: _introduced, _HENCE: _alone, _WHOLE: _ending}, _alone):
+    markers = {_DECLARES: _repeated, _PRESENCE: _present, _HENCE: _alone, _WHOLE: _ending}
+    if declared := last_declared(sentences, markers, _alone):
         return Answer(declared[1])
     sentences = joined(sentences)
     for among in (filter(_CONCLUDES.match, reversed(sentences)), reversed(sentences)):
         if value := next(filter(None, map(_said, among)), None):
             return Answer(value, inferred=True)
+    if sentences and _CERTAINLY.match(sentences[0]):
+        return Answer(YES, inferred=True)
     return Answer(None, "no verdict")
 
 
@@ -169,6 +295,20 @@ def _ending(text: str) -> str | None:
     return YES if found["yes"] else NO
 
 
+def _present(text: str) -> str | None:
+    """Whether the text begins with a yes, a no, or a word for being there or not."""
+    begins = _BEING.match(text)
+    return _introduced(text) if begins is None else YES if begins["yes"] else NO
+
+
+def _repeated(text: str) -> str | None:
+    """The verdict that the text begins with, if only by repeating the verb of the question."""
+    found = _REPEATED.match(text)
+    if found is None or not _ENDS.match(text, found.end()):
+        return _introduced(text)
+    return YES if found["yes"] else NO
+
+
 def _introduced(text: str) -> str | None:
     """The verdict that the text begins with, or None."""
     filler = _FILLER.match(text)
@@ -178,6 +318,8 @@ def _introduced(text: str) -> str | None:
 
 def _alone(text: str) -> str | None:
     """The verdict that a line is, or begins with."""
+    if repeated := _REPEATED.fullmatch(text):
+        return YES if repeated["yes"] else NO
     filler = _FILLER.match(text)
     found = _VERDICT.match(text, filler.end() if filler else 0)
     if found is None or not (found["yes"] or _ENDS.match(text, found.end())):
@@ -187,8 +329,10 @@ def _alone(text: str) -> str | None:
 
 def _said(sentence: str) -> str | None:
     """What the last clause that says so makes of the text."""
-    if _SAYS_NOTHING.search(sentence):
-        return None
+    return None if _SAYS_NOTHING.search(sentence) else _claimed(sentence)
+
+
+def _claimed(sentence: str) -> str | None:
     value = None
     for clause in _CLAUSE_END.split(sentence):
         said = [found.lastgroup for found in _SAID.finditer(clause)]
