@@ -232,7 +232,8 @@ class _Options:
         answer = self._weighed(declared, stated(joined(sentences)))
         if answer.value is None and any(map(declining, sentences)):
             return Answer(None, "declines", abstained=True)
-        return answer._replace(inferred=answer.value is not None)
+        # one sentence and no more is the answer, not the beginning of an argument
+        return answer._replace(inferred=answer.value is not None and len(sentences) > 1)
 
     def _weighed(self, declared: Declared | None, sentences: list[str]) -> Answer[str]:
         """The option that the sentences take without a declaration, or behind one that takes none."""

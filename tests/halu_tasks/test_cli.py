@@ -378,6 +378,7 @@ def test_an_unknown_judge(cli: Cli, tmp_path: Path) -> None:
     assert "judge 'nosuch/model'" in message and "nosuch" in message
 
 
+@pytest.mark.slow
 def test_a_judge_that_is_down_is_told_before_anything_is_scored(cli: Cli, tmp_path: Path) -> None:
     path = predictions(tmp_path / "p.jsonl", oracle("cfaith_gen"))
     address = f"http://127.0.0.1:{port_of_nobody()}/v1"

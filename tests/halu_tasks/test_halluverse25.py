@@ -200,7 +200,7 @@ def test_the_confusion_matrix_and_f1_by_hand() -> None:
     replies[by_type["relation"][0]] = "sentence"
     replies[by_type["relation"][1]] = "I cannot tell."
     found = values(built, replies)
-    assert found["acc"] == pytest.approx(14 / 23) and found["unparsed"] == pytest.approx(1 / 23)
+    assert found["acc"] == pytest.approx(14 / 23) and found["abstained"] == pytest.approx(1 / 23)
     assert (found["acc_entity"], found["acc_sentence"]) == (1.0, 0.0)
     assert found["acc_relation"] == pytest.approx(5 / 7)
     assert found["rate_sentence_as_entity"] == 1.0 and found["rate_entity_as_relation"] == 0.0

@@ -77,7 +77,7 @@ def figures(built: Built, replies: list[str | Reply]) -> dict[str, float]:
 
 
 def test_the_figures_by_hand(rows: str) -> None:
-    # edited: right, unparsed, wrong; originals: right, wrong, right; the row labelled 0: wrong
+    # edited: right, declined, wrong; originals: right, wrong, right; the row labelled 0: wrong
     replies: list[str | Reply] = ["Yes", "No", "I cannot say", "Yes, it is made up.", "No", "no", "yes"]
     found = figures(asked(rows, with_zero=True), replies)
     assert found == {
@@ -89,8 +89,8 @@ def test_the_figures_by_hand(rows: str) -> None:
         "acc_original": pytest.approx(2 / 3),
         "acc_none": 0.0,
         "acc_pair": pytest.approx(1 / 3),
-        "unparsed": pytest.approx(1 / 7),
-        "abstained": 0.0,
+        "unparsed": 0.0,
+        "abstained": pytest.approx(1 / 7),
         "empty": 0.0,
     }
 

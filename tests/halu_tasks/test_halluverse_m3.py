@@ -311,7 +311,7 @@ def test_figures_by_hand_of_replies_in_hindi() -> None:
     replies[[item.target for item in built.items].index("relation")] = "मुझे नहीं पता।"
     found = values(built, replies)
     assert (found["acc"], found["acc_entity"], found["acc_sentence"]) == (pytest.approx(8 / 12), 1.0, 0.0)
-    assert found["acc_relation"] == pytest.approx(3 / 4) and found["unparsed"] == pytest.approx(1 / 12)
+    assert found["acc_relation"] == pytest.approx(3 / 4) and found["abstained"] == pytest.approx(1 / 12)
     assert found["rate_sentence_as_entity"] == 1.0
     assert found["f1_macro"] == pytest.approx((2 * 5 / (8 + 5) + 2 * 3 / (3 + 4) + 0) / 3)
 

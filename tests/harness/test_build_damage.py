@@ -125,6 +125,7 @@ def test_damage_is_one_line_and_the_dataset_stays(build: Any, here: Cli, tmp_pat
     assert here("collect", folder).returncode == 0 and files_of(folder) == made
 
 
+@pytest.mark.slow
 def test_damage_of_older_builds_is_found_too(build: Any, here: Cli, tmp_path: Path) -> None:
     _, folder = build(HaluModel())
     older(folder)

@@ -112,6 +112,7 @@ def test_lm_eval_and_what_is_made_of_its_results(
     clean(done.stdout, done.stderr, but=("results_",))
 
 
+@pytest.mark.slow
 def test_inspect_refuses_an_address_that_it_would_log_and_takes_it_from_the_environment(
     serve: Callable[..., Any], here: Callable[..., Any], tmp_path: Path, clean: Callable[..., None]
 ) -> None:
@@ -131,7 +132,7 @@ def test_inspect_refuses_an_address_that_it_would_log_and_takes_it_from_the_envi
     clean(run.stdout, run.stderr, done.stdout, done.stderr)
 
 
-@pytest.mark.parametrize("failure", [None, 500, 401])
+@pytest.mark.parametrize("failure", [401, *(pytest.param(slow, marks=pytest.mark.slow) for slow in (None, 500))])
 def test_score_and_the_replies_that_it_keeps(
     failure: int | None,
     serve: Callable[..., Any],
@@ -159,6 +160,7 @@ def test_score_and_the_replies_that_it_keeps(
         clean(shown.stdout, shown.stderr)
 
 
+@pytest.mark.slow
 def test_a_misspelt_option_is_told_without_the_credentials_of_its_value(
     here: Callable[..., Any], tmp_path: Path, clean: Callable[..., None]
 ) -> None:

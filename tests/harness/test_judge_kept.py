@@ -158,6 +158,7 @@ def test_whatever_a_reader_raises_is_a_failed_verdict(
     assert "ZeroDivisionError" in rows[0]["verdicts"][0]["reason"]
 
 
+@pytest.mark.slow
 def test_processes_may_open_a_new_store_at_once(tmp_path: Path) -> None:
     # forked, so that imports do not spread them over time
     program = (

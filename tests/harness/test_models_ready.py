@@ -73,6 +73,7 @@ def test_a_model_of_a_role_is_asked_too(serve: Any, here: Cli, documents: Path, 
     assert server.probed == 1 and not server.asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ready", [[429], [400, "ready"]])
 def test_a_busy_model_and_one_that_refuses_the_limit_are_there(
     serve: Any, here: Cli, documents: Path, tmp_path: Path, ready: list[Any]

@@ -311,6 +311,7 @@ UNITS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS)
 def test_two_megabytes_take_little_time(unit: str) -> None:
     reply = unit * (2_000_000 // len(unit))
