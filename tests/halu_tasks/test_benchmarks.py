@@ -199,6 +199,7 @@ benchmarks.__path__.append(sys.argv.pop(1))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "named"),
     [

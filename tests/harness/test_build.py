@@ -343,6 +343,7 @@ def test_a_build_that_keeps_nothing_says_so(build: Run) -> None:
     assert "no item was kept, most often for: answer: not supported by the knowledge" in told
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_there_and_prompts_that_do_not_fit(build: Run, here: Cli, tmp_path: Path) -> None:
     source = tmp_path / "documents.jsonl"
     source.write_text(json.dumps(document(1)) + "\n", encoding="utf-8")

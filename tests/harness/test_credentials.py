@@ -83,6 +83,7 @@ def replies_of(folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_lm_eval_and_what_is_made_of_its_results(
     serve: Callable[..., Any], here: Callable[..., Any], tmp_path: Path, clean: Callable[..., None]
 ) -> None:

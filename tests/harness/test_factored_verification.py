@@ -90,6 +90,7 @@ def test_probabilities_of_claims_multiply(run_method: Run) -> None:
     assert found["input_tokens"] == found["output_tokens"] == found["calls"]
 
 
+@pytest.mark.slow
 def test_a_floor_and_an_undecided_verifier(run_method: Run) -> None:
     found = figures(run_method(TASK, "factored_verification", Verifier(sure=0.1), limit=FEW))
     assert found["roc_auc"] == 0.0
@@ -265,6 +266,7 @@ def test_table_1_is_a_task_of_its_own(serve: Run, openai: Run, tmp_path: Path) -
     assert len(log.samples) == 2 + 10 and found["acc_tuned"] == 1.0 and 0 < found["threshold"] < 1
 
 
+@pytest.mark.slow
 def test_knowledge_takes_the_place_of_a_source(run_method: Run, tmp_path: Path) -> None:
     rows = [{"id": str(n), "text": claim} for n, claim in enumerate(sorted(TRUE))]
     file = tmp_path / "wiki.jsonl"

@@ -64,6 +64,7 @@ def test_a_model_that_gives_no_answer_is_told_before_work_begins(
     assert done.stderr.count("\n") == 1 and "s3cret" not in done.stderr and not server.asked
 
 
+@pytest.mark.slow
 def test_a_model_of_a_role_is_asked_too(serve: Any, here: Cli, documents: Path, tmp_path: Path) -> None:
     server = serve(HaluModel())
     role = f"verifier={{model: openai/gpt-4, base_url: '{DEAD}', model_args: {{responses_api: false, max_retries: 0}}}}"
@@ -85,6 +86,7 @@ def test_a_busy_model_and_one_that_refuses_the_limit_are_there(
     assert done.returncode == 0 and json.loads(done.stdout)["documents"] == 9
 
 
+@pytest.mark.slow
 def test_inspect_tells_it_in_one_line(tmp_path: Path) -> None:
     done = subprocess.run(
         [

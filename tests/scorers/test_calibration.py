@@ -52,6 +52,7 @@ def test_without_any_probability_there_is_no_figure() -> None:
     assert estimates(METRICS, scores([(True, None), (False, None)])) == {}
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_figures_of_a_population() -> None:
     rng = np.random.default_rng(11)
 

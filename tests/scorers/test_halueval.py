@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -580,17 +578,6 @@ def test_no_reply_is_an_error(reply: str) -> None:
 def test_a_judgement_behind_the_cue_wins(before: str, word: str) -> None:
     reasoned = before.replace("<", "").rstrip("\r") + f"\n#Your Judgement#: {word}"
     assert hallucinates(reasoned).value == word
-
-
-@pytest.mark.parametrize(
-    "nasty",
-    ["Yes ", "not ", "Claim: ", "Supported: ", "- x - Yes\n", "|", "(", "?\n", " ", "claim is ", "*", "Therefore, "],
-)
-def test_two_megabytes_are_read_in_linear_time(nasty: str) -> None:
-    reply = nasty * (2_000_000 // len(nasty))
-    start = time.process_time()
-    hallucinates(reply), checks(reply), passages(reply, TEXT), halueval.score_claims_published(item(), reply)
-    assert time.process_time() - start < 4
 
 
 @pytest.mark.parametrize("explanation", [" (they are of wood)", " - wrong material", " → wood", ": they are of wood"])

@@ -86,6 +86,7 @@ def test_wilson_is_the_textbook_interval_for_many_independent_items() -> None:
     assert t.ppf(0.975, 999) == pytest.approx(1.96, abs=0.003)
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
     """2,000 simulated runs of 150 clusters of one to four correlated items."""
     metrics = {

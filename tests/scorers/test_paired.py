@@ -244,6 +244,7 @@ def drawn(rng: np.random.Generator, clusters: int) -> tuple[list[Score], list[Sc
     return runs
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_differences_of_a_population() -> None:
     rng = np.random.default_rng(4)
     metrics = [ACC, F1, AUC, ACC_TUNED]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -349,47 +348,6 @@ def test_bare_lines_and_numbered_lines_say_the_same(words: list[str]) -> None:
     numbered = "\n".join(f"{number}. “{word}”" for number, word in enumerate(words, 1))
     assert replacements("\n".join(words), len(words)).value == words
     assert replacements(numbered, len(words)).value == words
-
-
-SIZE = 2_000_000
-
-
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "x",
-        " ",
-        "\n",
-        "moss\n",
-        ":\n",
-        '"',
-        "*",
-        "(",
-        "1",
-        "entity",
-        "sentence ",
-        "replacement",
-        "a, ",
-        "- x\n",
-        "\r",
-        "e\u0301\u0323",
-        "\ud800",
-        "Wrong Entities: x\n",
-        "<mask> -> ",
-        'The wrong sentence is "',
-        "wrong " * 50 + ":",
-        "_",
-        "<think>",
-        "1. ",
-    ],
-)
-def test_time_is_linear(unit: str) -> None:
-    reply = "a" + unit * (SIZE // len(unit)) + "b"
-    started = time.process_time()
-    entities(reply), sentence(reply), replacements(reply, 3), normalise(reply)
-    published.entities(reply), published.sentence(reply), published.replacements(reply)
-    # Seven passes take a fifth of a second; quadratic work on this size would take many minutes.
-    assert time.process_time() - started < 6
 
 
 def read(task: str, row: dict[str, Any]) -> list[str]:

@@ -182,6 +182,7 @@ def drawn(rng: np.random.Generator, training: int, test: int) -> list[Score]:
     return drawn
 
 
+@pytest.mark.slow
 def test_errors_are_the_spread_of_simulated_runs_and_intervals_cover_the_figures_of_a_population() -> None:
     rng = np.random.default_rng(7)
     truth = {name: e.value for name, e in estimates(METRICS, drawn(rng, 30_000, 30_000)).items()}
