@@ -9,6 +9,7 @@ from typing import Any
 from halu_tasks.report.numbers import defined
 from halu_tasks.report.texts import as_text
 from halu_tasks.report.view import Record, View
+from halu_tasks.scorers.answer import NO_ANSWER
 
 BUDGET = 2_400_000
 """Bytes of all texts of items: with them the page stays under 5 MB."""
@@ -45,7 +46,9 @@ def verdict(column: Record, reply: Record) -> tuple[str, str]:
     """
     value = reply.get("value")
     if reply.get("answer") is None:
-        return "wrong unread", as_text(reply.get("outcome") or "unparsed")
+        # a report's JSON may come from anywhere, and this text is not cut
+        outcome = reply.get("outcome")
+        return "wrong unread", outcome if outcome in NO_ANSWER else "unparsed"
     if not defined(value):
         return "unread", "no verdict"
     low, high = (*(column.get("range") or ()), None, None)[:2]
