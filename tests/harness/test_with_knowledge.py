@@ -244,7 +244,7 @@ def test_a_model_caught_in_looking_up_has_to_answer(run_method: Run, tools: Path
     assert found["lookups"] == MOST_ROUNDS and found["calls"] == MOST_ROUNDS + 1 and found["unparsed"] == 0.0
     # and one that even then calls has no answer
     log = run_method(TASK, METHOD, lambda request: call("more"), tool=f"{tools}@almanac", limit=1)
-    assert figures(log)["unparsed"] == 1.0
+    assert figures(log)["empty"] == 1.0
 
 
 def test_a_tool_that_fails_is_counted(run_method: Run, tools: Path) -> None:
