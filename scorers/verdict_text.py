@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from halu_tasks.scorers.answer import Answer, strip_reasoning
@@ -136,7 +136,7 @@ CONCLUDES = re.compile(
 """How a sentence begins that concludes."""
 
 
-def last_declared(sentences: list[str], markers: dict[re.Pattern[str], Reader], line: Reader) -> Declared | None:
+def last_declared(sentences: list[str], markers: Mapping[re.Pattern[str], Reader], line: Reader) -> Declared | None:
     """The last verdict behind a marker or in a first or last line that is nothing else; what stands behind "my
     answer" or "overall answer" only where there is no other.
 
