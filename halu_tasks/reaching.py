@@ -128,7 +128,7 @@ def _served(model: Model) -> bool:
 
 
 def _copy(model: Model) -> Model | None:
-    """The same model with connections of its own; None where the provider cannot make one of what is known of it."""
+    """The same model with its own connections; None if the provider cannot create another one."""
     named = {name: getattr(model.api, name, None) for name in ("base_url", "api_key")}
     try:
         return get_model(str(model), config=model.config, memoize=False, **{**named, **model.model_args})

@@ -198,7 +198,7 @@ class VerdictReader:
                 yield stated._replace(start=found.start(), end=position)
 
     def _of_object(self, found: Any) -> _Stated | None:
-        """What an object states; None where it has no verdict."""
+        """The verdict that an object states; None if it has none."""
         if not isinstance(found, _Pairs):
             return None
         members = [(_fold_name(name), value) for name, value in found]
@@ -498,7 +498,7 @@ def _fenced(words: str) -> str:
 
 
 def _parse(text: str, start: int) -> tuple[Any, int] | None:
-    """The JSON value that begins at `start`, and its end; None where there is none, or one that Python refuses."""
+    """The JSON value that begins at `start`, and where it ends; None if there is none that Python can parse."""
     try:
         return _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):

@@ -120,7 +120,7 @@ def outcomes(logs: Iterable[BuildLog]) -> list[Outcome]:
 
 
 def _outcomes(log: BuildLog) -> Iterator[tuple[str, Outcome | None]]:
-    """The documents of a log by id, each with its outcome, or None where it ended in an error."""
+    """The documents of a log by id, each with its outcome; None for a document that ended in an error."""
     for sample in samples_of(str(log.path)):
         record = ((sample.get("output") or {}).get("metadata") or {}).get(BUILD)
         if sample.get("error") or record is None:
@@ -132,7 +132,7 @@ def _outcomes(log: BuildLog) -> Iterator[tuple[str, Outcome | None]]:
 
 
 def done(folder: Folder, part: int) -> BuildLog | None:
-    """The log of a part of which every document was worked on; None where that is not so.
+    """The log of a part whose documents were all processed; None if some were not.
 
     Raises:
         DataError: a log is of another part or another build.

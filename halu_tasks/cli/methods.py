@@ -100,7 +100,7 @@ def _task_args(arguments: argparse.Namespace) -> dict[str, Any]:
     known = [field.name for field in fields(Options)]
     if unknown := [name for name in given if name not in known]:
         close = did_you_mean(unknown[0], known)
-        raise UsageError(f"-T {unknown[0]}: there is no such option{close}; options: {', '.join(known)}")
+        raise UsageError(f"-T {unknown[0]}: unknown option{close}; options: {', '.join(known)}")
     return named | given
 
 

@@ -84,7 +84,7 @@ class Models(NamedTuple):
         model: the one that `--model` names.
         arguments: those of `-M`.
         roles: what `--model-role` names, by role.
-        settings: what Inspect is told of the model and of how it is called.
+        settings: arguments of Inspect's `eval` for the model and its calls.
     """
 
     model: Model
@@ -113,7 +113,7 @@ class Models(NamedTuple):
         return found
 
     def by_role(self, *names: str) -> dict[str, Any] | None:
-        """What Inspect takes for the roles, of those named where any are; None where there is none."""
+        """Models by role, as Inspect takes them: of the roles in `names`, or of all; None if there are none."""
         wanted = [role for role in self.roles if not names or role in names]
         return {role: without_secrets(role_named(self.roles[role])) for role in wanted} or None
 

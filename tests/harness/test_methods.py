@@ -204,7 +204,7 @@ def test_options_of_the_task_and_of_inspect_reach_it(methods: Call, serve: Any, 
         (["factored_verification:how=x"], "option how='x' is unknown; choose auto or logprobs"),
         (["factored_verification:samples"], "'samples' is not of the form KEY=VALUE"),
         ([REASONED, "factored_verification:how=reasoned"], "is named twice"),
-        (["plain", "-T", "data_file=x"], "-T data_file: there is no such option"),
+        (["plain", "-T", "data_file=x"], "-T data_file: unknown option"),
         (["plain", "-T", "probability=maybe"], "option probability='maybe' is not true or false"),
         (["plain", "--subset", "single_error"], f"task {TASK} has no use for --subset"),
         (
