@@ -125,6 +125,7 @@ def test_the_embedded_models_stand_beside_lm_evals_own(whole: tuple[Mapping[str,
     assert found["classes"] == ["OracleLM", "BaselineLM", "ReplayLM"] and found["dummy"] == "DummyLM"
 
 
+@pytest.mark.slow
 def test_include_path_of_our_folder_says_nothing_and_lists_the_same(tmp_path: Path) -> None:
     linked = tmp_path / "linked"
     linked.symlink_to(CONFIGS)
@@ -141,6 +142,7 @@ print(json.dumps(listed))
     assert errors == ""
 
 
+@pytest.mark.slow
 def test_without_lm_evals_defaults_nothing_is_added(tmp_path: Path) -> None:
     code = (
         FEW
@@ -157,6 +159,7 @@ print(json.dumps([alone, ours, other]))
     assert errors == ""
 
 
+@pytest.mark.slow
 def test_a_task_of_the_same_name_in_the_users_folder_wins(tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("task: refact_correction\ndataset_path: json\noutput_type: generate_until\n")
@@ -173,6 +176,7 @@ print(json.dumps({{name: str(index[name].yaml_path) for name in ("refact_correct
     assert errors == ""
 
 
+@pytest.mark.slow
 def test_switched_off_it_adds_nothing_and_include_path_still_works() -> None:
     code = (
         FEW
@@ -199,6 +203,7 @@ def advertise(folder: Path, name: str, target: str) -> None:
     (info / "entry_points.txt").write_text(f"[lm_eval.tasks]\n{name} = {target}\n")
 
 
+@pytest.mark.slow
 def test_a_broken_package_is_reported_and_the_tasks_of_others_are_added(tmp_path: Path) -> None:
     advertise(tmp_path, "aa_missing", "no_such_module_at_all")
     advertise(tmp_path, "ab_raising", "ab_raising")

@@ -372,6 +372,7 @@ def test_a_share_that_is_none(here: Cli, tmp_path: Path) -> None:
     assert message == "halu-tasks: option judge_max_failures=1.5 is not a share between 0 and 1"
 
 
+@pytest.mark.slow
 def test_an_unknown_judge(cli: Cli, tmp_path: Path) -> None:
     path = predictions(tmp_path / "p.jsonl", oracle("cfaith_gen"))
     message = one_line(cli("score", "cfaith_gen", path, "--data", "sample", "--judge", "nosuch/model"))
@@ -736,7 +737,7 @@ NASTY = {
 }
 
 
-@pytest.mark.parametrize("mode", ["strict", "paper"])
+@pytest.mark.parametrize("mode", ["strict", pytest.param("paper", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("task", TASKS)
 def test_no_output_stops_the_count(task: str, mode: str, score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
     asked = items(task)

@@ -174,6 +174,7 @@ def test_a_misspelt_option_is_told_without_the_credentials_of_its_value(
     clean(done.stdout, done.stderr)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["build", "optimize"])
 def test_commands_that_build(
     command: str,

@@ -98,6 +98,7 @@ def test_list_tasks_shows_the_tasks_and_not_the_groups() -> None:
     assert sorted(info.name for info in listed) == sorted(names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("language", "name"), [((), "halluverse25"), (("-T", "lang=tr"), "halluverse25_tr")])
 def test_the_literal_command_runs_halluverse_in_all_languages_or_the_one_named(
     language: tuple[str, ...], name: str, tmp_path: Path
@@ -223,6 +224,7 @@ def test_an_option_that_a_group_has_not_is_told_in_the_groups_name(run_inspect: 
         run_inspect("refact", "halu/oracle", {"subsets": "single_error"})
 
 
+@pytest.mark.slow
 def test_an_argument_that_a_solver_or_scorer_has_not_is_told_in_one_line(tmp_path: Path) -> None:
     arguments = ("eval", "halu_tasks/halueval_summarization", "-T", "data=sample", "--model", "halu/baseline")
     ended = inspect(*arguments, "--solver", "halu_tasks/selfcheck_prompt", "-S", "sample=5", cwd=tmp_path)
@@ -287,6 +289,7 @@ def test_none_is_shown_as_an_answer_and_not_as_an_unparsed_reply(tmp_path: Path)
     assert figures(log)["abstained"] == figures(log)["unparsed"] == pytest.approx(1 / 3)
 
 
+@pytest.mark.slow
 def test_an_unknown_embedded_model_says_which_there_are(tmp_path: Path) -> None:
     run = inspect("eval", "halu_tasks/refact_correction", "--model", "halu/gold", "-T", "data=sample", cwd=tmp_path)
     assert run.returncode != 0

@@ -97,7 +97,9 @@ def test_with_a_judge_the_group_has_its_mean(serve: Serve, run_lm_eval: Callable
     assert results["cfaith"]["hallucination_rate,none"] == 0.75
 
 
-@pytest.mark.parametrize("answer", [lambda request: 500, lambda request: 401], ids=["down", "refuses"])
+@pytest.mark.parametrize(
+    "answer", [pytest.param(lambda request: 500, marks=pytest.mark.slow), lambda request: 401], ids=["down", "refuses"]
+)
 def test_a_judge_that_cannot_be_reached_stops_the_run_before_generation(
     answer: Any, serve: Serve, run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,

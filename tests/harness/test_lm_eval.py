@@ -100,6 +100,7 @@ def test_a_logged_sample_shows_item_reply_and_what_was_read_from_it(literal_run:
         assert sample["doc"]["prompt"] in sample["arguments"]["gen_args_0"]["arg_0"]
 
 
+@pytest.mark.slow
 def test_ls_lists_every_task_and_group_and_validate_passes() -> None:
     names = [*TASKS, *GROUPS]
     listed = lm_eval_of_few("ls", "tasks").stdout
@@ -109,6 +110,7 @@ def test_ls_lists_every_task_and_group_and_validate_passes() -> None:
     assert lm_eval_of_few("validate", "--tasks", ",".join(names)).returncode == 0
 
 
+@pytest.mark.slow
 def test_include_path_alone_does_the_same() -> None:
     from halu_tasks import task_configs
 

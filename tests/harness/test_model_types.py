@@ -206,6 +206,7 @@ def test_what_lm_eval_gathers_from_several_processes_keeps_its_scores() -> None:
             assert copied(logged(metric, score)).score == score
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_docs_lead_to_a_report_and_a_comparison(
     serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -45,7 +45,9 @@ def commands(documents: Path, out: Path) -> dict[str, list[Any]]:
     }
 
 
-@pytest.mark.parametrize("command", ["build", "optimize", "methods"])
+@pytest.mark.parametrize(
+    "command", ["build", *(pytest.param(name, marks=pytest.mark.slow) for name in ("optimize", "methods"))]
+)
 @pytest.mark.parametrize(
     ("ready", "told"),
     [

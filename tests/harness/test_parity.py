@@ -54,7 +54,7 @@ class Keeper(ReplayLM):
         return f"{turns}\n{chat_history[-1]['content']}"
 
 
-@pytest.mark.parametrize(("scoring", "fewshot"), [("strict", 0), ("paper", 2)])
+@pytest.mark.parametrize(("scoring", "fewshot"), [("strict", 0), pytest.param("paper", 2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("task", TASKS)
 def test_the_same_bytes_are_asked_and_the_same_replies_give_the_same_numbers_everywhere(
     task: str,

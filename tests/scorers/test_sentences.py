@@ -156,6 +156,7 @@ LOOPS += [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", LOOPS, ids=lambda loop: loop[:20])
 def test_ten_megabytes_take_no_time(loop: str) -> None:
     text = loop * (10_000_000 // len(loop)) if len(loop) < 100_000 else loop

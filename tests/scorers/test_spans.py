@@ -120,6 +120,7 @@ def test_merge() -> None:
     assert merge([(5, 9), (0, 2), (2, 3), (6, 7), (4, 4)]) == [(0, 3), (5, 9)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "strings",
     [
