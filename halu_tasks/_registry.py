@@ -13,10 +13,11 @@ from halu_tasks.solvers import (
     truth_triangulator,
     with_knowledge,
 )
-from halu_tasks.tasks import benchmark_modules, imported
+from halu_tasks.tasks import registry
+from halu_tasks.tasks.registry import imported
 
-for _benchmark in benchmark_modules():
-    imported(f"halu_tasks.{getattr(_benchmark, 'INSPECT_MODULE', _benchmark.__name__.rpartition('.')[2])}")
+for _name in dict.fromkeys(_task.inspect_module for _task in registry()[0].values()):
+    imported(f"halu_tasks.{_name}")
 
 for _name in pipelines():
     imported(f"halu_tasks.{_name}")

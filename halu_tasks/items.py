@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 
@@ -66,3 +67,16 @@ class Example(NamedTuple):
 
     prompt: str
     reply: str
+
+
+def by_target(cases: Iterable[Case]) -> list[Case]:
+    """The cases in turn of their targets."""
+    columns: dict[str, list[Case]] = {}
+    for case in cases:
+        columns.setdefault(case.target, []).append(case)
+    return in_turn(columns.values())
+
+
+def in_turn(columns: Iterable[Sequence[Case]]) -> list[Case]:
+    """The first case of each column, then the second of each, and so on."""
+    return [case for row in zip_longest(*columns) for case in row if case is not None]

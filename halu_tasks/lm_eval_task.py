@@ -22,7 +22,7 @@ from lm_eval.api.task import ConfigurableTask
 from halu_tasks import embedded
 from halu_tasks.credentials import public
 from halu_tasks.errors import JudgeError, UsageError, tell_in_one_line
-from halu_tasks.fewshot import worked_examples
+from halu_tasks.tasks.fewshot import worked_examples
 from halu_tasks.items import Item, Reply
 from halu_tasks.options import PREFIX, Options
 from halu_tasks.predictions import aimed

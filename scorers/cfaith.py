@@ -16,8 +16,8 @@ from halu_tasks.scorers.answer import Answer, strip_reasoning
 from halu_tasks.scorers.classification import score_label
 from halu_tasks.scorers.judge import CONFLICT, FAILED, LONGEST, Judging, fence, read_verdict
 from halu_tasks.scorers.metrics import Array, Metric, mean, ratio, share_unparsed
+from halu_tasks.scorers.registry import TaskScorer, reading_named
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.verdict import choice, true_false_zh
 
 TYPES = {
     "虚构事实": "FactFab",
@@ -34,34 +34,44 @@ _KEPT = 1_000
 """Characters of an open answer that its score keeps."""
 
 
-def score_choice(item: Item, reply: str) -> Score:
-    return _hallucinated(score_label(item.id, item.cluster, item.target, choice(reply), item.tags))
-
-
-def score_choice_published(item: Item, reply: str) -> Score:
+def letter_alone(reply: str) -> Answer[str]:
+    """A to D if the reply is that letter and nothing else (`paper`)."""
     letter = reply.strip()
-    answer = Answer(letter) if letter in ("A", "B", "C", "D") else Answer[str](None, "not a letter alone")
-    return _hallucinated(score_label(item.id, item.cluster, item.target, answer, item.tags))
+    return Answer(letter) if letter in ("A", "B", "C", "D") else Answer(None, "not a letter alone")
 
 
-def score_true_false(item: Item, reply: str) -> Score:
-    return _by_truth(score_label(item.id, item.cluster, item.target, true_false_zh(reply), item.tags))
-
-
-def score_true_false_published(item: Item, reply: str) -> Score:
+def truth_word_alone(reply: str) -> Answer[str]:
+    """True or False if the reply is 正确 or 错误 and nothing else (`paper`)."""
     word = {"正确": "True", "错误": "False"}.get(reply.strip())
-    answer = Answer(word, "" if word else "not one of the two words alone")
-    return _by_truth(score_label(item.id, item.cluster, item.target, answer, item.tags))
+    return Answer(word, "" if word else "not one of the two words alone")
 
 
-def _hallucinated(score: Score) -> Score:
-    return replace(score, facts={**score.facts, "hallucinated": 1.0 - score.facts["correct"]})
+def hallucination_rate_scorer(reading: str, of_truth: bool = False) -> TaskScorer:
+    """Score an answer that is a label; each wrong label is a hallucination (section 4.2).
 
+    Args:
+        reading: name of the reading that takes the label from the reply.
+        of_truth: whether the labels say that an answer is True or False, so that errors are false positives (a correct
+            answer called wrong) or false negatives.
 
-def _by_truth(score: Score) -> Score:
-    wrong = 1.0 - score.facts["correct"]
-    kind = "false_positive" if score.target == "True" else "false_negative"
-    return replace(score, facts={**score.facts, "hallucinated": wrong, kind: wrong})
+    Returns:
+        A scorer with the metric `hallucination_rate`, and of truth values `false_negative_rate`, `false_positive_rate`
+        and `balanced_error_rate` too.
+    """
+    read = reading_named(reading)
+
+    def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
+        stated = score_label(item.id, item.cluster, item.target, read(reply), item.tags)
+        wrong = 1.0 - stated.facts["correct"]
+        kind = "false_positive" if stated.target == "True" else "false_negative"
+        return replace(stated, facts={**stated.facts, "hallucinated": wrong, **({kind: wrong} if of_truth else {})})
+
+    rates = (
+        mean("false_negative_rate", "false_negative", higher_is_better=False),
+        mean("false_positive_rate", "false_positive", higher_is_better=False),
+        _balanced_error(),
+    )
+    return TaskScorer(score, (_RATE, *(rates if of_truth else ()), share_unparsed()))
 
 
 def questions(item: Item, reply: str) -> list[Mapping[str, str]]:
@@ -119,21 +129,10 @@ def _balanced_error() -> Metric:
 
 
 _RATE = mean("hallucination_rate", "hallucinated", higher_is_better=False)
-_PER_TYPE = tuple(_RATE.only("type", name, f"hallucination_rate_{name}") for name in TYPES.values())
 
-CHOICE_METRICS = (_RATE, *_PER_TYPE, share_unparsed())
-TRUE_FALSE_METRICS = (
-    _RATE,
-    mean("false_negative_rate", "false_negative", higher_is_better=False),
-    mean("false_positive_rate", "false_positive", higher_is_better=False),
-    _balanced_error(),
-    *_PER_TYPE,
-    share_unparsed(),
-)
-OPEN_METRICS = (
-    _RATE,
-    *(replace(metric, needs="judge") for metric in _PER_TYPE),
-    replace(mean("judge_failed", "judge_failed", higher_is_better=False), needs="judge"),
-    mean("closer_to_correct", "closer_to_correct"),
-    share_unparsed(),
-)
+
+def open_scorer() -> TaskScorer:
+    """Score an open answer that a judge compares with the correct one: `score_open` and its metrics."""
+    failed = replace(mean("judge_failed", "judge_failed", higher_is_better=False), needs="judge")
+    closer = mean("closer_to_correct", "closer_to_correct")
+    return TaskScorer(score_open, (_RATE, failed, closer, share_unparsed()))

@@ -7,6 +7,7 @@ from rapidfuzz import fuzz
 from halu_tasks.items import Item
 from halu_tasks.scorers import refact_published_strings as published
 from halu_tasks.scorers.metrics import mean, share_unparsed
+from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.strings import normalise, replacements
 
@@ -60,3 +61,19 @@ METRICS = (
     share_unparsed(),
 )
 PUBLISHED_METRICS = (mean("acc", "acc"), mean("em", "em"), share_unparsed())
+
+
+def exact_match_scorer(published: bool = False) -> TaskScorer:
+    """Score strings that a reply returns in order, one for each mask, against the originals.
+
+    Args:
+        published: whether replies are read and scored as by the authors of ReFACT (`paper`), whose exact match is a
+            recall of raw strings in any order.
+
+    Returns:
+        A scorer with the metrics `em`, `em_mask`, `em_fuzzy`, and `acc`, which is `em`; as published with `em` and
+        `acc` alone.
+    """
+    if published:
+        return TaskScorer(lambda item, reply, _: score_replacements_published(item, reply), PUBLISHED_METRICS)
+    return TaskScorer(lambda item, reply, _: score_replacements(item, reply), METRICS)

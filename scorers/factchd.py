@@ -22,6 +22,7 @@ from halu_tasks.scorers.calibration import probability_metrics
 from halu_tasks.scorers.classification import Unparsed, label_metric, score_label
 from halu_tasks.scorers.expmatch import Parts, expmatch, expmatch_published, parts_scores, split
 from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
+from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.verdict_text import ends, sentences_of
 from halu_tasks.scorers.verdict_truth import truth
@@ -340,11 +341,28 @@ def _metrics(unparsed: Unparsed) -> tuple[Metric, ...]:
     factcls = replace(factcls, item=lambda s: s.facts["correct"])
     everywhere = (factcls, *others, mean("acc", "correct"), share_unparsed(), mean("expmatch", "expmatch"))
     parts = tuple(mean(f"expmatch_{part}", f"expmatch_{part}") for part in Parts._fields)
-    per_pattern = tuple(
-        metric.only("pattern", name, f"{metric.name}_{name}") for name in PATTERNS.values() for metric in everywhere
-    )
-    return (*everywhere, *parts, *per_pattern, *probability_metrics(NON_FACTUAL))
+    return (*everywhere, *parts, *probability_metrics(NON_FACTUAL))
 
 
 METRICS = _metrics("miss")
 PUBLISHED_METRICS = _metrics("ignored")
+
+
+def factchd_scorer(published: bool = False) -> TaskScorer:
+    """Score the label and the explanation of a reply (section 5.1).
+
+    Args:
+        published: whether replies are read and scored as by the authors' evaluator (`paper`).
+
+    Returns:
+        A scorer with the metrics `factcls` (the F1 of NON-FACTUAL), `precision`, `recall`, `acc`, `expmatch` and its
+        parts, and those of probabilities.
+    """
+    if published:
+        return TaskScorer(lambda item, reply, _: score_published(item, reply), PUBLISHED_METRICS)
+    return TaskScorer(lambda item, reply, _: score(item, reply), METRICS)
+
+
+def read_label(reply: str) -> Answer[str]:
+    """The label that a reply states."""
+    return read(reply)[0]

@@ -21,6 +21,7 @@ from halu_tasks.scorers.claims import UNSUPPORTED, read_support
 from halu_tasks.scorers.judge import FAILED, LONGEST, Judging, fence
 from halu_tasks.scorers.metrics import Metric, mean, micro, share_unparsed
 from halu_tasks.scorers.references import Paper, Reference, references
+from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.sentences import sentences
 
@@ -134,6 +135,11 @@ def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
 
 def _count(name: str, fact: str, *, higher_is_better: bool | None = False) -> Metric:
     return replace(mean(name, fact, higher_is_better=higher_is_better), range=(0.0, math.inf))
+
+
+def fave_scorer() -> TaskScorer:
+    """Score a summary whose cited sentences a judge checks: `score` and its metrics."""
+    return TaskScorer(score, METRICS)
 
 
 METRICS = (

@@ -6,7 +6,6 @@ stripped and in any case, must be one of the English classes. The authors releas
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from halu_tasks.items import Item
@@ -14,6 +13,7 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.classification import macro_metric, score_label
 from halu_tasks.scorers.error_type import NONE, TYPES, error_type
 from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
+from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 
 
@@ -44,15 +44,23 @@ def _confusion(target: str, answer: str) -> Metric:
     return replace(rate, needs="with_zero") if NONE in (target, answer) else rate
 
 
-def _metrics(types: Sequence[str]) -> tuple[Metric, ...]:
-    accuracy = mean("acc", "correct")
-    return (
-        accuracy,
-        *(accuracy.only("type", kind, f"acc_{kind}") for kind in types),
-        macro_metric("f1", types, "f1_macro", unparsed_is_label=False),
-        *(_confusion(target, answer) for target in types for answer in types if target != answer),
-        share_unparsed(),
-    )
+def error_type_scorer(alone: bool = False) -> TaskScorer:
+    """Score the type of error that a reply names.
+
+    Args:
+        alone: whether the reply must be the English name of a type and nothing else (`paper`).
+
+    Returns:
+        A scorer with the metrics `acc`, `f1_macro`, and `rate_TYPE_as_OTHER`, the share of the items of a type that are
+        answered as another one.
+    """
+    score = score_type_published if alone else score_type
+    return TaskScorer(lambda item, reply, _: score(item, reply), METRICS)
 
 
-METRICS = _metrics(TYPES)
+METRICS = (
+    mean("acc", "correct"),
+    macro_metric("f1", TYPES, "f1_macro", unparsed_is_label=False),
+    *(_confusion(target, answer) for target in TYPES for answer in TYPES if target != answer),
+    share_unparsed(),
+)

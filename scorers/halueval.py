@@ -14,31 +14,23 @@ from dataclasses import replace
 
 from halu_tasks.items import Item
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.calibration import probability_metrics
 from halu_tasks.scorers.claims import Checks, checks
-from halu_tasks.scorers.classification import both_right, label_metric, score_label
+from halu_tasks.scorers.classification import score_label
 from halu_tasks.scorers.declining import declines
-from halu_tasks.scorers.localization import score_strings
-from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
-from halu_tasks.scorers.passages import passages
+from halu_tasks.scorers.label_scorer import verdict_scorer
+from halu_tasks.scorers.metrics import mean
+from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.verdict_hallucination import NO, YES, hallucinates
+from halu_tasks.scorers.verdict_hallucination import NO, YES
 
 CUE = "#Your Judgement#"
 KINDS = ("right", "hallucinated")
 """The two summaries of a row, as ids end and items are tagged."""
 
 
-def score_judgement(item: Item, reply: str) -> Score:
-    return _score(item, hallucinates(reply))
-
-
-def score_judgement_published(item: Item, reply: str) -> Score:
-    return _score(item, published_judgement(reply))
-
-
-def score_reasoned_published(item: Item, reply: str) -> Score:
-    return _score(item, published_judgement(reply.rpartition(CUE)[2]))
+def published_reasoned_judgement(reply: str) -> Answer[str]:
+    """Yes or No as the authors' evaluator reads it, of what follows the last cue."""
+    return published_judgement(reply.rpartition(CUE)[2])
 
 
 def published_judgement(reply: str) -> Answer[str]:
@@ -93,29 +85,27 @@ def _score_checks(item: Item, found: Checks, answer: Answer[str]) -> Score:
     return replace(score, facts={**score.facts, **listed})
 
 
-def score_passages(item: Item, reply: str) -> Score:
-    """Score of the passages that a reply returns; the gold is the annotators' spans, line by line."""
-    return score_strings(item, passages(reply, str(item.gold["text"])))
-
-
 def _score(item: Item, answer: Answer[str]) -> Score:
     return score_label(item.id, item.cluster, item.target, answer, item.tags)
 
 
-_ACCURACY = mean("acc", "correct")
-_BY_CLASS = tuple(label_metric(figure, YES, figure) for figure in ("precision", "recall", "f1"))
-_BY_KIND = (
-    *(_ACCURACY.only("kind", kind, f"acc_{kind}") for kind in KINDS),
-    both_right("acc_pair", KINDS),
-)
-JUDGEMENT_METRICS: tuple[Metric, ...] = (_ACCURACY, *_BY_CLASS, *probability_metrics(YES), share_unparsed())
-SUMMARY_METRICS: tuple[Metric, ...] = (_ACCURACY, *_BY_KIND, *_BY_CLASS, *probability_metrics(YES), share_unparsed())
-REASONED_METRICS: tuple[Metric, ...] = (_ACCURACY, *_BY_KIND, *_BY_CLASS, share_unparsed())
-CLAIMS_METRICS: tuple[Metric, ...] = (
-    _ACCURACY,
-    *_BY_KIND,
-    *_BY_CLASS,
-    replace(mean("claims", "claims", higher_is_better=None), range=(0.0, math.inf)),
-    mean("supported", "supported", higher_is_better=None),
-    share_unparsed(),
-)
+def claims_scorer(published: bool = False) -> TaskScorer:
+    """Score the checks of claims that a reply lists: the summary hallucinates if a claim is not supported.
+
+    Args:
+        published: whether checks have the form that the paper's prompt fixes, and no other (`paper`).
+
+    Returns:
+        A scorer with the metrics of `verdict` for the labels Yes and No, and `claims`, the mean number of claims, and
+        `supported`, the mean share of supported ones.
+    """
+    score = score_claims_published if published else score_claims
+    labels = verdict_scorer("checked_claims", (YES, NO), pairs=KINDS)
+    return TaskScorer(
+        lambda item, reply, _: score(item, reply),
+        (
+            *labels.metrics,
+            replace(mean("claims", "claims", higher_is_better=None), range=(0.0, math.inf)),
+            mean("supported", "supported", higher_is_better=None),
+        ),
+    )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from halu_tasks.items import Item
 from halu_tasks.scorers import refact_published_strings as published
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.metrics import Array, Metric, mean, micro, ratio, share_unparsed
+from halu_tasks.scorers.passages import passages
+from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.spans import Text, char_counts, merge
 from halu_tasks.scorers.strings import entities, normalise, sentence
@@ -139,3 +142,33 @@ def fixed_replies(scores: Sequence[Score]) -> dict[str, dict[str, float]]:
 
 
 PUBLISHED_METRICS = (mean("acc", "acc"), mean("iou", "iou"), share_unparsed())
+
+
+def iou_scorer(returns: Literal["sentence", "entities", "passages"], published: bool = False) -> TaskScorer:
+    """Score where the strings that a reply returns stand in a text, against gold spans.
+
+    Args:
+        returns: what a reply is asked for: one `sentence`, `entities` (one on each line), or `passages` (likewise, but
+            a passage may have several lines).
+        published: whether replies are read and scored as by the authors of ReFACT (`paper`), for a sentence or entities.
+
+    Returns:
+        A scorer with the metrics `acc` (the share of gold strings returned), `iou`, `exact`, `char_precision`,
+        `char_recall`, `char_f1` and `unplaced`; as published with `acc` and `iou` alone.
+    """
+    by_name = _PUBLISHED if published else _STRICT
+    if returns not in by_name:
+        raise ValueError(f"returns: expected {' or '.join(by_name)}, got {returns!r}")
+    score = by_name[returns]
+    if published:
+        return TaskScorer(lambda item, reply, _: score(item, reply), PUBLISHED_METRICS)
+    return TaskScorer(lambda item, reply, _: score(item, reply), METRICS, fixed_replies)
+
+
+def score_passages(item: Item, reply: str) -> Score:
+    """Score of the passages that `reply` returns."""
+    return score_strings(item, passages(reply, str(item.gold["text"])))
+
+
+_STRICT = {"sentence": score_sentence, "entities": score_entities, "passages": score_passages}
+_PUBLISHED = {"sentence": score_sentence_published, "entities": score_entities_published}

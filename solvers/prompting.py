@@ -1,8 +1,8 @@
 """How a model is asked: a case and a prompt text make the messages that go over the wire.
 
-Prompts are data, one YAML file a benchmark in `solvers/prompts/`, and one copy serves both harnesses.
-An entry holds `user` and, optionally, `system` and `cot`: the system text when a chain of thought is
-asked for. `{name}` stands for a field of the case; any other brace is text.
+The prompts of tasks stand in their task files, those of methods, judges and builders in `solvers/prompts/`. A prompt
+has `user` and, optionally, `system` and `cot`: the system text when a chain of thought is asked for. In prompt files
+`{name}` stands for a field of the case, and any other brace is text; task files are Jinja (`{{name}}`), as in lm-eval.
 """
 
 from __future__ import annotations
@@ -51,30 +51,43 @@ def _entry(name: str, entry: Any) -> Prompt:
     return {key: text.encode("utf-16-le", "surrogatepass").decode("utf-16-le") for key, text in entry.items()}
 
 
-def prompt_for(name: str, benchmark: str, file: str | None = None) -> Prompt:
-    """The prompt called `name`: the package's, with the texts that the user's `file` gives in its place.
-    A file may hold prompts of several tasks and leave out others, which keep the package's wording.
+def prompt_for(name: str, file_of_package: str, file: str | None = None) -> Prompt:
+    """The prompt of a method or judge: the package's, with the texts that the user's `file` gives in its place.
+
+    Raises:
+        UsageError: the user's file cannot be read, or names a prompt or a key that there is none of.
+    """
+    own = read_prompts(PROMPTS / f"{file_of_package}.yaml")[name]
+    return own if file is None else {**own, **given_prompts(file).get(name, {})}
+
+
+def given_prompts(file: str, names: Iterable[str] = ()) -> dict[str, Prompt]:
+    """The prompts in a user's file, by name. It may hold prompts of several tasks and methods, and leave out others.
+
+    Args:
+        file: path of the file.
+        names: the names of tasks' prompts; those of methods are known here.
 
     Raises:
         UsageError: the file cannot be read, or names a prompt or a key that there is none of.
     """
-    own = read_prompts(PROMPTS / f"{benchmark}.yaml")[name]
-    if file is None:
-        return own
+    from halu_tasks.tasks import prompt_names
+
     given = read_prompts(Path(file).expanduser())
     known = {known for path in PROMPTS.glob("*.yaml") if path.stem != "judge" for known in read_prompts(path)}
+    known.update(names, prompt_names())
     if unknown := sorted(set(given) - known):
         raise UsageError(f"prompts {file}: there is no prompt {unknown[0]!r}; it may name {', '.join(sorted(known))}")
-    return {**own, **given.get(name, {})}
+    return given
 
 
 @cache
-def next_question(benchmark: str) -> re.Pattern[str]:
-    """Where a reply goes on to ask itself another question of the benchmark, as base models do: a line that
-    begins as the user text of one of the package's prompts does, or with the label of its first field."""
+def next_question(questions: tuple[str, ...]) -> re.Pattern[str]:
+    """Where a reply goes on to ask itself another of the `questions` (user texts of prompts), as base models do: a line
+    that begins as one of them does, or with the label of its first field."""
     begins: set[str] = set()
-    for prompt in read_prompts(PROMPTS / f"{benchmark}.yaml").values():
-        lines = prompt["user"].splitlines()
+    for question in questions:
+        lines = question.splitlines()
         label = next(line for line in lines if "{" in line).partition("{")[0].strip()
         begins |= {begin for begin in (lines[0].partition("{")[0].strip(), label) if len(begin) > 3}
     return re.compile(rf"(?<=\S)\s*\n[ \t]*(?:{'|'.join(map(re.escape, sorted(begins))) or '(?!)'})")
@@ -86,12 +99,54 @@ def prompt_hash(prompt: Prompt) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
+class JinjaText(str):
+    """A text whose placeholders are Jinja's, `{{name}}`, as in a task file; in any other text they are `{name}`."""
+
+    def placeholders(self) -> set[str]:
+        """The names that the text refers to. Raises ValueError where it is not valid Jinja."""
+        from jinja2 import TemplateSyntaxError, meta
+
+        try:
+            return set(meta.find_undeclared_variables(_jinja().parse(str(self))))
+        except TemplateSyntaxError as error:
+            raise ValueError(f"line {error.lineno} is not valid Jinja ({error.message})") from None
+
+
+def placeholders(text: str) -> set[str]:
+    """The names of the fields that a text shows."""
+    return text.placeholders() if isinstance(text, JinjaText) else set(PLACEHOLDER.findall(text))
+
+
+def render_jinja(text: str, values: Mapping[str, Any]) -> str:
+    """A Jinja text with its placeholders filled. Raises UsageError for one that has no value."""
+    from jinja2 import TemplateError
+
+    try:
+        return _template(str(text)).render(values)
+    except TemplateError as error:
+        raise UsageError(f"prompt: {error.message}; this task fills {', '.join(values)}") from None
+
+
+@cache
+def _jinja() -> Any:
+    from jinja2 import Environment, StrictUndefined
+
+    return Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
+
+
+@cache
+def _template(source: str) -> Any:
+    return _jinja().from_string(source)
+
+
 def fill(text: str, fields: Mapping[str, str]) -> str:
-    """`text` with each `{name}` of a field replaced, once: braces inside a field stay as they are.
+    """`text` with each placeholder replaced by the field of its name, once: braces inside a field stay as they are.
 
     Raises:
         UsageError: a placeholder that the case has no field for.
     """
+    if isinstance(text, JinjaText):
+        return render_jinja(text, fields)
 
     def value(match: re.Match[str]) -> str:
         if match[1] not in fields:

@@ -9,13 +9,7 @@ from halu_tasks.data import Row, require_text, with_ids
 from halu_tasks.items import Case
 from halu_tasks.options import Options
 from halu_tasks.scorers import cfaith
-from halu_tasks.scorers.metrics import share_empty
-from halu_tasks.scorers.verdict import choice, true_false_zh
-from halu_tasks.sources import CFAITH
-from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Task, modes
 
-OPEN = Decoding(max_tokens=1024, temperature=1.0, top_p=0.7)
-LABEL = Decoding(max_tokens=16, temperature=1.0, top_p=0.7)
 LETTERS = "ABCD"
 
 
@@ -41,20 +35,6 @@ def check_choice(row: Row) -> None:
 def _check_type(label: str) -> None:
     if label not in cfaith.TYPES:
         raise ValueError(f"hallucination type is {label!r}, expected one of {', '.join(cfaith.TYPES)}")
-
-
-GENERATIVE = Reader(
-    CFAITH,
-    lambda options: "generative_qa.jsonl",
-    dict.fromkeys(("question", "correct_answer", "reason", "halu_type", "ent", "halu_answer"), str),
-    check_generative,
-)
-CHOICE = Reader(
-    CFAITH,
-    lambda options: "single_choice_qa.jsonl",
-    {"question": str, "answers": list, "labels": list, "correct_option": str},
-    check_choice,
-)
 
 
 # --- rows to cases --------------------------------------------------------------------------------
@@ -95,66 +75,3 @@ def choice_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
             row["correct_option"],
             tags={"type": cfaith.TYPES[wrong.most_common(1)[0][0]]},
         )
-
-
-# --- tasks ----------------------------------------------------------------------------------------
-
-
-_OPEN = {
-    "strict": Scoring(cfaith.score_open, (*cfaith.OPEN_METRICS, share_empty())),
-    "paper": Scoring(cfaith.score_open, cfaith.OPEN_METRICS),
-}
-
-TASKS = (
-    Task(
-        "cfaith_gen",
-        1,
-        "Answer a Chinese question; a judge looks for conflict with the correct answer",
-        16713,
-        GENERATIVE,
-        open_cases,
-        _OPEN,
-        "hallucination_rate",
-        OPEN,
-        oracle=lambda item: item.target,
-        baseline=lambda item: str(item.gold["question"]),
-        judged=cfaith.JUDGING,
-    ),
-    Task(
-        "cfaith_choice",
-        1,
-        "Pick the correct one of four Chinese answers (a letter)",
-        10563,
-        CHOICE,
-        choice_cases,
-        modes(cfaith.score_choice, cfaith.score_choice_published, cfaith.CHOICE_METRICS),
-        "hallucination_rate",
-        LABEL,
-        oracle=lambda item: item.target,
-        baseline=lambda item: "A",
-        read=choice,
-    ),
-    Task(
-        "cfaith_tf",
-        1,
-        "Is this Chinese answer correct? (正确/错误, two items a row)",
-        33426,
-        GENERATIVE,
-        true_false_cases,
-        modes(cfaith.score_true_false, cfaith.score_true_false_published, cfaith.TRUE_FALSE_METRICS),
-        "hallucination_rate",
-        LABEL,
-        oracle=lambda item: "正确" if item.target == "True" else "错误",
-        baseline=lambda item: "正确",
-        read=true_false_zh,
-    ),
-)
-GROUPS = (
-    Group(
-        "cfaith",
-        1,
-        "All of C-FAITH; hallucination_rate is the mean of the three formats",
-        ("cfaith_gen", "cfaith_choice", "cfaith_tf"),
-        ("hallucination_rate",),
-    ),
-)

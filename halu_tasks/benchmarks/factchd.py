@@ -9,22 +9,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from halu_tasks.data import Row, require_fields, require_text
 from halu_tasks.errors import DataError
-from halu_tasks.fewshot import in_turn
+from halu_tasks.items import in_turn
 from halu_tasks.items import Case, Item
 from halu_tasks.options import Options
 from halu_tasks.scorers import factchd
 from halu_tasks.scorers.factchd import LABELS, PATTERNS
-from halu_tasks.sources import FACTCHD
-from halu_tasks.tasks import Decoding, Group, Reader, Subject, Task, modes
 
-# section 5.2
-DECODING = Decoding(max_tokens=1024, temperature=0.2)
 _RELEASED = dict.fromkeys(("query", "response", "label", "reason"), str)
 _MARKED = dict.fromkeys(("input", "output"), str)
 _INPUT = re.compile(r"\s*#Question#:(.*?)#Answer#:(.*)", re.DOTALL)
@@ -80,19 +75,10 @@ def _line(piece: Any) -> str:
     return " | ".join(" ".join(part.split()) for part in parts)
 
 
-READER = Reader(
-    FACTCHD,
-    lambda options: "fact_test_noe.jsonl",
-    {"id": object},
-    check_row,
-    training="fact_train_noe.jsonl",
-)
-
-
 # --- rows to cases --------------------------------------------------------------------------------
 
 
-def cases(rows: Iterable[Row], options: Options, *, shown: tuple[str, ...] = ("query", "response")) -> Iterator[Case]:
+def cases(rows: Iterable[Row], options: Options, *, shown: Sequence[str] = ("query", "response")) -> Iterator[Case]:
     """One case a row, with the fields `shown`: query, response, evidence. Evidence is there, for who asks for it,
     also where it is not shown."""
     for row in rows:
@@ -135,48 +121,8 @@ def _draw(name: str, options: Options) -> str:
     return hashlib.sha256(f"{options.seed}\0{name}".encode()).hexdigest()
 
 
-# --- tasks ----------------------------------------------------------------------------------------
+# --- replies that need no model ----------------------------------------------------------------------------------------
 
 
 def oracle(item: Item) -> str:
     return f"{item.target}.\n{factchd.explanation_of(str(item.gold['reason']))}".strip()
-
-
-_SCORING = modes(factchd.score, factchd.score_published, factchd.METRICS, factchd.PUBLISHED_METRICS)
-_Cases = Callable[[Iterable[Row], Options], Iterator[Case]]
-
-
-def _task(name: str, about: str, shown: _Cases = cases, shots: int = 0, *, evidence_shown: bool = False) -> Task:
-    return Task(
-        name,
-        1,
-        about,
-        6960,
-        READER,
-        shown,
-        _SCORING,
-        "factcls",
-        DECODING,
-        oracle,
-        baseline=lambda item: f"{factchd.NON_FACTUAL}.",
-        shots=shots,
-        examples=one_a_pattern,
-        own_options=("seed", "split"),
-        choices=(factchd.NON_FACTUAL, factchd.FACTUAL),
-        subject=Subject("response", "query", **{"source" if evidence_shown else "evidence": "evidence"}),
-        read=lambda reply: factchd.read(reply)[0],
-    )
-
-
-TASKS = (
-    _task("factchd", "Is this answer factual, and why? (a label, then an explanation)"),
-    _task("factchd_4shot", "The same after four worked examples, one a factuality pattern", shots=4),
-    _task(
-        "factchd_evidence",
-        "The same with the gold evidence shown",
-        partial(cases, shown=("query", "response", "evidence")),
-        evidence_shown=True,
-    ),
-    _task("factchd_no_query", "The same without the question", partial(cases, shown=("response",))),
-)
-GROUPS: tuple[Group, ...] = ()

@@ -8,15 +8,10 @@ from typing import Any
 
 from halu_tasks.data import Row, require_text, with_ids
 from halu_tasks.items import Case, Item
-from halu_tasks.json_arrays import array_lines
 from halu_tasks.options import Options
 from halu_tasks.scorers import fave
-from halu_tasks.scorers.metrics import share_empty
 from halu_tasks.scorers.sentences import sentences
-from halu_tasks.sources import FAVE
-from halu_tasks.tasks import Decoding, Group, Reader, Scoring, Task
 
-INSPECT_MODULE = "factored"
 PAPER = {"title": str, "summary": str, "authors": list, "metadata": dict}
 
 
@@ -34,11 +29,6 @@ def check_row(row: Row) -> None:
             raise ValueError(f"paper {number}: an author is no text")
         if not isinstance(paper["metadata"].get("year"), int | None):
             raise ValueError(f"paper {number}: metadata.year is no whole number")
-
-
-READER = Reader(
-    FAVE, lambda options: "paper_dataset.json", {"query": str, "papers": list}, check_row, lines=array_lines
-)
 
 
 def cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
@@ -72,28 +62,3 @@ def oracle(item: Item) -> str:
     papers = [paper for paper in item.gold["papers"] if paper["abstract"]]
     said = ((paper["name"], sentences(paper["abstract"])[0].rstrip(" .")) for paper in papers)
     return str(item.gold["summary"]) or " ".join(f"{name} writes: {sentence}." for name, sentence in said)
-
-
-_SCORING = {
-    "strict": Scoring(fave.score, (*fave.METRICS, share_empty())),
-    "paper": Scoring(fave.score, fave.METRICS),
-}
-
-TASKS = (
-    Task(
-        "fave",
-        1,
-        "Summarise papers for a query, with citations; a judge checks each cited sentence against its abstracts",
-        200,
-        READER,
-        cases,
-        _SCORING,
-        "hallucinations_per_summary",
-        Decoding(max_tokens=1024),
-        oracle=oracle,
-        baseline=lambda item: "The papers say various things about this.",
-        own_options=("adjustment",),
-        judged=fave.JUDGING,
-    ),
-)
-GROUPS: tuple[Group, ...] = ()

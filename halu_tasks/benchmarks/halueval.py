@@ -14,15 +14,11 @@ from collections.abc import Iterable, Iterator
 from halu_tasks.data import Row, require_text, text_id, with_ids
 from halu_tasks.items import Case, Item
 from halu_tasks.options import Options
-from halu_tasks.scorers import halueval, localization
 from halu_tasks.scorers.halueval import CUE, KINDS
 from halu_tasks.scorers.spans import Span, Text
-from halu_tasks.scorers.verdict_hallucination import NO, YES, hallucinates
-from halu_tasks.sources import HALUEVAL
-from halu_tasks.tasks import Decoding, Group, Reader, Subject, Task, modes
+from halu_tasks.scorers.verdict_hallucination import NO, YES
 
 SUMMARIES = ("document", "right_summary", "hallucinated_summary")
-GENERAL = {**dict.fromkeys(("ID", "user_query", "chatgpt_response", "hallucination"), str), "hallucination_spans": list}
 LABELS = {"yes": YES, "no": NO}
 
 
@@ -38,12 +34,6 @@ def check_general(row: Row) -> None:
     for span in row["hallucination_spans"]:
         if not isinstance(span, str):
             raise ValueError(f"a span of hallucination_spans is {type(span).__name__}, expected str")
-
-
-SUMMARY_READER = Reader(
-    HALUEVAL, lambda options: "summarization_data.json", dict.fromkeys(SUMMARIES, str), check_summaries
-)
-GENERAL_READER = Reader(HALUEVAL, lambda options: "general_data.json", GENERAL, check_general)
 
 
 # --- rows to cases --------------------------------------------------------------------------------
@@ -135,10 +125,6 @@ def _lines(text: str, start: int, end: int) -> Iterator[Span]:
 # --- replies that need no model -------------------------------------------------------------------
 
 
-def target(item: Item) -> str:
-    return item.target
-
-
 def reasoned(item: Item) -> str:
     return f"{item.gold['explanation']}\n{CUE}: {item.target}".strip()
 
@@ -147,100 +133,3 @@ def checked(item: Item) -> str:
     """The claims of a worked example, or the summary as one claim."""
     whole = " ".join(str(item.gold["summary"]).split())
     return str(item.gold["claims"]) or f"Claim: {whole}\nSupported: {NO if item.target == YES else YES}"
-
-
-# --- tasks ----------------------------------------------------------------------------------------
-
-
-_LOCALIZATION = modes(
-    halueval.score_passages, halueval.score_passages, localization.METRICS, beside=localization.fixed_replies
-)
-
-TASKS = (
-    Task(
-        "halueval_summarization",
-        1,
-        "Does this summary hallucinate? (Yes/No, two items a row)",
-        20000,
-        SUMMARY_READER,
-        summary_cases,
-        modes(halueval.score_judgement, halueval.score_judgement_published, halueval.SUMMARY_METRICS),
-        "acc",
-        Decoding(max_tokens=1024),
-        oracle=target,
-        baseline=lambda item: YES,
-        own_options=("split", "seed", "probability"),
-        choices=(YES, NO),
-        subject=Subject("summary", source="document"),
-        read=hallucinates,
-    ),
-    Task(
-        "halueval_summarization_cot",
-        1,
-        "The same after reasoning",
-        20000,
-        SUMMARY_READER,
-        summary_cases,
-        modes(halueval.score_judgement, halueval.score_reasoned_published, halueval.REASONED_METRICS),
-        "acc",
-        Decoding(max_tokens=1024),
-        oracle=reasoned,
-        baseline=lambda item: f"{CUE}: {YES}",
-        read=hallucinates,
-        own_options=("split", "seed"),
-    ),
-    Task(
-        "halueval_summarization_claims",
-        1,
-        "Which claims of this summary does the document support? (a list of checked claims)",
-        20000,
-        SUMMARY_READER,
-        summary_cases,
-        modes(halueval.score_claims, halueval.score_claims_published, halueval.CLAIMS_METRICS),
-        "acc",
-        Decoding(max_tokens=2048),
-        oracle=checked,
-        baseline=lambda item: f"Claim: The summary is right.\nSupported: {NO}",
-        read=halueval.claims_verdict,
-        own_options=("split", "seed"),
-    ),
-    Task(
-        "halueval_general",
-        1,
-        "Does this answer to a user's query hallucinate? (Yes/No)",
-        4507,
-        GENERAL_READER,
-        general_cases,
-        modes(halueval.score_judgement, halueval.score_judgement_published, halueval.JUDGEMENT_METRICS),
-        "acc",
-        Decoding(max_tokens=1024),
-        oracle=target,
-        baseline=lambda item: YES,
-        own_options=("split", "seed", "probability"),
-        choices=(YES, NO),
-        subject=Subject("response", "query"),
-        read=hallucinates,
-    ),
-    Task(
-        "halueval_general_localization",
-        1,
-        "Which passages of this answer are hallucinated? (one a line)",
-        765,
-        GENERAL_READER,
-        localization_cases,
-        _LOCALIZATION,
-        "iou",
-        Decoding(max_tokens=1024),
-        oracle=target,
-        baseline=lambda item: str(item.gold["text"]),
-    ),
-)
-GROUPS = (
-    Group(
-        "halueval",
-        1,
-        "HaluEval's summaries asked in three ways; acc is the mean of the three",
-        tuple(task.name for task in TASKS if task.name.startswith("halueval_summarization")),
-        ("acc",),
-    ),
-)

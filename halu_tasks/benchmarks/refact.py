@@ -7,23 +7,19 @@ by replaced entities (`swap`), with tags around what was changed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from halu_tasks.data import Row, require_text
 from halu_tasks.items import Case, Item
 from halu_tasks.options import Options
-from halu_tasks.scorers import correction, localization, refact
 from halu_tasks.scorers.tags import nearest_originals, original_strings, tagged_spans
-from halu_tasks.scorers.verdict import pick, true_false
-from halu_tasks.sources import REFACT
-from halu_tasks.tasks import Decoding, Group, Reader, Subject, Task, modes
 
 FIELDS = dict.fromkeys(
     ("sample_id", "question", "correct_answer", "error_type", "confabulated_answer", "error_spans"), str
 )
-JUDGMENT = Decoding(max_tokens=1024)
-LIST = Decoding(max_tokens=256)
+FACTUAL, CONFABULATED = "True", "False"
+ORDERS = ("original_first", "confabulated_first")
 
 
 def check_row(row: Row) -> None:
@@ -46,14 +42,6 @@ def check_correctable(row: Row) -> None:
         originals_of(row)
 
 
-def file_of(options: Options) -> str:
-    return f"refact_{options.subset}.jsonl"
-
-
-READER = Reader(REFACT, file_of, FIELDS, check_row)
-CORRECTION_READER = Reader(REFACT, file_of, FIELDS, check_correctable)
-
-
 def cluster(sample_id: str) -> str:
     """What two rows made from one original answer share: the id up to its first underscore."""
     return sample_id.partition("_")[0]
@@ -70,8 +58,8 @@ def original_first(sample_id: str, seed: int) -> bool:
 def independent(rows: Iterable[Row], options: Options) -> Iterator[Case]:
     for row in rows:
         for which, answer, target in (
-            ("original", row["correct_answer"], refact.FACTUAL),
-            ("confabulated", row["confabulated_answer"], refact.CONFABULATED),
+            ("original", row["correct_answer"], FACTUAL),
+            ("confabulated", row["confabulated_answer"], CONFABULATED),
         ):
             reasoning = "explanation_correct" if which == "original" else "explanation"
             yield Case(
@@ -89,7 +77,7 @@ def comparative(rows: Iterable[Row], options: Options) -> Iterator[Case]:
         first = original_first(row["sample_id"], options.seed)
         orders = {"": first}
         if options.both_orders:
-            orders = {f"/{order}": order == refact.ORDERS[0] for order in refact.ORDERS}
+            orders = {f"/{order}": order == ORDERS[0] for order in ORDERS}
         for suffix, original_is_a in orders.items():
             answers = [row["correct_answer"], row["confabulated_answer"]]
             answer_a, answer_b = answers if original_is_a else reversed(answers)
@@ -103,25 +91,21 @@ def comparative(rows: Iterable[Row], options: Options) -> Iterator[Case]:
             )
 
 
-def localization_cases(error_type: str) -> Callable[[Iterable[Row], Options], Iterator[Case]]:
+def localization_cases(rows: Iterable[Row], options: Options, *, error_type: str) -> Iterator[Case]:
     """Cases of the rows of one error type: the confabulated answer, its gold spans and their strings."""
-
-    def cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
-        for row in rows:
-            if row["error_type"] != error_type:
-                continue
-            text, spans = tagged_spans(row["error_spans"])
-            gold = [text[start:end] for start, end in spans]
-            yield Case(
-                row["sample_id"],
-                cluster(row["sample_id"]),
-                {"question": row["question"], "answer": text},
-                "\n".join(gold),
-                {"text": text, "spans": [list(span) for span in spans], "strings": gold},
-                explanation=row.get("explanation", ""),
-            )
-
-    return cases
+    for row in rows:
+        if row["error_type"] != error_type:
+            continue
+        text, spans = tagged_spans(row["error_spans"])
+        gold = [text[start:end] for start, end in spans]
+        yield Case(
+            row["sample_id"],
+            cluster(row["sample_id"]),
+            {"question": row["question"], "answer": text},
+            "\n".join(gold),
+            {"text": text, "spans": [list(span) for span in spans], "strings": gold},
+            explanation=row.get("explanation", ""),
+        )
 
 
 def correction_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
@@ -156,10 +140,6 @@ def originals_of(row: Row, *, leftmost: bool = False) -> list[str]:
 # --- replies that need no model -------------------------------------------------------------------
 
 
-def target(item: Item) -> str:
-    return item.target
-
-
 def first_sentence(item: Item) -> str:
     """The text up to its first full stop: a span copied without reading."""
     head, stop, _ = str(item.gold["text"]).partition(". ")
@@ -176,126 +156,3 @@ def copied_words(item: Item) -> str:
     parts = item.prompt.split("<mask>")
     near = [(after.split() or before.split() or ["?"])[0] for before, after in pairwise(parts)]
     return "\n".join(near)
-
-
-# --- tasks ----------------------------------------------------------------------------------------
-
-
-TASKS = (
-    Task(
-        "refact_judgment_independent",
-        1,
-        "Is this scientific answer factual? (True/False, two items a row)",
-        2002,
-        READER,
-        independent,
-        modes(
-            refact.score_independent,
-            refact.score_independent_published,
-            refact.INDEPENDENT_METRICS,
-            refact.INDEPENDENT_PUBLISHED_METRICS,
-        ),
-        "acc",
-        JUDGMENT,
-        oracle=target,
-        baseline=lambda item: refact.CONFABULATED,
-        own_options=("subset", "split", "seed", "probability"),
-        choices=(refact.CONFABULATED, refact.FACTUAL),
-        subject=Subject("answer", "question"),
-        read=true_false,
-    ),
-    Task(
-        "refact_judgment_comparative",
-        1,
-        "Which of two scientific answers is factual? (A/B)",
-        1001,
-        READER,
-        comparative,
-        modes(
-            refact.score_comparative,
-            refact.score_comparative_published,
-            refact.COMPARATIVE_METRICS,
-            refact.COMPARATIVE_METRICS,
-        ),
-        "acc",
-        JUDGMENT,
-        oracle=lambda item: f"{item.target} is factually correct.",
-        baseline=lambda item: "A is factually correct.",
-        own_options=("subset", "both_orders", "seed"),
-        labels=("A", "B"),
-        read=pick,
-    ),
-    Task(
-        "refact_localization_negation",
-        1,
-        "Which sentence of the answer was negated?",
-        527,
-        READER,
-        localization_cases("neg"),
-        modes(
-            localization.score_sentence,
-            localization.score_sentence_published,
-            localization.METRICS,
-            localization.PUBLISHED_METRICS,
-            localization.fixed_replies,
-        ),
-        "acc",
-        LIST,
-        oracle=target,
-        baseline=first_sentence,
-        own_options=("subset",),
-    ),
-    Task(
-        "refact_localization_entity",
-        1,
-        "Which entities of the answer were replaced? (one a line)",
-        474,
-        READER,
-        localization_cases("swap"),
-        modes(
-            localization.score_entities,
-            localization.score_entities_published,
-            localization.METRICS,
-            localization.PUBLISHED_METRICS,
-            localization.fixed_replies,
-        ),
-        "acc",
-        LIST,
-        oracle=target,
-        baseline=first_words,
-        own_options=("subset",),
-    ),
-    Task(
-        "refact_correction",
-        1,
-        "What stood where the answer has masks? (one a line)",
-        474,
-        CORRECTION_READER,
-        correction_cases,
-        modes(
-            correction.score_replacements,
-            correction.score_replacements_published,
-            correction.METRICS,
-            correction.PUBLISHED_METRICS,
-        ),
-        "em",
-        LIST,
-        oracle=target,
-        baseline=copied_words,
-        own_options=("subset",),
-    ),
-)
-
-_JUDGMENT = ("refact_judgment_independent", "refact_judgment_comparative")
-_LOCALIZATION = ("refact_localization_negation", "refact_localization_entity")
-GROUPS = (
-    Group("refact_judgment", 1, "Both ReFACT judgment tasks", _JUDGMENT, ("acc",)),
-    Group("refact_localization", 1, "Both ReFACT localization tasks", _LOCALIZATION, ("acc", "iou")),
-    Group(
-        "refact",
-        1,
-        "All of ReFACT; acc is Table 2's average accuracy",
-        (*_JUDGMENT, *_LOCALIZATION, "refact_correction"),
-        ("acc",),
-    ),
-)

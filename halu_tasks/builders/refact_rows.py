@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from collections.abc import Callable, Iterator, Sequence
 
 from halu_tasks.benchmarks.refact import (
@@ -26,9 +27,9 @@ MULTI, SINGLE = "refact_multi_error.jsonl", "refact_single_error.jsonl"
 
 _Task = tuple[Callable[[list[Row], Options], Iterator[Case]], Callable[[Item, str], Score], tuple[str, ...]]
 _TASKS: dict[str, tuple[_Task, ...]] = {
-    NEG: ((localization_cases(NEG), score_sentence, ("iou", "acc")),),
+    NEG: ((partial(localization_cases, error_type=NEG), score_sentence, ("iou", "acc")),),
     SWAP: (
-        (localization_cases(SWAP), score_entities, ("iou", "acc")),
+        (partial(localization_cases, error_type=SWAP), score_entities, ("iou", "acc")),
         (correction_cases, score_replacements, ("em",)),
     ),
 }

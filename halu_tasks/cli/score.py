@@ -174,7 +174,7 @@ def report(built: Built, scores: list[Score], missing: int, found: dict[str, Est
     part = " (partial: only the ids in the file)" if partial else ""
     asked = f"{len(scores)} item{'s' * (len(scores) != 1)}{part}, {missing} without a prediction"
     head = f"{built.task.name} {built.version}  scoring: {built.options.scoring}  data: {built.located.kind}  {asked}"
-    beside = built.scoring.beside(scores) if built.scoring.beside and scores else {}
+    beside = built.scoring.reference_replies(scores) if built.scoring.reference_replies and scores else {}
     fixed = "".join(
         f"\nfor comparison, {metric} of {reply}: {value:.4f}"
         for reply, figures in beside.items()

@@ -17,7 +17,7 @@ def floors(column: Column, name: str) -> Iterator[dict[str, Any]]:
     items = [answered.item for answered in column.first.answers]
     scores = [task.score(mode, item, Reply(task.baseline(item))) for item in items]
     fixed = {"baseline": {key: figure.value for key, figure in estimates(column.metrics, scores).items()}}
-    beside = task.scoring[mode].beside
+    beside = task.scoring[mode].reference_replies
     if beside:
         fixed |= {reply: dict(figures) for reply, figures in beside(scores).items()}
     for reply, figures in fixed.items():

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from halu_tasks import data as data_
 from halu_tasks.data import Row
 from halu_tasks.items import Case, Example
 from halu_tasks.options import Options
-from halu_tasks.solvers.prompting import Prompt, fill, render
+from halu_tasks.solvers.prompting import Prompt, placeholders, render
 
 if TYPE_CHECKING:
-    from halu_tasks.tasks import Task
+    from halu_tasks.tasks.task import Task
 
 logger = logging.getLogger(__name__)
 
@@ -42,8 +41,10 @@ def _example_rows(task: Task, options: Options, prompt: Prompt) -> Iterator[Row]
             yield row
 
 
-def _shown(case: Case, prompt: Prompt) -> str:
-    return fill(prompt["user"], case.fields)
+def _shown(case: Case, prompt: Prompt) -> tuple[str, ...]:
+    """The fields of a case that its question shows."""
+    names = placeholders(prompt["user"])
+    return tuple(text for name, text in case.fields.items() if name in names)
 
 
 def _example(task: Task, case: Case, prompt: Prompt, options: Options) -> Example:
@@ -53,19 +54,6 @@ def _example(task: Task, case: Case, prompt: Prompt, options: Options) -> Exampl
         cue = item.prompt.rsplit("\n", 1)[-1]
         reply = f"{case.explanation}\n{cue} {reply}"
     return Example(item.prompt, reply)
-
-
-def by_target(cases: Iterable[Case]) -> list[Case]:
-    """The cases in turn of their targets."""
-    columns: dict[str, list[Case]] = {}
-    for case in cases:
-        columns.setdefault(case.target, []).append(case)
-    return in_turn(columns.values())
-
-
-def in_turn(columns: Iterable[Sequence[Case]]) -> list[Case]:
-    """The first case of each column, then the second of each, and so on."""
-    return [case for row in zip_longest(*columns) for case in row if case is not None]
 
 
 OWN_EXAMPLES = "%s: the worked examples are the package's own, since the data named have no %s beside them"

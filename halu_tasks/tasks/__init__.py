@@ -1,0 +1,20 @@
+"""Tasks: what a task file declares, the registry that both harnesses read, and how items are built."""
+
+from halu_tasks.tasks.build import Built, build
+from halu_tasks.tasks.definition import task_from
+from halu_tasks.tasks.registry import Group, prompt_names, registry, task_named
+from halu_tasks.tasks.task import Decoding, Reader, Subject, Task
+
+__all__ = [
+    "Built",
+    "Decoding",
+    "Group",
+    "Reader",
+    "Subject",
+    "Task",
+    "build",
+    "prompt_names",
+    "registry",
+    "task_from",
+    "task_named",
+]

@@ -1,0 +1,153 @@
+"""A task under options, ready to be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from halu_tasks import data as data_
+from halu_tasks.data import Located
+from halu_tasks.errors import DataError, UsageError
+from halu_tasks.items import Example, Item
+from halu_tasks.options import Options
+from halu_tasks.scorers.metrics import Metric
+from halu_tasks.scorers.registry import TaskScorer
+from halu_tasks.solvers.prompting import Prompt, prompt_hash, render
+from halu_tasks.tasks.fewshot import worked_examples
+from halu_tasks.tasks.registry import task_named
+from halu_tasks.tasks.splits import sampled
+from halu_tasks.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class Built:
+    """A task ready to run: its items, its worked examples, and what a result must say about itself."""
+
+    task: Task
+    options: Options
+    prompt: Prompt
+    examples: list[Example]
+    located: Located
+
+    def stream(self) -> Iterator[Item]:
+        """The items one after the other, without holding them or their rows in memory.
+
+        Raises:
+            DataError: at a malformed row, at an id that occurs twice, or where no row serves this task.
+        """
+        path = self.located.path
+        rows = self.task.reader.rows(path)
+        seen: set[str] = set()
+        cases = self.task.cases(rows, self.options)
+        for case in sampled(cases, self.options) if "split" in self.task.own_options else cases:
+            if case.id in seen:
+                raise DataError(f"{path}: two rows make the item {case.id!r}; ids must differ")
+            seen.add(case.id)
+            try:
+                self.task.answer.check(case)
+            except ValueError as error:
+                raise DataError(f"{path}: item {case.id!r}: {error}") from None
+            yield render(case, self.prompt, cot=self.options.cot)
+        if not seen:
+            under = ", ".join(self.options.marks(self.task.own_options))
+            raise DataError(f"{path}: holds no row for task {self.task.name}{f' under {under}' if under else ''}")
+
+    @cached_property
+    def items(self) -> list[Item]:
+        return list(self.stream())
+
+    def after(self, fewshot: int) -> Built:
+        """The same items, asked after another number of worked examples, which are not made here."""
+        other = replace(self, options=replace(self.options, fewshot=fewshot))
+        other.__dict__["items"] = self.items  # rows are not read again
+        return other
+
+    @property
+    def prompt_hash(self) -> str:
+        return prompt_hash(self.prompt)
+
+    @property
+    def asks_for_probability(self) -> bool:
+        """Whether the two choices are to be weighed."""
+        return self.options.probability and "probability" in self.task.own_options
+
+    @property
+    def scoring(self) -> TaskScorer:
+        return self.task.scoring[self.options.scoring]
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics that these items under these options bear on."""
+        tags = {pair for item in self.items for pair in item.tags.items()}
+        return tuple(
+            metric
+            for metric in self.scoring.metrics
+            if (metric.where is None or metric.where in tags)
+            and (metric.needs is None or getattr(self.options, metric.needs))
+        )
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What sets this run apart from the benchmark as published and asked zero-shot; part of the
+        version that harnesses print, so that no such result passes for the benchmark's."""
+        options = self.options
+        marks: list[str] = [kind for kind in (self.located.kind,) if kind != "pinned"]
+        marks += ["paper"] if options.scoring == "paper" else []
+        marks += options.marks(self.task.own_options)
+        marks += ["cot"] if options.cot else []
+        if options.fewshot and self.task.lacks_training(options):
+            marks.append("own_examples")
+        if self.prompt != self._packaged_prompt():
+            marks.append(f"prompts_{self.prompt_hash}")
+        marks += [f"own_{key}" for key in self.task.changed]
+        return tuple(marks)
+
+    def _packaged_prompt(self) -> Prompt:
+        return task_named(self.task.reference).own_prompt(self.options)
+
+    @property
+    def version(self) -> str:
+        """The task's version and the marks, as `halu-tasks` tells it."""
+        return "-".join([str(self.task.version), *self.marks])
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What was asked and how, for a harness's log."""
+        return {
+            "task": self.task.name,
+            "version": self.version,
+            "scoring": self.options.scoring,
+            "data": self.located.kind,
+            "data_file": self.located.path.name,
+            "data_sha256": self.located.sha256,
+            "prompt_hash": self.prompt_hash,
+            "fewshot": self.options.fewshot,
+            "cot": self.options.cot,
+            **{name: getattr(self.options, name) for name in self.task.own_options},
+            **({"judge": self.options.judge} if self.task.judged else {}),
+            "items": len(self.items),
+        }
+
+
+def build(name: str | Task, options: Options) -> Built:
+    """The task under `options`, its data found; rows are read when its items are.
+
+    Args:
+        name: a packaged task's name, or a task.
+        options: how it is asked and scored.
+
+    Raises:
+        UsageError: no such task, or an option it cannot serve.
+        DataError: the data are missing or damaged.
+    """
+    task = name if isinstance(name, Task) else task_named(name)
+    prompt = task.own_prompt(options, options.prompts)
+    if options.cot and "cot" not in prompt:
+        raise UsageError(f"task {task.name} has no chain-of-thought prompt; leave the option cot out")
+    located = data_.locate(task.reader.source, task.reader.file(options), options.data)
+    examples = worked_examples(task, options, prompt)[: options.fewshot] if options.fewshot else []
+    if len(examples) < options.fewshot:
+        raise UsageError(f"task {task.name} has {len(examples)} worked examples, fewshot={options.fewshot} asks for more")
+    return Built(task, options, prompt, examples, located)

@@ -1,0 +1,155 @@
+"""Read task files: YAML with `include` and `!function`, as lm-eval reads them, but without importing lm-eval.
+
+A mapping keeps the file and line of each of its keys, so that an error can name them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from halu_tasks.errors import UsageError
+
+_Base: type[Any] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+
+
+class FunctionName(str):
+    """What stands behind `!function`: the dotted name of an object, and the folder of the file that names it."""
+
+    folder: Path | None
+
+    def __new__(cls, name: str, folder: Path | None = None) -> FunctionName:
+        made = super().__new__(cls, name)
+        made.folder = folder
+        return made
+
+
+@dataclass(frozen=True)
+class TaskFile:
+    """The keys of a task file and of the files that it includes.
+
+    Attributes:
+        path: the file itself.
+        values: what each key is set to; keys of the file win over those of included files.
+        places: where each key is set, as `path:line`.
+    """
+
+    path: Path
+    values: Mapping[str, Any]
+    places: Mapping[str, str]
+
+
+def read_task_file(path: Path) -> TaskFile:
+    """Read a task file and what it includes.
+
+    Raises:
+        UsageError: naming file and line: the file cannot be read, is not YAML, is not a mapping, sets a key twice, or
+            includes itself, or one file by two ways (which lm-eval refuses too).
+    """
+    values, places = _read(path, set())
+    return TaskFile(path, values, places)
+
+
+def _read(path: Path, seen: set[Path]) -> tuple[dict[str, Any], dict[str, str]]:
+    resolved = path.expanduser().resolve()
+    if resolved in seen:
+        raise UsageError(f"{path}: include: the file is included twice; include each file once")
+    seen.add(resolved)
+    own, own_places = _mapping(path)
+    values: dict[str, Any] = {}
+    places: dict[str, str] = {}
+    included = own.pop("include", [])
+    for name in included if isinstance(included, list) else [included]:
+        if not isinstance(name, str):
+            raise UsageError(f"{own_places['include']}: include: expected the path of a file, got {name!r}")
+        other = path.parent / Path(name).expanduser()
+        if not other.is_file():
+            raise UsageError(f"{own_places['include']}: include: there is no file {other}")
+        more, more_places = _read(other, seen)
+        values |= more
+        places |= more_places
+    return values | own, places | own_places
+
+
+def _mapping(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """The keys that one file sets, and where."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
+    loader = _loader(path.parent)(text)
+    try:
+        root = loader.get_single_node()
+        if not isinstance(root, yaml.MappingNode):
+            raise UsageError(f"{path}: expected a mapping of keys to values")
+        values: dict[str, Any] = {}
+        places: dict[str, str] = {}
+        for key_node, value_node in root.value:
+            place = f"{path}:{key_node.start_mark.line + 1}"
+            key = loader.construct_object(key_node, deep=True)
+            if not isinstance(key, str):
+                raise UsageError(f"{place}: the key {key!r} is not a string")
+            if key in values:
+                raise UsageError(f"{place}: {key}: the key is set twice")
+            values[key] = loader.construct_object(value_node, deep=True)
+            places[key] = place
+    except yaml.MarkedYAMLError as error:
+        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise UsageError(f"{path}{line}: not YAML ({error.problem})") from None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise UsageError(f"{path}: not YAML ({' '.join(str(error).split())})") from None
+    finally:
+        loader.dispose()
+    return values, places
+
+
+def _loader(folder: Path) -> type[Any]:
+    class Loader(_Base):
+        pass
+
+    yaml.add_constructor(
+        "!function", lambda loader, node: FunctionName(str(loader.construct_scalar(node)), folder), Loader=Loader
+    )
+    return Loader
+
+
+def load_object(value: Any) -> Any:
+    """The object that a `!function` names; any other value, such as one that lm-eval has loaded, as it is.
+
+    As in lm-eval, a module beside the file that names the object comes before an installed one.
+
+    Raises:
+        ValueError: the module or the object cannot be imported.
+    """
+    if not isinstance(value, FunctionName):
+        return value
+    module_name, _, name = value.rpartition(".")
+    if not module_name:
+        raise ValueError(f"'!function {value}' lacks the module; write !function MODULE.NAME")
+    try:
+        module = _module_beside(value.folder, module_name) or importlib.import_module(module_name)
+        return getattr(module, name)
+    except Exception as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"'!function {value}' cannot be imported ({type(error).__name__}: {reason})") from None
+
+
+def _module_beside(folder: Path | None, name: str) -> Any:
+    path = folder / f"{name.replace('.', '/')}.py" if folder else None
+    if path is None or not path.is_file():
+        return None
+    qualified = str(path.resolve().with_suffix(""))  # the name under which lm-eval loads it
+    if qualified not in sys.modules:
+        spec = importlib.util.spec_from_file_location(qualified, path)
+        assert spec and spec.loader
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        sys.modules[qualified] = module
+    return sys.modules[qualified]

@@ -1,0 +1,102 @@
+"""The kinds of answer that a task can ask for: what gold each needs, and what is counted of replies without an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from halu_tasks.items import Case
+from halu_tasks.scorers.metrics import Metric, share_abstained, share_empty
+from halu_tasks.scorers.registry import Reading
+
+
+@dataclass(frozen=True)
+class AnswerKind:
+    """What a task asks for.
+
+    `draws_spans` says that a report may mark the gold spans, and those of the answer, in the text.
+    """
+
+    name: ClassVar[str]
+    draws_spans: ClassVar[bool] = False
+
+    def check(self, case: Case) -> None:
+        """Raise ValueError, naming the field, where the gold of a case is not what scorers of this kind need."""
+
+    def outcome_metrics(self) -> tuple[Metric, ...]:
+        """In `strict`, the shares of replies without an answer that are told apart from unparsed ones."""
+        return share_abstained(), share_empty()
+
+
+@dataclass(frozen=True)
+class Label(AnswerKind):
+    """One of a few labels; the target is one of them.
+
+    Attributes:
+        labels: the labels.
+        reading: takes the label from a reply, in `strict`.
+        target_varies: whether a prediction may state its own target, because the question has an order that its id does
+            not tell.
+    """
+
+    name = "label"
+    labels: tuple[str, ...]
+    reading: Reading
+    target_varies: bool = False
+
+    def check(self, case: Case) -> None:
+        if case.target not in self.labels:
+            raise ValueError(f"target is {case.target!r}, expected {' or '.join(map(repr, self.labels))}")
+
+
+@dataclass(frozen=True)
+class Spans(AnswerKind):
+    """Passages of a text. The gold has `text`, `spans` (pairs of a start and an end, in characters of the text) and
+    `strings`, what stands there."""
+
+    name = "spans"
+    draws_spans = True
+
+    def check(self, case: Case) -> None:
+        text = _field(case.gold, "text", str)
+        for span in _field(case.gold, "spans", list):
+            if len(span) != 2 or not all(isinstance(end, int) for end in span) or not 0 <= span[0] < span[1] <= len(text):
+                raise ValueError(f"gold field 'spans': {span!r} is not a [start, end] within the text")
+        _strings(case.gold, "strings")
+
+
+@dataclass(frozen=True)
+class Strings(AnswerKind):
+    """Strings in order. The gold has them in `originals`."""
+
+    name = "strings"
+
+    def check(self, case: Case) -> None:
+        if not _strings(case.gold, "originals"):
+            raise ValueError("gold field 'originals' is empty")
+
+
+@dataclass(frozen=True)
+class JudgedText(AnswerKind):
+    """A free text that a judge is asked about. Whether it declines to answer is for the judge to say."""
+
+    name = "judged_text"
+
+    def outcome_metrics(self) -> tuple[Metric, ...]:
+        return (share_empty(),)
+
+
+def _field(gold: Mapping[str, Any], name: str, kind: type) -> Any:
+    if name not in gold:
+        raise ValueError(f"gold lacks the field {name!r}")
+    if not isinstance(gold[name], kind):
+        raise ValueError(f"gold field {name!r} is {type(gold[name]).__name__}, expected {kind.__name__}")
+    return gold[name]
+
+
+def _strings(gold: Mapping[str, Any], name: str) -> list[str]:
+    strings: list[str] = _field(gold, name, list)
+    if not all(isinstance(string, str) for string in strings):
+        raise ValueError(f"gold field {name!r} must be a list of strings")
+    return strings

@@ -1,0 +1,109 @@
+"""Readings and scorers under the names by which task files use them.
+
+A reading takes a reply and returns the `Answer` that it states. A scorer is a function of the arguments in the task file
+that returns a `TaskScorer`: how a reply to an item is scored, and every metric that can be made of such scores.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from halu_tasks.errors import did_you_mean
+from halu_tasks.items import Item
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.metrics import Metric
+from halu_tasks.scorers.score import Score
+
+Reading = Callable[[str], Answer[str]]
+ScoreReply = Callable[[Item, str, Sequence[str] | None], Score]
+"""Item, reply and, where a judge was asked, the labels of its verdicts -> the score of the reply."""
+ReferenceReplies = Callable[[Sequence[Score]], Mapping[str, Mapping[str, float]]]
+"""Scores of some items -> what fixed replies would earn on the same items, by reply and metric."""
+
+READINGS = {
+    "checked_claims": "halueval:claims_verdict",
+    "choice": "verdict:choice",
+    "error_type": "error_type:error_type",
+    "factchd_label": "factchd:read_label",
+    "hallucinates": "verdict_hallucination:hallucinates",
+    "hallucinates_multilingual": "verdict_hallucination_multilingual:hallucinates_multilingual",
+    "letter_alone": "cfaith:letter_alone",
+    "pick": "verdict:pick",
+    "published_judgement": "halueval:published_judgement",
+    "published_pick": "refact_published:published_pick",
+    "published_reasoned_judgement": "halueval:published_reasoned_judgement",
+    "published_true_false": "refact_published:published_true_false",
+    "true_false": "verdict:true_false",
+    "true_false_zh": "verdict:true_false_zh",
+    "truth_word_alone": "cfaith:truth_word_alone",
+    "yes_no_alone": "halluverse25_binary:yes_no_alone",
+}
+"""Where the function of each reading is: module of this package and name."""
+
+SCORERS = {
+    "cfaith_open": "cfaith:open_scorer",
+    "checked_claims": "halueval:claims_scorer",
+    "error_type": "halluverse25:error_type_scorer",
+    "exact_match": "correction:exact_match_scorer",
+    "factchd": "factchd:factchd_scorer",
+    "fave": "fave:fave_scorer",
+    "hallucination_rate": "cfaith:hallucination_rate_scorer",
+    "iou": "localization:iou_scorer",
+    "verdict": "label_scorer:verdict_scorer",
+}
+"""Where the function that makes each scorer is."""
+
+
+@dataclass(frozen=True)
+class TaskScorer:
+    """How replies to a task are scored in one mode.
+
+    Attributes:
+        score: scores one reply.
+        metrics: all metrics that can be made of the scores.
+        reference_replies: what fixed replies earn, for a reader to compare with; None where there are none.
+    """
+
+    score: ScoreReply
+    metrics: tuple[Metric, ...]
+    reference_replies: ReferenceReplies | None = None
+
+
+def reading_named(name: str) -> Reading:
+    """The reading of that name. Raises ValueError, listing the names, if there is none."""
+    reading: Reading = _load(READINGS, name, "reading")
+    return reading
+
+
+def make_scorer(name: str, arguments: Mapping[str, Any]) -> TaskScorer:
+    """The scorer of that name with these arguments.
+
+    Raises:
+        ValueError: there is no such scorer, it has no such argument, or an argument has a value that it cannot use.
+    """
+    factory = _load(SCORERS, name, "scorer")
+    known = inspect.signature(factory).parameters
+    for argument in arguments:
+        if argument not in known:
+            takes = f"it takes {', '.join(known)}" if known else "it takes none"
+            raise ValueError(f"scorer {name!r} has no argument {argument!r}{did_you_mean(argument, known)}; {takes}")
+    missing = [
+        argument
+        for argument, parameter in known.items()
+        if parameter.default is inspect.Parameter.empty and argument not in arguments
+    ]
+    if missing:
+        raise ValueError(f"scorer {name!r} lacks the argument {missing[0]!r}")
+    scorer: TaskScorer = factory(**arguments)
+    return scorer
+
+
+def _load(known: Mapping[str, str], name: str, what: str) -> Any:
+    if name not in known:
+        raise ValueError(f"unknown {what} {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}")
+    module, _, attribute = known[name].partition(":")
+    return getattr(import_module(f"halu_tasks.scorers.{module}"), attribute)
