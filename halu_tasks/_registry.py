@@ -1,7 +1,7 @@
 """What Inspect loads by the entry point: the tasks of every benchmark and builder, scorers, solvers and the embedded
 models."""
 
-from halu_tasks import inspect_models
+from halu_tasks import inspect_models, task
 from halu_tasks.builders import inspect_build, inspect_optimize
 from halu_tasks.builders.registry import pipelines
 from halu_tasks.scorers import inspect_scorer
@@ -31,6 +31,7 @@ __all__ = [
     "inspect_scorer",
     "self_consistency",
     "selfcheck",
+    "task",
     "truth_triangulator",
     "with_knowledge",
 ]

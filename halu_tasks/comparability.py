@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from halu_tasks.runs import Run
 from halu_tasks.scorers.paired import same_items
-from halu_tasks.tasks import task_named
 
 
 class Unlike(NamedTuple):
@@ -22,7 +21,7 @@ class Unlike(NamedTuple):
 def not_paired(first: Run, other: Run) -> list[Unlike]:
     """Why the items of `other` cannot be set against those of `first`, one by one: other data, another yardstick,
     other items. Empty where they can, whatever the method, the prompt or the model."""
-    if task_named(first.task).benchmark != task_named(other.task).benchmark:
+    if first.benchmark_task.benchmark != other.benchmark_task.benchmark:
         return [Unlike(f"is of the task {other.task}, whose items are not those of {first.task}")]
     told = []
     if other.task == first.task and other.task_version != first.task_version:
@@ -42,7 +41,7 @@ def not_paired(first: Run, other: Run) -> list[Unlike]:
         alike = len(other.scores) == len(first.scores)
         items = "has other items" if alike else f"has {len(other.scores):,} items, not {len(first.scores):,}"
         told.append(Unlike(items, f"{wrong}; run both with the same --limit and options"))
-    elif not told and (turned := _other_targets(first, other)) and not task_named(first.task).labels:
+    elif not told and (turned := _other_targets(first, other)) and not first.benchmark_task.labels:
         told.append(Unlike(f"has another right answer in {len(turned)} items, such as {turned[0]}"))
     return told
 

@@ -14,7 +14,7 @@ from halu_tasks.scorers.bootstrap import Paired, paired_bootstrap
 from halu_tasks.scorers.cost import total
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimates
 from halu_tasks.scorers.significance import McNemar, holm, items_needed, mcnemar
-from halu_tasks.tasks import Task, task_named
+from halu_tasks.tasks import Task
 
 
 class Tested(NamedTuple):
@@ -109,11 +109,11 @@ def compare(runs: Sequence[Run], metrics: Sequence[str] = ()) -> Comparison:
         if why := not_paired(first, other):
             told = "; ".join(f"it {unlike}" for unlike in why)
             raise DataError(f"{other.source} does not compare with {first.source}: {told}")
-    asked = list(dict.fromkeys(run.task for run in runs))
-    chosen = chosen_metrics(task_named(first.task), first.scoring, metrics)
+    asked = list({run.task: run.benchmark_task for run in runs}.values())
+    chosen = chosen_metrics(asked[0], first.scoring, metrics)
     for task in asked[1:]:
         # the headline of the first, too, has to be a figure of the others
-        chosen_metrics(task_named(task), first.scoring, [metric.name for metric in chosen])
+        chosen_metrics(task, first.scoring, [metric.name for metric in chosen])
     names = [metric.name for metric in chosen]
     turned = [(number, reordered(first, other)) for number, other in enumerate(others, 2)]
     return Comparison(

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any
 
 from inspect_ai import Task, task
@@ -26,11 +27,11 @@ from halu_tasks.errors import UsageError, did_you_mean, tell_in_one_line
 from halu_tasks.items import Item
 from halu_tasks.options import Options
 from halu_tasks.reaching import reach_active
-from halu_tasks.scorers.inspect_scorer import figures, halu_score, judge_ready, logged
+from halu_tasks.scorers.inspect_scorer import checked_address, figures, halu_score, judge_ready
 from halu_tasks.scoring import prepare_judge
 from halu_tasks.solvers.asking import MOST_ALTERNATIVES, WEIGHED
 from halu_tasks.solvers.prompting import messages
-from halu_tasks.tasks import Built, build, registry, task_named
+from halu_tasks.tasks import Built, build, logged, registry, task_named, task_of_file
 from halu_tasks.tasks import Task as BenchmarkTask
 
 logger = logging.getLogger(__name__)
@@ -56,6 +57,21 @@ def inspect_task(name: str, **options: Any) -> Task:
     built = _build(name, options)
     samples = [_sample(item, built) for item in built.items]
     return _task(name, [built], samples, built.task.version, built.task.headline, options)
+
+
+def inspect_config(config: str, **options: Any) -> Task:
+    """The Inspect task of a user's task file. `options` are those of the packaged task that it was derived from.
+
+    Raises:
+        UsageError: naming file and key: what the file defines is no task.
+    """
+    path = Path(config).expanduser()
+    if not path.is_file():
+        raise UsageError(f"config={config}: there is no such file in {Path.cwd()}")
+    task = task_of_file(path)
+    _check_options(task.name, task, options)
+    built = _build(task, options)
+    return _task(task.name, [built], [_sample(item, built) for item in built.items], task.version, task.headline, options)
 
 
 def inspect_group(name: str, **options: Any) -> Task:
@@ -110,14 +126,14 @@ def _check_options(name: str, task: BenchmarkTask, options: dict[str, Any], *oth
         raise UsageError(f"task {name} has no option {unknown[0]!r}{close}; options: {', '.join(known)}")
 
 
-def _build(name: str, options: dict[str, Any]) -> Built:
-    task = task_named(name)
+def _build(name: str | BenchmarkTask, options: dict[str, Any]) -> Built:
+    task = name if isinstance(name, BenchmarkTask) else task_named(name)
     for unused in sorted(set(options) & _of_benchmark(task) - set(task.own_options)):
-        logger.warning("%s has no use for %s", name, unused)
+        logger.warning("%s has no use for %s", task.name, unused)
     of_others = Options.of_some_tasks().keys() - set(task.own_options)
     served = [option.name for option in fields(Options) if option.name not in of_others]
     given = {key: value for key, value in options.items() if value is not None and key in served}
-    built = build(name, Options(**{"fewshot": task.shots, **given}))
+    built = build(task, Options(**{"fewshot": task.shots, **given}))
     embedded.remember(built)
     return built
 
@@ -137,7 +153,7 @@ def _task(
     if judged and not (options.get("judge") or model_roles().get("grader")):
         # a rate that needs a judge is no headline without one; Inspect then shows the first figure there is
         headline = None
-    logged(options.get("judge_base_url"))
+    checked_address(options.get("judge_base_url"))
     reach_active()
     for built in members:
         if built.task.judged and built.options.judge and not model_roles().get("grader"):
@@ -190,6 +206,7 @@ def _sample(item: Item, built: Built, group: str | None = None) -> Sample:
         "cluster": item.cluster,
         "gold": dict(item.gold),
         "tags": dict(item.tags),
+        **logged(built.task),
     }
     if built.task.subject:
         metadata["subject"] = built.task.subject.of(item.fields)

@@ -21,7 +21,7 @@ from halu_tasks.items import Item
 from halu_tasks.runs import Answered, Run, Step, own_settings
 from halu_tasks.scorers.inspect_scorer import RECORD
 from halu_tasks.scorers.score import Score
-from halu_tasks.tasks import task_named
+from halu_tasks.tasks import logged_task
 
 PACKAGE = "halu_tasks/"
 
@@ -99,7 +99,7 @@ def _run(
         ),
         model=model,
         roles=roles,
-        settings=own_settings(settings, (task_named(own["task"]).decoding for own in together)),
+        settings=own_settings(settings, (logged_task(own).decoding for own in together)),
         provenance=provenance_of(kind, provenance) if kind != spec.model else provenance,
         epochs=spec.config.epochs or 1,
         answers=[answered for answered, _ in answers],

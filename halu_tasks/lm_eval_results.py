@@ -11,12 +11,12 @@ from typing import Any
 
 from halu_tasks.data import json_lines
 from halu_tasks.embedded import name_of, provenance_of
-from halu_tasks.errors import DataError
+from halu_tasks.errors import DataError, UsageError
 from halu_tasks.items import Item, Reply
 from halu_tasks.runs import Answered, Run, Skipped, own_settings
 from halu_tasks.scorers.probability import probability_of_likelihoods, without_probability
 from halu_tasks.scorers.score import Score
-from halu_tasks.tasks import Task, registry
+from halu_tasks.tasks import Task, logged_task
 
 RECORD = "halu_tasks"
 
@@ -72,9 +72,10 @@ def _run(path: Path, name: str, found: Mapping[str, Any], own: Mapping[str, Any]
         raise DataError(f"the task {name} is none of this package's")
     if "version" not in provenance:
         raise DataError(f"{name} was written by an older version of this package; run it again")
-    task = registry()[0].get(provenance["task"])
-    if task is None:
-        raise DataError(f"the task {provenance['task']} is not known to this version of the package")
+    try:
+        task = logged_task(provenance)
+    except UsageError as error:
+        raise DataError(f"{error}; this version of the package does not know the task") from None
     if "bypass,none" in found["results"][name]:
         raise DataError(f"{name} was run with --predict_only and has no scores; run it again without")
     samples = path.with_name(samples_of(path).replace("*", name))

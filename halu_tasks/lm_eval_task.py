@@ -30,7 +30,8 @@ from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.probability import probability_of_likelihoods, without_probability
 from halu_tasks.scorers.score import Score
 from halu_tasks.scoring import keep_replies, outcome_of, prepare_judge, reply_warnings, score_replies
-from halu_tasks.tasks import Built, build
+from halu_tasks.tasks import Built, build, task_of
+from halu_tasks.tasks.yaml_files import TaskFile
 
 logger = logging.getLogger(__name__)
 _loaded: WeakValueDictionary[str, HaluTask] = WeakValueDictionary()
@@ -39,15 +40,16 @@ tell_in_one_line(*_PROGRAMS)
 
 
 class HaluTask(ConfigurableTask):
-    """The class behind every YAML of this package. The YAML names the task and its version; options
-    come as metadata (`halu_scoring=paper`); data, prompts, scores and metrics come from the core."""
+    """The class behind every task file of this package, and those that include one. Options come as metadata
+    (`halu_scoring=paper`); items, scores and metrics come from the core."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        # the YAML's output type is for lm-eval's validation; how an item is asked depends on the options
-        given = {key: value for key, value in config.items() if key not in ("class", "output_type")}
+        file = TaskFile(_path_of(str(config.get("task"))), config, {})
+        # what the core does is not for lm-eval to do, or to know
+        given = {key: config[key] for key in ("task", "task_alias", "num_fewshot", "metadata") if key in config}
         fewshot = given.get("num_fewshot") or 0
         options = replace(Options.from_metadata(given.get("metadata") or {}), fewshot=fewshot)
-        self._built = built = build(given["task"], options)
+        self._built = built = build(task_of(file), options)
         if unused := options.unused(built.task.own_options):
             # other tasks of the run may be meant, so it is no error
             logger.warning("%s has no use for %s", built.task.name, ", ".join(PREFIX + name for name in unused))
@@ -70,8 +72,9 @@ class HaluTask(ConfigurableTask):
             )
         }
         self._higher_is_better = {metric.name: metric.higher_is_better for metric in built.metrics}
-        self._version = (given.get("metadata") or {}).get("version")
+        self._version = (given.get("metadata") or {}).get("version", float(built.task.version))
         self._tell(built)
+        self._show_wording(built)
         self.config.metric_list = [
             {"metric": metric.name, "higher_is_better": metric.higher_is_better} for metric in built.metrics
         ]
@@ -104,6 +107,19 @@ class HaluTask(ConfigurableTask):
             for metric in self._built.metrics
             for name in (metric.name, f"{metric.name}_stderr")
         }
+
+    def _show_wording(self, built: Built) -> None:
+        """Have the results show the texts that were asked, as the task file has them."""
+        self.config.doc_to_text = str(built.prompt["user"])
+        self.config.description = str(built.prompt["cot" if built.options.cot else "system"]) if built.items[0].system else ""
+
+    def doc_to_text(self, doc: Mapping[str, Any], doc_to_text: Any = None) -> str:
+        """The prompt, which was rendered when the item was built."""
+        return str(doc["prompt"])
+
+    def resolve_field(self, doc: Mapping[str, Any], field: str | None = None) -> Any:
+        """lm-eval asks for the system text by the template that results show; an item has it rendered."""
+        return doc["system"] if field == self.config.description else super().resolve_field(doc, field)
 
     def _tell(self, built: Built) -> None:
         """Have results say how they came about."""
@@ -175,6 +191,12 @@ class ScoreReplies(Filter):
             logger.warning(warning)
         # lm-eval copies what a filter returns and logs its str(), so that nothing but a plain text stays what it is
         return [json.dumps(score.as_json(), ensure_ascii=False) for score in scores]
+
+
+def _path_of(task: str) -> Path:
+    """The file that defines a task, for errors: lm-eval hands its keys to the class without saying where they stand."""
+    known: Mapping[str, str] = getattr(sys.modules.get("_halu_tasks_autoload"), "files", {})
+    return Path(known.get(task, f"task {task}"))
 
 
 def results_folder() -> Path | None:

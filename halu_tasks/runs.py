@@ -17,7 +17,7 @@ from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.cost import Cost
 from halu_tasks.scorers.probability import FACT
 from halu_tasks.scorers.score import Score
-from halu_tasks.tasks import Decoding, Task, task_named
+from halu_tasks.tasks import Decoding, Task, logged_task
 
 PLAIN = "plain prompt"
 UNTOLD = "method unknown"
@@ -119,6 +119,11 @@ class Run:
     def scores(self) -> list[Score]:
         return [answered.score for answered in self.answers]
 
+    @cached_property
+    def benchmark_task(self) -> Task:
+        """The task that was asked, also where a user derived it."""
+        return logged_task({**self.provenance, "task": self.task})
+
     @property
     def unanswered(self) -> dict[str, int]:
         """How many replies give no answer, by outcome."""
@@ -150,7 +155,7 @@ class Run:
         marks = [mark for mark in str(self.provenance["version"]).split("-")[1:] if mark != "paper"]
         marks += ["paper"] if self.scoring == "paper" else []
         shots = self.provenance.get("fewshot")
-        return marks if shots in (None, task_named(self.task).shots) else [*marks, f"{shots}shot"]
+        return marks if shots in (None, self.benchmark_task.shots) else [*marks, f"{shots}shot"]
 
     @property
     def identity(self) -> tuple[str, str, str, str | None]:
@@ -164,7 +169,7 @@ class Run:
     @property
     def asked(self) -> dict[str, Any]:
         """The options of the task that its items and prompts depend on, by name."""
-        own = task_named(self.task).own_options
+        own = self.benchmark_task.own_options
         return {name: self.provenance[name] for name in ("fewshot", "cot", *own) if name in self.provenance}
 
     @property

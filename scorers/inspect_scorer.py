@@ -46,7 +46,7 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scoring import logger, no_judge, outcome_of, reply_warnings
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import COUNTS, DRAFT, METHOD, OPINIONS, PROBABILITY, REASON, WEIGHED, tokens_of
-from halu_tasks.tasks import registry, task_named
+from halu_tasks.tasks import logged, logged_task, registry
 
 RECORD = "halu_tasks"
 TARGET = "halu_target"
@@ -69,7 +69,7 @@ def _judge(judging: Judging, options: Options) -> Judge | None:
     return judges[key]
 
 
-def logged(judge_base_url: str | None) -> str | None:
+def checked_address(judge_base_url: str | None) -> str | None:
     """The address of a judge, which Inspect writes into its log. Raises UsageError where it holds credentials."""
     if in_address(judge_base_url):
         raise UsageError(
@@ -85,12 +85,12 @@ def judge_ready(
 ) -> Solver:
     """Before a judged task generates anything: check that the judge in the role `grader` answers (one that
     is named as an option was reached when the task was made), or warn that there is none."""
-    options = Options(judge=judge, judge_base_url=logged(judge_base_url), judge_max_failures=judge_max_failures)
+    options = Options(judge=judge, judge_base_url=checked_address(judge_base_url), judge_max_failures=judge_max_failures)
     lock = anyio.Lock()
     done: set[str] = set()
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        task = task_named(state.metadata["task"])
+        task = logged_task(state.metadata)
         async with lock:
             if task.judged and task.name not in done:
                 found = _judge(task.judged, options)
@@ -119,6 +119,7 @@ def figures(headline: str | None = None) -> Metric:
         if not records:
             return {headline: math.nan} if headline else {}
         scoring, group = records[0]["scoring"], records[0].get("group")
+        tasks = {name: logged_task(record) for name, record in {record["task"]: record for record in records}.items()}
         by_task: dict[str, list[Score]] = {}
         opinions: dict[str, list[Opinions | None]] = {}
         for record in records:
@@ -128,7 +129,7 @@ def figures(headline: str | None = None) -> Metric:
         if group:
             found |= registry()[1][group].figures(scoring, by_task)
         for task, own in by_task.items():
-            named = estimates(task_named(task).scoring[scoring].metrics, own) | opinion_figures(own, opinions[task])
+            named = estimates(tasks[task].scoring[scoring].metrics, own) | opinion_figures(own, opinions[task])
             found |= {f"{task}.{name}" if group else name: value for name, value in named.items()}
         if not group:
             found |= _of_drafts([record for record in records if "draft" in record])
@@ -145,7 +146,7 @@ def _of_drafts(records: Sequence[Mapping[str, Any]]) -> dict[str, Estimate]:
     """Every metric of the drafts, under `…_before`, and what revision did to the headline, under `…_change`."""
     if not records:
         return {}
-    task = task_named(records[0]["task"])
+    task = logged_task(records[0])
     metrics = task.scoring[records[0]["scoring"]].metrics
     after, before = ([Score(**record[which]) for record in records] for which in ("score", "draft"))
     found = {f"{name}_before": value for name, value in estimates(metrics, before).items()}
@@ -192,7 +193,7 @@ def halu_score(
         options = Options(
             scoring=scoring,
             judge=judge,
-            judge_base_url=logged(judge_base_url),
+            judge_base_url=checked_address(judge_base_url),
             judge_max_failures=judge_max_failures,
         )
     except UsageError as error:
@@ -200,7 +201,7 @@ def halu_score(
 
     async def score(state: TaskState, target: Target) -> InspectScore:
         _warn_of_replies()
-        task = task_named(state.metadata["task"])
+        task = logged_task(state.metadata)
         told = state.output.metadata or {}
         # before a judge is asked, whose calls are not the answer's
         cost = cost_of(transcript().events)
@@ -217,7 +218,7 @@ def halu_score(
         if state.metadata.get(WEIGHED) and FACT not in found.facts:
             found = without_probability(found)
         headline = next(m for m in task.scoring[scoring].metrics if m.name == task.headline)
-        record |= {"task": task.name, "scoring": scoring, "score": found.as_json(), "cost": cost}
+        record |= {"task": task.name, **logged(task), "scoring": scoring, "score": found.as_json(), "cost": cost}
         if (draft := told.get(DRAFT)) is not None:
             first = await judge.of_reply(item, task.judged_text(scoring, item, draft)) if judge else []
             record["draft"] = task.score(scoring, item, Reply(draft), first if judge else None).as_json()

@@ -12,7 +12,7 @@ from inspect_ai.tool import Tool, ToolChoice
 from halu_tasks.errors import UsageError
 from halu_tasks.scorers.probability import Token
 from halu_tasks.solvers.concurrency import side_by_side
-from halu_tasks.tasks import Task, task_named
+from halu_tasks.tasks import Task, logged_task
 
 METHOD = "halu_method"
 """Where an output tells the method that made it,"""
@@ -143,7 +143,7 @@ def task_of(state: TaskState) -> Task:
     """The package's task that a sample is of. Raises UsageError where it is of none."""
     if "task" not in state.metadata:
         raise UsageError(f"this solver serves the tasks of halu_tasks, and the sample {state.sample_id!r} is of none")
-    return task_named(state.metadata["task"])
+    return logged_task(state.metadata)
 
 
 def decide(state: TaskState, probability: float, threshold: float) -> str:

@@ -11,7 +11,7 @@ from halu_tasks.comparability import asked_otherwise, not_paired, reordered
 from halu_tasks.entries import Entry, labels_of
 from halu_tasks.runs import Run
 from halu_tasks.scorers.metrics import Estimate, Metric
-from halu_tasks.tasks import Task, registry, task_named
+from halu_tasks.tasks import Task, registry
 
 _DATA = ("pinned", "extract", "local", "sample")
 """Kinds of data, those first that say most about the benchmark."""
@@ -35,7 +35,7 @@ class Column:
 
     @cached_property
     def task(self) -> Task:
-        return task_named(self.first.task)
+        return self.first.benchmark_task
 
     @cached_property
     def metrics(self) -> list[Metric]:
@@ -153,7 +153,7 @@ def _asked_alike(columns: Sequence[Column]) -> bool:
 
 def _condition(run: Run) -> tuple[Any, ...]:
     """What runs of a task that compare have in common."""
-    labelled = bool(task_named(run.task).labels)
+    labelled = bool(run.benchmark_task.labels)
     targets = () if labelled else tuple(sorted((score.id, str(score.target)) for score in run.scores))
     return (
         run.task,

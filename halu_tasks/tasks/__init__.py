@@ -2,6 +2,7 @@
 
 from halu_tasks.tasks.build import Built, build
 from halu_tasks.tasks.definition import task_from
+from halu_tasks.tasks.derived import logged, logged_task, task_of, task_of_file
 from halu_tasks.tasks.registry import Group, prompt_names, registry, task_named
 from halu_tasks.tasks.task import Decoding, Reader, Subject, Task
 
@@ -13,8 +14,12 @@ __all__ = [
     "Subject",
     "Task",
     "build",
+    "logged",
+    "logged_task",
     "prompt_names",
     "registry",
     "task_from",
     "task_named",
+    "task_of",
+    "task_of_file",
 ]

@@ -15,8 +15,9 @@ from halu_tasks.options import Options
 from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.solvers.prompting import Prompt, prompt_hash, render
+from halu_tasks.tasks.derived import logged
 from halu_tasks.tasks.fewshot import worked_examples
-from halu_tasks.tasks.registry import task_named
+from halu_tasks.tasks.registry import registry, task_named
 from halu_tasks.tasks.splits import sampled
 from halu_tasks.tasks.task import Task
 
@@ -105,7 +106,8 @@ class Built:
         return tuple(marks)
 
     def _packaged_prompt(self) -> Prompt:
-        return task_named(self.task.reference).own_prompt(self.options)
+        packaged = registry()[0].get(self.task.reference, self.task)
+        return packaged.own_prompt(self.options)
 
     @property
     def version(self) -> str:
@@ -117,6 +119,7 @@ class Built:
         """What was asked and how, for a harness's log."""
         return {
             "task": self.task.name,
+            **logged(self.task),
             "version": self.version,
             "scoring": self.options.scoring,
             "data": self.located.kind,

@@ -201,7 +201,7 @@ class _Definition:
         elsewhere = ("task", "about", "items", "metadata", "description", "doc_to_text", "chain_of_thought", "wordings")
         own, packaged = self.file.values, self.reference.definition
         keys = [key for key in KEYS if key not in elsewhere]
-        return tuple(key for key in keys if _comparable(own.get(key)) != _comparable(packaged.get(key)))
+        return tuple(key for key in keys if comparable(own.get(key)) != comparable(packaged.get(key)))
 
     def check_keys(self) -> None:
         for key in self.file.values:
@@ -505,12 +505,12 @@ def _hashable_in(value: Any, known: Iterable[Any]) -> bool:
     return isinstance(value, str) and value in known
 
 
-def _comparable(value: Any) -> Any:
+def comparable(value: Any) -> Any:
     """A value as two files can be compared by it: a function by its name, since lm-eval hands over the object."""
     if isinstance(value, dict):
-        return {key: _comparable(each) for key, each in value.items()}
+        return {key: comparable(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_comparable(each) for each in value]
+        return [comparable(each) for each in value]
     try:
         return load_object(value)
     except ValueError:

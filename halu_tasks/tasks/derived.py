@@ -1,0 +1,113 @@
+"""Tasks that users derive from packaged ones: read from their files, and restored from logs.
+
+A log holds the name of the packaged task and the keys that differ, so that it can be scored and reported without the
+file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from halu_tasks.errors import UsageError, did_you_mean
+from halu_tasks.tasks.definition import KEYS, comparable, task_from
+from halu_tasks.tasks.registry import registry
+from halu_tasks.tasks.task import Task
+from halu_tasks.tasks.yaml_files import FunctionName, TaskFile, read_task_file
+
+_FUNCTION = "!function "
+NOT_LOGGED = ("task", "about", "items", "metadata")
+
+
+def task_of_file(path: Path) -> Task:
+    """The task that a user's file defines: one of its own, or one that includes a packaged file.
+
+    Raises:
+        UsageError: one line that names the file and the key that is missing, unknown or wrong.
+    """
+    return task_of(read_task_file(path))
+
+
+def task_of(file: TaskFile) -> Task:
+    """The task of a file's keys; the packaged task itself where it is the same."""
+    tasks, _ = registry()
+    reference = file.values.get("reference_task")
+    if not isinstance(reference, str) or reference not in tasks:
+        if reference is None or reference != file.values.get("task"):
+            place = file.places.get("reference_task", file.path)
+            raise UsageError(
+                f"{place}: reference_task: expected the packaged task that the file includes, got "
+                f"{reference!r}{did_you_mean(str(reference), tasks)}; a task of your own names itself"
+            )
+        return task_from(file)
+    packaged = tasks[reference]
+    same = [key for key in KEYS if key != "metadata"]
+    if all(comparable(file.values.get(key)) == comparable(packaged.definition.get(key)) for key in same):
+        return packaged
+    return task_from(file, packaged)
+
+
+def logged(task: Task) -> dict[str, Any]:
+    """What a log must hold of a task beside its name: nothing of a packaged one, else its reference and what differs."""
+    packaged = registry()[0].get(task.reference)
+    if task is packaged:
+        return {}
+    base = packaged.definition if packaged else {}
+    differing = {
+        key: _as_json(value)
+        for key, value in task.definition.items()
+        if key not in NOT_LOGGED and comparable(value) != comparable(base.get(key))
+    }
+    return {"reference_task": task.reference, "overrides": differing}
+
+
+def logged_task(record: Mapping[str, Any]) -> Task:
+    """The task that a log's record names, with what it holds by `logged`.
+
+    Raises:
+        UsageError: there is no such task any more, or what differs cannot be used here.
+    """
+    name, reference = record["task"], record.get("reference_task")
+    if reference is None:
+        tasks, _ = registry()
+        if name not in tasks:
+            raise UsageError(f"unknown task {name!r}{did_you_mean(name, tasks)}; tasks: {', '.join(tasks)}")
+        return tasks[name]
+    return _restored(name, reference, json.dumps(record.get("overrides") or {}, sort_keys=True))
+
+
+@cache
+def _restored(name: str, reference: str, overrides: str) -> Task:
+    packaged = registry()[0].get(reference)
+    base = packaged.definition if packaged else {}
+    values = {**base, **{key: _from_json(value) for key, value in json.loads(overrides).items()}}
+    values |= {"task": name, "reference_task": reference, "about": base.get("about", name), "metadata": base.get("metadata", {"version": 1})}
+    return task_from(TaskFile(Path(f"{name} (as logged)"), values, {}), packaged)
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _as_json(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_json(each) for each in value]
+    if isinstance(value, FunctionName):
+        beside = value.folder / f"{value.rpartition('.')[0].replace('.', '/')}.py" if value.folder else None
+        return f"{_FUNCTION}{value.folder / value}" if beside and beside.is_file() else _FUNCTION + value
+    if callable(value):
+        return f"{_FUNCTION}{value.__module__}.{value.__qualname__}"
+    return value if isinstance(value, str | int | float | bool | None) else repr(value)
+
+
+def _from_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _from_json(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_from_json(each) for each in value]
+    if isinstance(value, str) and value.startswith(_FUNCTION):
+        name = value.removeprefix(_FUNCTION)
+        folder, _, last = name.rpartition("/")
+        return FunctionName(last, Path(folder)) if folder else FunctionName(name)
+    return value
