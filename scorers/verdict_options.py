@@ -6,7 +6,7 @@ import re
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.declining import declining, stated
-from halu_tasks.scorers.verdict_options_text import WRONG_MARKS, plain_verdicts
+from halu_tasks.scorers.verdict_options_text import RIGHT_MARKS, WRONG_MARKS, plain_verdicts
 from halu_tasks.scorers.verdict_text import (
     CONCLUDES,
     DECLARED,
@@ -40,7 +40,8 @@ _FOLLOWS_LETTER = any_of(
     "is was and or because since as over for due based by with in on here arbitrarily simply only seems? appears?"
     " remains provides? gives offers presents has contains demonstrates comes gets? got wins beats prevails confuses"
     " conflates misstates rather instead it should must looks sounds turns holds checks mistakenly wrongly incorrectly"
-    " falsely erroneously correctly accurately rightly says states claims doesn't does isn't the edges makes made matches"
+    " falsely erroneously correctly accurately rightly says states claims doesn't does isn't the edges makes made"
+    " matches"
 )
 _AFTER_ARTICLE = re.compile(rf"\s+(?!{_FOLLOWS_LETTER}(?:\W|\Z))[a-z]")
 _COORDINATED = re.compile(
@@ -52,38 +53,59 @@ _UNSURE = re.compile(r"(?:\bif|\bwhether|\bnor|\bneither)\s(?:answer\s|option\s)
 # A condition leaves the choice open, unless it is only that one must choose.
 _FORCED = r"(?:forced|pressed|pushed|made|pressured|asked|I|we|you|one|anything|any|not|so)\b"
 _CONDITION = re.compile(
-    rf"(?:\b(?:if|assuming|provided that|suppose|supposing|unless|depending|otherwise)\b(?!\s(?:that\s)?{_FORCED})"
+    rf"(?:(?<!even )\b(?:if|assuming|provided that|suppose|supposing|unless|depending"
+    rf"|otherwise)\b(?!\s(?:that\s)?{_FORCED})"
     r"|\bif not,|如果|假如|要是|假设|若(?!干)|取决于)"
     r"(?:(?!\b(?:so|but|therefore|thus|hence|however|yet)\b|所以|因此|但)[^.;。])*\Z",
+    re.IGNORECASE,
+)
+_ON_CONDITION = re.compile(
+    rf"\W*(?:(?:and|or|but|while) )?(?:(?:if|assuming|unless|provided that|suppose)\b(?!\s(?:that\s)?{_FORCED})"
+    rf"|如果|假如|要是|假设|若)"
+    r"(?!.{0,300}(?:\b(?:so|but|therefore|thus|hence|however)\b|所以|因此|但))",
+    re.IGNORECASE,
+)
+# "Hepatitis A" is no option.
+_KIND = re.compile(
+    r"\b(?:vitamins?|hepatitis|influenza|types?|groups?|class|factor|phase|step|figure|planet|star|protein|gene|strain"
+    r"|chain|subunit|receptor|particle|team|person|sample|substance|compound|point|case|scenario)\s\Z",
     re.IGNORECASE,
 )
 _CONDITIONAL = re.compile(r"\)?,?\s(?:only\s)?(?:if|when|assuming|provided that|unless|depending)\b", re.IGNORECASE)
 # What only seems so is taken back by what follows.
 _SEEMS = re.compile(
     r"\bat (?:first|a glance)\b|\bon the (?:surface|face of it)\b|\b(?:initially|superficially|originally)\b"
-    r"|\b(?:may|might|could|can) (?:at first )?(?:seem|look|appear|sound)|\b(?:first|one (?:may|might|could)) (?:think|thought)\b"
+    r"|\b(?:may|might|could|can) (?:at first )?(?:seem|look|appear|sound)|\b(?:first|one (?:may|might"
+    r"|could)) (?:think|thought)\b"
     r"|乍看|乍一看|看似|看起来|起初|一开始|最初|本以为|原以为",
     re.IGNORECASE,
 )
-_TURN = re.compile(r"\b(?:but|however|yet|nevertheless|actually|in fact|in reality)\b|但|然而|其实|实际上|不过", re.IGNORECASE)
+_TURN = re.compile(
+    r"\b(?:but|however|yet|nevertheless|actually|in fact|in reality)\b|但|然而|其实|实际上|不过", re.IGNORECASE
+)
 
 # --- what is said of an option, right behind its letter -------------------------------------------------
 
+# "less accurate" is wrong and "less wrong" right
+_FAULTS = any_of("incorrect inaccurate wrong false flawed misleading mistaken erroneous problematic bad")
 _WRONG = (
-    any_of(
+    rf"(?:le(?:ss|ast)(?!\s(?:\w+ly\s)?{_FAULTS})|"
+    + any_of(
         "incorrect inaccurate wrong false flawed misleading untrue mistaken erroneous fabricated confabulated"
         " hallucinated altered falsified distorted tampered manipulated corrupted invalid non-?factual unfactual"
-        " counterfactual fictitious fictional bogus fake unreliable untenable off less worse inferior weaker"
+        " counterfactual fictitious fictional bogus fake unreliable untenable off worse inferior weaker"
+        " fabrication confabulation hallucination falsehood distortion"
         r" made[\s-]up"
     )
-    + r"\b"
+    + r")\b"
 )
 _RIGHT = (
-    any_of(
+    rf"(?:le(?:ss|ast)\s(?:\w+ly\s)?{_FAULTS}|"
+    + any_of(
         "factual correct accurate right true valid truthful reliable trustworthy sound genuine authentic unaltered"
         " error-free"
     )
-    + r"\b"
+    + r")\b"
 )
 _ADVERB = any_of(r"(?!part)\w+ly also the an? indeed quite very still both to\sbe one answer that which")
 _ADVERBS = rf"(?:{_ADVERB}\s+){{0,5}}"
@@ -102,28 +124,37 @@ _TAKEN_AS = (
 # "is wrong", "was made false", "should be considered incorrect", "is not the false one"
 _IS = re.compile(
     rf"\)?\s+(?:(?P<no>{_BE_NOT})|{_BE})\s+{_ADVERBS}{_TAKEN_AS}{_ADVERBS}(?P<not>not\s+)?{_ADVERBS}"
-    rf"(?:(?P<wrong>{_WRONG})|(?P<right>{_RIGHT}))",
+    rf"(?:(?P<wrong>(?:(?:more|most)\s)?{_WRONG})|(?P<right>{_RIGHT}))",
     re.IGNORECASE,
 )
 _IS_NOT = re.compile(rf"\)?\s+{_BE_NOT}(?!\s(?:only|just|as|necessarily)\b)", re.IGNORECASE)
 _MISTAKES = (
-    r"(?:errors?|mistakes?|inaccurac(?:y|ies)|falsehoods?|misstatements?|fabrications?|misconceptions?|contradictions?)\b"
+    r"(?:errors?|mistakes?|inaccurac(?:y|ies)|falsehoods?|misstatements?|fabrications?|misconceptions?"
+    r"|contradictions?)\b"
+)
+_CLAIM = (
+    r"(?:claim|statement|assertion|detail|sentence|description|figure|number|fact|part|line|explanation"
+    r"|information)s?\b"
 )
 _HAS = any_of("contains? has have includes? makes? introduces? commits?")
+_GAP = r"\)?(?:\s?[:(,=]\s?|\s[-–—→⇒=]{1,3}\s|\s+)"
 _DOES_WELL = re.compile(
-    rf"\)?\s+(?:(?:gets?|got|has|have)\s[^,.;]{{0,40}}?\bright\b"
+    rf"{_GAP}(?:no (?:\w+ ){{0,2}}{_MISTAKES}|(?:gets?|got|has|have)\s[^,.;]{{0,40}}?\bright\b"
     rf"|(?:{_HAS}\s(?:no|zero)|(?:does|do)(?:n't|\snot)\s{_HAS}|is (?:\w+ly )?(?:free (?:of|from)|without))\s"
     rf"(?:[\w-]+\s+){{0,4}}?{_MISTAKES}"
     r"|(?:holds|stands|checks|adds) (?:up|out)\b|(?:is|are) (?:\w+ly )?(?:supported|backed up|confirmed|borne out) by\b"
-    r"|(?:\w+ly )?(?:matches|fits|agrees with|is (?:consistent|in line|in agreement) with) (?:the |what |our |established )*"
-    r"(?:\w+ )?(?:facts?|evidence|sources?|reality|known|science|record|literature|knowledge)\b)",
+    r"|(?:\w+ly )?(?:matches|fits|agrees with|is (?:consistent|in line|in agreement) with) (?:the |what |our "
+    r"|established )*"
+    r"(?:\w+ )?(?:facts?|evidence|sources?|reality|known|science|record|literature|knowledge)\b|(?:matches"
+    r"|fits) what (?:we|is) know)",
     re.IGNORECASE,
 )
 _DOES_BADLY = re.compile(
-    rf"\)?\s+(?:{_HAS}\s+(?!(?:no|zero|few|fewer)\b)(?:[\w-]+\s+){{0,4}}?{_MISTAKES}"
+    rf"{_GAP}(?:{_HAS}\s+(?!(?:no|zero|few|fewer)\b)(?:[\w-]+\s+){{0,4}}?(?:{_MISTAKES}|{_WRONG}\s{_CLAIM})"
     r"|(?:gets?|got|has|have)\s[^,.;]{0,40}?\b(?:wrong|backwards|reversed)\b"
     r"|(?:\w+ly )?(?:confuses|conflates|mixes up|misstates|misrepresents|reverses|contradicts|swaps|misidentifies"
-    r"|misattributes|mislabels|distorts|fabricates|errs)\b"
+    r"|misattributes|mislabels|distorts|fabricates|errs|fails|falls (?:short|apart|flat)|slips up|goes wrong)\b"
+    r"|(?:conflicts|clashes) with\b|violates\b|goes against\b|is (?:\w+ )?(?:inconsistent|incompatible|at odds) with\b"
     r"|(?:does|do)(?:n't| not) (?:\w+ )?(?:hold|stand|check|add|match|fit|make sense|agree)\b"
     r"|(?:can|should|must|has to|is|was) (?:\w+ly )?(?:be )?(?:\w+ly )?"
     r"(?:rejected|ruled out|dismissed|discarded|excluded|eliminated|discounted|contradicted)\b)",
@@ -144,38 +175,53 @@ _ZH_WRONG = (
 )
 _ZH_RIGHT = (
     rf"(?:{_ZH_OF}(?:才|是|为|唯一|最|最为|更|完全|基本|也)*"
-    r"(?:正确|对(?![于比应照方])|符合|相符|一致|吻合|准确|合适|恰当|贴切|合理|可信|最佳|当选|入选|没有?(?:错|问题|毛病)|无误|站得住脚|成立|属实|[√✓✔✅]))"
+    r"(?:正确|对(?![于比应照方])|相?(?:符合|一致|吻合)|相符|[与和同跟][^,;。]{1,10}?(?:一致|相符|吻合)|准确|合适"
+    r"|恰当|贴切|合理|可信|最佳|当选|入选|没有?(?:错|问题|毛病)|无误|站得住脚|成立|属实|(?<=最)有?可能"
+    r"|最?接近(?:事实|史实|正确|真相|题意)|[√✓✔✅]))"
 )
-_ZH_CALLED = re.compile(rf"\)?[\s.:]*(?:(?P<wrong>{_ZH_WRONG})|(?P<right>{_ZH_RIGHT}))")
+_ZH_CALLED = re.compile(
+    rf"\)?[\s.:]*(?:{_ZH_OF}(?:并不是|不是|并非|没有?|未)(?P<right_after_all>错|有误|误|问题)"
+    rf"|(?P<wrong>{_ZH_WRONG})|(?P<right>{_ZH_RIGHT}))"
+)
 # "A: correct", "B (false)", "A - FALSE", "A = yes"
 _RATED = re.compile(
-    rf"\)?\s?(?:[:(=,]|[-–—→⇒=]{{1,3}}\s)\s?(?:(?:mostly|partially|partly|it's|is)\s)?{_ADVERBS}"
+    rf"\)?(?:\s(?:is\s)?{_RIGHT})?\s?(?:[:(=,]|[-–—→⇒=]{{1,3}}\s)\s?(?:(?:mostly|partially|partly|it's"
+    rf"|is)\s)?{_ADVERBS}"
     rf"(?P<not>not\s+{_ADVERBS})?(?:(?P<right>{_RIGHT}|yes\b(?=\W*\Z|\s?[,;(]))"
     rf"|(?P<wrong>{_WRONG}|no\b(?=\W*\Z|\s?[,;(])))",
     re.IGNORECASE,
 )
 # "B is the more accurate one", "B provides a better explanation": at most one option can be so called.
-_NOUN = any_of("answers? responses? choices? options? ones? explanation statement version text passage account description")
+_NOUN = any_of(
+    "answers? responses? choices? options? ones? explanation statement version text passage account description pick"
+)
+_ABOVE = any_of(
+    "more most better best superior closest closer nearer nearest lesser fewer greater preferable preferred stronger"
+)
 _EXCLUSIVE = re.compile(
     rf"\)?\s+(?:(?:{_BE}|provides?|offers?|gives?|presents?|has|demonstrates|contains)\s+(?:[\w-]+\s+){{0,5}}?"
-    rf"{any_of('more most better best superior closest closer greater preferable preferred stronger')}\b"
+    rf"{_ABOVE}\b"
     rf"|{_BE}\s+(?:the|my)\s+(?:[\w-]+\s+){{0,3}}?(?:answer|response|choice|option|one|version|pick|winner|verdict)\b"
     rf"|{_BE}\s+the\s+(?:\w+ly\s+)?{_RIGHT}(?=\W*\Z)"
     rf"|(?:provides|offers|gives|presents|has)\s+the\s+(?:\w+ly\s+)?{_RIGHT} {_NOUN}"
     r"|(?:more|better)\s\w+|(?:wins|beats|prevails|outperforms|edges out)\b|(?:comes|gets) (?:\w+ )?closer\b"
-    rf"|(?:gets|has) (?:my vote|the edge)\b|for me\b|it is\b(?=\W*\Z)|(?:over|rather than|instead of) (?:{_NAME} )?\(?[A-D]\b)"
-    r"|(?:选项|项)?才(?=是|对|正确|符合|属实|成立|最)",
+    rf"|(?:gets|has) (?:my vote|the edge)\b|for me\b|it is\b(?=\W*\Z)|(?:over|rather than"
+    rf"|instead of) (?:{_NAME} )?\(?[A-D]\b)"
+    r"|(?:选项|项)?(?:就|才|便)?是(?:唯一)?(?:的|正确的?)?(?:答案|选项)|(?:选项|项)?比[^,;。]{1,12}?更(?:准确"
+    r"|正确|符合|合理|接近|可信|恰当|贴切)|(?:选项|项)?才(?=是|对|正确|符合|属实|成立|最)",
     re.IGNORECASE,
 )
 # "which is inaccurate", "this statement is correct", "but that's not true"
 _THIS_IS = re.compile(
-    r"\b(?:this|it|that|which)(?:\s(?:answer|statement|explanation|claim|response|description|part|detail|figure))?"
+    r"(?:\b(?:this|it|that)|(?<=[,;(–—-]\s)which)(?:\s(?:answer|statement|explanation|claim|response|description"
+    r"|part|detail|figure))?"
     rf"(?:(?P<no>\s?(?:is|was|are|does|seems)(?:n't|\snot)\b)|(?:\s{_BE}|'s))"
     rf"\s{_ADVERBS}(?P<not>not\s{_ADVERBS})?(?:(?:in part |part(?:ial)?ly )?(?P<right>{_RIGHT})|(?P<wrong>{_WRONG}))",
     re.IGNORECASE,
 )
 _ALONE = re.compile(
-    rf"\W*(?:(?:verdict|accuracy|assessment|rating|status|judge?ment|evaluation)\s?[:=]\s?)?{_ADVERBS}(?P<not>not\s{_ADVERBS})?"
+    rf"\W*(?:(?:verdict|accuracy|assessment|rating|status|judge?ment"
+    rf"|evaluation)\s?[:=]\s?)?{_ADVERBS}(?P<not>not\s{_ADVERBS})?"
     rf"(?:(?P<right>{_RIGHT})|(?P<wrong>{_WRONG}))(?=\W*\Z|\s?[.:,;!(—–-])",
     re.IGNORECASE,
 )
@@ -195,23 +241,31 @@ _GOOD = (
 _OVERALL = r"(?: here| overall| of the two| between the two| among them)?"
 _LINK = (
     r"(?:\s(?:is|was|would be|should be|must be|has to be|remains|seems to be|appears to be"
-    r"|(?:lies|occurs|appears|sits|(?:can be |is |was )?(?:found|given|contained|located)) (?:in|by))\b|\s?[:=])"
+    r"|(?:lies|occurs|appears|sits|(?:can be |is |was )?(?:found|given|contained|located)) (?:in|by))\b"
+    r"|\s?[:=→⇒]|\s[-–—]+(?=\s))"
 )
-_WITH_MISTAKE = rf"(?:that|which|with|containing)\s(?:(?:contains|has|makes)\s)?(?:the|an?)\s(?:\w+ ){{0,2}}?{_MISTAKES}"
+_WITH_MISTAKE = rf"(?:with|containing)\s(?:the|an?)\s(?:\w+ ){{0,2}}?{_MISTAKES}"
 _THE_RIGHT_ONE = (
-    rf"(?<!not the )\b(?:{_GOOD} {_NOUN}|{_NOUN} {_GOOD}|{_NOUN} (?:that|which) (?:is|was) (?:\w+ly )?{_RIGHT})"
+    rf"(?<!not the )(?<!not )(?<![\w-])(?:{_GOOD} {_NOUN}|{_NOUN} {_GOOD})"
     rf"{_OVERALL}{_LINK}|\b(?:correct|accurate|factual) (?:claim|fact|figure|information){_LINK}"
 )
 _THE_WRONG_ONE = re.compile(
-    rf"\b(?:{_WRONG} (?:{_NOUN}|claim|detail|information|part){_OVERALL}|{_NOUN} {_WITH_MISTAKE}"
-    rf"|{_NOUN} (?:that|which) (?:is|was|has been) (?:\w+ly )?{_WRONG})"
-    rf"{_LINK}|^(?:factually )?{_WRONG}\s?[:=]|\b{_MISTAKES}\s(?:is|are|lies?|occurs?|appears?|sits?|can be|was)(?: found| made)? (?:in|with|by)\b"
-    r"|(?:\breject|(?<!not )\brul(?:e|ing) out|\bdismiss|\bdiscard|\beliminate|\bexclude|\banything but|^(?:\w+ly )?not)\b",
+    rf"\b(?:{_WRONG} (?:{_NOUN}|claim|detail|information|part){_OVERALL}|{_NOUN} {_WITH_MISTAKE})"
+    rf"{_LINK}|^(?:(?:\w+ly )?{_WRONG}|not (?:\w+ly )?{_RIGHT})(?: {_NOUN})?[\s{WRONG_MARKS}]{{0,3}}[:=]"
+    rf"|\b{_MISTAKES}\s(?:is|are|lies?|occurs?|appears?|sits?|can be|was)(?: found| made)? (?:in|with|by)\b"
+    r"|(?:\breject|(?<!not )\brul(?:e|ing) out|\bdismiss|\bdiscard|\beliminate|\bexclude|\banything but|^(?:\w+ly )?not"
+    r"|\b(?:it|answer|verdict)(?:'s not| is not| isn't| can't be| cannot be))\b",
     re.IGNORECASE,
 )
+# "the answer that holds up is B": what is said there is said of the option behind the link
+_ONE_THAT = re.compile(rf"\b{_NOUN} (?:that|which)(?=\s)", re.IGNORECASE)
+_LINKED = re.compile(rf"[^,.;]{{3,60}}?{_LINK}", re.IGNORECASE)
 _DECLARED_OPTION = re.compile(
-    rf"{DECLARED.pattern}|\b(?:the|my) answer is\b|^it's\b|^(?:the )?(?:more )?(?:\w+ly )?{_GOOD}(?: {_NOUN})?\s?[:=]"
-    r"|^答\s?:|^答案(?=\s)|(?:答案|结论|最终选择|我的选择|正确选项|选项)(?:对应)?的?(?:字母|序号|编号|代号|标号|代码)(?:是|为|:)"
+    rf"{DECLARED.pattern}|\b(?:the|my) answer is\b|^answer is\b|^it's\b"
+    rf"|^(?:the )?(?:more )?(?:\w+ly )?{_GOOD}(?: {_NOUN})?[\s{RIGHT_MARKS}]{{0,3}}[:=]"
+    r"|^(?:my |the )?(?:final )?(?:answer|choice|pick)\s?(?:[→⇒]|[-–—]+(?=\s))|^TL;?\s?DR\s?:"
+    r"|^答\s?:|^答案(?=\s)|正确(?:答案|选项)(?=\s?\([A-Z]\))|(?:答案|结论|最终选择|我的选择|正确选项"
+    r"|选项)(?:对应)?的?(?:字母|序号|编号|代号|标号|代码)(?:是|为|:)"
     r"|(?:答案|结论|最终选择|我的选择|正确选项)(?:应该|应当|应|就|显然|无疑|当然|肯定|只能|毫无疑问)?\s?(?:是|为|选|:)",
     re.IGNORECASE,
 )
@@ -223,31 +277,49 @@ _CHOICE = re.compile(
     r"(?<!not )(?<!n't )(?<!never )\b(?:choos(?:e|ing)|chose|pick(?:ing)?|select(?:ing|ed)?|go(?:ing)? (?:with|for)"
     r"|opt for|prefer|recommend|declare|favou?r|lean(?:ing)?(?: to(?:wards?)?)?|vote (?:for|goes to|is)|money is on"
     r"|bet on|trust|settle (?:on|for)|sid(?:e|ing) with)\b"
-    rf"|{_THE_RIGHT_ONE}|\b(?:correct|accurate|right|better) is\b"
+    rf"|{_THE_RIGHT_ONE}|\bthe (?:only|one|single) (?:\w+ ){{0,2}}{_NOUN} [^,.;]{{0,60}}?{_LINK}|\b(?:correct"
+    rf"|accurate|right|better) is\b"
     rf"|\b(?:i(?:'d|'ll)?|i would|we)(?: would| will)? (?:say|guess|think|believe|take|vote){_LETTER_NEXT}"
     rf"|\b(?:it|letter|verdict)(?:'s| is| must be| has to be| should be| would be| can only be){_LETTER_NEXT}"
     rf"|\bmakes?(?= (?:{_NAME} )?\(?[A-D]\)? (?:the )?(?:\w+ly )?(?:{_RIGHT}|better|winner))"
-    r"|\b(?:so|hence|thus|therefore),?(?= (?:answer |option )?\(?[A-D]\)?\W*\Z)|(?:所以|因此|故)(?=\s?[A-D]\W*\Z)"
+    r"|\b(?:so|hence|thus|therefore),?(?= (?:answer |option )?\(?[A-D]\)?\W*\Z)|(?:所以|因此|故"
+    r"|综上(?:所述)?),?(?=\s?(?:选项)?[A-D]\W*\Z)"
     r"|\bnot (?:answer |option )?\(?[A-D]\)?,? but\b|\b(?:leaves|leaving)\b(?: us with)?"
     r"|\bif (?:forced|pressed|pushed|made|I (?:had|have|must|were))\b[^,.;]{0,30},"
-    r"|(?<![不别未非])选择?|(?<=[应该])填|而是|(?<=[,;])\s?是|(?:正确|对)的是|(?:认为|觉得|应该|应当|可能|疑问|只能|那就)(?:正确的|答案)?(?:是|为)|(?:只|仅)?剩下?(?:的"
-    r"|了)?(?:只有)?|倾向于?|非(?=[A-D]莫属)|投给|锁定|(?:也就是|即)(?=(?:选项)?[A-D](?:\W|项|选项))|对应(?:的?选项)?(?:是|为)?"
+    r"|(?<![不别未非])(?:选(?!项)择?了?(?:的是)?|投(?=[A-D]))|(?<=[应该])填|而是|(?<=[,;])\s?是|(?:正确|对)的是"
+    r"|(?:认为|觉得|应该|应当|可能|疑问|只能|那就)(?:正确的|答案)?(?:是|为)|(?:只|仅)?剩下?(?:的"
+    r"|了)?(?:只有)?|倾向于?|非(?=[A-D]莫属)|投给|锁定|(?:也就是|即)(?=(?:选项)?[A-D](?:\W|项|选项))"
+    r"|对应(?:的?选项)?(?:是|为)?"
     r"|(?:^|(?<=[,;:])|(?<=\s))(?:正确|对)(?:的|选项|答案)?\s?:|(?:答案|选项)(?=\s?(?:应|是|为|就|:))",
     re.IGNORECASE,
 )
 # 与此一致的是D, 唯一没有错误的是C, 不正确的是A、B和D
 _ZH_WHICH = re.compile(
-    r"(?P<no>不够?|没有?(?:任何)?|未|无)?(?P<said>正确|符合|一致|相符|成立|准确|属实|吻合|恰当|贴切|匹配|合理|可信|(?P<wrong>错误?|有误|问题|矛盾|误|相悖))"
-    r"[^,;。:?A-Z]{0,8}的(?:选项|答案|说法|描述|一?项|表述|陈述)?[^,;。?A-Z]{0,4}?(?:是|为|有|:)\s?(?:选项)?(?P<letters>[A-Z](?:(?:项|选项)?[、,和及与/]{1,2}\s?[A-Z]){0,3})"
+    r"(?P<no>不够?|没有?(?:任何)?|未|无)?(?P<said>正确|符合?|一致|相符|成立|准确|属实|吻合|恰当|贴切|匹配|合理"
+    r"|可信|(?P<wrong>错误?|有误|问题|矛盾|误|相悖))"
+    r"(?:[^,;。:?A-Z]{0,8}的(?:选项|答案|说法|描述|一?项|表述|陈述)?|选项|项|答案|说法)[^,;。?A-Z]{0,4}?(?:是|为"
+    r"|有|见|:)\s?(?:选项)?(?P<letters>[A-Z](?:(?:项|选项)?[、,和及与/]{1,2}\s?[A-Z]){0,3})"
     r"(?![A-Za-z])"
 )
 _ZH_EXCEPT = re.compile(
-    rf"除了?(?:选项)?(?P<letter>[A-Z])(?:项|选项)?(?:以外|之外|外)?,?(?:其他|其它|其余|别的|剩下|另外)[^。;]{{0,12}}?{_ZH_WRONG}"
+    rf"除了?(?:选项)?(?P<letter>[A-Z])(?:项|选项)?(?:以外|之外|外)?,?(?:其他|其它|其余|别的|剩下"
+    rf"|另外)[^。;]{{0,12}}?{_ZH_WRONG}"
+)
+_HEDGE = (
+    r"(?:(?:prob|presum|argu|definite|certain|clear|obvious|most like|like|final|ultimate|consequent)(?:ab)?ly"
+    r"|so|then|maybe|perhaps|ok(?:ay)?"
+    r"|well|hence|thus|therefore|overall|given (?:the|all|this)(?: \w+)?|in (?:my (?:view|opinion)|the end|short"
+    r"|conclusion))"
 )
 # A sentence that takes back a verdict given before it.
 _REVISES = re.compile(
     r"\W*(?:wait|hold on|hmm|correction|on (?:second thought|reflection|closer)|actually|scratch that|no, |sorry"
     r"|let me (?:re|correct)|i (?:misread|made a mistake|was wrong)|等等|不对,|更正|抱歉,|重新)",
+    re.IGNORECASE,
+)
+_DOUBTED = re.compile(
+    r"(?:(?:\bnot|n't|\bnever)\s(?:\w+ly\s)?(?:think|believe|consider|find|say|see how)|\bdoubt)(?:\s(?:that|if"
+    r"|whether))?\s\Z",
     re.IGNORECASE,
 )
 _CONCLUDING = re.compile(
@@ -262,6 +334,18 @@ _AGREES_WITH = re.compile(
     r"\s(?:what )?\Z",
     re.IGNORECASE,
 )
+# "a mistake in Answer A", "the claim in Answer A that … is wrong", "in Answer A, … was changed to …"
+_MISTAKE_IN = re.compile(
+    rf"(?P<no>\b(?:no|not|any|without|zero)\b(?:\s[\w-]+){{0,3}}\s"
+    rf"|n't\s(?:[\w-]+\s){{0,4}})?\b{_MISTAKES}(?:\s\w+){{0,2}}\s(?:in|with)\s\Z",
+    re.IGNORECASE,
+)
+_IN = re.compile(r"\b(?:in|by|of)\s\Z", re.IGNORECASE)
+_CLAIM_IN = re.compile(rf"\b{_CLAIM}(?:\s(?:made|given|found))?\s(?:in|by|of)\s\Z", re.IGNORECASE)
+_CHANGED = re.compile(
+    r"\b(?:is|was|were|been) (?:\w+ )?(?:swapped|changed|replaced|altered|substituted|modified|reversed|inverted)\b",
+    re.IGNORECASE,
+)
 _AS = re.compile(r"(?<!\()\b(?:just |exactly )?as \Z", re.IGNORECASE)
 _SAYS = re.compile(r"\)? (?:\w+ly )?(?:says|states|claims|explains|notes|describes|does|has it)\b", re.IGNORECASE)
 
@@ -273,7 +357,7 @@ _FIRST, _SECOND = (
         rf"|\b(?:answer|option|response) #?{number}\b|\A\W*{nth}\W*\Z",
         re.IGNORECASE,
     )
-    for nth, word, number in (("first", "former", 1), ("second", "latter", 2))
+    for nth, word, number in (("(?:first|1st)", "former", 1), ("(?:second|2nd)", "latter", 2))
 )
 
 
@@ -291,9 +375,10 @@ def pick(reply: str, options: str = "AB") -> Answer[str]:
     "the first answer", "the latter", "Option 2" are read as the letters.
     """
     answer = read_reply(reply, _Options(options).answer, plain_verdicts)
-    if answer.value or not (_FIRST.search(ends(reply)) or _SECOND.search(ends(reply))):
+    plain = plain_verdicts(ends(reply))
+    if answer.value or not (_FIRST.search(plain) or _SECOND.search(plain)):
         return answer
-    return read_reply(reply, _Options(options).answer, lambda text: plain_verdicts(_lettered(options, text)))
+    return read_reply(reply, _Options(options).answer, lambda text: _lettered(options, plain_verdicts(text)))
 
 
 def choice(reply: str, options: str = "ABCD") -> Answer[str]:
@@ -310,7 +395,8 @@ def choice(reply: str, options: str = "ABCD") -> Answer[str]:
 
 _LETTER = re.compile(r"(?<![A-Za-z])[A-D](?![A-Za-z])")
 _CHINESE_COUNT = re.compile(
-    r"(?:第\s?(?P<nth>[一二三四1-4])|最(?P<last>后)一)(?:个|個|项|項|种|種)?(?:选项|選項|答案|说法|說法|描述|陈述|表述|选择)"
+    r"(?:第\s?(?P<nth>[一二三四1-4])|最(?P<last>后)一)(?:个|個|项|項|种|種)?(?:选项|選項|答案|说法|說法|描述"
+    r"|陈述|表述|选择)"
     r"|(?:第\s?(?P<item>[一二三四1-4])|最(?P<final>后)一)(?:项|項)|(?:选项|選項)\s?(?P<number>[一二三四1-4])(?!\d)"
     r"|(?:(?<=[选選是择擇为])|(?<=[选選择擇]了))(?:第\s?(?P<bare>[一二三四1-4])|最(?P<end>后)一)(?:个|個)(?!\w)"
 )
@@ -350,17 +436,25 @@ class _Options:
             rf"(?:(?P<owned>'s)(?:\s[\w-]+){{1,8}}?(?=\s(?:{_BE}|{_BE_NOT})\s)|(?!'s))"
         )
         self._group = re.compile(
-            rf"(?<![A-Za-z])((?:[{letters}](?:\s?[、,和及与/]\s?|\s)?){{2,4}})(?:这?[两三四2-4](?:项|个选项|个|者))?(?:选项|项)?"
-            rf"(?:(?P<wrong>{_ZH_WRONG})|(?P<right>{_ZH_RIGHT}))"
+            rf"(?<![A-Za-z])((?:[{letters}](?![A-Za-z])(?:(?:\s?(?:[、,和及与/&]|and\b|or\b)){{1,2}}\s?"
+            rf"|\s)?){{2,4}})(?:这?[两三四2-4](?:项|个选项|个|者))?(?:选项|项)?"
+            rf"(?:(?:are|were)\s(?:all\s|both\s)?{_ADVERBS}(?:(?P<false>{_WRONG})|(?P<true>{_RIGHT}))"
+            rf"|(?P<wrong>{_ZH_WRONG})|(?P<right>{_ZH_RIGHT}))"
         )
         self._heading = re.compile(
-            rf"\W*(?:(?:according to|in|as for|regarding|looking at|however,|meanwhile,) )?(?:{_NAME})\s?\(?(?P<letter>[{letters}])\)?"
-            r"(?:\s?[:.–—-]|\W*\Z|,|\s(?:says|states|claims|mentions|describes|suggests|asserts|gives|argues|explains)\b)",
+            rf"\W*(?:(?:according to|in|as for|regarding|looking at|however,"
+            rf"|meanwhile,) )?(?:{_NAME})\s?\(?(?P<letter>[{letters}])\)?"
+            r"(?:\s?[:.–—-]|\W*\Z|,|\s(?:also\s|\w+ly\s)?(?:says|states|claims|mentions|describes|suggests"
+            r"|asserts|gives|argues|explains)\b)",
             re.IGNORECASE,
         )
         self._line = re.compile(
-            rf"\W*(?:(?:the )?(?:correct )?{_NAME}\s?)?\(?([{letters}])\)?(?:选项|项)?(?:吧|呗|啊|呢|哦)?(?:\sit\sis)?"
-            r"(?:\W*|\s?\([^()]*\)\W*|\s?[.:、)]\s?\S.*|,?\s(?:since|because|as|not|rather than|instead of)\s.*)",
+            rf"\W*(?:{_HEDGE}[\s,:]+){{0,3}}(?:(?:the )?(?:correct )?{_NAME}\s?)?\(?([{letters}])\)?(?:选项"
+            rf"|项)?(?:吧|呗|啊|呢|哦)?(?:\sit\sis)?"
+            r"(?:\W*|\s?\([^()]*\)\W*|\s?[.:、)]\s?\S.*|,?\s(?:since|because|as|not|rather than|instead of)\s.*"
+            r"|,?\s(?:i (?:think|believe|guess|suppose)|i'd say|in my (?:view|opinion)|probably|most likely"
+            r"|for sure)\W*"
+            r"|,?\s(?:but|though|although)\s(?:i|it|this|my)\b.*)",
             re.IGNORECASE,
         )
 
@@ -392,9 +486,8 @@ class _Options:
         if chosen:
             return Answer(chosen)
         right, wrong = self._ratings(sentences)
-        for ratings in (self._headed, self._details):
-            if not right and not wrong:
-                right, wrong = ratings(sentences)
+        if not right and not wrong:
+            right, wrong = self._parts(sentences)
         left = set(self.letters) - wrong
         if declared:
             other = declared[1].upper()
@@ -442,7 +535,8 @@ class _Options:
                 return None
             return line[1].upper() if _rated(text, line.end(1)) is not False else None
 
-        return last_declared(sentences, {_DECLARED_OPTION: self._read}, alone)
+        settled = ["." if _ON_CONDITION.match(sentence) else sentence for sentence in sentences]
+        return last_declared(settled, {_DECLARED_OPTION: self._read}, alone)
 
     def _concluded(self, sentences: list[str]) -> str | None:
         """The last choice, exclusive rating, or rating in a sentence that concludes.
@@ -467,20 +561,32 @@ class _Options:
             (match.start(), self._other(self._read(behind(match)) or ""), self._undecided(sentence, match.end()))
             for match in matches(_THE_WRONG_ONE, sentence)
         ]
+        found += [(match.start(), self._linked(match), False) for match in matches(_ONE_THAT, sentence)]
         found += [
             (match.start(), match["letters"], False)
             for match in matches(_ZH_WHICH, sentence)
             if bool(match["no"]) == bool(match["wrong"])
         ]
         found += [(match.start(), match["letter"], False) for match in matches(_ZH_EXCEPT, sentence)]
-        chosen = [option for _, option, open_ in sorted(found, key=lambda one: one[0]) if _one(option, self.letters) and not open_]
+        chosen = [
+            option
+            for _, option, open_ in sorted(found, key=lambda one: one[0])
+            if _one(option, self.letters) and not open_
+        ]
         return chosen[-1] if chosen else None
+
+    def _linked(self, one_that: re.Match[str]) -> str:
+        """The option in "the one that is right is B", or the other of "the one that is wrong is A"."""
+        rated = _rated(one_that.string, one_that.end())
+        link = _LINKED.match(one_that.string, one_that.end()) if rated is not None else None
+        option = self._read(behind(link)) if link else None
+        return (option if rated else self._other(option or "")) or ""
 
     def _preferred(self, sentence: str, concludes: bool) -> str | None:
         """The option that the sentence rates above the others, or rates right in conclusion."""
         value = None
         for found in self._mentions(sentence):
-            rated = _rated(sentence, found.end())
+            rated = _said(sentence, found)
             if rated is False or found["owned"]:
                 continue
             before = sentence[max(found.start() - 60, 0) : found.start()]
@@ -494,12 +600,12 @@ class _Options:
         wrong: set[str] = set()
         for sentence in sentences:
             for found in matches(self._group, sentence):
-                (wrong if found["wrong"] else right).update(re.findall("[A-Z]", found[1]))
+                (wrong if found["wrong"] or found["false"] else right).update(re.findall("[A-Z]", found[1]))
             for found in matches(_ZH_WHICH, sentence):
                 called_wrong = bool(found["no"]) != bool(found["wrong"])
                 (wrong if called_wrong else right).update(set(found["letters"]) & set(self.letters))
             for found in self._mentions(sentence):
-                rated = _rated(sentence, found.end())
+                rated = _said(sentence, found)
                 if rated is not None and not found["owned"]:
                     (right if rated else wrong).add(_letter(found))
         return right, wrong
@@ -512,13 +618,24 @@ class _Options:
             mentions = self._mentions(sentence)
             ends_at = [*(one.start() for one in mentions[1:]), len(sentence)]
             for found, following in zip(mentions, ends_at, strict=False):
-                rated = _rated(sentence, found.end()) if found["owned"] else None
+                rated = _said(sentence, found) if found["owned"] else None
+                if rated is None:
+                    rated = _located(sentence, found, following)
                 if rated is None:
                     rated = _judged(sentence, found.end(), following)
                 if rated is None and len(mentions) == 1 and _agreed(sentence, found):
                     rated = True
                 if rated is not None:
                     (right if rated else wrong).add(_letter(found))
+        return right - wrong, wrong
+
+    def _parts(self, sentences: list[str]) -> tuple[set[str], set[str]]:
+        """The options called right and wrong in part: under their headings, and in details where the reply does not
+        call all alike."""
+        right, wrong = self._headed(sentences)
+        if not any(map(_ALL_ALIKE.search, sentences)):
+            more_right, more_wrong = self._details(sentences)
+            right, wrong = right | more_right, wrong | more_wrong
         return right - wrong, wrong
 
     def _headed(self, sentences: list[str]) -> tuple[set[str], set[str]]:
@@ -547,7 +664,7 @@ class _Options:
         pair, other = _PAIR.search(before), _COORDINATED.match(sentence, mention.end())
         if other and other[1].upper() in self.letters and other[1].upper() != _letter(mention):
             return False
-        if _UNSURE.search(before) or (pair and pair[1].upper() in self.letters):
+        if _UNSURE.search(before) or _KIND.search(before) or (pair and pair[1].upper() in self.letters):
             return False
         return not self._undecided(sentence, mention.start()) and not _only_seems(sentence, mention)
 
@@ -580,7 +697,8 @@ def _good(found: re.Match[str]) -> bool:
     """Whether a rating is a good one; each negation turns it round."""
     names = found.re.groupindex
     negations = sum(found[name] is not None for name in ("no", "not") if name in names)
-    return (found["right"] is not None) != (negations % 2 == 1)
+    right = found["right"] or ("right_after_all" in names and found["right_after_all"])
+    return bool(right) != (negations % 2 == 1)
 
 
 def _rated(text: str, end: int) -> bool | None:
@@ -593,12 +711,34 @@ def _rated(text: str, end: int) -> bool | None:
     return False if _DOES_BADLY.match(text, end) or _IS_NOT.match(text, end) else None
 
 
+def _said(sentence: str, mention: re.Match[str]) -> bool | None:
+    """Whether the option named there is called right or wrong; what one does not believe is turned round."""
+    rated = _rated(sentence, mention.end())
+    doubted = _DOUBTED.search(sentence, max(mention.start() - 40, 0), mention.start())
+    return not rated if rated is not None and doubted else rated
+
+
 def _judged(text: str, start: int, end: int) -> bool | None:
     """Whether what the option says is called right or wrong in the same sentence: "A says …, which is wrong"."""
     if stated_how := _STATES.match(text, start):
         return _good(stated_how)
     judged = [_good(found) for found in _THIS_IS.finditer(text, start, min(end, start + 400))]
     return judged[-1] if judged else None
+
+
+def _located(sentence: str, mention: re.Match[str], end: int) -> bool | None:
+    """Whether a mistake is said to be in the option, or none, or something in it is called right or wrong."""
+    before = sentence[max(mention.start() - 80, 0) : mention.start()]
+    if mistake := _MISTAKE_IN.search(before):
+        return bool(mistake["no"])
+    if not _IN.search(before):
+        return None
+    if _CHANGED.search(sentence, mention.end(), min(end, mention.end() + 200)):
+        return False
+    if not _CLAIM_IN.search(before):
+        return None
+    judged = _IS.search(sentence, mention.end(), min(end, mention.end() + 200))
+    return _good(judged) if judged else None
 
 
 def _agreed(sentence: str, mention: re.Match[str]) -> bool:

@@ -1,4 +1,4 @@
-"""A reply about lettered options in the words that `verdict_options` reads: marks, signs and tables as plain verdicts."""
+"""Marks, signs, tables and words of other languages in a reply on options, as plain English verdicts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def marks_behind(text: str) -> str:
 
 _NAMED = r"(?<![A-Za-z])(?:(?i:answer|option|response)[ \t])?[*_]{0,2}"
 _BEATS = re.compile(
-    rf"{_NAMED}(?P<one>[A-B])[*_]{{0,2}}[ \t]?(?:(?P<more>>{{1,3}}|≻)|<{{1,3}}|≺)[ \t]?{_NAMED}(?P<other>[A-B])(?![A-Za-z>])"
+    rf"{_NAMED}(?P<one>[A-B])[*_]{{0,2}}[ \t]?(?:(?P<more>>{{1,3}}|≻)|<{{1,3}}"
+    rf"|≺)[ \t]?{_NAMED}(?P<other>[A-B])(?![A-Za-z>])"
 )
 
 
@@ -41,7 +42,9 @@ def _in_words(found: re.Match[str]) -> str:
 
 # --- other languages ----------------------------------------------------------------------------------
 
-_FOREIGN = re.compile(r"(?<!\w)(?:respuesta|réponse|antwort|risposta|resposta|opción|opção|réponses)(?!\w)", re.IGNORECASE)
+_FOREIGN = re.compile(
+    r"(?<!\w)(?:respuesta|réponse|antwort|risposta|resposta|opción|opção|réponses)(?!\w)", re.IGNORECASE
+)
 _ENGLISH = {
     "answer": "respuesta réponse antwort risposta resposta opción opção opzione",
     "is": "es est ist é è sería serait ware ware",
@@ -50,6 +53,8 @@ _ENGLISH = {
     " juste exacte wahr wahre factuelle faktisch",
     "incorrect": "incorrecta incorrecte falsa fausse falsch falsche inkorrekt scorretta sbagliata errada incorreta"
     " errónea erronée inexacte",
+    "first": "primera première erste prima primeira",
+    "second": "segunda deuxième seconde zweite seconda",
     "final": "finale endgültige",
     "the": "la le il el die der das a",
 }
@@ -67,15 +72,22 @@ def _english(text: str) -> str:
 
 # --- tables -------------------------------------------------------------------------------------------
 
-_OPTION = re.compile(r"[\s*_]*(?:(?:answer|option|response|choice|选项|答案)\s?)?\(?(?P<letter>[A-D])\)?(?:项|选项)?[\s*_.:]*", re.IGNORECASE)
+_OPTION = re.compile(
+    r"[\s*_]*(?:(?:answer|option|response|choice|选项|答案)\s?)?\(?(?P<letter>[A-D])\)?(?:项|选项)?[\s*_.:]*",
+    re.IGNORECASE,
+)
 _VERDICT = re.compile(
-    rf"[\s*_]*(?:{_MARK}|(?:not |mostly |partially |partly |factually )*(?:in)?(?:correct|accurate)\b|(?:non-?)?factual\b"
-    r"|(?:right|wrong|true|false|yes|no|y|n|valid|invalid)\b(?=[\s*_]*(?:$|[,.;:(–—-]))|(?:不?正确|错误|对|错)(?=[\s*_]*$))",
+    rf"[\s*_]*(?:{_MARK}|(?:not |mostly |partially |partly |factually )*(?:in)?(?:correct|accurate)\b"
+    rf"|(?:non-?)?factual\b"
+    r"|(?:right|wrong|true|false|yes|no|y|n|valid|invalid)\b(?=[\s*_]*(?:$|[,.;:(–—-]))|(?:不?正确|错误|对"
+    r"|错)(?=[\s*_]*$))",
     re.IGNORECASE,
 )
 _SHORT = {"y": "correct", "yes": "correct", "n": "incorrect", "no": "incorrect"}
 _YES_OR_NO = re.compile(r"[\s*_]*(?P<word>yes|no|y|n)\b", re.IGNORECASE)
-_ASKS_FOR_ERRORS = re.compile(r"\b(?:errors?|mistakes?|false|wrong|incorrect|inaccura\w+|confabulated|altered|hallucinat\w+)\b|错", re.IGNORECASE)
+_ASKS_FOR_ERRORS = re.compile(
+    r"\b(?:errors?|mistakes?|false|wrong|incorrect|inaccura\w+|confabulated|altered|hallucinat\w+)\b|错", re.IGNORECASE
+)
 
 
 def _table(lines: Sequence[str]) -> Iterator[str]:
@@ -90,7 +102,11 @@ def _table(lines: Sequence[str]) -> Iterator[str]:
         columns = [pair for pair in zip(header, cells, strict=False) if pair[0] and _VERDICT.match(pair[1])]
         if sum(map(bool, header)) > 1 and columns:
             yield from (_verdict(letter, cell, cells[0]) for letter, cell in columns if letter)
-        elif options[0] and not any(options[1:]) and (rated := [n for n, cell in enumerate(cells) if _VERDICT.match(cell)]):
+        elif (
+            options[0]
+            and not any(options[1:])
+            and (rated := [n for n, cell in enumerate(cells) if _VERDICT.match(cell)])
+        ):
             last = rated[-1]
             yield _verdict(options[0], cells[last], asked[last] if last < len(asked) else "")
         else:
