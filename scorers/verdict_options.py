@@ -41,7 +41,7 @@ _FOLLOWS_LETTER = any_of(
     " remains provides? gives offers presents has contains demonstrates comes gets? got wins beats prevails confuses"
     " conflates misstates rather instead it should must looks sounds turns holds checks mistakenly wrongly incorrectly"
     " falsely erroneously correctly accurately rightly says states claims doesn't does isn't the edges makes made"
-    " matches"
+    " matches can't cannot"
 )
 _AFTER_ARTICLE = re.compile(rf"\s+(?!{_FOLLOWS_LETTER}(?:\W|\Z))[a-z]")
 _COORDINATED = re.compile(
@@ -93,7 +93,8 @@ _WRONG = (
     + any_of(
         "incorrect inaccurate wrong false flawed misleading untrue mistaken erroneous fabricated confabulated"
         " hallucinated altered falsified distorted tampered manipulated corrupted invalid non-?factual unfactual"
-        " counterfactual fictitious fictional bogus fake unreliable untenable off worse inferior weaker"
+        " counterfactual nonsense nonsensical modified doctored fictitious"
+        " fictional bogus fake unreliable untenable off worse inferior weaker"
         " fabrication confabulation hallucination falsehood distortion"
         r" made[\s-]up"
     )
@@ -110,12 +111,14 @@ _RIGHT = (
 _ADVERB = any_of(r"(?!part)\w+ly also the an? indeed quite very still both to\sbe one answer that which")
 _ADVERBS = rf"(?:{_ADVERB}\s+){{0,5}}"
 _BE = any_of(
-    r"is was as are being seems? appears? remains looks? sounds? turns\sout proves turned\sout proved would\sbe to\sbe"
+    r"is was as are being seems? appears? remains looks? sounds? turns\sout proves turned\sout proved holds rings"
+    r" strikes\sme\sas would\sbe to\sbe"
     r" (?:should|must|has\sto|needs\sto|ought\sto)\s(?:\w+ly\s)?be ha(?:s|d)\s(?:\w+ly\s)?been"
 )
 _BE_NOT = (
     rf"(?:(?:is|was|are|has|seems?)n't|{_BE}\s+{_ADVERBS}(?:not|never)"
-    r"|(?:does|do|did)(?:n't|\snot)\s(?:seem|appear|look|sound)|(?:should|must|can|could)(?:n't|not|\snot)\sbe)\b"
+    r"|(?:does|do|did)(?:n't|\snot)\s(?:seem|appear|look|sound)|(?:(?:should|must|could)n't|can't|cannot"
+    r"|(?:should|must|could)\snot)\sbe)\b"
 )
 _TAKEN_AS = (
     r"(?:(?:made|considered|deemed|judged|regarded|rated|label?led|marked|classified|called|found|shown|seen|viewed"
@@ -161,22 +164,25 @@ _DOES_BADLY = re.compile(
     re.IGNORECASE,
 )
 # What is said of a part of the option, which counts where nothing is said of the whole.
+_GIVES = r"(?:gives?|states?|provides?|uses|has|shows|names|cites|identifies|reports) the (?:\w+ly )?"
 _STATES = re.compile(
     r"\)?\s+(?:\w+ )?(?:(?P<right>(?:correctly|accurately|rightly|truthfully)\s\w)"
+    rf"|{_GIVES}(?:(?P<proper>correct|right|accepted|established|true|accurate|actual|proper)|(?:wrong|incorrect"
+    r"|false|opposite))\s"
     r"|(?P<wrong>(?:incorrectly|inaccurately|wrongly|mistakenly|falsely|erroneously)\s\w"
     r"|(?:swaps|replaces|substitutes)\s\S[^.;]{0,60}? (?:with|by|for)\b))",
     re.IGNORECASE,
 )
-_ZH_OF = "(?:选项|项|的|说法|描述|表述|内容|与|和|事实|史实|题意|原文)*"
+_ZH_OF = "(?:选项|项|的|说法|描述|表述|内容|与|和|所述|所说|事实|史实|题意|原文)*"
 _ZH_WRONG = (
     rf"(?:{_ZH_OF}(?:是|也|为|则|都|均|属于)*(?:错|不正确|不对|不是|有误|不符|不相符|不一致|不准确"
-    "|不成立|不属实|有问题|存在错误|矛盾|说错|搞错|弄错|站不住脚|(?:可以|应该?|被)?排除"
+    "|不成立|不属实|(?:为|是)假|虚假|不真实|有问题|存在错误|矛盾|说错|搞错|弄错|站不住脚|(?:可以|应该?|被)?排除"
     rf"|[与和][^,;。]{{1,10}}(?:矛盾|不符|不一致|相悖)|[{WRONG_MARKS}]))"
 )
 _ZH_RIGHT = (
     rf"(?:{_ZH_OF}(?:才|是|为|唯一|最|最为|更|完全|基本|也)*"
     r"(?:正确|对(?![于比应照方])|相?(?:符合|一致|吻合)|相符|[与和同跟][^,;。]{1,10}?(?:一致|相符|吻合)|准确|合适"
-    r"|恰当|贴切|合理|可信|最佳|当选|入选|没有?(?:错|问题|毛病)|无误|站得住脚|成立|属实|(?<=最)有?可能"
+    r"|恰当|贴切|合理|可信|最佳|当选|入选|没有?(?:错|问题|毛病)|无误|站得住脚|成立|属实|(?:为|是)真|真实|(?<=最)有?可能"
     r"|最?接近(?:事实|史实|正确|真相|题意)|[√✓✔✅]))"
 )
 _ZH_CALLED = re.compile(
@@ -187,8 +193,13 @@ _ZH_CALLED = re.compile(
 _RATED = re.compile(
     rf"\)?(?:\s(?:is\s)?{_RIGHT})?\s?(?:[:(=,]|[-–—→⇒=]{{1,3}}\s)\s?(?:(?:mostly|partially|partly|it's"
     rf"|is)\s)?{_ADVERBS}"
-    rf"(?P<not>not\s+{_ADVERBS})?(?:(?P<right>{_RIGHT}|yes\b(?=\W*\Z|\s?[,;(]))"
-    rf"|(?P<wrong>{_WRONG}|no\b(?=\W*\Z|\s?[,;(])))",
+    rf"(?P<not>not\s+{_ADVERBS})?(?:(?P<right>{_RIGHT}|(?:yes|t)\b(?=\W*\Z|\s?[,;(]))"
+    rf"|(?P<wrong>{_WRONG}|(?:no|f)\b(?=\W*\Z|\s?[,;(])))",
+    re.IGNORECASE,
+)
+# "A true, B false"
+_BARELY = re.compile(
+    r"\)?\s(?:(?P<right>true|correct|right|factual)|(?P<wrong>false|incorrect|wrong))\b(?=\W*\Z|\s?[,;.(])",
     re.IGNORECASE,
 )
 # "B is the more accurate one", "B provides a better explanation": at most one option can be so called.
@@ -264,7 +275,7 @@ _DECLARED_OPTION = re.compile(
     rf"{DECLARED.pattern}|\b(?:the|my) answer is\b|^answer is\b|^it's\b"
     rf"|^(?:the )?(?:more )?(?:\w+ly )?{_GOOD}(?: {_NOUN})?[\s{RIGHT_MARKS}]{{0,3}}[:=]"
     r"|^(?:my |the )?(?:final )?(?:answer|choice|pick)\s?(?:[→⇒]|[-–—]+(?=\s))|^TL;?\s?DR\s?:"
-    r"|^答\s?:|^答案(?=\s)|正确(?:答案|选项)(?=\s?\([A-Z]\))|(?:答案|结论|最终选择|我的选择|正确选项"
+    r"|^答(?:\s?:|(?=[A-D]))|^答案(?=\s)|正确(?:答案|选项)(?=\s?\([A-Z]\))|(?:答案|结论|最终选择|我的选择|正确选项"
     r"|选项)(?:对应)?的?(?:字母|序号|编号|代号|标号|代码)(?:是|为|:)"
     r"|(?:答案|结论|最终选择|我的选择|正确选项)(?:应该|应当|应|就|显然|无疑|当然|肯定|只能|毫无疑问)?\s?(?:是|为|选|:)",
     re.IGNORECASE,
@@ -274,7 +285,8 @@ _LETTER_NEXT = (
     r"(?:\W*\Z|\s?[.,;:!—–-]|\s(?:since|because|as|for|here|over|is the)\b))"
 )
 _CHOICE = re.compile(
-    r"(?<!not )(?<!n't )(?<!never )\b(?:choos(?:e|ing)|chose|pick(?:ing)?|select(?:ing|ed)?|go(?:ing)? (?:with|for)"
+    r"(?<!not )(?<!n't )(?<!never )\b(?:choos(?:e|ing)|chose|pick(?:ing)?|select(?:ing|ed)?"
+    r"|inclined (?:to(?:wards?)?)|go(?:ing)? (?:with|for)"
     r"|opt for|prefer|recommend|declare|favou?r|lean(?:ing)?(?: to(?:wards?)?)?|vote (?:for|goes to|is)|money is on"
     r"|bet on|trust|settle (?:on|for)|sid(?:e|ing) with)\b"
     rf"|{_THE_RIGHT_ONE}|\bthe (?:only|one|single) (?:\w+ ){{0,2}}{_NOUN} [^,.;]{{0,60}}?{_LINK}|\b(?:correct"
@@ -287,7 +299,7 @@ _CHOICE = re.compile(
     r"|\bnot (?:answer |option )?\(?[A-D]\)?,? but\b|\b(?:leaves|leaving)\b(?: us with)?"
     r"|\bif (?:forced|pressed|pushed|made|I (?:had|have|must|were))\b[^,.;]{0,30},"
     r"|(?<![不别未非])(?:选(?!项)择?了?(?:的是)?|投(?=[A-D]))|(?<=[应该])填|而是|(?<=[,;])\s?是|(?:正确|对)的是"
-    r"|(?:认为|觉得|应该|应当|可能|疑问|只能|那就)(?:正确的|答案)?(?:是|为)|(?:只|仅)?剩下?(?:的"
+    r"|(?:认为|觉得|推断|判断|估计|推测|猜|应该|应当|可能|疑问|只能|那就)(?:正确的|答案)?(?:是|为)|(?:只|仅)?剩下?(?:的"
     r"|了)?(?:只有)?|倾向于?|非(?=[A-D]莫属)|投给|锁定|(?:也就是|即)(?=(?:选项)?[A-D](?:\W|项|选项))"
     r"|对应(?:的?选项)?(?:是|为)?"
     r"|(?:^|(?<=[,;:])|(?<=\s))(?:正确|对)(?:的|选项|答案)?\s?:|(?:答案|选项)(?=\s?(?:应|是|为|就|:))",
@@ -301,6 +313,7 @@ _ZH_WHICH = re.compile(
     r"|有|见|:)\s?(?:选项)?(?P<letters>[A-Z](?:(?:项|选项)?[、,和及与/]{1,2}\s?[A-Z]){0,3})"
     r"(?![A-Za-z])"
 )
+_ZH_EITHER = re.compile("(?:可能是?|或许是?|要么是?)[A-Z].{0,20}?(?:也(?:有)?可能|或许|要么)")
 _ZH_EXCEPT = re.compile(
     rf"除了?(?:选项)?(?P<letter>[A-Z])(?:项|选项)?(?:以外|之外|外)?,?(?:其他|其它|其余|别的|剩下"
     rf"|另外)[^。;]{{0,12}}?{_ZH_WRONG}"
@@ -553,6 +566,8 @@ class _Options:
 
     def _chosen(self, sentence: str) -> str | None:
         """The option of the last choice or rejection in the sentence."""
+        if _ZH_EITHER.search(sentence):
+            return None
         found = [
             (match.start(), self._read(behind(match)), self._undecided(sentence, match.end()))
             for match in matches(_CHOICE, sentence)
@@ -690,20 +705,20 @@ def _letter(mention: re.Match[str]) -> str:
 
 
 def _one(option: str | None, letters: str) -> bool:
-    return bool(option) and len(option or "") == 1 and option in letters
+    return option is not None and len(option) == 1 and option in letters
 
 
 def _good(found: re.Match[str]) -> bool:
     """Whether a rating is a good one; each negation turns it round."""
     names = found.re.groupindex
     negations = sum(found[name] is not None for name in ("no", "not") if name in names)
-    right = found["right"] or ("right_after_all" in names and found["right_after_all"])
-    return bool(right) != (negations % 2 == 1)
+    right = any(found[name] for name in ("right", "right_after_all", "proper") if name in names)
+    return right != (negations % 2 == 1)
 
 
 def _rated(text: str, end: int) -> bool | None:
     """Whether the option whose name ends there is called right (True) or wrong (False), at once."""
-    for pattern in (_IS, _RATED, _ZH_CALLED):
+    for pattern in (_IS, _RATED, _BARELY, _ZH_CALLED):
         if found := pattern.match(text, end):
             return None if _CONDITIONAL.match(text, found.end()) else _good(found)
     if _DOES_WELL.match(text, end):
