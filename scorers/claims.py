@@ -54,7 +54,7 @@ _YES = (
 _NO = (
     rf"(?:(?:{_NO_WORDS}|0|n(?!/))\b{_EITHER}|unsupported\b|not\b|(?:partial|part)(?:ly)?\b|cannot\b|can't\b"
     rf"|contradict\w*"
-    r"|unclear\b|unverif\w*|unknown\b|somewhat\b|mostly\b|n/a\b|[✗✘❌✖☒×])"
+    r"|unclear\b|unverif\w*|unknown\b|somewhat\b|mostly\b|n/a\b|[✗✘❌✖☒×⚠❓👎🔴🟡🟠])"
 )
 _VALUE = re.compile(
     rf"[\s:=\[({{-]{{0,5}}(?:(?P<yes>{_YES})(?!\W{{0,4}}(?:but|partial|part|mostly|although|though|somewhat)\w*)|(?P<no>{_NO}|{_YES}))",
@@ -98,27 +98,33 @@ _LEAD = (
     r"(?:(?:fully|directly|explicitly|clearly|well|entirely|wird|est|está|durch (?:das|den) \w{3,15}) ){0,3}"
 )
 _CLEAR = (
-    r"(?:supported|entailed|verified|confirmed|belegt|gestützt|unterstützt|bestätigt|soutenue?|confirmée?|étayée?"
+    r"(?:supported|entail(?:ed|ment)|verified|confirmed|(?:stated|mentioned|found|given|present"
+    r"|reported)(?= (?:\w+ly )?in\b)"
+    r"|matches|consistent with|in the (?:document|article|text|source)"
+    r"|belegt|gestützt|unterstützt|bestätigt|soutenue?|confirmée?|étayée?"
     r"|respaldad[oa]|confirmad[oa]|完全支持|得到支持)"
 )
 _CLEAR_NOT = (
     r"(?:(?:not|only|partially|partly|nicht|pas|partiellement|teilweise|parcialmente|nur teilweise|non|no)"
     r" (?:(?:fully|directly|explicitly|entirely|vollständig|durch (?:das|den) \w{3,15}) ){0,2}"
     r"(?:{CLEAR}|mentioned|stated|found|given|present|accurate|correct|mentionnée?|mencionad[oa]|erwähnt|in the)"
+    r"|does(?:n't| not) (?:match|appear)|not enough|insufficient|refuted|neutral(?=\s?$)"
     r"|unsupported|unverif\w+|contradict\w+|hallucinated|fabricated|widerspricht|contredite?|contradich[oa]"
     r"|no (?:evidence|support|mention|basis)|(?:cannot|can't|could not|couldn't|can not) be (?:\w+ly )?"
     r"(?:verified|confirmed|determined|supported|inferred|found)|(?:the )?(?:document|article) (?:does not|doesn't"
     r"|never) (?:\w+ly )?(?:mention|state|say|support)s?|不支持|未支持|未提及|部分支持)"
 ).replace("{CLEAR}", _CLEAR)
 _STATUS = re.compile(
-    rf"(?P<mark>[✓✔✅☑✗✘❌✖☒]|\[[x ]\](?=\s))|{_LEAD}(?:(?P<yes>{_CLEAR})|(?P<no>{_CLEAR_NOT})"
+    rf"(?P<mark>[✓✔✅☑👍🟢✗✘❌✖☒⚠❓👎🔴🟡🟠]|\[[x ]\](?=\s))|{_LEAD}(?:(?P<yes>{_CLEAR})|(?P<no>{_CLEAR_NOT})"
     rf"|(?:(?P<true>{_YES_WORDS})|(?P<false>{_NO_WORDS}))(?=\s?(?:[.,;:!)\]}}(–—]|- |$)))(?!\w)"
     r"(?P<partly>\W{1,4}(?:but|partial\w*|partly|mostly|although|though|somewhat|except)\b)?"
     r"(?=(?P<closed>\s?(?:[.,;:!)\]}(–—]|- |$))?)",
     re.IGNORECASE,
 )
-_GOOD_MARKS = ("✓", "✔", "✅", "☑", "[x]", "[X]")
-_PART_OF_LINE = re.compile(r"(?:(?<=[.!?…。])(?=\s|\w)|\s(?:[–—=-]|[-=]?>|→)\s|:\s|[(\[|]|(?=[✓✔✅☑✗✘❌✖☒]))")
+_GOOD_MARKS = ("✓", "✔", "✅", "☑", "👍", "🟢", "[x]", "[X]")
+_PART_OF_LINE = re.compile(
+    r"(?:(?<=[.!?…。])(?=\s|\w)|\s(?:[–—=-]|--|[-=]?>|→)\s|:\s|[(\[|]|(?=[✓✔✅☑👍🟢✗✘❌✖☒⚠❓👎🔴🟡🟠]))"
+)
 _MOST_PARTS = 30
 # "the claim that a ship sank is not supported by the document", as an item of a list
 _IS_STATUS = re.compile(
@@ -145,7 +151,8 @@ _IS_FOUND = (
     rf"|described)?(?: directly)? ?in the (?:\w+ )?{_SOURCE})"
 )
 _NOT_FOUND = (
-    r"(?:unsupported|false|contradicted|refuted|unverified|unconfirmed|unfounded|absent|missing|invented|fabricated"
+    r"(?:unsupported|false|hallucinated|contradicted|refuted|unverified|unconfirmed|unfounded|absent|missing"
+    r"|invented|fabricated"
     r"|made up|nowhere|inaccurate"
     r"|wrong|at odds with|inconsistent with)"
 )
@@ -200,7 +207,7 @@ def checks(reply: str) -> Checks:
         return Checks([], reason="unclosed reasoning")
     raw = [line for line in _STAR.sub("- ", ends(text)).splitlines() if line.strip()]
     lines = [line for each in raw if (line := each.translate(_PLAIN).strip())]
-    for read in (_table, _grouped, _labelled, _mapped, _listed, _sentences):
+    for read in (_table, _grouped, _labelled, _mapped, _enumerated, _listed, _sentences):
         if found := list(read(lines)):
             checked = [value for _, value in (found if read is _sentences else _amended(found, lines))]
             return Checks(checked, max(len(_claims(lines)) - len(checked), 0))
@@ -316,7 +323,7 @@ def _labelled(lines: list[str]) -> Iterator[Found]:
         values = list(_labels(plain, following))
         if not values and before:
             values = [value for label in _VERDICT_LABEL.finditer(plain) for value in _label_value(label, following)]
-        if not values and _NOT_LABEL.search(plain[:400]) and before:
+        if not values and _NOT_LABEL.search(plain[:400]):
             values = [False]
         yield from ((index, value) for value in values)
         claimed = not values and (claimed or plain != line or bool(_CLAIM.match(line)))
@@ -328,7 +335,7 @@ def _labels(line: str, following: str) -> Iterator[bool]:
         value = _value(rest or following)
         if value is None and re.match(r"[a-z]", rest, re.IGNORECASE) and not re.match(_EITHERS, rest):
             # "Supported: the first line says so", "Supported: only the date"
-            value = rest.count(" ") >= 3 and not _DENIES.search(rest)
+            value = not _DENIES.search(rest)
         if value is not None:
             yield value
 
@@ -340,10 +347,19 @@ def _label_value(label: re.Match[str], following: str) -> Iterator[bool]:
 
 
 _EITHERS = re.compile(r"\W*(?:yes|no)\b", re.IGNORECASE)
-_DENIES = re.compile(r"\b(?:not|no|never|only|partly|partially|nothing|but)\b|n't\b", re.IGNORECASE)
+_DENIES = re.compile(r"\b(?:not|no|never|only|part|partly|partially|some|half|most|nothing|but)\b|n't\b", re.IGNORECASE)
 _ENTRY = re.compile(
     r"[{,]\s{0,3}[^{}:,|][^{}:|]{8,300}: ?(?P<value>yes|no|true|false|(?:not |un)?supported)\s?(?=[,}]|$)", re.I
 )
+
+
+def _enumerated(lines: list[str]) -> Iterator[Found]:
+    """The checks of a line that lists nothing else: "supported, not supported, supported"."""
+    for index, line in enumerate(lines):
+        parts = line.strip("[](). ")[:2_000].split(",")
+        found = [_STATUS.fullmatch(part.strip()) for part in parts]
+        if len(parts) > 1 and all(found):
+            yield from ((index, _status(each)) for each in found if each)
 
 
 def _mapped(lines: list[str]) -> Iterator[Found]:
@@ -394,7 +410,7 @@ def _states(found: re.Match[str], *, claim: bool, below: bool) -> bool:
 
 
 _TITLE = re.compile(r"\s?(?:[:–—]|- )\s?\S")
-_BY = re.compile(r"\s(?:by|in|from|since|because|as|according|par|por|durch|im)\b", re.IGNORECASE)
+_BY = re.compile(r"\s(?:by|in|the|from|since|because|as|according|par|por|durch|im)\b", re.IGNORECASE)
 
 
 def _status(found: re.Match[str]) -> bool:
@@ -438,16 +454,24 @@ _EVERY = re.compile(
 
 def _amended(found: list[Found], lines: list[str]) -> list[Found]:
     """The checks, those that are taken back replaced."""
-    kept = list(found)
+    kept = [one for one, following in pairwise([*found, None]) if not _again_between(one, following, lines)]
     stated = {index for index, _ in found}
     for index in range(found[0][0] + 1, len(lines)):
         line = lines[index]
         again = _SECOND_THOUGHT.match(line)
         if index not in stated and (again or (index > found[-1][0] and not _LIST_MARK.match(line))):
             for clause in _CLAUSES.split(line[:2_000]):
-                for value in _said(clause) or _said_again(clause):
-                    _replace(kept, clause, index, value=value)
+                if again or _WHICH.search(clause) or _EVERY.search(clause):
+                    for value in _said(clause) or _said_again(clause):
+                        _replace(kept, clause, index, value=value)
     return kept
+
+
+def _again_between(one: Found, following: Found | None, lines: list[str]) -> bool:
+    """Whether the claim is checked once more after a second thought."""
+    between = lines[one[0] + 1 : following[0]] if following else []
+    claimed = any(_CLAIM.match(_LIST_MARK.sub("", line, count=1)) or _LIST_MARK.match(line) for line in between)
+    return not claimed and any(map(_SECOND_THOUGHT.match, between))
 
 
 def _said_again(clause: str) -> list[bool]:
