@@ -160,7 +160,7 @@ _HYPOTHETICAL = re.compile(
     re.IGNORECASE,
 )
 _WHOLE = re.compile(
-    r"\b(?:summary|answer|response|it)\b(?!')|\bthere(?:\s(?:is|are|were)|'s)\b|\bhallucinat"
+    r"\b(?:summary|answer|response|it)\b(?!')|\bthere(?:\s(?:is|isn't|are|aren't|were|might|may|seems?|appears?)|'s)\b|\bhallucinat"
     rf"|\b{any_of('all everything every nothing none')}\b|^no\b|^not\b|^this is\b|^contains?\b|^[\w-]+\W*$"
     r"|\bI\s(?:\w+\s){0,2}(?:find|found|identify|identified|see|detect|detected)\b",
     re.IGNORECASE,
@@ -269,7 +269,7 @@ def _read(sentences: list[str]) -> Answer[str]:
 
 
 def _stated(sentences: list[str]) -> Answer[str]:
-    sentences = [kept for one in _answered(_together(sentences)) if (kept := _asserted(one))]
+    sentences = [kept for one in _answered(_together(sentences)) if (kept := asserted(one))]
     if not sentences:
         return Answer(None, "no judgement")
     markers = {_MARKED: _introduced, _HENCE: _concluded, _ANSWER_IS: _concluded, _CHOSEN: _concluded}
@@ -281,7 +281,9 @@ def _stated(sentences: list[str]) -> Answer[str]:
     value = (
         _last(_field(sentence) or _ending(sentence) for sentence in reversed(sentences))
         or _last(map(_said, reversed(concluding)))
-        or _last(_said(sentence) for sentence in reversed(whole) if _WHOLE.search(sentence))
+        or _last(
+            _said(sentence) for sentence in reversed(whole) if _WHOLE.search(sentence) or _ALL_GOOD.fullmatch(sentence)
+        )
         or (YES if any(_said(sentence) == YES for sentence in told) else None)
     )
     if value is None and without_declining(sentences) != sentences:
@@ -291,14 +293,16 @@ def _stated(sentences: list[str]) -> Answer[str]:
 
 def _together(sentences: list[str]) -> Iterator[str]:
     """The sentences, what was looked for and "none were found" as one."""
+    taken = False
     for sentence, following in pairwise([*sentences, ""]):
-        if _FOUND_NONE.match(following) and _LOOKED_FOR.search(sentence):
-            yield f"{sentence} {following}"
-        else:
-            yield sentence
+        if taken:
+            taken = False
+            continue
+        taken = bool(_FOUND_NONE.match(following) and _LOOKED_FOR.search(sentence))
+        yield f"{sentence} {following}" if taken else sentence
 
 
-def _asserted(sentence: str) -> str:
+def asserted(sentence: str) -> str:
     """What a sentence does not only suppose or define; empty where that is all of it."""
     if _DEFINES.match(sentence):
         return ""
