@@ -51,13 +51,14 @@ _FILLER = any_of(
 )
 _BEFORE = re.compile(rf"(?:\W|\b{_FILLER}\b)*", re.IGNORECASE)
 _HEDGED = re.compile(
-    rf"(?:\W|\b(?:{any_of('probably likely definitely certainly clearly')}"
+    rf"(?:\W|\b(?:{any_of('most probably likely definitely certainly clearly')}"
     rf"|{any_of('obviously unfortunately sadly')}|I\s(?:think|believe|guess|say))\b)*",
     re.IGNORECASE,
 )
 _ARROW = re.compile(r"(?:=>|->|→|⇒)(?=\W{0,4}(?:yes|no)\b)", re.IGNORECASE)
 _MARKED = re.compile(
-    rf"{DECLARED.pattern}|\byour\sjudge?ment\b"
+    rf"{DECLARED.pattern}|\byour\sjudge?ment\b|^a\s?:"
+    r"|\b(?:revised|updated|corrected|new)\s(?:answer|verdict|judge?ment)\b"
     r"|\b(?:verdict|judge?ment|label)\s(?:is|(?:would|should|must) be)\b"
     r"|\bI(?:'d| would| will| must| have to)\s(?:say|answer|judge|reply|respond|conclude|go with)\b"
     r"|\bI(?:'d| would|'m| am)? (?:lean(?:ing)?|inclined)(?: towards?| to(?:wards?)?)?\b"
@@ -76,7 +77,8 @@ _ANSWER_IS = re.compile(
 )
 # "I'm going with No.", "That's a yes from me.", "I would mark this as Yes."
 _CHOSEN = re.compile(
-    r"\b(?:with|as|to be|answer|answering|say|choose|select|pick|vote|(?:is|it's|that's|call (?:it|this)) an?"
+    r"\b(?:with|as|to be|answer|answering|say|choose|select|pick|vote|answer to [^.]{0,80} is|(?:is|it's"
+    r"|that's|call (?:it|this)) an?"
     r"(?: (?:clear|definite|firm|solid|simple|resounding))?|it's|it is)(?=\W{1,4}(?:yes|no)\W*(?:from me\W*)?\Z)",
     re.IGNORECASE,
 )
@@ -160,13 +162,15 @@ _HYPOTHETICAL = re.compile(
     re.IGNORECASE,
 )
 _WHOLE = re.compile(
-    r"\b(?:summary|answer|response|it)\b(?!')|\bthere(?:\s(?:is|isn't|are|aren't|were|might|may|seems?|appears?)|'s)\b|\bhallucinat"
+    r"\b(?:summary|answer|response|it)\b(?!')|\bthere(?:\s(?:is|isn't|are|aren't|were|might|may|seems?"
+    r"|appears?)|'s)\b|\bhallucinat"
     rf"|\b{any_of('all everything every nothing none')}\b|^no\b|^not\b|^this is\b|^contains?\b|^[\w-]+\W*$"
     r"|\bI\s(?:\w+\s){0,2}(?:find|found|identify|identified|see|detect|detected)\b",
     re.IGNORECASE,
 )
 _FIELD = re.compile(
-    r"(?P<topic>[^:=,;]{3,160}?)\s?[?:=]\s*(?:[❌✖✘✗✅✔✓]\W{0,4})?(?P<word>yes|no|true|false|none|0)\b" + _EITHER,
+    r"(?P<topic>[^:=,;]{3,160}?)\s?[?:=]\s*(?:[❌✖✘✗✅✔✓]\W{0,4})?(?P<word>yes|no|true|false|none|0|absent|not (?:detected|found|present))\b"
+    + _EITHER,
     re.IGNORECASE,
 )
 
@@ -231,7 +235,8 @@ _IS_NOT = re.compile(
 )
 _CHINESE = re.compile(
     r"(?P<no>没有|并无|不存在|并未|未发现|未|无|不包含|不含|不属于|不是|没)?(?:任何|明显|出现|产生|存在|包含|发现|的){0,3}"
-    r"(?:幻觉|编造|虚构|捏造|杜撰|与事实不符)"
+    r"(?:幻觉|编造|虚构|捏造|杜撰|与(?:事实|原文|文档)(?:不符|不一致))"
+    r"|(?P<same>与(?:事实|原文|文档)(?:一致|相符))"
 )
 # "Yes. Wait, I misread the query."
 _AGAIN = re.compile(
@@ -240,7 +245,7 @@ _AGAIN = re.compile(
     r" (?:look|inspection)|re-?(?:reading|checking))|correction\b|edit\s?:|update\s?:|scratch that"
     r"|strike that|sorry\W|looking"
     r" (?:again|closer|back)|re-?reading|let me (?:correct|revise|re-?consider|re-?check|re-?read|double[ -]check)"
-    r"|actually,? (?:wait|no|yes|I)\b)"
+    r"|actually(?=,? (?:wait|no|yes|I)\b)|upon (?:further|closer|second) (?:review|inspection|look|reading))"
     r"|.{0,60}\bI (?:was (?:wrong|mistaken)|misread|misunderstood|made (?:a|an) (?:mistake|error)|overlooked"
     r"|missed that"
     r"|stand corrected|need to correct|must correct|take (?:that|it) back)\b)",
@@ -272,7 +277,7 @@ def _stated(sentences: list[str]) -> Answer[str]:
     sentences = [kept for one in _answered(_together(sentences)) if (kept := asserted(one))]
     if not sentences:
         return Answer(None, "no judgement")
-    markers = {_MARKED: _introduced, _HENCE: _concluded, _ANSWER_IS: _concluded, _CHOSEN: _concluded}
+    markers = {_CHOSEN: _concluded, _MARKED: _introduced, _HENCE: _concluded, _ANSWER_IS: _concluded}
     if declared := last_declared(sentences, markers, _opening):
         return Answer(declared[1])
     told = [sentence for sentence in sentences if sentence[-1] != "?"]
@@ -401,7 +406,7 @@ def _said(sentence: str) -> str | None:
     if _ALL_GOOD.fullmatch(sentence):
         return NO
     if chinese := list(_CHINESE.finditer(sentence)):
-        return NO if chinese[-1]["no"] else YES
+        return NO if chinese[-1]["no"] or chinese[-1]["same"] else YES
     if (nothing := _FOUND_NONE.search(sentence)) and _LOOKED_FOR.search(sentence):
         return YES if _SUPPORT.search(sentence, 0, nothing.start()) else NO
     if _WITHIN.search(sentence):

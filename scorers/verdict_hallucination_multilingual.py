@@ -135,6 +135,7 @@ _FAULT = (
     rf"|{_HALLUCINATION_TR}(?!suz)\w*|{fold('gerçek dışı')}\w*|{fold('hata')}(?!siz)\w*|{_DIFFERS_TR}"
     rf"|{_NOT_AGREES_TR}|{fold('tutarsız')}\w*"
     rf"|{fold('uydurma')}(?![mzy]|dig)\w*|{fold('uydurmuş')}\w*"
+    rf"|adds?(?= (?:any|information|details?|new|an?)\w*)|(?:{spelled('yeni ek')}) (?:bir )?{fold('bilgi')}"
     rf"|problems?|{fold('sorun')}\w*|{_AL}{spelled('مشكلة مشاكل')}|{fold('समस्या')}"
     rf"|{spelled('yanlış hatalı aykırı uyumsuz asılsız')}\w*"
     rf"|{_MEANING} {_CHANGES_TR}|{_MEANING_HI} (?:{spelled('को ही')} )?{fold('बदल')}\w*"
@@ -152,9 +153,10 @@ _FAULT = (
     rf"|{spelled('मनगढ़ंत मनगढंत काल्पनिक विपरीत विरुद्ध भिन्न अलग असंगत झूठ झूठी झूठा विरोधाभासी')}"
 )
 _FAITHFUL = (
-    rf"equivalent|preserves?|unchanged|{spelled('tamam yolunda')}|{fold('yerli yerinde')}"
+    rf"equivalent|(?:re)?paraphras\w+|rephras\w+|preserves?|unchanged|{spelled('tamam yolunda')}"
+    rf"|{fold('yerli yerinde')}"
     rf"|faithful|consistent|supported|same|identical"
-    rf"|{_AL}{spelled('مطابق مطابقة متطابقة متطابق متطابقان متطابقتان صحيحة صحيح متسق متسقة أمينة وفية دقيقة سليمة')}"
+    rf"|{_AL}{spelled('مطابق مطابقة متطابقة متطابق متطابقان متطابقتان متطابقين متطابقتين صحيحة صحيح متسق متسقة أمينة وفية دقيقة سليمة')}"
     rf"|{_AL}{spelled('متوافق متوافقة متفقة توافق تطابق موجودة موجود واردة وارد مذكورة مذكور مدعومة')}"
     rf"|{_AL}{spelled('تتوافق يتوافق توافق تتطابق يتطابق تطابق يطابق تتفق يتفق تتسق يتسق')}"
     rf"|{fold('المعنى')} {spelled('واحد نفسه ذاته')}|{_AL}{spelled('متماثلة متماثلان متماثلتان')}"
@@ -167,7 +169,7 @@ _FAITHFUL = (
 )
 _NEGATION = (
     # "no doubt" denies nothing
-    rf"not|no|nothing|never|[وف]?{fold('لا')}(?! {fold('شك')}(?!\w))"
+    rf"not|no|nothing|never|\w+n't|[وف]?{fold('لا')}(?! {fold('شك')}(?!\w))"
     rf"|[وف]?{spelled('ليس ليست بدون دون غير لم خالية خال تخلو يخلو')}"
     rf"|yok\w*|{fold('değil')}\w*|\w+m[iu]yor\w*|\w+m[ae]di\w*|\w+m[ae]z|\w+m[ae]y[ae]n"
     rf"|\w+m[ae]m(?:[ae]kt|i[sk]|al)\w*"
@@ -175,7 +177,8 @@ _NEGATION = (
 )
 _SAID = re.compile(rf"(?<!\w)(?:(?:(?P<fault>{_FAULT})|(?P<faithful>{_FAITHFUL}))ا?|(?P<not>{_NEGATION}))(?!\w)")
 _CLAUSE_END = re.compile(
-    rf"[,;:()–—]|(?={fold(' فلا ')})|(?<!\w)(?:and|but|however|although|though|while|{spelled('لكن ama ancak ve लेकिन परंतु और')})(?!\w)"
+    rf"[,;:()–—]|(?= (?:{spelled('فلا ولا')}) )|(?<!\w)(?:and|but|however|although|though|while"
+    rf"|{spelled('لكن ama ancak ve लेकिन परंतु और')})(?!\w)"
 )
 _SAYS_NOTHING = re.compile(rf"(?<!\w)(?:if|whether|{spelled('إذا هل لو eğer ise değilse अगर यदि क्या')})(?!\w)|\?\W*\Z")
 
@@ -308,7 +311,11 @@ def _read_on(sentences: list[str]) -> Answer[str]:
     if not sentences:
         return Answer(None, "no verdict")
     sentences = list(_answered(sentences))
-    kept = [one for one in without_declining(sentences) if not _BOTH.search(one) and (asserted(one) or not _SUPPOSED.match(one))]
+    kept = [
+        one
+        for one in without_declining(sentences)
+        if not _BOTH.search(one) and not _DEFINES.match(one) and (asserted(one) or not _SUPPOSED.match(one))
+    ]
     found = _stated(without_concessions(kept, _says, _decides, _DECLARES)) if kept else Answer[str](None)
     if found.value is None and kept != sentences:
         return Answer(None, "declines", abstained=True)
