@@ -169,8 +169,8 @@ _WHOLE = re.compile(
     re.IGNORECASE,
 )
 _FIELD = re.compile(
-    r"(?P<topic>[^:=,;]{3,160}?)\s?[?:=]\s*(?:[❌✖✘✗✅✔✓]\W{0,4})?(?P<word>yes|no|true|false|none|0|absent|not (?:detected|found|present))\b"
-    + _EITHER,
+    r"(?P<topic>[^:=,;]{3,160}?)\s?[?:=]\s*(?:[❌✖✘✗✅✔✓]\W{0,4})?(?P<word>yes|no|true|false|none|0|absent"
+    r"|not (?:detected|found|present))\b" + _EITHER,
     re.IGNORECASE,
 )
 
@@ -192,7 +192,8 @@ _SUPPORT = re.compile(r"\b(?:support|evidence|basis|mention|confirmation|quotes?
 _EXCEPT = re.compile(
     r"\b(?:except(?!ion)(?!\sfor\sminor\b)|apart from|aside from|other than|save for|bar|with (?:the|one|two"
     r"|an?) (?:\w+ )?exceptions?"
-    r"|(?<=all )but|(?<=everything )but|(?<=every )but)\b(?!\s(?:what|that|those|the (?:content|information|facts?|text|document)))",
+    r"|(?<=all )but|(?<=everything )but|(?<=every )but)\b"
+    r"(?!\s(?:what|that|those|the (?:content|information|facts?|text|document)))",
     re.IGNORECASE,
 )
 _WITHIN = re.compile(

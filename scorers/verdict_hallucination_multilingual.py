@@ -14,9 +14,10 @@ read in steps; a later step is tried only when the earlier ones found nothing.
 A second thought ("Bir dakika, …", "انتظر، …") begins the reply anew where what follows says anything. Where the
 English reader only infers a verdict from a reply in another language, what is read here comes first.
 
-In steps 2 and 3 a hallucination, contradiction or the like is a yes, faithfulness a no, and a negation turns
-either round; of several clauses the last one that says so counts. Questions and conditions say nothing.
-A definition of hallucination says nothing of the text. "Yes or no" is no verdict, and what a sentence only concedes counts for nothing (`concession`).
+In steps 2 and 3 a hallucination, contradiction or the like is a yes, faithfulness a no, and a negation turns either
+round; of several clauses the last one that says so counts. Questions and conditions say nothing. A definition of
+hallucination says nothing of the text. "Yes or no" is no verdict, and what a sentence only concedes counts for
+nothing (`concession`).
 """
 
 from __future__ import annotations
@@ -156,7 +157,8 @@ _FAITHFUL = (
     rf"equivalent|(?:re)?paraphras\w+|rephras\w+|preserves?|unchanged|{spelled('tamam yolunda')}"
     rf"|{fold('yerli yerinde')}"
     rf"|faithful|consistent|supported|same|identical"
-    rf"|{_AL}{spelled('مطابق مطابقة متطابقة متطابق متطابقان متطابقتان متطابقين متطابقتين صحيحة صحيح متسق متسقة أمينة وفية دقيقة سليمة')}"
+    rf"|{_AL}{spelled('مطابق مطابقة متطابقة متطابق متطابقان متطابقتان متطابقين متطابقتين')}"
+    rf"|{_AL}{spelled('صحيحة صحيح متسق متسقة أمينة وفية دقيقة سليمة')}"
     rf"|{_AL}{spelled('متوافق متوافقة متفقة توافق تطابق موجودة موجود واردة وارد مذكورة مذكور مدعومة')}"
     rf"|{_AL}{spelled('تتوافق يتوافق توافق تتطابق يتطابق تطابق يطابق تتفق يتفق تتسق يتسق')}"
     rf"|{fold('المعنى')} {spelled('واحد نفسه ذاته')}|{_AL}{spelled('متماثلة متماثلان متماثلتان')}"
@@ -255,7 +257,8 @@ _LETTER = re.compile(r"\W*(?:(?P<yes>[ey])|[hn])\W*")
 # "Evet de denebilir hayır da", "قد تكون الإجابة نعم وقد تكون لا"
 _BOTH = re.compile(
     rf"(?<!\w){_SAYS_YES} (?:de|da)(?!\w)[^.]{{0,40}}(?<!\w){_SAYS_NO} (?:de|da)(?!\w)"
-    rf"|{fold('قد')} {spelled('تكون يكون')} [^.,]{{0,30}}{_SAYS_YES},? {spelled('وقد أو')} [^.,]{{0,30}}{_SAYS_NO}(?!\w)"
+    rf"|{fold('قد')} {spelled('تكون يكون')} [^.,]{{0,30}}{_SAYS_YES},? {spelled('وقد أو')}"
+    rf" [^.,]{{0,30}}{_SAYS_NO}(?!\w)"
 )
 # "Yıl hariç her şey doğru", "كل شيء صحيح ما عدا السنة"
 _EXCEPT = re.compile(
