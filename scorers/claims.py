@@ -394,7 +394,7 @@ def _line_status(line: str, *, claim: bool, below: bool) -> bool | None:
     if stated:
         return _status(stated[0])
     said = _IS_STATUS.search(text) if claim else None
-    return said and bool(said["yes"]) and not said["no"]
+    return None if said is None else bool(said["yes"]) and not said["no"]
 
 
 def _states(found: re.Match[str], *, claim: bool, below: bool) -> bool:
@@ -454,7 +454,11 @@ _EVERY = re.compile(
 
 def _amended(found: list[Found], lines: list[str]) -> list[Found]:
     """The checks, those that are taken back replaced."""
-    kept = [one for one, following in pairwise([*found, None]) if not _again_between(one, following, lines)]
+    kept = [
+        one
+        for one, following in zip(found, [*found[1:], None], strict=True)
+        if not _again_between(one, following, lines)
+    ]
     stated = {index for index, _ in found}
     for index in range(found[0][0] + 1, len(lines)):
         line = lines[index]

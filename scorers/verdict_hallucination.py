@@ -275,7 +275,7 @@ def _read(sentences: list[str]) -> Answer[str]:
 
 
 def _stated(sentences: list[str]) -> Answer[str]:
-    sentences = [kept for one in _answered(_together(sentences)) if (kept := asserted(one))]
+    sentences = [kept for one in _answered([*_together(sentences)]) if (kept := asserted(one))]
     if not sentences:
         return Answer(None, "no judgement")
     markers = {_CHOSEN: _concluded, _MARKED: _introduced, _HENCE: _concluded, _ANSWER_IS: _concluded}
