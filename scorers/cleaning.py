@@ -122,7 +122,7 @@ def clean(text: str, listed: bool, kind: Kind, rank: int) -> str:
     if len(text) > LONG_LINE:
         return text
     text = _unlabelled(_signless(text), kind)
-    text = _filled_in(text) if kind == "replacement" else _before_arrow(_THINKS.sub("", text, count=1), kind)
+    text = _filled_in(text) if kind == "replacement" else _before_arrow(text, kind)
     text = _without_emphasis(text, explained=kind != "sentence")
     part, rest = _quoted(text)
     if kind == "sentence":
@@ -216,6 +216,8 @@ def _unlabelled(text: str, kind: Kind) -> str:
 
 def _before_arrow(text: str, kind: Kind) -> str:
     """The wrong part of "wrong → right", "~~wrong~~ right", "replace wrong with right"."""
+    if kind == "entity":
+        text = _THINKS.sub("", text, count=1)
     if struck := _STRUCK.match(text):
         return struck[1].strip(EDGES)
     if change := _CHANGE.match(text[:2_000]):

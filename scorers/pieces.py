@@ -33,6 +33,9 @@ _SPEAKS_OF = re.compile(
 )
 _NONE = re.compile(r"\W*(?:none|no|nothing|there (?:is|are) no)\b", re.IGNORECASE)
 _GOES_ON = re.compile(r"(?:[,;&]|\b(?:and|or)) *\Z")
+_OF_MASKS = re.compile(
+    r"\b(?:replac\w+|(?:first|second|third|masked|missing|hidden) (?:<?mask|blank|word|text|term|entit))", re.IGNORECASE
+)
 # before a quoted part of a remark: what follows is the right one, or the text's own
 _RIGHT_FOLLOWS = re.compile(
     r"(?:should (?:be|read|have been|say)|must be|instead of|rather than|correct(?: \w+){0,2} (?:is|are|being)"
@@ -64,7 +67,7 @@ def named(text: str, kind: Kind, expected: int) -> list[str]:
     pieces = [piece for piece in _PIECE.finditer(text) if _inside(piece).strip("<> ").lower() != "mask"]
     if not pieces or text.count(" ") < 5 or states(text, kind) or _NONE.match(text):
         return []
-    of_task = bool(_SPEAKS_OF.search(_PIECE.sub("", text)))
+    of_task = bool((_OF_MASKS if kind == "replacement" else _SPEAKS_OF).search(_PIECE.sub("", text)))
     if kind == "replacement":
         # the answer with its masks filled in: bold shows where, while quotes are often the answer's own
         filled = "<mask>" not in text and all(piece[0].startswith(("**", "[")) for piece in pieces)
