@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from halu_tasks.scorers import factchd
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.halueval import claims_verdict
+from halu_tasks.scorers.passages import passages
+from halu_tasks.scorers.strings import entities, replacements, sentence
 from halu_tasks.scorers.verdict import choice, pick, true_false, true_false_zh
 from halu_tasks.scorers.verdict_hallucination import hallucinates
 from halu_tasks.scorers.verdict_hallucination_multilingual import hallucinates_multilingual
@@ -1108,3 +1111,126 @@ def test_judged(expected: str, reply: str) -> None:
 @pytest.mark.parametrize(("expected", "reply"), JUDGED_IN_LANGUAGES)
 def test_judged_in_languages(expected: str, reply: str) -> None:
     assert (hallucinates_multilingual(reply).value or "none") == expected
+
+
+WRONG = ["gneiss", "the Vistula"]
+RIGHT = ["slate", "the Rhine"]
+LISTED = (
+    "['{0}', '{1}']",
+    '```json\n["{0}", "{1}"]\n```\n\nBoth come from the part on geology.',
+    '[\n  "{0}",\n  "{1}",\n]',
+    "[{0}, {1}]",
+    '"{0}" and "{1}"',
+    "`{0}`, `{1}`",
+    "**{0}**\n**{1}**",
+    "1) {0} 2) {1}",
+    "[1] {0}\n[2] {1}",
+    "1: {0}\n2: {1}",
+    "1\ufe0f\u20e3 {0}\n2\ufe0f\u20e3 {1}",
+    "{0};{1}",
+    "```text\n{0}\n{1}\n```",
+    "<answer>\n{0}\n{1}\n</answer>",
+    "| No. | Answer |\n|---|---|\n| 1 | {0} |\n| 2 | {1} |",
+    "{0}\n{1}\n\nQuestion: What is a fjord?\nAnswer: A drowned valley.",
+    "{0}\n{1}\n\nLet me know if you would like more detail!",
+    "{0}\n{1}\n\n{0}\n{1}",
+    "{0}\n{1}\n\nThese two follow from the geology of the region, which is well known.",
+)
+
+
+@pytest.mark.parametrize("wording", LISTED)
+def test_strings_are_read_in_whatever_form_they_are_listed(wording: str) -> None:
+    assert entities(wording.format(*WRONG)).value == WRONG
+    assert replacements(wording.format(*RIGHT), 2).value == RIGHT
+
+
+@pytest.mark.parametrize(
+    "wording",
+    [
+        '{{"explanation": "as maps show", "wrong_entities": ["{0}", "{1}"], "corrections": ["{2}", "{3}"]}}',
+        '[{{"entity": "{0}", "correct": "{2}"}}, {{"entity": "{1}", "correct": "{3}"}}]',
+        '{{"{0}": "{2}", "{1}": "{3}"}}',
+        "| Correct | Incorrect | Why |\n|:-:|---|---|\n| {2} | {0} | rock |\n| {3} | {1} | river |",
+        "| Entity | Status |\n|---|---|\n| {0} | wrong |\n| Alps | correct |\n| {1} | wrong |",
+        "Wrong: {0}\nCorrect: {2}\n\nWrong: {1}\nCorrect: {3}",
+        "- **{0}** → {2}\n- **{1}** → {3}",
+        "{0} => {2}\n{1} => {3}",
+        '"{0}" -> "{2}"; "{1}" -> "{3}"',
+        "{0} (instead of {2})\n{1} (instead of {3})",
+        "* {0} (originally {2})\n* {1} (originally {3})",
+        "{0} [should be {2}]\n{1} [should be {3}]",
+        "❌ {0} → ✅ {2}\n❌ {1} → ✅ {3}",
+        "- ~~{0}~~ {2}\n- ~~{1}~~ {3}",
+        "The wrong entities are {0} and {1}.",
+        'The answer says "{0}" instead of "{2}" and "{1}" instead of "{3}".',
+        '- Replace "{0}" with "{2}"\n- Replace "{1}" with "{3}"',
+        "### Replaced entities\n\n{0}\n{1}\n\n### Explanation\n\nThe rock is {2}.",
+    ],
+)
+def test_of_wrong_and_right_the_wrong_one_is_localized(wording: str) -> None:
+    assert entities(wording.format(*WRONG, *RIGHT)).value == WRONG
+
+
+@pytest.mark.parametrize(
+    "wording",
+    [
+        '{{"mask_1": "{0}", "mask_2": "{1}"}}',
+        '[{{"mask": 1, "replacement": "{0}"}}, {{"mask": 2, "replacement": "{1}"}}]',
+        "| <mask> | Fill-in | Reason |\n|---|---|---|\n| 1 | {0} | rock |\n| 2 | {1} | river |",
+        "First mask: {0}\nSecond mask: {1}",
+        "**Mask 1:** {0}\n**Mask 2:** {1}",
+        "[MASK 1] → {0}\n[MASK 2] → {1}",
+        "Blank 1 - {0}\nBlank 2 - {1}",
+        'The first <mask> should be replaced with "{0}" and the second with "{1}".',
+        "The masked words are {0} and {1}.",
+        "The roofs are made of **{0}**, which was shipped down **{1}** as far as the sea in those days.",
+        "gneiss should be {0}\nthe Vistula should be {1}",
+        "{0} / {1}",
+    ],
+)
+def test_of_mask_and_replacement_the_replacement_counts(wording: str) -> None:
+    assert replacements(wording.format(*RIGHT), 2).value == RIGHT
+
+
+@pytest.mark.parametrize(
+    "wording",
+    [
+        '{{"wrong_sentence": "{0}", "reason": "They rise."}}',
+        '["{0}"]',
+        "| Wrong sentence | Correct sentence |\n|---|---|\n| {0} | Warm air rises. |",
+        "{0} → Warm air rises in a room.",
+        "{0} (This is wrong: warm air rises.)",
+        "Wrong: {0}\nCorrect: Warm air rises.",
+        "<wrong_sentence>\n{0}\n</wrong_sentence>",
+        '"{0}" is the wrong sentence.',
+        "❌ {0}\n✅ Warm air rises.",
+    ],
+)
+def test_the_wrong_sentence_is_read_in_whatever_form(wording: str) -> None:
+    assert sentence(wording.format("Warm air sinks in a room.")).value == ["Warm air sinks in a room."]
+
+
+@pytest.mark.parametrize("reply", ['{"wrong_entities": []}', "```json\n[]\n```", '["None"]', '{"entities": null}'])
+def test_data_that_hold_nothing_say_that_nothing_is_wrong(reply: str) -> None:
+    assert entities(reply).value == []
+
+
+def test_brackets_and_bars_of_the_text_are_no_data() -> None:
+    assert entities("gneiss\nthe Vistula\n[Note: both are guesses]").value == WRONG
+    assert sentence("[The rock] is hard in most places.").value == ["[The rock] is hard in most places."]
+
+
+def test_passages_are_read_from_data() -> None:
+    text = "Warm air sinks. Cold air rises, as every child knows."
+    wanted = ["Warm air sinks.", "Cold air rises"]
+    assert passages('```json\n{"passages": ["Warm air sinks.", "Cold air rises"]}\n```', text).value == wanted
+    assert passages("[]", text).value == []
+
+
+@pytest.mark.parametrize("unit", ["```\n", "\n", "[", '{"a":', "| a |\n", '"a" and ', "mask 1: ", "Wrong: a\n", "a; "])
+def test_strings_are_read_in_linear_time(unit: str) -> None:
+    start = time.process_time()
+    for parse in (entities, sentence):
+        parse(unit * (60_000 // len(unit)))
+    replacements(unit * (60_000 // len(unit)), 2)
+    assert time.process_time() - start < 8
