@@ -2,7 +2,7 @@
 
 A reply whose lines all stand in the text is taken as it is: what looks like a list mark or a heading is then the
 text's own. Else headings, list marks, quotes and talk are recognised as in `strings`, whose rules for sentences
-hold; a line that stands in the text is never changed or taken for talk.
+hold, and so does what is read as data; a line that stands in the text is never changed or taken for talk.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from halu_tasks.scorers.answer import Answer, strip_reasoning
 from halu_tasks.scorers.cleaning import EDGES, clean
 from halu_tasks.scorers.declining import declines
 from halu_tasks.scorers.nothing import FAULTS, LONGEST, none_of, says_none
-from halu_tasks.scorers.sections import Section, ranked, sections
+from halu_tasks.scorers.sections import Line, Section, ranked, sections
+from halu_tasks.scorers.structured import structured
+from halu_tasks.scorers.wrapping import plain_text
 
 _MOST = 100_000  # characters that are looked at line by line; no real reply is longer
 _WORD = 8  # characters of a word such as "None"
@@ -44,7 +46,11 @@ def passages(reply: str, text: str, none: re.Pattern[str] = NO_PASSAGE) -> Answe
         return Answer([])
     if len(reply_text) <= _MOST and all(line in text for line in lines):
         return Answer(lines)
-    for section in ranked(sections(reply_text, "passage")):
+    plain = plain_text(reply_text, "passage")
+    given = structured(plain, "passage")
+    if given is not None and not given:
+        return Answer([])
+    for section in [_section_of(given)] if given else ranked(sections(plain, "passage")):
         found = _passages(section, text)
         if len(found) == 1 and found[0] not in text:
             if says_none(found[0], none):
@@ -61,6 +67,12 @@ def _copied(line: str, text: str) -> str:
     ends = [found.start() for found in _EXPLAINS.finditer(line, 0, len(text) + 1 + _MARGIN)]
     parts = (line[:end].rstrip() for end in reversed(ends))
     return next((part for part in parts if part and part in text), "")
+
+
+def _section_of(strings: list[str]) -> Section:
+    section = Section("", 2)
+    section.lines = [Line(string.strip(EDGES), 0, False, False) for string in strings]
+    return section
 
 
 def _passages(section: Section, text: str) -> list[str]:

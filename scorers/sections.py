@@ -19,10 +19,16 @@ _LONG_REPLY = 100_000
 _LONG_HEADING = 300
 
 _LINE_ENDS = "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-_MARK = re.compile(r"[-*+–—●]\s+|[•◦▪‣·]\s*|\(?\d{1,3}[.)](?:\s+|(?=[^\W\d]|[\"“*`<])|$)|\(?[a-z]\)\s+", re.IGNORECASE)
+_MARK = re.compile(
+    r"(?:[-*+–—●]\s+|[•◦▪‣·]\s*)(?:\[[ xX]?\]\s+)?|[◆◇■□▶►➤🔹🔸🔴🔵🟢]\ufe0f?\s*|[→➜➔]\s+"
+    r"|\(?\d{1,3}[.)](?:\s+|(?=[^\W\d]|[\"“*`<])|$)|\(?[a-z]\)\s+|\d\ufe0f?\u20e3\s*",
+    re.IGNORECASE,
+)
+# numbers that may be a part of a string: marks only where they count 1, 2, …
+_COUNT = re.compile(r"(?:\[(\d{1,2})\]:?|#(\d{1,2})[:.)]?|(\d{1,2})\s?(?:[:|\t]|[-–—](?=\s)))\s*(?<=\s)(?=\S)")
 
 # "A. basalt" and "I. basalt" may be names; a list of them is numbered in order.
-_LETTER = re.compile(r"\(?([a-z]|[ivx]{1,5})[.)]\s+(?=\S)", re.IGNORECASE)
+_LETTER = re.compile(r"\(?([a-z]|[ivx]{1,5})[.):]\s+(?=\S)", re.IGNORECASE)
 _ROMAN = [
     "I",
     "II",
@@ -45,21 +51,33 @@ _ROMAN = [
     "XIX",
     "XX",
 ]
+_BOLD_NUMBER = re.compile(r"\*\*(\(?\d{1,3}[.):])\*\*(?=\s)")
 _QUOTED_LINE = re.compile(r"^(?:[#>]|&gt;)+\s*")
 
 _WRONG = (
     r"(?:wrong|incorrect(?:ly)?|inaccura\w+|false|err\w+|not (?:factually )?correct|changed|swapped"
-    r"|hallucinated|confabulated)"
+    r"|hallucinated|confabulated|replaced|altered|mistaken|falsch\w*|incorrect[ao]s?|erron\w+)"
 )
 _FINAL = r"|\bfinal answer\b|\bso the answer is$"
 _ASKED: dict[Kind, re.Pattern[str]] = {
     "entity": re.compile(
-        rf"\b{_WRONG}\b.*\b(?:entit(?:y|ies)|words?|terms?|phrases?)\b|\bentit(?:y|ies)\b.*\b{_WRONG}\b"
-        rf"|\b(?:words?|terms?|phrases?)\b.*\b{_WRONG}\b|^(?:the |list of )*entit(?:y|ies)(?: (?:are|is))?$" + _FINAL,
+        rf"\b{_WRONG}\b.*\b(?:entit\w+|entidad(?:es)?|words?|terms?|phrases?)\b"
+        rf"|\b(?:entit\w+|entidad(?:es)?)\b.*\b{_WRONG}\b"
+        rf"|\b(?:words?|terms?|phrases?)\b.*\b{_WRONG}\b|^(?:the |list of )*entit(?:y|ies)(?: (?:are|is))?$"
+        r"|\b(?:contains|has|are|following|two|three|\d) (?:errors?|mistakes?)$|^(?:errors?|mistakes?|incorrect|wrong)$"
+        + _FINAL,
         re.IGNORECASE,
     ),
-    "sentence": re.compile(r"\bsentences?\b" + _FINAL, re.IGNORECASE),
-    "replacement": re.compile(r"\breplac\w+" + _FINAL, re.IGNORECASE),
+    "sentence": re.compile(
+        rf"\bsentences?\b|^(?:the )?{_WRONG} statement$|\b(?:frase|oración|phrase) {_WRONG}|\bfalscher satz\b"
+        r"|^(?:it's |it is )?this one$" + _FINAL,
+        re.IGNORECASE,
+    ),
+    "replacement": re.compile(
+        r"\b(?:replac|remplac|reempla|ersetz)\w+|\b(?:masked|missing|hidden|filled[- ]in) (?:words?|terms?|texts?"
+        r"|entit\w+|phrases?|parts?|values?)\b" + _FINAL,
+        re.IGNORECASE,
+    ),
     "passage": re.compile(r"\bhallucinat\w+|\bpassages?\b" + _FINAL, re.IGNORECASE),
 }
 _REASONS = r"\b(?:because|why|explanations?|explained|notes?|reason(?:s|ing)?|breakdown)\b"
@@ -86,6 +104,30 @@ _BARE = re.compile(
     r"(?:answer|entities|entity|sentence|replacements?)(?: (?:is|are))?",
     re.IGNORECASE,
 )
+
+
+# A line of its own as a title: "### Explanation", "**Replaced words**".
+_TITLE = re.compile(r"#{1,6}\s+\S|\*\*[^*\n]{1,60}\*\*\s*\Z")
+# "The wrong entities are x and y." states them without a colon.
+_OF = (
+    r"(?: (?:here|in|of|for|the|this|that|answer|text|given|above|should|were|was|replaced|changed|altered"
+    r"|<?mask>?s?)){0,6}"
+)
+_NAMES: dict[Kind, re.Pattern[str]] = {
+    "entity": re.compile(
+        rf"((?:[\w' ]{{2,20}}[, ])?the (?:\w+ ){{0,4}}(?:entit(?:y|ies)|words?|terms?){_OF} (?:is|are|were|was))\s+"
+        r"(?!(?:wrong|incorrect|inaccurate|not|in|because|replaced|changed|altered|swapped|factually|likely|as|found"
+        r"|identified|listed|given|correct|clear|none|that|the following)\b)",
+        re.IGNORECASE,
+    ),
+    "replacement": re.compile(
+        rf"((?:[\w' ]{{2,20}}[, ])?the (?!first|second|third|fourth|fifth|last)(?:\w+ ){{0,3}}(?:replacements?|masks?"
+        rf"|<mask>s?|(?:masked|missing|hidden) \w+){_OF}"
+        r" (?:is|are|be(?: (?:replaced|filled)(?: in)? (?:with|by))?))\s+"
+        r"(?!(?:replaced|filled|be|not|as|in|unclear|likely|none|that|listed|given|based|the following)\b)",
+        re.IGNORECASE,
+    ),
+}
 
 
 class Line(NamedTuple):
@@ -121,14 +163,14 @@ def sections(reply: str, kind: Kind) -> list[Section]:
     found = [Section("", 0)]
     gap = False
     lines = reply[cut:].split("\n")
-    lettered = _lettered(lines)
+    marks = _lettered(lines) | _counted(lines)
     for number, raw in enumerate(lines):
-        line = _line(raw, gap, number in lettered)
+        line = _line(raw, gap, marks.get(number))
         if not line.text:
             gap = True
             continue
         gap = False
-        heading, rest, inline = _heading(line, kind)
+        heading, rest, inline = _heading(line, kind, titled=bool(_TITLE.match(raw.strip())))
         if heading is None:
             _place(line, found).lines.append(line)
             continue
@@ -159,31 +201,43 @@ def ranked(found: list[Section]) -> list[Section]:
     return asked[::-1] + opening + others[::-1] + [section for section in found if section.rank < 0]
 
 
-def _lettered(lines: list[str]) -> set[int]:
-    """The lines of a list whose entries are marked A, B, C or I, II, III, at least two of them in order."""
-    labels = [(number, mark[1].upper()) for number, line in enumerate(lines) if (mark := _LETTER.match(line.strip()))]
-    found: set[int] = set()
+def _lettered(lines: list[str]) -> dict[int, re.Match[str]]:
+    """The marks of a list whose entries are marked A, B, C or I, II, III, at least two of them in order."""
+    labels = [(number, mark) for number, line in enumerate(lines) if (mark := _LETTER.match(line.strip()))]
+    found: dict[int, re.Match[str]] = {}
     for order in (ascii_uppercase, _ROMAN):
-        listed: list[int] = []
-        for number, label in labels:
-            if len(listed) < len(order) and label == order[len(listed)]:
-                listed.append(number)
-        found |= {*listed} if len(listed) > 1 else set()
+        listed: dict[int, re.Match[str]] = {}
+        for number, mark in labels:
+            if len(listed) < len(order) and mark[1].upper() == order[len(listed)]:
+                listed[number] = mark
+        found |= listed if len(listed) > 1 else {}
     return found
 
 
-def _line(raw: str, gap: bool, lettered: bool) -> Line:
+def _counted(lines: list[str]) -> dict[int, re.Match[str]]:
+    """The marks of a list whose entries are numbered `[1]`, `#1`, `1:` or `1 -`, at least two of them in order."""
+    listed: dict[int, re.Match[str]] = {}
+    for number, line in enumerate(lines):
+        mark = _COUNT.match(line.strip())
+        if mark and int(mark[1] or mark[2] or mark[3]) == len(listed) + 1:
+            listed[number] = mark
+    return listed if len(listed) > 1 else {}
+
+
+def _line(raw: str, gap: bool, mark: re.Match[str] | None) -> Line:
     text = raw.strip()
     indent = len(raw) - len(raw.lstrip())
-    text = _QUOTED_LINE.sub("", text, count=1)
-    mark = _LETTER.match(text) if lettered else _MARK.match(text)
+    if not mark:
+        text = _BOLD_NUMBER.sub(r"\1", _QUOTED_LINE.sub("", text, count=1), count=1)
+        mark = _MARK.match(text)
     if mark and mark.end() == len(text) and not mark[0].endswith((".", ")")):
         mark = None
     return Line(text[mark.end() :].strip() if mark else text, indent, bool(mark), gap)
 
 
-def _heading(line: Line, kind: Kind) -> tuple[str | None, str, bool]:
-    """(heading, what follows it on the line, does the label share its line with the answer)."""
+def _heading(line: Line, kind: Kind, *, titled: bool) -> tuple[str | None, str, bool]:
+    """(heading, what follows it on the line, does the label share its line with the answer). A line that is `titled`
+    is a heading if its words say so."""
     plain = line.text.strip("*_ ")
     if plain.endswith((":", "：")) and plain[:1] not in "\"“'`":
         heading = plain[-_LONG_HEADING:-1].strip("*_ ")
@@ -191,16 +245,22 @@ def _heading(line: Line, kind: Kind) -> tuple[str | None, str, bool]:
             return heading, "", False
     if len(plain) < 60 and _BARE.fullmatch(plain.strip(".")):
         return plain, "", False
+    if titled and not line.marked and len(plain) < 60 and _rank(plain.strip("*_. "), kind) not in (0, 1):
+        return plain.strip("*_. "), "", False
     start = plain[: 2 * _LONG_HEADING]
     label = _INLINE.match(start) or (_READS.match(start) if kind == "sentence" else None)
     if label:
         heading = label[1].strip("*_ ")
         rank = _rank(heading, kind)
-        few = len(heading.split()) <= 6
+        few = len(heading.split()) <= 6 and "(" not in heading.replace("(s)", "") and " / " not in heading
         if (rank == 2 and (not line.marked or (kind == "replacement" and few))) or (
             rank == -1 and few and not line.marked
         ):
-            return heading, plain[label.end() :].strip(), True
+            rest = plain[label.end() :].strip()
+            return heading, rest if rest.count("*") != 1 else rest.lstrip("*"), True
+    named = _NAMES[kind].match(start) if kind in _NAMES and not line.marked else None
+    if named and _rank(named[1], kind) == 2:
+        return named[1], plain[named.end() :].strip(), True
     return None, "", False
 
 

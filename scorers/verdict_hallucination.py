@@ -12,10 +12,13 @@ later step is tried only when the earlier ones found nothing.
 4. What a sentence says of the whole ("The summary adds a detail that is not in the document").
 5. Any part that is called unsupported or wrong.
 
+A second thought ("Wait, …", "Correction: …", "I misread …") begins the reply anew where what follows says anything.
+A word for yes or no may also be German, French, Spanish, Portuguese or Chinese.
+
 In a clause the first word that calls something faithful or unfaithful counts, turned round by each negation
-before it ("does not contain anything that is not supported"); of several clauses the last counts. What is said
-under "whether", "if", or as a plan ("I need to check for errors") counts for nothing, nor does what a reply
-cannot tell, or a question without its answer.
+before it ("does not contain anything that is not supported"); of several clauses the last counts. "Everything is
+right except the date" is unfaithful. What is said under "whether", "if", or as a plan ("I need to check for errors")
+counts for nothing, nor does what a reply cannot tell, a definition of hallucination, or a question without its answer.
 """
 
 from __future__ import annotations
@@ -30,13 +33,16 @@ from halu_tasks.scorers.verdict_text import CONCLUDES, DECLARED, any_of, joined,
 from halu_tasks.scorers.verdict_truth import FALSE, FAULT, TRUE
 
 YES, NO = "Yes", "No"
+_MOST = 2_000  # sentences at either end that are read; no real reply has more
 
 # --- yes and no ---------------------------------------------------------------------------------------
 
 _EITHER = r"(?!\s?(?:/|,|and|or)+\s?(?:yes|no)\b|\s?[,:]?\s?(?:if|when|otherwise)\b)"
+_APART = r"(?=\s?(?:[.,:;!?)–—。]|- |\Z))"
 # "No hallucination" is no answer to the question, but a sentence that comes to the same.
 _WORD = re.compile(
-    rf"(?:(?P<yes>yes|yep|yeah|yup)\b{_EITHER}|nope\b|nah\b|no\b{_EITHER}(?!\s\w)"
+    rf"(?:(?P<yes>(?:yes|yep|yeah|yup)\b{_EITHER}|(?:ja|oui|sí|sim|是的?|有){_APART})"
+    rf"|nope\b|nah\b|(?:nein|non|não|否|不是?|没有?|无){_APART}|no\b{_EITHER}(?!\s\w)"
     rf"|no(?=\s{any_of('the it this there i all everything')}\b))",
     re.IGNORECASE,
 )
@@ -45,22 +51,37 @@ _FILLER = any_of(
 )
 _BEFORE = re.compile(rf"(?:\W|\b{_FILLER}\b)*", re.IGNORECASE)
 _HEDGED = re.compile(
-    rf"(?:\W|\b(?:{any_of('probably likely definitely certainly clearly')}"
+    rf"(?:\W|\b(?:{any_of('most probably likely definitely certainly clearly')}"
     rf"|{any_of('obviously unfortunately sadly')}|I\s(?:think|believe|guess|say))\b)*",
     re.IGNORECASE,
 )
 _ARROW = re.compile(r"(?:=>|->|→|⇒)(?=\W{0,4}(?:yes|no)\b)", re.IGNORECASE)
 _MARKED = re.compile(
-    rf"{DECLARED.pattern}|\byour\sjudge?ment\b"
-    r"|\b(?:answer|verdict|judge?ment|response)\s(?:is|(?:would|should|must) be)\b"
+    rf"{DECLARED.pattern}|\byour\sjudge?ment\b|^a\s?:"
+    r"|\b(?:revised|updated|corrected|new)\s(?:answer|verdict|judge?ment)\b"
+    r"|\b(?:verdict|judge?ment|label)\s(?:is|(?:would|should|must) be)\b"
     r"|\bI(?:'d| would| will| must| have to)\s(?:say|answer|judge|reply|respond|conclude|go with)\b"
     r"|\bI(?:'d| would|'m| am)? (?:lean(?:ing)?|inclined)(?: towards?| to(?:wards?)?)?\b"
-    rf"|^(?:answer|verdict|judge?ment|hallucination)\s[-–—](?=\s)"
+    rf"|^(?:answer|verdict|judge?ment|hallucination)\s[-–—](?=\s)|(?:答案|判断|结论|结果)(?:是|为|[:：])"
     rf"|\bso\s?[:,]|^(?:output|assistant|model|ai)\s?:|^based\son\s[^,]{{3,80}},"
     rf"|^(?:and\s)?{any_of('therefore thus hence so overall')}\b",
     re.IGNORECASE,
 )
 
+# "The answer is accurate" may speak of the answer that is judged: only the word itself is a verdict behind it.
+_ANSWER_IS = re.compile(
+    r"\b(?:answer|response)\s(?:is|remains|(?:would|should|must) be)\b"
+    r"|\bmy\s(?:\w+\s)?answer\b(?:\sis\b)?\W{0,3}"
+    r"|\b(?:change|revise|correct)\s(?:my|the)\s(?:\w+\s)?(?:answer|verdict|judge?ment)\s(?:to|into)\b",
+    re.IGNORECASE,
+)
+# "I'm going with No.", "That's a yes from me.", "I would mark this as Yes."
+_CHOSEN = re.compile(
+    r"\b(?:with|as|to be|answer|answering|say|choose|select|pick|vote|answer to [^.]{0,80} is|(?:is|it's"
+    r"|that's|call (?:it|this)) an?"
+    r"(?: (?:clear|definite|firm|solid|simple|resounding))?|it's|it is)(?=\W{1,4}(?:yes|no)\W*(?:from me\W*)?\Z)",
+    re.IGNORECASE,
+)
 # A conclusion that ends a sentence: "Nothing in it is made up, hence: No", "The year is wrong => Yes"
 _HENCE = re.compile(
     rf"(?:\b{any_of('so hence thus therefore then consequently meaning')}|\bwhich means"
@@ -110,7 +131,7 @@ _DENIED = (
     rf"\sto\s{any_of('say call claim describe label consider state suggest conclude')}\b"
 )
 _NEGATION = (
-    r"(?:not(?!\s(?:only|just|merely)\b)|no|non(?=-)|never|without|cannot|neither|nor|none|nothing|nowhere"
+    r"(?:not(?!\s(?:only|just|merely)\b)|no|zero|0|non(?=-)|never|without|cannot|neither|nor|none|nothing|nowhere"
     r"|free\s(?:of|from)"
     r"|lacks?|fails?\sto|avoids?|rather\sthan|instead\sof)"
 )
@@ -141,13 +162,95 @@ _HYPOTHETICAL = re.compile(
     re.IGNORECASE,
 )
 _WHOLE = re.compile(
-    r"\b(?:summary|answer|response|it)\b(?!')|\bthere(?:\s(?:is|are|were)|'s)\b|\bhallucinat"
+    r"\b(?:summary|answer|response|it)\b(?!')|\bthere(?:\s(?:is|isn't|are|aren't|were|might|may|seems?"
+    r"|appears?)|'s)\b|\bhallucinat"
     rf"|\b{any_of('all everything every nothing none')}\b|^no\b|^not\b|^this is\b|^contains?\b|^[\w-]+\W*$"
     r"|\bI\s(?:\w+\s){0,2}(?:find|found|identify|identified|see|detect|detected)\b",
     re.IGNORECASE,
 )
 _FIELD = re.compile(
-    r"(?P<topic>[^:=,;]{3,160}?)\s?[?:=]\s*(?P<word>yes|no|true|false|none|0)\b" + _EITHER, re.IGNORECASE
+    r"(?P<topic>[^:=,;]{3,160}?)\s?[?:=]\s*(?:[❌✖✘✗✅✔✓]\W{0,4})?(?P<word>yes|no|true|false|none|0|absent"
+    r"|not (?:detected|found|present))\b" + _EITHER,
+    re.IGNORECASE,
+)
+
+
+# "I looked for made-up facts and found none": what was looked for decides.
+_FOUND_NONE = re.compile(
+    r"\b(?:found|find|finds|see|saw|spotted|detected|identified|noticed)\s(?:none|nothing|no such thing)\W*\Z"
+    r"|\bnone\s(?:(?:was|were|are|is|could be)\s)?(?:found|detected|present|seen|identified|spotted)\W*\Z"
+    r"|(?:\b(?:not|cannot)|n't)\s(?:find|see|spot|detect|identify)\sany(?:thing)?\W*\Z",
+    re.IGNORECASE,
+)
+_LOOKED_FOR = re.compile(
+    r"\b(?:look(?:ed|ing)?|search(?:ed|ing)?|check(?:ed|ing)?|compar(?:ed|ing)|scann(?:ed|ing)|examined|reviewed"
+    r"|inspected|went)\b[^.?]{0,200}?\bfor\b",
+    re.IGNORECASE,
+)
+_SUPPORT = re.compile(r"\b(?:support|evidence|basis|mention|confirmation|quotes?|quotation|source|proof)\b", re.I)
+# "Everything is right except the date"
+_EXCEPT = re.compile(
+    r"\b(?:except(?!ion)(?!\sfor\sminor\b)|apart from|aside from|other than|save for|bar|with (?:the|one|two"
+    r"|an?) (?:\w+ )?exceptions?"
+    r"|(?<=all )but|(?<=everything )but|(?<=every )but)\b"
+    r"(?!\s(?:what|that|those|the (?:content|information|facts?|text|document)))",
+    re.IGNORECASE,
+)
+_WITHIN = re.compile(
+    r"\b(?:nothing|no information|not\b[^.]{0,60}\banything)\s(?:\w+\s)?(?:other than|except|beyond|apart from|but)\s"
+    r"(?:for\s)?(?:what|that which|the (?:content|information|facts?|text|document))",
+    re.IGNORECASE,
+)
+# "A hallucination is content that …"
+_DEFINES = re.compile(
+    r"\W*(?:an? |the term )?hallucinations?(?: in [^.,]{0,60})?,? (?:(?:is|are) (?:when|content|information|text|an? "
+    r"|any|something|statements?|defined|claims?|output|the (?:generation|production|creation|phenomenon))"
+    r"|means?\b|refers? to|(?:occurs?|happens?|arises?) (?:when|if)|describes?\b|involves?\b)",
+    re.IGNORECASE,
+)
+_SUPPOSES = re.compile(
+    r"\W*(?:(?:but|and|it depends\W+) )?(?:if(?! (?:I (?:had|have|must|were)|(?:we|you|one) (?:look|compare"
+    r"|check|read|consider"
+    r"|examine|go)\w*|forced|pressed|pushed|made|anything|so|not mistaken)\b)|unless|assuming|depending on"
+    r"|when (?:it|this)?"
+    r" ?(?:is )?(?:taken|read|interpreted|understood|meant|seen)|otherwise|it depends)\b",
+    re.IGNORECASE,
+)
+_TURN = re.compile(r"\b(?:but|however|in this case|since)\b,?", re.IGNORECASE)
+_MOST_AGAIN = 5
+_LETTER = re.compile(r"\W*(?:(?P<yes>y)|n)\W*", re.IGNORECASE)
+# "Yes, I can help with that."
+_OFFERS = re.compile(
+    r"\W*(?:yes|yeah|no)\W+(?:(?:of course|sure|certainly|problem)\W+)*I(?:'d| can| will|'ll| am|'m| would)"
+    r" (?:be )?(?:happy|glad|help|able|assist|check|do|judge)\b",
+    re.IGNORECASE,
+)
+_ALL_GOOD = re.compile(
+    r"\W*(?:(?:it|this|that|everything|all|the (?:summary|answer|response))(?: is|'s)? )?(?:(?:is|looks?|seems?|all)"
+    r" ){0,2}(?:good|fine|okay|ok|in order|clean)(?: to me| here)?\W*",
+    re.IGNORECASE,
+)
+_IS_NOT = re.compile(
+    r"\W*(?:but |though |however )?(?:it|there|they|this|that) (?:(?:is|are|do|does)(?:n't| not)|really isn't)\W*",
+    re.IGNORECASE,
+)
+_CHINESE = re.compile(
+    r"(?P<no>没有|并无|不存在|并未|未发现|未|无|不包含|不含|不属于|不是|没)?(?:任何|明显|出现|产生|存在|包含|发现|的){0,3}"
+    r"(?:幻觉|编造|虚构|捏造|杜撰|与(?:事实|原文|文档)(?:不符|不一致))"
+    r"|(?P<same>与(?:事实|原文|文档)(?:一致|相符))"
+)
+# "Yes. Wait, I misread the query."
+_AGAIN = re.compile(
+    r"(?:\W*(?:(?:oh|ah|no|yes|but|and|hmm+|ok(?:ay)?)\W+){0,2}(?:wait\b|hold on|hmm+\b"
+    r"|on (?:second thoughts?|reflection|closer"
+    r" (?:look|inspection)|re-?(?:reading|checking))|correction\b|edit\s?:|update\s?:|scratch that"
+    r"|strike that|sorry\W|looking"
+    r" (?:again|closer|back)|re-?reading|let me (?:correct|revise|re-?consider|re-?check|re-?read|double[ -]check)"
+    r"|actually(?=,? (?:wait|no|yes|I)\b)|upon (?:further|closer|second) (?:review|inspection|look|reading))"
+    r"|.{0,60}\bI (?:was (?:wrong|mistaken)|misread|misunderstood|made (?:a|an) (?:mistake|error)|overlooked"
+    r"|missed that"
+    r"|stand corrected|need to correct|must correct|take (?:that|it) back)\b)",
+    re.IGNORECASE,
 )
 
 
@@ -157,9 +260,26 @@ def hallucinates(reply: str) -> Answer[str]:
 
 
 def _read(sentences: list[str]) -> Answer[str]:
-    sentences = list(_answered(sentences))
-    declared = last_declared(sentences, {_MARKED: _introduced, _HENCE: _concluded}, _opening)
-    if declared:
+    sentences = [one for one in sentences[:_MOST] + sentences[_MOST:][-_MOST:] if any(map(str.isalnum, one))]
+    if not sentences:
+        return Answer(None, "no judgement")
+    if len(sentences) == 1 and (letter := _LETTER.fullmatch(sentences[0])):
+        return Answer(YES if letter["yes"] else NO)
+    again = [index for index, sentence in enumerate(sentences) if index and _AGAIN.match(sentence)]
+    for index in again[: -_MOST_AGAIN - 1 : -1]:
+        first = _AGAIN.sub("", sentences[index], count=1).lstrip(" ,:;.")
+        amended = _stated([first or "-", *sentences[index + 1 :]])
+        if amended.value:
+            return amended
+    return _stated(sentences)
+
+
+def _stated(sentences: list[str]) -> Answer[str]:
+    sentences = [kept for one in _answered([*_together(sentences)]) if (kept := asserted(one))]
+    if not sentences:
+        return Answer(None, "no judgement")
+    markers = {_CHOSEN: _concluded, _MARKED: _introduced, _HENCE: _concluded, _ANSWER_IS: _concluded}
+    if declared := last_declared(sentences, markers, _opening):
         return Answer(declared[1])
     told = [sentence for sentence in sentences if sentence[-1] != "?"]
     whole = joined(told)
@@ -167,12 +287,35 @@ def _read(sentences: list[str]) -> Answer[str]:
     value = (
         _last(_field(sentence) or _ending(sentence) for sentence in reversed(sentences))
         or _last(map(_said, reversed(concluding)))
-        or _last(_said(sentence) for sentence in reversed(whole) if _WHOLE.search(sentence))
+        or _last(
+            _said(sentence) for sentence in reversed(whole) if _WHOLE.search(sentence) or _ALL_GOOD.fullmatch(sentence)
+        )
         or (YES if any(_said(sentence) == YES for sentence in told) else None)
     )
     if value is None and without_declining(sentences) != sentences:
         return Answer(None, "declines", abstained=True)
     return Answer(value, inferred=True) if value else Answer(None, "no judgement")
+
+
+def _together(sentences: list[str]) -> Iterator[str]:
+    """The sentences, what was looked for and "none were found" as one."""
+    taken = False
+    for sentence, following in pairwise([*sentences, ""]):
+        if taken:
+            taken = False
+            continue
+        taken = bool(_FOUND_NONE.match(following) and _LOOKED_FOR.search(sentence))
+        yield f"{sentence} {following}" if taken else sentence
+
+
+def asserted(sentence: str) -> str:
+    """What a sentence does not only suppose or define; empty where that is all of it."""
+    if _DEFINES.match(sentence):
+        return ""
+    if _SUPPOSES.match(sentence):
+        turn = _TURN.search(sentence)
+        return sentence[turn.end() :].strip() if turn else ""
+    return sentence
 
 
 def _last(found: Iterator[str | None]) -> str | None:
@@ -220,6 +363,8 @@ _SHORT = re.compile(
 
 def _opening(text: str) -> str | None:
     """The verdict of a line that begins with Yes or No, marks and hedges apart."""
+    if _OFFERS.match(text):
+        return None
     if _SURELY_NOT.fullmatch(text):
         return NO
     before = _HEDGED.match(text)
@@ -259,12 +404,26 @@ def _field(text: str) -> str | None:
 
 def _said(sentence: str) -> str | None:
     """What the last clause that says anything about faithfulness says: Yes for unfaithful, No for faithful."""
+    if _ALL_GOOD.fullmatch(sentence):
+        return NO
+    if chinese := list(_CHINESE.finditer(sentence)):
+        return NO if chinese[-1]["no"] or chinese[-1]["same"] else YES
+    if (nothing := _FOUND_NONE.search(sentence)) and _LOOKED_FOR.search(sentence):
+        return YES if _SUPPORT.search(sentence, 0, nothing.start()) else NO
+    if _WITHIN.search(sentence):
+        return NO
+    value = _claimed(sentence)
+    return YES if value == NO and _EXCEPT.search(sentence) else value
+
+
+def _claimed(sentence: str) -> str | None:
     value = None
     start = 0
     for end in [*(found.start() for found in _CLAUSE.finditer(sentence)), len(sentence)]:
         clause, start = sentence[start:end], end
         supposed = _HYPOTHETICAL.search(clause)
-        value = _clause(clause[: supposed.start()] if supposed else clause) or value
+        denied = value == YES and _IS_NOT.fullmatch(clause)
+        value = NO if denied else _clause(clause[: supposed.start()] if supposed else clause) or value
     return value
 
 

@@ -11,9 +11,13 @@ read in steps; a later step is tried only when the earlier ones found nothing.
 3. What the last sentence at all says of it.
 4. A first sentence that agrees with the question ("Certainly, the year was changed").
 
-In steps 2 and 3 a hallucination, contradiction or the like is a yes, faithfulness a no, and a negation turns
-either round; of several clauses the last one that says so counts. Questions and conditions say nothing.
-"Yes or no" is no verdict, and what a sentence only concedes counts for nothing (`concession`).
+A second thought ("Bir dakika, …", "انتظر، …") begins the reply anew where what follows says anything. Where the
+English reader only infers a verdict from a reply in another language, what is read here comes first.
+
+In steps 2 and 3 a hallucination, contradiction or the like is a yes, faithfulness a no, and a negation turns either
+round; of several clauses the last one that says so counts. Questions and conditions say nothing. A definition of
+hallucination says nothing of the text. "Yes or no" is no verdict, and what a sentence only concedes counts for
+nothing (`concession`).
 """
 
 from __future__ import annotations
@@ -25,7 +29,7 @@ from itertools import pairwise
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.concession import without_concessions, without_declining
 from halu_tasks.scorers.folding import fold, spelled
-from halu_tasks.scorers.verdict_hallucination import NO, YES, hallucinates
+from halu_tasks.scorers.verdict_hallucination import NO, YES, asserted, hallucinates
 from halu_tasks.scorers.verdict_text import (
     CONCLUDES,
     DECLARED,
@@ -72,8 +76,9 @@ _DECLARES = re.compile(
 )
 # "Halüsinasyon: yok", "मतिभ्रम: नहीं"
 _PRESENCE = re.compile(
-    rf"(?<!\w)(?:{fold('ال')})?(?:{spelled('هلوسة تناقض مهلوسة मतिभ्रम हैलुसिनेशन हैलूसिनेशन विभ्रम')}"
-    rf"|{fold('hall?üsinasyon')}|{fold('çelişki')})"
+    rf"(?<!\w)(?:(?:is |contains |has )?hallucinat(?:ion|es|ed|ions)"
+    rf"|(?:{fold('ال')})?(?:{spelled('هلوسة تناقض مهلوسة मतिभ्रम हैलुसिनेशन हैलूसिनेशन विभ्रम')}"
+    rf"|{fold('hall?üsinasyon')}|{fold('çelişki')}))"
     rf"(?: \w+)?[\"'*]{{0,4}}\s?[:=]"
 )
 _CONCLUDES = re.compile(
@@ -118,7 +123,10 @@ _MEANING_HI = spelled("अर्थ तथ्य जानकारी")
 _MEANING_AR = rf"(?:{spelled('أي')} )?{_AL}{spelled('معنى معلومة معلومات مضمون حقائق')}"
 _SOURCE_TR = rf"{spelled('asıl asl orijinal özgün kaynak metin metn')}\w*"
 _FAULT = (
-    r"hallucinat\w*|(?:changed|altered|modified|(?:departs|deviates|differs) from)"
+    r"hallucinat\w*|(?:changes|replaces|alters|swaps|distorts)(?! (?:only )?(?:the )?(?:word|order|structure"
+    r"|phras|tense|voice|style))"
+    r"|different(?! (?:words?|wording|order|structure|phras|style))|differs?|(?:changed|altered|modified"
+    r"|(?:departs|deviates|differs) from)"
     rf"|{_AL}{spelled('هلوسة هلوسات مهلوس مهلوسة تناقض تناقضات متناقض متناقضة مناقض مناقضة خاطئة خاطئ مغلوطة مغلوط')}"
     rf"|{_AL}{spelled('مخالف مخالفة مخالفات تعارض متعارض متعارضة مختلف مختلفة مختلفان مختلفتان')}"
     rf"|{_AL}{spelled('اختلاف مختلق مختلقة ملفق ملفقة مفبركة خطأ أخطاء')}"
@@ -128,6 +136,8 @@ _FAULT = (
     rf"|{_HALLUCINATION_TR}(?!suz)\w*|{fold('gerçek dışı')}\w*|{fold('hata')}(?!siz)\w*|{_DIFFERS_TR}"
     rf"|{_NOT_AGREES_TR}|{fold('tutarsız')}\w*"
     rf"|{fold('uydurma')}(?![mzy]|dig)\w*|{fold('uydurmuş')}\w*"
+    rf"|adds?(?= (?:any|information|details?|new|an?)\w*)|(?:{spelled('yeni ek')}) (?:bir )?{fold('bilgi')}"
+    rf"|problems?|{fold('sorun')}\w*|{_AL}{spelled('مشكلة مشاكل')}|{fold('समस्या')}"
     rf"|{spelled('yanlış hatalı aykırı uyumsuz asılsız')}\w*"
     rf"|{_MEANING} {_CHANGES_TR}|{_MEANING_HI} (?:{spelled('को ही')} )?{fold('बदल')}\w*"
     rf"|{spelled('تغير تتغير يتغير تغيرت غيرت تغير')} {_MEANING_AR}"
@@ -144,8 +154,11 @@ _FAULT = (
     rf"|{spelled('मनगढ़ंत मनगढंत काल्पनिक विपरीत विरुद्ध भिन्न अलग असंगत झूठ झूठी झूठा विरोधाभासी')}"
 )
 _FAITHFUL = (
-    rf"faithful|consistent|supported|same|identical"
-    rf"|{_AL}{spelled('مطابق مطابقة متطابقة متطابق متطابقان متطابقتان صحيحة صحيح متسق متسقة أمينة وفية دقيقة سليمة')}"
+    rf"equivalent|(?:re)?paraphras\w+|rephras\w+|preserves?|unchanged|{spelled('tamam yolunda')}"
+    rf"|{fold('yerli yerinde')}"
+    rf"|faithful|consistent|supported|same|identical"
+    rf"|{_AL}{spelled('مطابق مطابقة متطابقة متطابق متطابقان متطابقتان متطابقين متطابقتين')}"
+    rf"|{_AL}{spelled('صحيحة صحيح متسق متسقة أمينة وفية دقيقة سليمة')}"
     rf"|{_AL}{spelled('متوافق متوافقة متفقة توافق تطابق موجودة موجود واردة وارد مذكورة مذكور مدعومة')}"
     rf"|{_AL}{spelled('تتوافق يتوافق توافق تتطابق يتطابق تطابق يطابق تتفق يتفق تتسق يتسق')}"
     rf"|{fold('المعنى')} {spelled('واحد نفسه ذاته')}|{_AL}{spelled('متماثلة متماثلان متماثلتان')}"
@@ -158,7 +171,7 @@ _FAITHFUL = (
 )
 _NEGATION = (
     # "no doubt" denies nothing
-    rf"not|no|nothing|never|{fold('لا')}(?! {fold('شك')}(?!\w))"
+    rf"not|no|nothing|never|\w+n't|[وف]?{fold('لا')}(?! {fold('شك')}(?!\w))"
     rf"|[وف]?{spelled('ليس ليست بدون دون غير لم خالية خال تخلو يخلو')}"
     rf"|yok\w*|{fold('değil')}\w*|\w+m[iu]yor\w*|\w+m[ae]di\w*|\w+m[ae]z|\w+m[ae]y[ae]n"
     rf"|\w+m[ae]m(?:[ae]kt|i[sk]|al)\w*"
@@ -166,9 +179,10 @@ _NEGATION = (
 )
 _SAID = re.compile(rf"(?<!\w)(?:(?:(?P<fault>{_FAULT})|(?P<faithful>{_FAITHFUL}))ا?|(?P<not>{_NEGATION}))(?!\w)")
 _CLAUSE_END = re.compile(
-    rf"[,;:()–—]|(?<!\w)(?:and|but|however|although|though|while|{spelled('لكن ama ancak ve लेकिन परंतु और')})(?!\w)"
+    rf"[,;:()–—]|(?= (?:{spelled('فلا ولا')}) )|(?<!\w)(?:and|but|however|although|though|while"
+    rf"|{spelled('لكن ama ancak ve लेकिन परंतु और')})(?!\w)"
 )
-_SAYS_NOTHING = re.compile(rf"(?<!\w)(?:if|whether|{spelled('إذا هل eğer ise अगर यदि क्या')})(?!\w)|\?\W*\Z")
+_SAYS_NOTHING = re.compile(rf"(?<!\w)(?:if|whether|{spelled('إذا هل لو eğer ise değilse अगर यदि क्या')})(?!\w)|\?\W*\Z")
 
 
 # What answers a question without a yes or no: "İçeriyor mu? İçermiyor.", "هل تهلوس؟ بلى", "… है? नहीं है।"
@@ -199,12 +213,60 @@ _BEING = re.compile(
     rf"|{fold('tespit edilme')}\w*))(?!\w)"
 )
 _REPEATED = re.compile(rf"\W*(?:(?P<yes>{_REPEATS_YES})|(?P<no>{_REPEATS_NO}))\W*")
+_REPEATS = re.compile(rf"\W*(?:(?P<yes>{_REPEATS_YES})|(?P<no>{_REPEATS_NO}))(?=\s?[.,:;!(–—]|\W*\Z)")
 # "Certainly, the year was changed" agrees with what was asked; counted where nothing else is read.
 _CERTAINLY = re.compile(
     rf"\W*(?:absolutely|certainly|indeed|{spelled('بالتأكيد بالطبع طبعا بالفعل')}"
     rf"|{spelled('elbette kesinlikle tabii बिल्कुल बिलकुल अवश्य बेशक')}"
     rf"|{fold('tabii ki')})(?:,|\.?\Z| [-–—])"
 )
+
+# "Tabii, yardımcı olayım", "Certainly! Please send both sentences": agrees with a request, and not with the question.
+_OFFERS = re.compile(
+    r"(?<!\w)(?:here (?:is|are)(?! (?:why|the))|let me|i(?:'ll| will| can|'d)|happy to|please|provide|send"
+    rf"|{spelled('lütfen yardımcı memnuniyetle hemen bakalım inceleyelim bakıyorum gönderin paylaşın olabilirim')}"
+    rf"|{spelled('يرجى سأساعدك يسعدني يمكنني دعني أرسل تزويدي من فضلك سأقوم لنقارن')}"
+    rf"|{spelled('कृपया मदद सहायता भेजें दीजिए')})(?!\w)"
+)
+
+_THEN_OFFERS = re.compile(rf"\W+(?!here){_OFFERS.pattern}")
+
+# "الهلوسة هي …", "Halüsinasyon, … demektir", "मतिभ्रम का अर्थ है …"
+_DEFINES = re.compile(
+    rf"\W*(?:(?:تعرف|يقصد ب|المقصود ب|نعني ب)\s?)?{fold('ال')}{spelled('هلوسة هلوسات')}"
+    rf"(?: {fold('في')} [^,.]{{0,60}}?)?,? (?:{spelled('هي هو تعني تحدث تشير بأنها بأنه')}|{fold('عندما')})(?!\w)"
+    rf"|\W*{fold('hall?üsinasyon')}(?:lar)?,? [^.]{{0,300}}?(?:{fold('demek')}(?:tir)?|{fold('anlamına gelir')}"
+    rf"|{fold('denir')}|{fold('üretme')}\w*|{fold('oluşturma')}\w*|{fold('uydurma')}s\w*|{fold('vermesi')}\w*)\W*\Z"
+    rf"|\W*{spelled('मतिभ्रम हैलुसिनेशन हैलूसिनेशन')} (?:{fold('का')} (?:{spelled('अर्थ मतलब')})|{fold('तब')}"
+    rf"|{fold('वह')}|{fold('ऐसी')})"
+)
+# "It is important to compare the two"
+_ADVISES = re.compile(
+    rf"(?<!\w)[وف]?(?:it(?:'s| is) important to|you should|{fold('من المهم')}|{fold('من الضروري')}|{fold('يجب')}"
+    rf"|{fold('ينبغي')}"
+    rf"|{fold('gerekir')}|{fold('gereklidir')}|{fold('önemlidir')}|{fold('ज़रूरी है')}|{fold('महत्वपूर्ण है')})(?!\w)"
+)
+_AGAIN = re.compile(
+    rf"\W*(?:wait\b|hold on|correction|{spelled('düzeltme düzeltiyorum pardon انتظر لحظة عفوا تصحيح تصويب')}"
+    rf"|{fold('bir dakika')}|{fold('bir saniye')}|{fold('dur bir')}|{fold('tekrar bak')}\w*|{fold('yeniden bak')}\w*"
+    rf"|{fold('bir daha bak')}\w*|{fold('أعدت القراءة')}|{fold('عند إعادة')}|{fold('بعد إعادة')}|{fold('أصحح')}"
+    rf"|{spelled('रुकिए रुको सुधार माफ़')}|{fold('दोबारा देखने')})\W*"
+)
+_MOST_SENTENCES = 2_000  # at either end; no real reply has more
+_LETTER = re.compile(r"\W*(?:(?P<yes>[ey])|[hn])\W*")
+# "Evet de denebilir hayır da", "قد تكون الإجابة نعم وقد تكون لا"
+_BOTH = re.compile(
+    rf"(?<!\w){_SAYS_YES} (?:de|da)(?!\w)[^.]{{0,40}}(?<!\w){_SAYS_NO} (?:de|da)(?!\w)"
+    rf"|{fold('قد')} {spelled('تكون يكون')} [^.,]{{0,30}}{_SAYS_YES},? {spelled('وقد أو')}"
+    rf" [^.,]{{0,30}}{_SAYS_NO}(?!\w)"
+)
+# "Yıl hariç her şey doğru", "كل شيء صحيح ما عدا السنة"
+_EXCEPT = re.compile(
+    rf"(?<!\w)(?:{spelled('hariç dışında باستثناء سوى')}|{fold('ما عدا')}|{fold('عدا')}|{fold('के अलावा')}"
+    rf"|{fold('को छोड़कर')})(?!\w)"
+)
+_EVERYTHING = re.compile(rf"(?<!\w)(?:{fold('her şey')}|{spelled('tüm bütün hepsi كل جميع सब सभी सबकुछ')})(?!\w)")
+_BUT = re.compile(rf"(?<!\w)(?:but|however|[وف]?{fold('لكن')}\w*|{spelled('ama ancak fakat oysa लेकिन परंतु मगर')})(?!\w)")
 
 # what the question asked for, repeated
 _ASKED = re.compile(rf"(?<!\w){_SAYS_YES}\s?/\s?{_SAYS_NO}(?!\w)")
@@ -213,11 +275,19 @@ _ASKED = re.compile(rf"(?<!\w){_SAYS_YES}\s?/\s?{_SAYS_NO}(?!\w)")
 def hallucinates_multilingual(reply: str) -> Answer[str]:
     """Whether the reply says that a text hallucinates: "Yes", "No", or unparsed."""
     english = hallucinates(reply)
-    # "false" in {"halüsinasyon": false} would be a fault to the English reader.
-    if english.value and not (english.inferred and _PRESENCE.search(fold(ends(reply)))):
+    if english.value and not english.inferred:
         return english
     found = read_reply(reply, _read, _rewritten)
-    return english if (english.value or english.abstained) and not found.value else found
+    text = ends(reply)
+    # To the English reader "false" in {"halüsinasyon": false} would be a fault, and so would the name be in
+    # {"hallucination": "لا"}.
+    english_first = not _OTHER_LETTERS.search(text) and (found.inferred or not _PRESENCE.search(fold(text)))
+    if english.value:
+        return found if found.value and not english_first else english
+    return english if english.abstained and not found.value else found
+
+
+_OTHER_LETTERS = re.compile("[\u0600-\u06ff\u0900-\u097fğışĞİŞ]")
 
 
 def _rewritten(text: str) -> str:
@@ -225,12 +295,38 @@ def _rewritten(text: str) -> str:
 
 
 def _read(sentences: list[str]) -> Answer[str]:
+    sentences = [
+        one
+        for one in sentences[:_MOST_SENTENCES] + sentences[_MOST_SENTENCES:][-_MOST_SENTENCES:]
+        if _MEANS.search(one)
+    ]
+    if len(sentences) == 1 and (letter := _LETTER.fullmatch(sentences[0])):
+        return Answer(YES if letter["yes"] else NO)
+    again = next((index for index in range(len(sentences) - 1, 0, -1) if _AGAIN.match(sentences[index])), None)
+    if again is not None:
+        amended = _read_on([_AGAIN.sub("", sentences[again], count=1) or "-", *sentences[again + 1 :]])
+        if amended.value:
+            return amended
+    return _read_on(sentences)
+
+
+def _read_on(sentences: list[str]) -> Answer[str]:
+    if not sentences:
+        return Answer(None, "no verdict")
     sentences = list(_answered(sentences))
-    kept = without_declining(sentences)
+    kept = [
+        one
+        for one in without_declining(sentences)
+        if not _BOTH.search(one) and not _DEFINES.match(one) and (asserted(one) or not _SUPPOSED.match(one))
+    ]
     found = _stated(without_concessions(kept, _says, _decides, _DECLARES)) if kept else Answer[str](None)
     if found.value is None and kept != sentences:
         return Answer(None, "declines", abstained=True)
     return found
+
+
+_SUPPOSED = re.compile(r"\W*(?:if|otherwise|when|it depends)\b")
+_MEANS = re.compile(r"\w")
 
 
 def _answered(sentences: list[str]) -> Iterator[str]:
@@ -270,13 +366,22 @@ def _stated(sentences: list[str]) -> Answer[str]:
     markers = {_DECLARES: _repeated, _PRESENCE: _present, _HENCE: _alone, _WHOLE: _ending}
     if declared := last_declared(sentences, markers, _alone):
         return Answer(declared[1])
-    sentences = joined(sentences)
+    sentences = [kept for one in joined(sentences) if (kept := _asserted(one))]
     for among in (filter(_CONCLUDES.match, reversed(sentences)), reversed(sentences)):
         if value := next(filter(None, map(_said, among)), None):
             return Answer(value, inferred=True)
-    if sentences and _CERTAINLY.match(sentences[0]):
+    if sentences and _CERTAINLY.match(sentences[0]) and not any(map(_asks, sentences)):
         return Answer(YES, inferred=True)
     return Answer(None, "no verdict")
+
+
+def _asserted(sentence: str) -> str:
+    """What a sentence says of the text at hand, and not of hallucinations or of comparing at large."""
+    return "" if _DEFINES.match(sentence) or _ADVISES.search(sentence) else asserted(sentence)
+
+
+def _asks(sentence: str) -> bool:
+    return sentence[-1] == "?" or _OFFERS.search(sentence) is not None
 
 
 def _says(text: str) -> bool:
@@ -318,17 +423,22 @@ def _introduced(text: str) -> str | None:
 
 def _alone(text: str) -> str | None:
     """The verdict that a line is, or begins with."""
-    if repeated := _REPEATED.fullmatch(text):
+    if repeated := _REPEATS.match(text):
         return YES if repeated["yes"] else NO
     filler = _FILLER.match(text)
     found = _VERDICT.match(text, filler.end() if filler else 0)
     if found is None or not (found["yes"] or _ENDS.match(text, found.end())):
+        return None
+    if _THEN_OFFERS.match(text, found.end()):
         return None
     return YES if found["yes"] else NO
 
 
 def _said(sentence: str) -> str | None:
     """What the last clause that says so makes of the text."""
+    if _SAYS_NOTHING.search(sentence):
+        turns = list(_BUT.finditer(sentence))
+        sentence = sentence[turns[-1].end() :] if turns else ""
     return None if _SAYS_NOTHING.search(sentence) else _claimed(sentence)
 
 
@@ -339,4 +449,4 @@ def _claimed(sentence: str) -> str | None:
         found = next((kind for kind in said if kind != "not"), None)
         if found:
             value = YES if (found == "fault") != (said.count("not") % 2 == 1) else NO
-    return value
+    return YES if value == NO and _EXCEPT.search(sentence) and _EVERYTHING.search(sentence) else value

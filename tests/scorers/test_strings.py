@@ -313,6 +313,17 @@ def test_answer_copied_instead_of_filled_in_is_no_replacement() -> None:
     assert replacements(copied, 1) == Answer(None, "no string found")
 
 
+def test_quotes_of_a_copied_answer_are_no_replacements() -> None:
+    copied = (
+        'The cliffs are made of <mask>, which should not be called "rock" or "stone" but in poems, instead of "it".'
+    )
+    assert replacements(copied, 3) == Answer(None, "no string found")
+
+
+def test_an_opinion_in_the_text_stays_in_its_sentence() -> None:
+    assert sentence("I think it is wrong to call chalk a rock.").value == ["I think it is wrong to call chalk a rock."]
+
+
 def test_heading_at_the_end_of_a_very_long_reply_is_found() -> None:
     assert entities("I wonder.\n" * 200_000 + "Wrong Entities:\nbasalt").value == ["basalt"]
 

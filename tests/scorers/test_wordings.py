@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,11 @@ import pytest
 from halu_tasks.scorers import factchd
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.halueval import claims_verdict
+from halu_tasks.scorers.passages import passages
+from halu_tasks.scorers.strings import entities, replacements, sentence
 from halu_tasks.scorers.verdict import choice, pick, true_false, true_false_zh
+from halu_tasks.scorers.verdict_hallucination import hallucinates
+from halu_tasks.scorers.verdict_hallucination_multilingual import hallucinates_multilingual
 from halu_tasks.tasks import task_named
 
 CHOICE = [
@@ -681,6 +686,351 @@ CLAIMS = [
 ]
 
 
+# marks and statuses with reasons, other languages, second thoughts, groups, counts
+CLAIMS_IN_OTHER_FORMS = [
+    ("Yes", "- The mayor resigned on Monday — ✓ stated in paragraph 2\n- He was 61 — ✗ the document gives no age"),
+    ("Yes", "1. ✅ The mayor resigned on Monday (first paragraph).\n2. ❌ He was 61: the document gives no age."),
+    ("No", "• The mayor resigned (✔ paragraph 1)\n• The council will vote on Friday (✔ paragraph 3)"),
+    ("Yes", "✔ The mayor resigned\n✘ He was 61"),
+    ("No", "- [x] The mayor resigned\n- [x] The council votes on Friday"),
+    ("No", "1. The mayor resigned → ✅ supported\n2. The vote is on Friday → ✅ supported (last line)"),
+    (
+        "Yes",
+        "1. The mayor resigned. True.\n2. He was 61. False, the document says 59.\n3. The vote is on Friday. True.",
+    ),
+    ("No", "- The mayor resigned: True – see the first line\n- The vote is on Friday: True – see the last line"),
+    ("Yes", "Claim 1: The mayor resigned. Correct.\nClaim 2: He was 61. Incorrect; he's 59 in the document."),
+    ("Yes", "1. The mayor resigned — accurate\n2. He was 61 — inaccurate (59)"),
+    ("Yes", "(1) The mayor resigned. [True]\n(2) He was 61. [False: he was 59]"),
+    ("Yes", "1. Der Bürgermeister trat zurück – wird durch den Artikel gestützt\n2. Er war 61 – wird nicht gestützt"),
+    ("No", "Behauptung 1: Der Bürgermeister trat zurück. Belegt.\nBehauptung 2: Am Freitag wird gewählt. Belegt."),
+    ("Yes", "1. Le maire a démissionné : confirmé par le document\n2. Il avait 61 ans : non mentionné"),
+    (
+        "No",
+        "Affirmation 1 : Le maire a démissionné. Soutenue : Oui\nAffirmation 2 : Le vote a lieu"
+        " vendredi. Soutenue : Oui",
+    ),
+    ("Yes", "1. El alcalde dimitió: respaldada por el documento.\n2. Tenía 61 años: no respaldada."),
+    ("Yes", "1. Le maire a démissionné. – Vrai\n2. Il avait 61 ans. – Faux"),
+    ("No", "1. Der Bürgermeister trat zurück. – Ja\n2. Am Freitag wird gewählt. – Ja"),
+    ("Yes", "1. Der Bürgermeister trat zurück. Wahr.\n2. Er war 61. Falsch, er war 59."),
+    ("Yes", "1. 市长辞职了。支持\n2. 他61岁。不支持"),
+    (
+        "No",
+        "1. The mayor resigned. Supported.\n2. He was 59. Not supported.\n\nActually, his age is "
+        "given in the last paragraph, so claim 2 is supported as well. All claims are therefor"
+        "e supported.",
+    ),
+    (
+        "Yes",
+        "1. The mayor resigned: supported\n2. He was 61: supported\n\nHold on, the document says "
+        "59. Claim 2 is not supported.",
+    ),
+    (
+        "Yes",
+        "Claim: The mayor resigned.\nSupported: Yes\nClaim: He was 61.\nSupported: Yes\n\nCorrectio"
+        "n: the second claim is not supported, the document says 59.",
+    ),
+    (
+        "No",
+        "Claim: The mayor resigned.\nSupported: No\n\nOn second thought, the first sentence does "
+        "say so, so the claim is supported.",
+    ),
+    (
+        "Yes",
+        "1. The mayor resigned. Supported.\n2. He was 61. Supported.\n\nOn re-reading, the articl"
+        "e never gives an age. So not all claims are supported.",
+    ),
+    (
+        "Yes",
+        "Claim 1: The mayor resigned.\nSupported by the first line.\n\nClaim 2: He was 61.\nThis c"
+        "annot be verified from the document.",
+    ),
+    ("Yes", "1. The mayor resigned – Supported\n2. He was 61 – Cannot be determined from the document"),
+    ("Yes", "**The mayor resigned.**\nSupported.\n\n**He was 61.**\nNot mentioned in the document."),
+    ("Yes", '- "The mayor resigned": supported (line 1)\n- "He was 61": no evidence in the document'),
+    (
+        "No",
+        "**The mayor resigned.** Supported. The first line says so.\n\n**The vote is on Friday.*"
+        "* Supported. See the last line.",
+    ),
+    ("Yes", "All but two of the claims are supported by the document."),
+    ("Yes", "All of the claims are supported, with one exception: the age."),
+    ("Yes", "Every claim is supported save for the one about his age."),
+    ("Yes", "All claims but the last are backed up by the article."),
+    ("Yes", "3 of the 4 claims are supported."),
+    ("No", "4/4 claims supported."),
+    ("Yes", "Supported claims: 3/4"),
+    ("Yes", "Supported claims:\n- The mayor resigned\n- The vote is on Friday\n\nUnsupported claims:\n- He was 61"),
+    ("No", "**Supported:**\n1. The mayor resigned\n2. The vote is on Friday\n\n**Not supported:**\nNone"),
+    (
+        "Yes",
+        "| Claim | In the document? | Note |\n|---|---|---|\n| The mayor resigned | Yes | line 1"
+        " |\n| He was 61 | No | 59 |",
+    ),
+    ("Yes", "| Behauptung | Belegt? |\n|---|---|\n| Der Bürgermeister trat zurück | Ja |\n| Er war 61 | Nein |"),
+    ("Yes", "The mayor resigned | Supported\nHe was 61 | Not supported"),
+    (
+        "Yes",
+        '{"claims": [{"claim": "The mayor resigned", "verdict": "supported"}, {"claim": "He wa'
+        's 61", "verdict": "not supported"}]}',
+    ),
+    (
+        "No",
+        '[{"claim": "The mayor resigned", "label": "SUPPORTED"}, {"claim": "The vote is on Fri'
+        'day", "label": "SUPPORTED"}]',
+    ),
+    ("Yes", '{"The mayor resigned": "Yes", "He was 61": "No"}'),
+    (
+        "No",
+        '{"claim_1": {"text": "The mayor resigned", "supported": 1}, "claim_2": {"text": "Vote'
+        ' on Friday", "supported": 1}}',
+    ),
+    (
+        "Yes",
+        "1. Claim: The mayor resigned.\n   Verdict: Supported\n2. Claim: He was 61.\n   Verdict: "
+        "Contradicted by the document",
+    ),
+    ("Yes", "Claim: The mayor resigned.\nStatus: ✅\nClaim: He was 61.\nStatus: ❌"),
+    (
+        "Yes",
+        'Claim: The mayor resigned.\nEvidence: "he stepped down"\nAssessment: True\nClaim: He was'
+        " 61.\nEvidence: none\nAssessment: False",
+    ),
+    (
+        "Yes",
+        "Claim 1: The mayor resigned. The document says he stepped down. Therefore, it is supp"
+        "orted.\nClaim 2: He was 61. The document says 59. Therefore, it is not supported.",
+    ),
+    ("No", "The summary is fully supported by the document."),
+    ("Yes", "The summary is not supported by the document."),
+    (
+        "Yes",
+        '1. "The mayor resigned" is supported by the document.\n2. "He was 61" is not supported'
+        " by the document, which says 59.",
+    ),
+    ("Yes", "Claim 1 ✓\nClaim 2 ✗"),
+    ("Yes", "Claim 1 is true. Claim 2 is false."),
+    ("Yes", "The mayor resigned. (Supported)\nHe was 61. (Not supported)"),
+    ("No", "The mayor resigned. (Supported)\nThe vote is on Friday. (Supported)"),
+    (
+        "No",
+        "**1. The mayor resigned.**\n\n✅ Supported – paragraph 1.\n\n**2. The vote is on Friday.**"
+        "\n\n✅ Supported – paragraph 4.",
+    ),
+    (
+        "Yes",
+        "**1. The mayor resigned.**\n\n✅ Supported – paragraph 1.\n\n**2. He was 61.**\n\n⚠️ Partial"
+        "ly supported – the age is 59.",
+    ),
+    ("Yes", "- The mayor resigned. 👍\n- He was 61. 👎"),
+    ("Yes", "Claim 2 is hallucinated; the others are supported."),
+    ("Yes", "supported, not supported, supported"),
+    ("No", "Yes\nYes\nYes"),
+    ("Yes", "Yes, No, Yes"),
+    ("Yes", '["supported", "unsupported"]'),
+    ("Yes", "- The mayor resigned: **entailed**\n- He was 61: **neutral**"),
+    ("Yes", "The mayor resigned -- Supported\nHe was 61 -- Refuted"),
+    ("Yes", "- The mayor resigned: SUPPORTED\n- He was 61: NOT ENOUGH INFO"),
+    ("Yes", "A. The mayor resigned. Supported\nB. He was 61. Not supported"),
+    (
+        "Yes",
+        "1. The mayor resigned. Yes, the document says he stepped down.\n2. He was 61. No, the document gives no age.",
+    ),
+    (
+        "No",
+        "1. The mayor resigned. Yes, the document says he stepped down.\n2. The vote is on Frid"
+        "ay. Yes, the last line says so.",
+    ),
+    ("No", "1. The mayor resigned — stated in the document\n2. The vote is on Friday — stated in the document"),
+    ("Yes", "1. The mayor resigned — matches the document\n2. He was 61 — does not match the document"),
+    ("Yes", "| The mayor resigned | ✅ |\n| He was 61 | ❌ |"),
+    ("No", "SUPPORTED: The mayor resigned\nSUPPORTED: The vote is on Friday"),
+    ("No", "[Yes] The mayor resigned\n[Yes] The vote is on Friday"),
+    ("Yes", "[SUPPORTED] The mayor resigned\n[UNSUPPORTED] He was 61"),
+    ("No", "1. (Yes) The mayor resigned\n2. (Yes) The vote is on Friday"),
+    ("Yes", "Claim 1: The mayor resigned → TRUE\nClaim 2: He was 61 → FALSE (59)"),
+    (
+        "No",
+        'Claim: The mayor resigned.\nSupported: Yes\n\nClaim: He was 61.\nSupported: No\n\nWait, "th'
+        'e 61-year-old" is in paragraph two.\nSupported: Yes',
+    ),
+    ("none", "Claims:\n- The mayor resigned\n- He denied that reports were false"),
+    ("none", "Claim 1: The mayor resigned.\nClaim 2: He was 61."),
+    ("none", "Here is a summary: The mayor resigned on Monday. His party supported him."),
+    ("none", "The mayor said that his party supported the plan. The court found the report incorrect."),
+    ("none", "I can't verify the claims without access to the document."),
+    ("none", "1. The mayor was supported by his party\n2. The vote is true to tradition"),
+    ("none", "1. Supported by fans, the team won.\n2. The coach said: no comment."),
+    ("none", "The claims are:\n- The mayor resigned\n- He was 61"),
+    ("none", "1. Is the mayor 61?\n2. Did he resign?"),
+    ("none", "I'm sorry, I can't help with that."),
+    ("none", "The document doesn't contain enough information. Please provide more."),
+]
+
+# second thoughts, exceptions, conditions, definitions, what was looked for and not found, words for yes and no
+JUDGED = [
+    (
+        "Yes",
+        "The response is largely accurate, but it credits the painting to Monet (it was Manet)"
+        ". This is a hallucination.",
+    ),
+    ("Yes", "The answer is mostly correct; however, the altitude is wrong. I'd count that as hallucinated."),
+    ("Yes", "The summary is right apart from the date, which the document doesn't give."),
+    ("Yes", "No.\n\nHold on, the document says 1912, not 1921. So I change my answer to Yes."),
+    ("Yes", "No\n\nCorrection: Yes, the date is made up."),
+    (
+        "No",
+        "Yes, the summary hallucinates the age.\n\nLet me re-read the document. The age is given"
+        " in line 4. I was wrong: the summary doesn't hallucinate.",
+    ),
+    ("No", "Yes - sorry, I misread the passage. It's No."),
+    ("No", "Yes.\n\nEdit: No. I overlooked paragraph 3."),
+    (
+        "none",
+        'If "football" means soccer, the answer is correct; if it means American football, it is a hallucination.',
+    ),
+    ("none", "If the user wanted the 2010 census then no; otherwise yes."),
+    ("none", "It depends: if the figure is per year, it's a hallucination, if it's per month it isn't."),
+    ("none", "When taken literally, the answer is hallucinated. When taken as a joke, it is not."),
+    ("No", "否"),
+    ("No", "不，该回答没有幻觉。"),
+    ("Yes", "是。该回答编造了一个引文。"),
+    ("No", "没有幻觉。"),
+    ("Yes", "该回答存在幻觉。"),
+    ("No", "答案：否"),
+    ("No", "Non. La réponse est correcte."),
+    ("Yes", "Ja, die Antwort enthält eine Halluzination."),
+    ("No", "Nein, alle Angaben stehen im Dokument."),
+    ("Yes", "Sí, la respuesta inventa una cita."),
+    ("No", "I looked for fabricated details and found none."),
+    ("No", "I checked every sentence for hallucinations; none were found."),
+    ("No", "I compared the summary with the document for contradictions and didn't find any."),
+    ("No", "0 hallucinations found."),
+    ("No", "Zero hallucinations."),
+    ("Yes", "I looked for any support for the last sentence in the document and found none."),
+    ("Yes", "I searched the document for the quote and found nothing."),
+    ("none", "A hallucination is content that is not supported by the source document."),
+    ("none", "Hallucination refers to made-up information in the output of a language model."),
+    (
+        "none",
+        "Hallucinations occur when a model generates text that is unfaithful to its source. It"
+        "'s important to check all facts.",
+    ),
+    ("Yes", "All statements are supported except the last one."),
+    ("Yes", "Everything is accurate apart from the year."),
+    ("Yes", "Everything but the name checks out."),
+    ("Yes", "All but one of the facts are right."),
+    ("No", "The summary contains nothing other than what is in the document."),
+    ("No", "Looks good to me."),
+    ("No", "All good!"),
+    ("No", "Everything is fine here."),
+    ("No", "This is a clear no."),
+    ("Yes", "That's a yes from me."),
+    ("Yes", "I would mark this as Yes."),
+    ("No", "I'm going with No."),
+    ("No", 'I answer "No".'),
+    ("Yes", 'The label should be "Yes"'),
+    ("No", "N"),
+    ("Yes", "Y"),
+    ("none", "Yes, I can help with that. Please share the text."),
+    ("No", "There might appear to be a contradiction, but there isn't."),
+    ("No", "Hallucination: ❌ (none)"),
+    ("No", "Hallucination: Absent"),
+    ("No", "Hallucination: Not detected"),
+    ("Yes", "Yes.\nThe rest of the answer is accurate."),
+    ("No", "I'd say this is fine. The figures match the document."),
+    ("No", "My initial answer was Yes, but after checking the document again, it's No."),
+    ("Yes", "No... actually yes: the court never ruled on it."),
+    ("No", "Yes. Hmm, no: the article does mention it at the end."),
+    ("No", "Yes\n\nUpon further review, the summary is consistent with the document. Revised judgement: No"),
+    ("Yes", "No\n\nAfter re-reading the document, I must correct myself: the summary does contain a hallucination."),
+    ("No", "Most likely no."),
+    ("No", "A: No"),
+    ("No", "The answer to your question is no."),
+    ("No", "结论：没有幻觉"),
+    ("Yes", "判断：是"),
+    ("Yes", "回答中的数字是编造的。"),
+    ("No", "该摘要与原文一致。"),
+    ("Yes", "摘要与原文不符。"),
+    ("No", "There isn't a single unsupported statement."),
+    ("none", "Sure, I can help! Please provide the document and the summary."),
+    ("none", "Could you share the answer that I should judge?"),
+    ("none", "Here is a summary of the document: The storm hit on Monday."),
+    ("none", "Of course! Please paste the summary."),
+    ("none", "Both answers are possible."),
+    ("none", "The user asks for a recipe and the chatbot gives one."),
+    ("none", "What would you like me to judge?"),
+    ("none", "To judge whether the answer hallucinates, we need to compare it with known facts."),
+    ("none", "I need the document to decide."),
+    ("none", "As an AI, I can't verify real-time information."),
+    ("none", "Yes or no? It's a close call either way."),
+]
+
+# a field in another language, definitions, conditions, offers of help, repeated verbs, exceptions
+JUDGED_IN_LANGUAGES = [
+    ("No", '{"hallucination": "لا", "reason": "المعنى واحد"}'),
+    ("No", '{"hallucination": "Hayır"}'),
+    ("No", '{"hallucination": "नहीं"}'),
+    ("No", "Hallucination: Hayır"),
+    ("No", "hallucination = لا"),
+    ("none", "الهلوسة هي أن يولّد النموذج معلومات غير صحيحة."),
+    ("none", "تُعرَّف الهلوسة بأنها معلومات مختلقة لا أساس لها."),
+    ("none", "Halüsinasyon, bir dil modelinin kaynakta olmayan bilgi üretmesidir."),
+    ("none", "Halüsinasyon, modelin uydurma bilgi vermesi demektir. Cümleleri dikkatle karşılaştırmak gerekir."),
+    ("none", "A hallucination is information that contradicts the original sentence."),
+    ("none", "Hallucination means that a model makes up facts. You should always compare the output with its source."),
+    ("none", "मतिभ्रम का अर्थ है ऐसी जानकारी जो स्रोत में नहीं है।"),
+    ("No", "لو تغيّر اسم المدينة لكان هناك تناقض، لكن المدينة هي نفسها، إذن فلا تناقض."),
+    ("none", "Elbette, size yardımcı olabilirim! Lütfen iki cümleyi gönderin."),
+    ("none", "بالطبع، سأساعدك. أين الجملة الثانية؟"),
+    ("none", "Tabii, hemen bakıyorum."),
+    ("No", "Yok, her şey tamam."),
+    ("Yes", "Hayır.\n\nDüzeltme: Evet, şehir farklı."),
+    ("No", "Yes. Wait, both sentences say 1956. So my answer is No."),
+    ("none", 'Eğer "başkent" tarihî başkentse halüsinasyon yok; değilse halüsinasyon var.'),
+    ("none", 'If "capital" is meant historically, it\'s no hallucination; if not, it is.'),
+    ("Yes", "The second sentence changes the year from 1956 to 1965."),
+    ("No", "I compared the two for contradictions and found none."),
+    ("Yes", "The city is different in the second sentence."),
+    ("No", "The two sentences are equivalent."),
+    ("No", "The rewording preserves the meaning."),
+    ("No", "H"),
+    ("Yes", "E"),
+    ("No", "否"),
+    ("Yes", "Oui"),
+    ("none", "Evet de olabilir hayır da, bağlama göre değişir."),
+    ("none", "قد تكون الإجابة نعم وقد تكون لا."),
+    ("No", "Sorun yok."),
+    ("No", "Herhangi bir sorun görmüyorum."),
+    ("No", "لا مشكلة في الجملة الثانية."),
+    ("Yes", "Tarih hariç her şey doğru."),
+    ("Yes", "كل المعلومات صحيحة ما عدا السنة."),
+    ("Yes", "الجملتان غير متطابقتين."),
+    ("No", "İkinci cümle yeni bir bilgi içermiyor."),
+    ("No", "The second sentence doesn't add anything."),
+    ("No", "The second sentence is just a rephrasing of the original."),
+    ("No", "The meaning is unchanged."),
+    ("No", "The meaning hasn't changed."),
+    ("Yes", "It swaps the two names."),
+    ("none", "بالتأكيد! يرجى إرسال الجملتين."),
+    ("none", "Certainly! Please provide the two sentences."),
+    ("none", "Tabii ki! Hangi cümleyi karşılaştırmamı istersiniz?"),
+    ("none", "Sure! Here are the two sentences rewritten."),
+    ("none", "ज़रूर, कृपया दोनों वाक्य भेजें।"),
+    ("none", "يرجى تزويدي بالجملة الثانية."),
+    ("none", "هل يمكنك إرسال الجملتين؟"),
+    ("none", "لا أفهم السؤال."),
+    ("none", "الجملة الأولى تتحدث عن نهر النيل."),
+    ("none", "Emin değilim."),
+    ("none", "Hangi cümleden bahsediyorsunuz?"),
+    ("none", "Merhaba! Size nasıl yardımcı olabilirim?"),
+    ("none", "İlk cümle köprünün 1973'te açıldığını söylüyor."),
+    ("none", "Please provide the second sentence."),
+    ("none", "The first sentence is about a bridge."),
+]
+
+
 def said(answer: Answer[str]) -> str:
     """The value, or what became of the reply."""
     return answer.value or answer.outcome
@@ -746,3 +1096,141 @@ def test_the_second_set_of_labels(task: str, shared_data: Path) -> None:
     sure = [row for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()) if row["sure"]]
     read = [task_named(task).label(row["reply"]).value or "none" for row in sure]
     assert sum(value == row["label"] for value, row in zip(read, sure, strict=True)) >= 0.97 * len(sure)
+
+
+@pytest.mark.parametrize(("expected", "reply"), CLAIMS_IN_OTHER_FORMS)
+def test_claims_in_other_forms(expected: str, reply: str) -> None:
+    assert (claims_verdict(reply).value or "none") == expected
+
+
+@pytest.mark.parametrize(("expected", "reply"), JUDGED)
+def test_judged(expected: str, reply: str) -> None:
+    assert (hallucinates(reply).value or "none") == expected
+
+
+@pytest.mark.parametrize(("expected", "reply"), JUDGED_IN_LANGUAGES)
+def test_judged_in_languages(expected: str, reply: str) -> None:
+    assert (hallucinates_multilingual(reply).value or "none") == expected
+
+
+WRONG = ["gneiss", "the Vistula"]
+RIGHT = ["slate", "the Rhine"]
+LISTED = (
+    "['{0}', '{1}']",
+    '```json\n["{0}", "{1}"]\n```\n\nBoth come from the part on geology.',
+    '[\n  "{0}",\n  "{1}",\n]',
+    "[{0}, {1}]",
+    '"{0}" and "{1}"',
+    "`{0}`, `{1}`",
+    "**{0}**\n**{1}**",
+    "1) {0} 2) {1}",
+    "[1] {0}\n[2] {1}",
+    "1: {0}\n2: {1}",
+    "1\ufe0f\u20e3 {0}\n2\ufe0f\u20e3 {1}",
+    "{0};{1}",
+    "```text\n{0}\n{1}\n```",
+    "<answer>\n{0}\n{1}\n</answer>",
+    "| No. | Answer |\n|---|---|\n| 1 | {0} |\n| 2 | {1} |",
+    "{0}\n{1}\n\nQuestion: What is a fjord?\nAnswer: A drowned valley.",
+    "{0}\n{1}\n\nLet me know if you would like more detail!",
+    "{0}\n{1}\n\n{0}\n{1}",
+    "{0}\n{1}\n\nThese two follow from the geology of the region, which is well known.",
+)
+
+
+@pytest.mark.parametrize("wording", LISTED)
+def test_strings_are_read_in_whatever_form_they_are_listed(wording: str) -> None:
+    assert entities(wording.format(*WRONG)).value == WRONG
+    assert replacements(wording.format(*RIGHT), 2).value == RIGHT
+
+
+@pytest.mark.parametrize(
+    "wording",
+    [
+        '{{"explanation": "as maps show", "wrong_entities": ["{0}", "{1}"], "corrections": ["{2}", "{3}"]}}',
+        '[{{"entity": "{0}", "correct": "{2}"}}, {{"entity": "{1}", "correct": "{3}"}}]',
+        '{{"{0}": "{2}", "{1}": "{3}"}}',
+        "| Correct | Incorrect | Why |\n|:-:|---|---|\n| {2} | {0} | rock |\n| {3} | {1} | river |",
+        "| Entity | Status |\n|---|---|\n| {0} | wrong |\n| Alps | correct |\n| {1} | wrong |",
+        "Wrong: {0}\nCorrect: {2}\n\nWrong: {1}\nCorrect: {3}",
+        "- **{0}** → {2}\n- **{1}** → {3}",
+        "{0} => {2}\n{1} => {3}",
+        '"{0}" -> "{2}"; "{1}" -> "{3}"',
+        "{0} (instead of {2})\n{1} (instead of {3})",
+        "* {0} (originally {2})\n* {1} (originally {3})",
+        "{0} [should be {2}]\n{1} [should be {3}]",
+        "❌ {0} → ✅ {2}\n❌ {1} → ✅ {3}",
+        "- ~~{0}~~ {2}\n- ~~{1}~~ {3}",
+        "The wrong entities are {0} and {1}.",
+        'The answer says "{0}" instead of "{2}" and "{1}" instead of "{3}".',
+        '- Replace "{0}" with "{2}"\n- Replace "{1}" with "{3}"',
+        "### Replaced entities\n\n{0}\n{1}\n\n### Explanation\n\nThe rock is {2}.",
+    ],
+)
+def test_of_wrong_and_right_the_wrong_one_is_localized(wording: str) -> None:
+    assert entities(wording.format(*WRONG, *RIGHT)).value == WRONG
+
+
+@pytest.mark.parametrize(
+    "wording",
+    [
+        '{{"mask_1": "{0}", "mask_2": "{1}"}}',
+        '[{{"mask": 1, "replacement": "{0}"}}, {{"mask": 2, "replacement": "{1}"}}]',
+        "| <mask> | Fill-in | Reason |\n|---|---|---|\n| 1 | {0} | rock |\n| 2 | {1} | river |",
+        "First mask: {0}\nSecond mask: {1}",
+        "**Mask 1:** {0}\n**Mask 2:** {1}",
+        "[MASK 1] → {0}\n[MASK 2] → {1}",
+        "Blank 1 - {0}\nBlank 2 - {1}",
+        'The first <mask> should be replaced with "{0}" and the second with "{1}".',
+        "The masked words are {0} and {1}.",
+        "The roofs are made of **{0}**, which was shipped down **{1}** as far as the sea in those days.",
+        "gneiss should be {0}\nthe Vistula should be {1}",
+        "{0} / {1}",
+    ],
+)
+def test_of_mask_and_replacement_the_replacement_counts(wording: str) -> None:
+    assert replacements(wording.format(*RIGHT), 2).value == RIGHT
+
+
+@pytest.mark.parametrize(
+    "wording",
+    [
+        '{{"wrong_sentence": "{0}", "reason": "They rise."}}',
+        '["{0}"]',
+        "| Wrong sentence | Correct sentence |\n|---|---|\n| {0} | Warm air rises. |",
+        "{0} → Warm air rises in a room.",
+        "{0} (This is wrong: warm air rises.)",
+        "Wrong: {0}\nCorrect: Warm air rises.",
+        "<wrong_sentence>\n{0}\n</wrong_sentence>",
+        '"{0}" is the wrong sentence.',
+        "❌ {0}\n✅ Warm air rises.",
+    ],
+)
+def test_the_wrong_sentence_is_read_in_whatever_form(wording: str) -> None:
+    assert sentence(wording.format("Warm air sinks in a room.")).value == ["Warm air sinks in a room."]
+
+
+@pytest.mark.parametrize("reply", ['{"wrong_entities": []}', "```json\n[]\n```", '["None"]', '{"entities": null}'])
+def test_data_that_hold_nothing_say_that_nothing_is_wrong(reply: str) -> None:
+    assert entities(reply).value == []
+
+
+def test_brackets_and_bars_of_the_text_are_no_data() -> None:
+    assert entities("gneiss\nthe Vistula\n[Note: both are guesses]").value == WRONG
+    assert sentence("[The rock] is hard in most places.").value == ["[The rock] is hard in most places."]
+
+
+def test_passages_are_read_from_data() -> None:
+    text = "Warm air sinks. Cold air rises, as every child knows."
+    wanted = ["Warm air sinks.", "Cold air rises"]
+    assert passages('```json\n{"passages": ["Warm air sinks.", "Cold air rises"]}\n```', text).value == wanted
+    assert passages("[]", text).value == []
+
+
+@pytest.mark.parametrize("unit", ["```\n", "\n", "[", '{"a":', "| a |\n", '"a" and ', "mask 1: ", "Wrong: a\n", "a; "])
+def test_strings_are_read_in_linear_time(unit: str) -> None:
+    start = time.process_time()
+    for parse in (entities, sentence):
+        parse(unit * (60_000 // len(unit)))
+    replacements(unit * (60_000 // len(unit)), 2)
+    assert time.process_time() - start < 8

@@ -1,0 +1,143 @@
+"""Marks, signs, tables and words of other languages in a reply on options, as plain English verdicts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+RIGHT_MARKS, WRONG_MARKS = "√✓✔✅", "×✗✘❌"
+_MARK = f"[{RIGHT_MARKS}{WRONG_MARKS}]"
+_ALIKE = {**dict.fromkeys(map(ord, "👍☑🟢🏆⭕"), "✅"), **dict.fromkeys(map(ord, "👎🔴❎✖🚫⛔"), "❌"), 0xFE0F: ""}
+
+# --- marks --------------------------------------------------------------------------------------------
+
+_MARK_BEFORE = re.compile(
+    rf"(?m)(?P<before>^[\s(\[*+-]*|(?<=[A-D])[\s,;(\[]+)(?P<mark>{_MARK})[\s)\]]*"
+    r"(?P<letter>(?:Answer |Option )?[A-D])(?![A-Za-z])"
+)
+
+
+def marks_behind(text: str) -> str:
+    """The text with the mark of each option behind its letter, where the reply sets the marks before the letters."""
+    text = text.translate(_ALIKE)
+    if not re.match(rf"[\s(\[*+-]*{_MARK}", text):
+        return text
+    return _MARK_BEFORE.sub(lambda found: f"{found['before']}{found['letter']} {found['mark']}", text)
+
+
+# --- signs --------------------------------------------------------------------------------------------
+
+_NAMED = r"(?<![A-Za-z])(?:(?i:answer|option|response)[ \t])?[*_]{0,2}"
+_BEATS = re.compile(
+    rf"{_NAMED}(?P<one>[A-B])[*_]{{0,2}}[ \t]?(?:(?P<more>>{{1,3}}|≻)|<{{1,3}}"
+    rf"|≺)[ \t]?{_NAMED}(?P<other>[A-B])(?![A-Za-z>])"
+)
+
+
+def _in_words(found: re.Match[str]) -> str:
+    one, other = found["one"], found["other"]
+    better, worse = (one, other) if found["more"] else (other, one)
+    return f"Answer {better} is better than Answer {worse}"
+
+
+# --- other languages ----------------------------------------------------------------------------------
+
+_FOREIGN = re.compile(
+    r"(?<!\w)(?:respuesta|réponse|antwort|risposta|resposta|opción|opção|réponses)(?!\w)", re.IGNORECASE
+)
+_ENGLISH = {
+    "answer": "respuesta réponse antwort risposta resposta opción opção opzione",
+    "is": "es est ist é è sería serait ware ware",
+    "not": "no pas nicht não non",
+    "correct": "correcta correcto correcte bonne richtig richtige korrekt korrekte corretta correta verdadera vraie"
+    " juste exacte wahr wahre factuelle faktisch",
+    "incorrect": "incorrecta incorrecte falsa fausse falsch falsche inkorrekt scorretta sbagliata errada incorreta"
+    " errónea erronée inexacte",
+    "first": "primera première erste prima primeira",
+    "second": "segunda deuxième seconde zweite seconda",
+    "final": "finale endgültige",
+    "the": "la le il el die der das a",
+}
+_AFTER_NOUN = re.compile(r"\banswer (final|(?:in)?correct)(?= ?:| is\b)", re.IGNORECASE)
+_WORDS = {word: english for english, words in _ENGLISH.items() for word in words.split() if word != "a"}
+_WORD = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})(?!\w)", re.IGNORECASE)
+
+
+def _english(text: str) -> str:
+    """The words for a verdict in English, in a reply in Spanish, French, German, Italian or Portuguese."""
+    if not _FOREIGN.search(text):
+        return text
+    return _AFTER_NOUN.sub(r"\1 answer", _WORD.sub(lambda word: _WORDS[word[0].lower()], text))
+
+
+# --- tables -------------------------------------------------------------------------------------------
+
+_OPTION = re.compile(
+    r"[\s*_]*(?:(?:answer|option|response|choice|选项|答案)\s?)?\(?(?P<letter>[A-D])\)?(?:项|选项)?[\s*_.:]*",
+    re.IGNORECASE,
+)
+_VERDICT = re.compile(
+    rf"[\s*_]*(?:{_MARK}|(?:not |mostly |partially |partly |factually )*(?:in)?(?:correct|accurate)\b"
+    rf"|(?:non-?)?factual\b"
+    r"|(?:right|wrong|true|false|yes|no|y|n|valid|invalid)\b(?=[\s*_]*(?:$|[,.;:(–—-]))|(?:不?正确|错误|对"
+    r"|错)(?=[\s*_]*$))",
+    re.IGNORECASE,
+)
+_SHORT = {"y": "correct", "yes": "correct", "n": "incorrect", "no": "incorrect"}
+_YES_OR_NO = re.compile(r"[\s*_]*(?P<word>yes|no|y|n)\b", re.IGNORECASE)
+_ASKS_FOR_ERRORS = re.compile(
+    r"\b(?:errors?|mistakes?|false|wrong|incorrect|inaccura\w+|confabulated|altered|hallucinat\w+)\b|错", re.IGNORECASE
+)
+
+
+def _table(lines: Sequence[str]) -> Iterator[str]:
+    """The verdicts of a table on the options, one a line, with the lines that give none as they are."""
+    header: list[str | None] = []
+    asked: list[str] = []
+    for line in lines:
+        cells = line.strip().strip("|").split("|")
+        options = [found["letter"].upper() if (found := _OPTION.fullmatch(cell)) else None for cell in cells]
+        if not header:
+            header, asked = options, cells
+        columns = [pair for pair in zip(header, cells, strict=False) if pair[0] and _VERDICT.match(pair[1])]
+        if sum(map(bool, header)) > 1 and columns:
+            yield from (_verdict(letter, cell, cells[0]) for letter, cell in columns if letter)
+        elif (
+            options[0]
+            and not any(options[1:])
+            and (rated := [n for n, cell in enumerate(cells) if _VERDICT.match(cell)])
+        ):
+            last = rated[-1]
+            yield _verdict(options[0], cells[last], asked[last] if last < len(asked) else "")
+        else:
+            yield line
+
+
+def _verdict(letter: str, cell: str, asked: str) -> str:
+    """What a cell says of an option; "yes" is wrong where errors are asked for."""
+    cell = cell.strip(" *_")
+    if short := _YES_OR_NO.match(cell):
+        good = (short["word"][0].lower() == "y") != bool(_ASKS_FOR_ERRORS.search(asked))
+        return f"Answer {letter}: {'correct' if good else 'incorrect'}"
+    return f"Answer {letter}: {cell}"
+
+
+def _without_tables(text: str) -> str:
+    """The text with its tables on the options as plain verdicts."""
+    if text.count("|") < 4:
+        return text
+    kept: list[str] = []
+    rows: list[str] = []
+    for line in [*text.split("\n"), ""]:
+        if line.lstrip().startswith("|"):
+            rows.append(line)
+            continue
+        kept += _table(rows)
+        rows.clear()
+        kept.append(line)
+    return "\n".join(kept[:-1])
+
+
+def plain_verdicts(text: str) -> str:
+    """The text with marks, signs, tables and the words of other languages in the words that are read."""
+    return _BEATS.sub(_in_words, _without_tables(_english(marks_behind(text))))
