@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.declining import declining, stated
+from halu_tasks.scorers.verdict_rewording import corrected, left_open, reworded
 from halu_tasks.scorers.verdict_text import (
     CONCLUDES,
     DECLARED,
@@ -47,7 +48,7 @@ _LEAD = (
 )
 # A declared verdict.
 _VALUE = re.compile(
-    rf"{_LEAD}(?:\W|\b{_HEDGE}\b)*(?P<not>\b(?:not|isn't|aren't|wasn't)\s+(?:{_HEDGE}\s+)*)?"
+    rf"{_LEAD}(?:\W{{0,10}}\d{{1,3}}\s?%)?(?:\W|\b{_HEDGE}\b)*(?P<not>\b(?:not|isn't|aren't|wasn't)\s+(?:{_HEDGE}\s+)*)?"
     r"(?P<part>\b(?:partial|partially|partly|somewhat|half|mixed|only|not)\b[\s-]+"
     r"(?:(?:partially|partly|factually)\s)?)?"
     rf"\b(?:(?P<true>{TRUE}|(?:yes|yep|yeah)(?!\s\w))|(?P<false>{FALSE}|(?:no|nope)(?!\s\w)))\b"
@@ -83,9 +84,10 @@ _CLAIM = re.compile(
     re.IGNORECASE,
 )
 _RULING = re.compile(
-    r"\b(?:I (?:would|will|must|have to|can)|should be|(?:classify|categori[sz]e|label|mark|rate)\b).{0,100}"
-    r"\b(?:True|False)\b|\bcorrect answer\b.{0,150}?\bis (?:True|False)\b"
+    r"\b(?:I(?: would| will| must| have to| can|'d|'ll|'m| lean)\b|(?:should|must|has to|needs to) be\b"
+    r"|(?:classify|categori[sz]e|label|mark|rate)\b).{0,100}\b(?:True|False)\b|\bcorrect answer\b.{0,150}?\bis (?:True|False)\b"
 )
+_DECIDES = re.compile(f"{_WHOLE.pattern}|(?-i:{_RULING.pattern})", re.IGNORECASE)
 _REFUSES = re.compile(
     r"\W*I(?:'m| am)? (?:can't|cannot|can not|won't|unable to|not able to)"
     r" (?:provide|give|offer|help|assist|evaluate|fulfil|answer|make|render)",
@@ -119,7 +121,7 @@ _JUDGED = re.compile(
     re.IGNORECASE,
 )
 _PART_OF = re.compile(r"\b(?:parts?|half|portion|section|sentence) of \Z", re.IGNORECASE)
-_NONE = re.compile(r"\bnone of\b", re.IGNORECASE)
+_NONE = re.compile(r"\bnone of\b|\bno(?:thing|t one \w+|t a single \w+) (?:in|about|of)\b", re.IGNORECASE)
 _MINOR = re.compile(r"\b(?:minor|slight|small)\s(?:\w+\s)?\Z", re.IGNORECASE)
 # "The answer is correct for several reasons:" is a judgment, "What is correct in the answer:" introduces some.
 _PREDICATED = re.compile(
@@ -220,10 +222,22 @@ def true_false(reply: str) -> Answer[str]:
 
 
 def truth(sentences: list[str]) -> Answer[str]:
-    """The verdict of English sentences, by the steps given in `verdict`."""
+    """The verdict of English sentences, by the steps given in `verdict`; what a reply corrects itself to wins."""
+    sentences = list(filter(None, map(str.strip, map(reworded, sentences))))
+    if not sentences:
+        return Answer(None, "no verdict")
+    later = corrected(sentences)
+    if later and (answer := _truth(later)).value:
+        return answer
+    return _truth(sentences)
+
+
+def _truth(sentences: list[str]) -> Answer[str]:
     declared = last_declared(sentences, {DECLARED: read_truth, FIELD: read_truth}, _alone)
     if declared:
         return Answer(declared[1])
+    if left_open(sentences):
+        return Answer(None, "left open")
     whole = _headed(sentences)
     marked = [index for index, sentence in enumerate(sentences) if DECLARED.search(sentence)]
     after = whole[marked[-1] :] if marked else []
@@ -286,7 +300,8 @@ def _concluded(sentences: list[str]) -> str | None:
     """The last judgment of the whole, best in a sentence that concludes; else a concluding one of a part."""
     pairs = list(pairwise([*sentences, ""]))
     concluding = [pair for pair in pairs if CONCLUDES.match(pair[0]) or _HEADED.match(pair[0])]
-    steps = ((_WHOLE, concluding), (_WHOLE, pairs), (_RULING, pairs), (_CLAIM, concluding))
+    deciding = [pair for pair in pairs if CONCLUDES.match(pair[0]) or _HEADED.match(pair[0]) or _RULING.search(pair[0])]
+    steps = ((_DECIDES, deciding), (_WHOLE, pairs), (_CLAIM, concluding))
     for subject, among in steps:
         for sentence, following in reversed(among):
             if subject.search(sentence) and not _REFUSES.match(sentence) and (value := _judged(sentence, following)):
