@@ -56,14 +56,14 @@ _ERROR_HI = spelled(
 # Arabic joins its article and its short words to the next one.
 _JOINED = "(?:[وفبكل]{0,2}(?:ال|لل?)?)"
 _NAMES = {
-    ENTITY: rf"entit(?:y|ies)|antite|entite|{fold('varlık')}\w{{0,12}}|{fold('varlığ')}\w{{1,8}}"
+    ENTITY: rf"entit(?:y|ies)|antite|entite|entidad|entidade|entita|entitat|{fold('varlık')}\w{{0,12}}|{fold('varlığ')}\w{{1,8}}"
     rf"|{_JOINED}{spelled('كيان كيانات كياني كيانية كينونة')}"
     rf"|{spelled('इकाई इकाइयाँ इकाइयों सत्ता सत्ताएँ सत्ताओं एंटिटी एंटीटी ऐंटिटी ऐंटीटी')}",
-    RELATION: rf"relation(?:s|al|ships?)?|{fold('ilişki')}(?!n\b|len)\w{{0,8}}"
+    RELATION: rf"relation(?:s|al|ships?)?|relacion|relacao|relazione|beziehung|{fold('ilişki')}(?!n\b|len)\w{{0,8}}"
     rf"|{fold('ilişkilendirme')}(?= {fold('hata')})|{fold('bağıntı')}\w{{0,4}}"
     rf"|{_JOINED}{spelled('علاقة علاقات علائقي علائقية علاقي علاقية')}"
     rf"|{spelled('संबंध संबंधों संबंधात्मक संबंधपरक रिश्ता रिश्ते रिश्तों रिलेशन रिलेशनल रिलेशनशिप')}",
-    SENTENCE: rf"sentences?|{spelled('cümle cümledir cümlesel tümce tümcedir tümcesel')}"
+    SENTENCE: rf"sentences?|satz|oracion|(?<=erreur : )phrase|(?<=erreur de )phrase|{spelled('cümle cümledir cümlesel tümce tümcedir tümcesel')}"
     rf"|{spelled('cümleyle cümleye tümceyle tümceye')}(?= {spelled('ilgili ilişkin ait')})"
     rf"|{_JOINED}{spelled('جملة جمل جملي')}"
     rf"|{spelled('वाक्य वाक्यों वाक्यगत वाक्यस्तरीय सेंटेंस सेन्टेन्स सेंटेन्स सेंटेंसेस')}",
@@ -148,7 +148,11 @@ _NEGATED_AFTER = re.compile(
     r"|,? (?:(?:is|are|was|were|has|have|remains?|stays?|stayed|itself|both) ){0,2}(?:also |still "
     r"|completely |exactly )?"
     r"(?:unchanged|the same|same|intact|untouched|fine|kept|retained|maintained|preserved|unaffected|identical"
-    r"|correct|not|isn't|hasn't)\b"
+    r"|correct|isn't|hasn't)\b"
+    # "not changed"; what "relation, not entity" denies is the other
+    r"|(?: (?:is|are|was|were|has|have|does|did))? (?:not|\w+n't) (?:\w+ )?(?:been )?(?:chang|alter|modif|affect|involv"
+    r"|relevant|applic|apply|the (?:issue|error|problem|right|best|correct))\w*"
+    r"|,? (?:is|are|was|were|has|have|does|did) not\b"
     rf"|(?: \w+)? {spelled('aynı değişme değişmemiş korun')}\w*|(?: {fold('भी')})? {spelled('वही समान')}(?!\w)"
     rf"| [وف]?{spelled('لم لا')} {spelled('يتغير تتغير يتأثر تتأثر يتبدل تتبدل')}"
     rf"| {spelled('كما نفسه نفسها سليم سليمة')}(?!\w)|{_RATHER_TR})"

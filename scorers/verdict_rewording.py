@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from halu_tasks.scorers.declining import stated
 from halu_tasks.scorers.verdict_text import any_of
 
 _GOOD = any_of("true correct accurate right valid factual")
@@ -45,7 +46,7 @@ _NOT_TO_CALL = re.compile(
     r"|\b(?:i|we|one|you|nobody)\s(?:can(?:not|'t| not)|could(?: not|n't)|would(?: not|n't)|will not|won't)"
     rf"\s(?:[\w']+\s){{0,4}}?{_CALLED}"
     rf"|\b(?:to )?{_CALLED}\s(?:here )?(?:would be|is|'d be)\s{_MISTAKEN}"
-    rf"|\bno way (?:that )?{_OBJECT}\s(?:is|can be|could be)\s({_GOOD}|{_BAD})\b",
+    rf"|\bno way{_OBJECT}\s(?:is|can be|could be)\s({_GOOD}|{_BAD})\b",
     re.IGNORECASE,
 )
 _CALL_HINT = re.compile(rf"\b{_CALL}|\bno way\b", re.IGNORECASE)
@@ -156,7 +157,7 @@ def left_open(sentences: list[str]) -> bool:
     """Whether the reply calls the text right under one condition and wrong under another, and neither without one."""
     if len(sentences) > _MOST or not any(map(_CONDITION.search, sentences)):
         return False
-    sides = [side for sentence in sentences for side in _sides(sentence)]
+    sides = [side for sentence in stated(sentences) for side in _sides(sentence)]
     return all(open_ for _, open_ in sides) and len({bad for bad, _ in sides}) == 2
 
 

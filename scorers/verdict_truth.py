@@ -116,7 +116,7 @@ _TOPIC = r"(?!factual\s(?:accuracy|correctness|claims?|statements?|assertions?|i
 _JUDGED = re.compile(
     rf"(?P<no>{_NEGATION}[^.]{{0,40}}?)?(?:(?P<part>\b(?:partially|partly|somewhat)\s+(?:\w+ly\s)?)?"
     rf"\b(?:(?:factual\s)?(?P<fault>{FAULT})\b"
-    rf"|{_NOT_GIVEN}{_TOPIC}(?P<true>{TRUE})\b(?P<some>\sin\s(?:parts?|some)\b)?|{FALSE}\b"
+    rf"|{_NOT_GIVEN}{_TOPIC}(?P<true>{TRUE})\b(?P<some>\sin\s(?:parts?|some)\b)?|{FALSE}\b|hallucinated\b"
     r"|lack(?:s|ing)(?:\s\w+){0,2}?\s(?:accuracy|correctness)\b))",
     re.IGNORECASE,
 )
@@ -146,9 +146,9 @@ _FOUND = re.compile(
 )
 _NEGATED = re.compile(_NEGATION, re.IGNORECASE)
 
-# A field of an object: "is_factually_correct": false
+# A field of an object or a row of a table: "is_factually_correct": false
 FIELD = re.compile(
-    rf"\b(?:is (?:factually |factual )?(?:{TRUE})|factual(?:ly (?:{TRUE}))?)\s?[:=](?=\s?(?:true|false|yes"
+    rf"\b(?:is (?:factually |factual )?(?:{TRUE})|factual(?:ly (?:{TRUE}))?)(?:\s?[:=?]|\s(?=\s))(?=\s?(?:true|false|yes"
     rf"|no)\s?(?:[,.]|$))",
     re.IGNORECASE,
 )
@@ -393,6 +393,8 @@ def _at_ends(sentences: list[str]) -> str | None:
             continue
         if _ABOUT_IT.match(sentence) and (value := _judgment(sentence, introduces=False)):
             return value
+        opener = CONCLUDES.match(sentence)
+        sentence = sentence[opener.end() :] or sentence if opener else sentence
         found = _VALUE.match(sentence[:REACH])
         if not (found and _NAMES.match(sentence, found.end())) and (value := read_truth(sentence[:REACH])):
             return value
