@@ -32,8 +32,8 @@ _CANNOT = (
 _JUDGED = any_of("answers? responses? claims? statements? sentences? text summary passage explanation question")
 _QUALITY = any_of("accuracy correctness truth truthfulness factuality veracity validity reliability faithfulness")
 _MATERIAL = (
-    r"(?:questions?|answers?|responses?|statements?|(?:\w+ )?sentences?|texts?|claims?|documents?|summar(?:y|ies)|passages?"
-    r"|context|details?|information|content|options?|evidence)"
+    r"(?:questions?|answers?|responses?|statements?|(?:\w+ )?sentences?|texts?|claims?|documents?|summar(?:y|ies)"
+    r"|passages?|context|details?|information|content|options?|evidence)"
 )
 _VERDICT = any_of(
     "verdict judge?ment decision choice conclusion determination winner assessment evaluation label answer type class"
@@ -158,7 +158,10 @@ _ARABIC = (
     rf"{_AR_CANNOT}[^.;?]{{0,40}}?(?<!\w){_AR_DECIDE}",
     rf"(?<!\w){_either('لا (?:أعرف|أعلم|أدري|نعرف|نعلم|ندري)')}(?!\w)",
     rf"(?<!\w){_either('(?:لست|غير) (?:متأكد|واثق|متيقن)')}"
-    rf"|(?<!\w){_either('أمتنع عن', '(?:يرجى|أرجو|الرجاء|من فضلك)[^.;?]{0,20}?(?:تزويدي|إرسال|تقديم|إعطائي|مشاركة|توفير|ذكر|أرسل|زودني|لصق)', 'غير (?:محدد|مؤكد|معروف)[ .]*$')}",
+    rf"|(?<!\w){_either('أمتنع عن', 'غير (?:محدد|مؤكد|معروف)[ .]*$')}",
+    # asks for what is to be judged
+    rf"(?<!\w){_either('(?:يرجى|أرجو|الرجاء|من فضلك)')}[^.;?]{{0,20}}?"
+    rf"{_either('(?:تزويدي|إرسال|تقديم|إعطائي|مشاركة|توفير|ذكر|أرسل|زودني|لصق)')}",
     _either(
         f"(?:ال)?{_AR_INFORMATION} (?:غير كافية|غير كاف|لا تكفي|ليست كافية|لا يكفي)",
         f"(?:لا توجد|لا تتوفر|لا يوجد|ليس لدي|ليست لدي|لا أملك|لا يتوفر) (?:لدي )?{_AR_INFORMATION} (?:كافية|كاف)",
@@ -181,7 +184,8 @@ _TURKISH = (
     # asks for what is to be judged, or cannot see it; does not want to say
     rf"(?<!\w){_either('(?:cümle|metin|metn|yanıt|cevab|soru)')}\w*[^.;?]{{0,40}}?"
     rf"{_either('(?:gönder|paylaş|ilet|yaz|ver|sağla)')}(?:[ae]?r|[iu]r)? ?(?:misin|m[iu]sunuz|bilir|ebilir|abilir)",
-    rf"(?<!\w){_either('(?:cümleyi|metni|yanıtı|cevabı|soruyu|cümleleri)')} (?:\w+ )?{_either('gör')}[eu]m(?:iyor|em|uyor)",
+    rf"(?<!\w){_either('(?:cümleyi|metni|yanıtı|cevabı|soruyu|cümleleri)')} "
+    rf"(?:\w+ )?{_either('gör')}[eu]m(?:iyor|em|uyor)",
     rf"(?<!\w){_either('(?:yorum|değerlendirme|seçim|yargı|karar)')}\w* (?:\w+ )?"
     rf"{_either('(?:yapmak|vermek|bulunmak) iste(?:mi|me)')}",
     rf"(?:{_TR_DECIDE}|{_TR_VERDICT})[^.;?]{{0,40}}?{_either('mümkün (?:değil|olma|görünmüyor)')}",

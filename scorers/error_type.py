@@ -56,14 +56,16 @@ _ERROR_HI = spelled(
 # Arabic joins its article and its short words to the next one.
 _JOINED = "(?:[وفبكل]{0,2}(?:ال|لل?)?)"
 _NAMES = {
-    ENTITY: rf"entit(?:y|ies)|antite|entite|entidad|entidade|entita|entitat|{fold('varlık')}\w{{0,12}}|{fold('varlığ')}\w{{1,8}}"
+    ENTITY: rf"entit(?:y|ies)|antite|entite|entidad|entidade|entita|entitat"
+    rf"|{fold('varlık')}\w{{0,12}}|{fold('varlığ')}\w{{1,8}}"
     rf"|{_JOINED}{spelled('كيان كيانات كياني كيانية كينونة')}"
     rf"|{spelled('इकाई इकाइयाँ इकाइयों सत्ता सत्ताएँ सत्ताओं एंटिटी एंटीटी ऐंटिटी ऐंटीटी')}",
     RELATION: rf"relation(?:s|al|ships?)?|relacion|relacao|relazione|beziehung|{fold('ilişki')}(?!n\b|len)\w{{0,8}}"
     rf"|{fold('ilişkilendirme')}(?= {fold('hata')})|{fold('bağıntı')}\w{{0,4}}"
     rf"|{_JOINED}{spelled('علاقة علاقات علائقي علائقية علاقي علاقية')}"
     rf"|{spelled('संबंध संबंधों संबंधात्मक संबंधपरक रिश्ता रिश्ते रिश्तों रिलेशन रिलेशनल रिलेशनशिप')}",
-    SENTENCE: rf"sentences?|satz|oracion|(?<=erreur : )phrase|(?<=erreur de )phrase|{spelled('cümle cümledir cümlesel tümce tümcedir tümcesel')}"
+    SENTENCE: rf"sentences?|satz|oracion|(?<=erreur : )phrase|(?<=erreur de )phrase"
+    rf"|{spelled('cümle cümledir cümlesel tümce tümcedir tümcesel')}"
     rf"|{spelled('cümleyle cümleye tümceyle tümceye')}(?= {spelled('ilgili ilişkin ait')})"
     rf"|{_JOINED}{spelled('جملة جمل جملي')}"
     rf"|{spelled('वाक्य वाक्यों वाक्यगत वाक्यस्तरीय सेंटेंस सेन्टेन्स सेंटेन्स सेंटेंसेस')}",
@@ -179,7 +181,10 @@ _FILLER = re.compile(
         " here edited only just us me with behind option choice"
     )
     + "|"
-    + spelled("سوى إلا فقط لنا خيار الخيار احتمال هو هي من نوع أنه انها في على مستوى إلى فئة هنا أن تكون يكون تحت ضمن النهائي النهائية الصحيح الصحيحة")
+    + spelled(
+        "سوى إلا فقط لنا خيار الخيار احتمال هو هي من نوع أنه انها في"
+        " على مستوى إلى فئة هنا أن تكون يكون تحت ضمن النهائي النهائية الصحيح الصحيحة"
+    )
     + "|"
     + spelled("yalnızca sadece tek seçenek bir bu olarak şu şudur en uygun de da ise olan göre")
     + "|"
@@ -583,6 +588,4 @@ def _denied_together(found: list[re.Match[str]], joined_by: list[str | None]) ->
     for at in reversed(range(len(joined_by))):
         by = joined_by[at]
         behind[at] = behind[at] or (behind[at + 1] and by is not None and re.search(r"\w", by) is not None)
-    return [
-        not one[NONE] and (before or after) for one, before, after in zip(found, denied, behind, strict=True)
-    ]
+    return [not one[NONE] and (before or after) for one, before, after in zip(found, denied, behind, strict=True)]

@@ -46,9 +46,7 @@ _BEHIND_LABEL = " .,;:'\"\n"
 # only in capitals ("no factual errors").
 _ABROAD = r"(?:factuel(?:le)?|f[aá]ctic[oa]|fattuale|fatual|faktisch(?!\s\w))"
 _NON = rf"(?:non|not|un|nicht|não|(?-i:NO)|no(?=\s{_ABROAD}))[\s\-_‐‑‒–—−]{{0,2}}"
-_LABEL = (
-    rf"(?P<non>{_NON})?(?P<word>factual|facts|{_ABROAD}|(?-i:FACT)(?=\W*(?:\Z|\n)))(?![a-z0-9]|[\-‐‑]\w)"
-)
+_LABEL = rf"(?P<non>{_NON})?(?P<word>factual|facts|{_ABROAD}|(?-i:FACT)(?=\W*(?:\Z|\n)))(?![a-z0-9]|[\-‐‑]\w)"
 _MARKS = r"[\s*_`#<>\"'“”‘’«»\[\](){}|~:.=\-–—]"
 _PREFIX = re.compile(
     rf"{_MARKS}{{0,20}}(?:(?:output|response|answer|label|verdict|judge?ment|classification|result|assessment|"
@@ -72,7 +70,8 @@ _DECLARED = re.compile(
     re.IGNORECASE,
 )
 _STATED = re.compile(
-    r"(?:\b(?:is|are|was|be|being|as|it|est|es|ist|go(?:ing)? with|pick|choose|say|opt for|lean(?:ing)?|towards?|remains|answer|response|label(?:led|ed)?|verdict|judge?ment|deemed|considered"
+    r"(?:\b(?:is|are|was|be|being|as|it|est|es|ist|go(?:ing)? with|pick|choose|say|opt for|lean(?:ing)?"
+    r"|towards?|remains|answer|response|label(?:led|ed)?|verdict|judge?ment|deemed|considered"
     r"|classification|conclude[sd]?|rated?|output|therefore|thus|hence|so)|[:=→])"
     r"(?:\s+(?:is|as|to be|be|a|an|the|not|indeed|thus|therefore|completely|entirely|fully|clearly|actually|largely"
     rf"|mostly|also|in fact|considered|deemed|classified|labell?ed)\b){{0,4}}{_MARKS}{{0,6}}$",

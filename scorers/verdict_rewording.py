@@ -117,8 +117,9 @@ def _not_so(found: re.Match[str]) -> str:
 _CORRECTS = re.compile(
     r"\W*(?:(?:hmm+|oh|oops|no|ah|but)\W+)*(?:wait|hold on|correction|corrected|on (?:second thoughts?|reflection"
     r"|closer inspection"
-    r"|re-?reading)|scratch that|i take (?:that|it) back|my (?:mistake|bad)|i (?:misread|was wrong|stand corrected|made an?"
-    r" (?:mistake|error)|(?:have|need|want) to (?:correct|revise|change))|let me (?:correct|revise|reconsider|re-?check)"
+    r"|re-?reading)|scratch that|i take (?:that|it) back|my (?:mistake|bad)|i (?:misread|was wrong|stand corrected"
+    r"|made an? (?:mistake|error)|(?:have|need|want) to (?:correct|revise|change))"
+    r"|let me (?:correct|revise|reconsider|re-?check)"
     r"|actually(?=,))(?!\w)"
     r"|\W*(?:等等|等一下|且慢|更正|纠正|订正|修正|不对[,，]|我(?:看|说|弄|搞|记)错了)",
     re.IGNORECASE,

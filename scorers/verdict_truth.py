@@ -85,7 +85,8 @@ _CLAIM = re.compile(
 )
 _RULING = re.compile(
     r"\b(?:I(?: would| will| must| have to| can|'d|'ll|'m| lean)\b|(?:should|must|has to|needs to) be\b"
-    r"|(?:classify|categori[sz]e|label|mark|rate)\b).{0,100}\b(?:True|False)\b|\bcorrect answer\b.{0,150}?\bis (?:True|False)\b"
+    r"|(?:classify|categori[sz]e|label|mark|rate)\b).{0,100}\b(?:True|False)\b"
+    r"|\bcorrect answer\b.{0,150}?\bis (?:True|False)\b"
 )
 _DECIDES = re.compile(f"{_WHOLE.pattern}|(?-i:{_RULING.pattern})", re.IGNORECASE)
 _REFUSES = re.compile(
@@ -148,12 +149,14 @@ _NEGATED = re.compile(_NEGATION, re.IGNORECASE)
 
 # A field of an object or a row of a table: "is_factually_correct": false
 FIELD = re.compile(
-    rf"\b(?:is (?:factually |factual )?(?:{TRUE})|factual(?:ly (?:{TRUE}))?)(?:\s?[:=?]|\s(?=\s))(?=\s?(?:true|false|yes"
+    rf"\b(?:is (?:factually |factual )?(?:{TRUE})|factual(?:ly (?:{TRUE}))?)(?:\s?[:=?]|\s(?=\s))"
+    rf"(?=\s?(?:true|false|yes"
     rf"|no)\s?(?:[,.]|$))",
     re.IGNORECASE,
 )
 _TICKS, _CROSSES = "✅✔☑√✓👍", "❌✗✘✖×❎👎"
 _MARK = re.compile(rf"[^\w{_TICKS}{_CROSSES}]*(?:(?P<true>[{_TICKS}])|[{_CROSSES}])\W*(?:\Z|(?=\w))")
+_SAYS = re.compile(rf"[\w{_TICKS}{_CROSSES}]")
 # "True? No, False."
 _ANSWERED = re.compile(r"\W*(?:no|yes)\W+(?=(?:true|false)\b)", re.IGNORECASE)
 # "Not everything in the answer is correct", "Only a part of it is true"
@@ -223,13 +226,18 @@ def true_false(reply: str) -> Answer[str]:
 
 def truth(sentences: list[str]) -> Answer[str]:
     """The verdict of English sentences, by the steps given in `verdict`; what a reply corrects itself to wins."""
-    sentences = list(filter(None, map(str.strip, map(reworded, sentences))))
+    sentences = list(filter(None, map(str.strip, map(reworded, said(sentences)))))
     if not sentences:
         return Answer(None, "no verdict")
     later = corrected(sentences)
     if later and (answer := _truth(later)).value:
         return answer
     return _truth(sentences)
+
+
+def said(sentences: list[str]) -> list[str]:
+    """The sentences that say anything; a reply may be full of stops."""
+    return list(filter(_SAYS.search, sentences))
 
 
 def _truth(sentences: list[str]) -> Answer[str]:

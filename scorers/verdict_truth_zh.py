@@ -8,7 +8,7 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.declining import declining, stated
 from halu_tasks.scorers.verdict_rewording import corrected, left_open
 from halu_tasks.scorers.verdict_text import DECLARED, last_declared, matches, read_reply
-from halu_tasks.scorers.verdict_truth import FIELD, label, read_truth, truth
+from halu_tasks.scorers.verdict_truth import FIELD, label, read_truth, said, truth
 
 _CHINESE = re.compile("[\u3400-\u9fff]")
 _DECLARED = re.compile(
@@ -50,9 +50,13 @@ _MISCALLED = re.compile(
     "(?:把|将|认为|说|称|判)[^,;:。?]{0,20}?(?P<called>不?(?:正确|对|错误|错)的?)[^,;:。]{0,3}?是?(?:不(?:合适|合理|恰当|妥|公平|公允|对|正确|准确)|错误|欠妥)的?(?=\\W|$)"
 )
 # A question about the verdict and its answer, or the question repeated
-_FIELD = re.compile("是否(?:正确|属实|准确|真实|符合(?:事实|史实))[\"'”|\\s]*[:?|]\\s*(?=[\"'“|\\s]*(?:是|否|不|正确|错误|对|错|true|false|yes|no))", re.I)
+_FIELD = re.compile(
+    "是否(?:正确|属实|准确|真实|符合(?:事实|史实))[\"'”|\\s]*[:?|]\\s*(?=[\"'“|\\s]*(?:是|否|不|正确|错误|对|错|true|false|yes|no))",
+    re.I,
+)
 _VERDICT = "(?:正确|错误|对|错|真|假|是|否)"
 _EITHER = re.compile(f"{_VERDICT}\\s*(?:还是|或者?|/|、)\\s*{_VERDICT}的?\\W{{0,3}}")
+_TURNS = re.compile("但|不过|然而|可是|只是")
 _LETTER = re.compile("\\W*(?:(?P<true>t)|f)(?:\\W|$)", re.IGNORECASE)
 _MARKS = {**dict.fromkeys(map(ord, "√✓✔✅☑"), "正确"), **dict.fromkeys(map(ord, "×✗✘❌"), "错误")}
 _PART = re.compile("部分|不完全|一半")
@@ -72,11 +76,10 @@ def _rewritten(text: str) -> str:
 
 
 def _truth(sentences: list[str]) -> Answer[str]:
-    """The verdict of Chinese sentences, declared or else judged last, best behind a correction; English ones are read as
-    such."""
+    """The verdict of Chinese sentences, declared or judged last, best behind a correction; English ones as such."""
     if not any(map(_CHINESE.search, sentences)):
         return truth(sentences)
-    sentences = [_MISCALLED.sub(_not_so, sentence) for sentence in sentences]
+    sentences = [_MISCALLED.sub(_not_so, sentence) for sentence in said(sentences)]
     later = corrected(sentences)
     if later and (answer := _read_all(later)).value:
         return answer
@@ -88,7 +91,7 @@ def _not_so(found: re.Match[str]) -> str:
 
 
 def _read_all(sentences: list[str]) -> Answer[str]:
-    declared = last_declared(sentences, {DECLARED: read_truth, FIELD: read_truth, _DECLARED: _read}, line=_read)
+    declared = last_declared(sentences, {DECLARED: read_truth, FIELD: read_truth, _DECLARED: _read}, line=_line)
     if declared:
         return Answer(declared[1])
     if left_open(sentences):
@@ -106,6 +109,11 @@ def _read(text: str) -> str | None:
         letter = _LETTER.match(text)
         return label(letter["true"] is not None) if letter else read_truth(text)
     return label(bool(found["true"]) != bool(found["no"]) and not _PART.search(found[0]))
+
+
+def _line(text: str) -> str | None:
+    """The verdict of a line; one that turns to something else ("基本正确,但年份有误,…") is read to its end instead."""
+    return None if _TURNS.search(text) else _read(text)
 
 
 def _judgment(sentence: str) -> str | None:
