@@ -69,11 +69,11 @@ _MARKER_ABROAD = (
     + r"(?:\s(?:final|finale|definitiva|définitive?))?"
 )
 _TRUE_ABROAD = any_of(
-    "verdader[oa] ciert[oa] correct[oae]? vraie? exacte? juste wahr richtig korrekt zutreffend verdadeir[oa] corret[oa]"
+    "verdader[oa] ciert[oa] correct[oae] vraie? exacte? juste wahr richtig korrekt zutreffend verdadeir[oa] corret[oa]"
     " ver[oa] corrett[oa] верно правда истина правильно"
 )
 _FALSE_ABROAD = any_of(
-    "fals[oae] incorrect[oae]? erróne[oa] faux fausse inexacte? falsch unwahr inkorrekt errad[oa] incorret[oa] errat[oa]"
+    "fals[oae] incorrect[oae] erróne[oa] faux fausse inexacte? falsch unwahr inkorrekt errad[oa] incorret[oa] errat[oa]"
     " scorrett[oa] неверно ложь неправда неправильно"
 )
 _TRUE_ZH, _FALSE_ZH = any_of("正确 对 属实 真 符合事实"), any_of("错误 错 不正确 不对 不属实 假 不符合事实")
@@ -147,7 +147,8 @@ _CONDITION = re.compile(
 _DEPENDS = re.compile(r"\bdepend(?:s|ing)\b|取决于", re.IGNORECASE)
 _OPENS = re.compile(r"\W*(?:\w+ )?(?:if|when|assuming|unless)\b|\W*(?:如果|若|假如|要是|假设)", re.IGNORECASE)
 _SIDE = re.compile(
-    rf"(?P<bad>\b{_BAD}\b|\bnot {_GOOD}\b|不(?:正确|对|属实)|(?<![看弄搞说写记犯])错误?|虚假|有误)|\b{_GOOD}\b|正确|对(?=\W|也|\Z)|属实",
+    rf"(?P<bad>\b{_BAD}\b|\bnot {_GOOD}\b|不(?:正确|对|属实)|(?<![看弄搞说写记犯])错误?|虚假|有误)"
+    rf"|\b{_GOOD}\b|正确|对(?=\W|也|\Z)|属实",
     re.IGNORECASE,
 )
 _MOST = 12
