@@ -31,6 +31,10 @@ _CANNOT = (
 )
 _JUDGED = any_of("answers? responses? claims? statements? sentences? text summary passage explanation question")
 _QUALITY = any_of("accuracy correctness truth truthfulness factuality veracity validity reliability faithfulness")
+_MATERIAL = (
+    r"(?:questions?|answers?|responses?|statements?|(?:\w+ )?sentences?|texts?|claims?|documents?|summar(?:y|ies)"
+    r"|passages?|context|details?|information|content|options?|evidence)"
+)
 _VERDICT = any_of(
     "verdict judge?ment decision choice conclusion determination winner assessment evaluation label answer type class"
     " category replacements? errors? hallucinations? entities"
@@ -94,6 +98,14 @@ _ENGLISH = (
     r"\bi(?:'ll|'d|'m)?(?: will| would| must| have to| need to| am going to)? abstain\b",
     r"\bi(?:'ll|'d| will| must| would)(?: have to| rather| need to)? pass(?=\W*\Z| on\b)",
     r"\A\W*(?:abstain|pass|no (?:answer|comment|verdict)|n/a)\W*\Z",
+    # I'll refrain from a verdict, I'd withhold judgment, I pass no judgment
+    rf"\b(?:i|we)\b[^.;]{{0,40}}?\b(?:refrain from|withhold(?:ing)?|suspend(?:ing)?|reserve) (?:\w+ ){{0,3}}?"
+    rf"(?:{_VERDICT}|judging|answering|commenting|labell?ing|classifying)\b",
+    rf"\b(?:i|we)\b[^.;]{{0,30}}?(?:\bnot|n't) (?:pass|offer|voice) (?:\w+ )?{_VERDICT}\b",
+    # asks for what is to be judged
+    rf"\b(?:please|could you|can you|kindly)\b(?: \w+){{0,2}}? (?:provide|share|send|paste|give|supply|post|upload)\b"
+    rf"(?:\s(?:me|us|with|the|both|two|full|your|a|an|more|that|any|some|original|specific|actual|missing|edited|and"
+    rf"|{_MATERIAL})){{0,8}}?\s{_MATERIAL}\b",
     r"\b(?:beyond|outside) (?:of )?(?:the scope of )?my (?:\w+ )?(?:abilit|knowledge|expertise|competence|capabilit)",
 )
 
@@ -117,7 +129,9 @@ _CHINESE = (
     "不(?:太|能|是很|敢)?[确確]定(?!性)|[说說]不准|不好(?:[说說]|判[断斷]|评[价判]|下结论)|[难難](?:[说說]|辨)|(?:没|沒|无|無)法[选選](?=\\W|$)",
     f"{_ZH_INFORMATION}(?:严重|都|是|并)?(?:不足|不[够夠]|有限|缺乏|欠缺)",
     f"(?:缺乏|缺少|[没沒]有|未提供|不具[备備])(?:足[够夠]|充分|相[关關]|必要|可靠)的?{_ZH_INFORMATION}",
-    "(?:不做|不作|不予|暂不|拒[绝絕]|放[弃棄])(?:出|任何)?(?:判[断斷]|回答|作答|[评評][价判]|[选選][择擇])|[弃棄][权權]",
+    "(?:不做|不作|不予|不便|暂不|拒[绝絕]|放[弃棄]|不(?:想|愿意?|打算|会|能)(?:做|作|给)?)(?:出|任何|此|这个|置)*"
+    "(?:判[断斷定别]|回答|作答|答复|[评評][价判论断]?(?=\\W|$|价|判|论|断)|[选選][择擇]|[结結][论論]|表[态態])|[弃棄][权權]|恕(?:我)?(?:不|[难難]|[无無])"
+    "|[选選][择擇]不(?:做|作|回)|请(?:先|您|你|再)?(?:提供|把|[给給]出|[发發]|[补補]充|告[诉訴])(?!.{0,3}(?:判|[结結]))",
 )
 
 # --- Arabic, Turkish and Hindi, folded ----------------------------------------------------------------
@@ -145,6 +159,9 @@ _ARABIC = (
     rf"(?<!\w){_either('لا (?:أعرف|أعلم|أدري|نعرف|نعلم|ندري)')}(?!\w)",
     rf"(?<!\w){_either('(?:لست|غير) (?:متأكد|واثق|متيقن)')}"
     rf"|(?<!\w){_either('أمتنع عن', 'غير (?:محدد|مؤكد|معروف)[ .]*$')}",
+    # asks for what is to be judged
+    rf"(?<!\w){_either('(?:يرجى|أرجو|الرجاء|من فضلك)')}[^.;?]{{0,20}}?"
+    rf"{_either('(?:تزويدي|إرسال|تقديم|إعطائي|مشاركة|توفير|ذكر|أرسل|زودني|لصق)')}",
     _either(
         f"(?:ال)?{_AR_INFORMATION} (?:غير كافية|غير كاف|لا تكفي|ليست كافية|لا يكفي)",
         f"(?:لا توجد|لا تتوفر|لا يوجد|ليس لدي|ليست لدي|لا أملك|لا يتوفر) (?:لدي )?{_AR_INFORMATION} (?:كافية|كاف)",
@@ -164,6 +181,13 @@ _TURKISH = (
     rf"|n)?{_TR_CANNOT}",
     rf"(?<!\w){_either('(?:emin|net) değil', 'kararsız', 'bilmiyoru[mz]', 'bilgim yok', 'fikrim yok')}",
     rf"(?<!\w){_either('belirsiz')}(?:dir)?\W*\Z",
+    # asks for what is to be judged, or cannot see it; does not want to say
+    rf"(?<!\w){_either('(?:cümle|metin|metn|yanıt|cevab|soru)')}\w*[^.;?]{{0,40}}?"
+    rf"{_either('(?:gönder|paylaş|ilet|yaz|ver|sağla)')}(?:[ae]?r|[iu]r)? ?(?:misin|m[iu]sunuz|bilir|ebilir|abilir)",
+    rf"(?<!\w){_either('(?:cümleyi|metni|yanıtı|cevabı|soruyu|cümleleri)')} "
+    rf"(?:\w+ )?{_either('gör')}[eu]m(?:iyor|em|uyor)",
+    rf"(?<!\w){_either('(?:yorum|değerlendirme|seçim|yargı|karar)')}\w* (?:\w+ )?"
+    rf"{_either('(?:yapmak|vermek|bulunmak) iste(?:mi|me)')}",
     rf"(?:{_TR_DECIDE}|{_TR_VERDICT})[^.;?]{{0,40}}?{_either('mümkün (?:değil|olma|görünmüyor)')}",
     rf"{_either('yeterli')} (?:\w+ ){{0,2}}?{_either('bilgi')}\w*(?: \w+)? {_TR_MISSING}"
     rf"|{_either('bilgi')}\w*(?: \w+)? {_either('yetersiz')}",
@@ -188,6 +212,10 @@ _HINDI = (
     rf"{_either('(?:कहना|बताना|करना|देना|निर्णय|चुनना|पुष्टि)')}[^.;?]{{0,30}}?"
     rf"(?:{_either('(?:संभव|सम्भव|मुमकिन|आसान)')} {_HI_NOT}|{_either('(?:मुश्किल|कठिन|असंभव|असम्भव)')})",
     rf"(?<!\w){_either('(?:असमर्थ|असक्षम|अनिश्चित)')}|{_HI_KNOWN} {_HI_NOT}|{_HI_NOT} {_HI_KNOWN}",
+    # asks for what is to be judged; does not want to say
+    rf"{_either('कृपया')} [^.;?]{{0,60}}?{_either('(?:दें|दीजिए|भेजें|भेजिए|प्रदान|साझा|बताएँ|बताएं|लिखें)')}",
+    rf"{_either('(?:टिप्पणी|निर्णय|फैसला|फ़ैसला|उत्तर)')} (?:{_HI_NOT} )?{_either('(?:करना|देना|लेना)')} "
+    rf"(?:{_HI_NOT} )?{_either('चाह')}",
     rf"{_either('पर्याप्त')} (?:\w+ ){{0,2}}?{_HI_INFORMATION}[^.;?]{{0,20}}?{_HI_NOT}",
     rf"{_HI_INFORMATION} (?:{_either('अपर्याप्त')}|{_either('पर्याप्त')} {_HI_NOT})",
 )
@@ -199,7 +227,8 @@ _DECLINES = tuple(
 _HINT = re.compile(
     r"not|n't|no|un|im|in|hard|difficult|tough|refuse|decline|abstain|rather|lack|beyond|outside|guess|pass|too little"
     r"|n/a"
-    r"|m[iıae]|değil|yok|s[iı]z|[无無不没沒未难難缺弃棄拒足]|[\u0600-\u06ff\u0900-\u097f]",
+    r"|please|could you|can you|kindly|refrain|withhold|suspend|reserve"
+    r"|m[iıaeuü]|değil|yok|s[iı]z|請|请|恕|[无無不没沒未难難缺弃棄拒足]|[\u0600-\u06ff\u0900-\u097f]",
     re.IGNORECASE,
 )
 

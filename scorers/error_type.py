@@ -56,14 +56,16 @@ _ERROR_HI = spelled(
 # Arabic joins its article and its short words to the next one.
 _JOINED = "(?:[وفبكل]{0,2}(?:ال|لل?)?)"
 _NAMES = {
-    ENTITY: rf"entit(?:y|ies)|antite|entite|{fold('varlık')}\w{{0,12}}|{fold('varlığ')}\w{{1,8}}"
+    ENTITY: rf"entit(?:y|ies)|antite|entite|entidad|entidade|entita|entitat"
+    rf"|{fold('varlık')}\w{{0,12}}|{fold('varlığ')}\w{{1,8}}"
     rf"|{_JOINED}{spelled('كيان كيانات كياني كيانية كينونة')}"
     rf"|{spelled('इकाई इकाइयाँ इकाइयों सत्ता सत्ताएँ सत्ताओं एंटिटी एंटीटी ऐंटिटी ऐंटीटी')}",
-    RELATION: rf"relation(?:s|al|ships?)?|{fold('ilişki')}(?!n\b|len)\w{{0,8}}"
+    RELATION: rf"relation(?:s|al|ships?)?|relacion|relacao|relazione|beziehung|{fold('ilişki')}(?!n\b|len)\w{{0,8}}"
     rf"|{fold('ilişkilendirme')}(?= {fold('hata')})|{fold('bağıntı')}\w{{0,4}}"
     rf"|{_JOINED}{spelled('علاقة علاقات علائقي علائقية علاقي علاقية')}"
     rf"|{spelled('संबंध संबंधों संबंधात्मक संबंधपरक रिश्ता रिश्ते रिश्तों रिलेशन रिलेशनल रिलेशनशिप')}",
-    SENTENCE: rf"sentences?|{spelled('cümle cümledir cümlesel tümce tümcedir tümcesel')}"
+    SENTENCE: rf"sentences?|satz|oracion|(?<=erreur : )phrase|(?<=erreur de )phrase"
+    rf"|{spelled('cümle cümledir cümlesel tümce tümcedir tümcesel')}"
     rf"|{spelled('cümleyle cümleye tümceyle tümceye')}(?= {spelled('ilgili ilişkin ait')})"
     rf"|{_JOINED}{spelled('جملة جمل جملي')}"
     rf"|{spelled('वाक्य वाक्यों वाक्यगत वाक्यस्तरीय सेंटेंस सेन्टेन्स सेंटेन्स सेंटेंसेस')}",
@@ -110,7 +112,8 @@ _CHOICE = (
     rf"|(?: {spelled('demek denmesi')})? {fold('uygundur')}"
     rf"| {fold('seç')}(?:iyor|er|ti|il|mek)\w*| {spelled('diyorum derim derdim')}|(?: {fold('को')})? {fold('चुन')}\w*"
     rf"|(?: {spelled('सबसे अधिक ज़्यादा ज्यादा')})? {spelled('बेहतर उपयुक्त उचित सटीक')}(?!\w)"
-    rf"| {spelled('सबसे अधिक ज़्यादा ज्यादा')} {fold('सही')}(?!\w))"
+    rf"| {spelled('सबसे अधिक ज़्यादा ज्यादा')} {fold('सही')}(?!\w)"
+    rf"| {spelled('बच शेष')}\w*| kal(?:iyor|ir|di|mis)(?!\w))"
 )
 _CHOSEN = re.compile(_CHOICE)
 
@@ -132,10 +135,10 @@ _DESCRIBED = re.compile(
     rf"|{spelled('لأن لأنه لأنها حيث إذ çünkü क्योंकि चूँकि है')})\b)\w"
 )
 _NEGATED = re.compile(
-    r"(?:\b(?:not|no|never|nor|neither|without|rather than|instead of)|n't) (?:(?:a|an|the|any|in|of|just|only"
-    r"|really)"
-    rf" )*\Z|\b{spelled('ليس ليست وليس وليست لا ولا لم غير')} (?:"
-    rf"{spelled('هناك يوجد هو هي من في مجرد أراه أظنه أعتبره أعده يعد يعتبر')} )*\Z"
+    r"(?:\b(?:not|no|never|nor|neither|without|rather than|instead of|rul(?:e|ed|es|ing) out|exclud(?:e|ed|es|ing)"
+    r"|eliminat(?:e|ed|es|ing)|discard(?:ed|ing)?)|n't) (?:(?:a|an|the|any|in|of|just|only|really|both|under|as) )*\Z"
+    rf"|\b{spelled('ليس ليست وليس وليست لا ولا لم غير')} (?:"
+    rf"{spelled('هناك يوجد هو هي من في مجرد أراه أظنه أعتبره أعده يعد يعتبر ضمن تحت على إطار نطاق باب')} )*\Z"
     rf"|\b{fold('لم')} {spelled('يتغير تتغير يتبدل تتبدل')} \Z|\bne (?:de )?\Z|\b{fold('بدلا من')} \Z"
     rf"|\b{fold('न')} {spelled('तो ही कि')} (?:{spelled('यह एक')} )*\Z"
 )
@@ -143,12 +146,16 @@ _RATHER_TR = rf" {fold('ziyade')}|(?<=[td][ae]n) {fold('çok')}(?!\w)|(?<=lar) {
 _NEGATED_AFTER = re.compile(
     r"(?:\s?\([^()]{0,60}\))?(?:"  # "the entities (Rome, Paris) are unchanged"
     rf"\W{{0,2}}{spelled('değil olmayan olmadığ yerine yok bulunm नहीं नही')}\w*"
-    rf"| {spelled('में की का के से')} {spelled('नहीं नही')}(?!\w)"
+    rf"|(?: {spelled('में की का के से अंतर्गत')}){{1,2}} {spelled('नहीं नही')}(?!\w)"
     # unchanged
     r"|,? (?:(?:is|are|was|were|has|have|remains?|stays?|stayed|itself|both) ){0,2}(?:also |still "
     r"|completely |exactly )?"
     r"(?:unchanged|the same|same|intact|untouched|fine|kept|retained|maintained|preserved|unaffected|identical"
-    r"|correct|not|isn't|hasn't)\b"
+    r"|correct|isn't|hasn't)\b"
+    # "not changed"; what "relation, not entity" denies is the other
+    r"|(?: (?:is|are|was|were|has|have|does|did))? (?:not|\w+n't) (?:\w+ )?(?:been )?(?:chang|alter|modif|affect|involv"
+    r"|relevant|applic|apply|the (?:issue|error|problem|right|best|correct))\w*"
+    r"|,? (?:is|are|was|were|has|have|does|did) not\b"
     rf"|(?: \w+)? {spelled('aynı değişme değişmemiş korun')}\w*|(?: {fold('भी')})? {spelled('वही समान')}(?!\w)"
     rf"| [وف]?{spelled('لم لا')} {spelled('يتغير تتغير يتأثر تتأثر يتبدل تتبدل')}"
     rf"| {spelled('كما نفسه نفسها سليم سليمة')}(?!\w)|{_RATHER_TR})"
@@ -161,9 +168,9 @@ _SEVERAL_ENTITIES = re.compile(rf"entities|{_JOINED}{fold('كيانات')}|{fold
 _BETWEEN_AFTER = re.compile(rf"(?: {fold('ile')} \w+)? {fold('aras')}\w*|(?: {fold('के')})? {fold('बीच')}(?!\w)")
 _AND = re.compile(
     rf"(?:[^\w]|\b{spelled('or and nor a an the perhaps maybe possibly veya ya da ve ile ne hem belki')}\b"
-    rf"|\b{spelled('أو و أم في ربما إما या अथवा और तथा एवं व शायद')}\b)*"
+    rf"|\b{spelled('أو و أم في من ضمن ربما إما या अथवा और तथा एवं व शायद')}\b)*"
 )
-_OR = re.compile(rf"\b{spelled('or veya أو أم या अथवा')}\b|\b{fold('ya da')}\b")
+_OR = re.compile(rf"\b{spelled('or nor veya أو أم या अथवा')}\b|\b{fold('ya da')}\b")
 
 _FILLER = re.compile(
     r"(?:[^\w]|\b(?:"
@@ -171,12 +178,15 @@ _FILLER = re.compile(
         "is are was be would should must will a an the most best likely clearly definitely probably of type types in as"
         " to that this it its class category error errors hallucination label described following falls under into"
         " belongs classified considered called simply therefore thus answer final verdict mainly primarily s m i say"
-        " here edited"
+        " here edited only just us me with behind option choice"
     )
     + "|"
-    + spelled("هو هي من نوع أنه انها في على مستوى إلى فئة هنا أن تكون يكون تحت ضمن النهائي النهائية الصحيح الصحيحة")
+    + spelled(
+        "سوى إلا فقط لنا خيار الخيار احتمال هو هي من نوع أنه انها في"
+        " على مستوى إلى فئة هنا أن تكون يكون تحت ضمن النهائي النهائية الصحيح الصحيحة"
+    )
     + "|"
-    + spelled("bir bu olarak şu şudur en uygun de da ise olan göre")
+    + spelled("yalnızca sadece tek seçenek bir bu olarak şu şudur en uygun de da ise olan göre")
     + "|"
     + spelled("यह एक है हैं का की के में से अंतिम सही सबसे उपयुक्त स्पष्ट रूप होगा होगी केवल")
     + r")\b)*"
@@ -193,7 +203,16 @@ _DECLARES = re.compile(
     r"|\b(?:it|this|that)'s\b"
     r"|\b(?:classif|categori[sz]|describ|label|class)\w*(?: it| this| the \w+| best)? as\b"
     r"|\b(?:choose|pick|select|go with|choice is|fits|opt for)\b"
+    # what is left, where the others are ruled out
+    r"|\b(?:leav(?:es?|ing)|left with|(?:what|all that) (?:is left|remains)(?: is)?|remaining \w+ is)\b"
+    rf"|\b(?:{spelled('يبقى تبقى يتبقى تتبقى بقي')}|{fold('geriye')})\b"
+    # what the one who answers calls his own, or chooses: "my pick: entity"
+    r"|\bmy \w+\s?[:=]|\b(?:selected|chosen|selection|choice)\s?[:=]"
+    rf"|\b{spelled('मेरा मेरी मेरे')} \w+(?: {fold('है')})?\s?[:=]|\b{fold('चुन')}\w* {spelled('हूँ है हैं')}\s?[:=]"
+    rf"|\b\w{{2,12}}[iu]m\s?[:=]|\b{spelled('قراري رأيي خياري حكمي')}\b"
+    # a correction
     r"|^(?:or )?(?:rather|no|wait|actually|sorry|correction)\b[,:]"
+    rf"|^(?:{spelled('تصحيح عفوا استدراك أصحح للتصحيح düzeltme düzeltiyorum pardon सुधार संशोधन')})\b\s?[,:]"
     rf"|\b{spelled('الإجابة الجواب إجابتي جوابي التصنيف النتيجة الحكم الخلاصة النوع الفئة الصنف نوعه نوعها')}\b"
     rf"|\b(?:{spelled('نوع تصنيف فئة')} {spelled('الخطأ الهلوسة خطأ التعديل')}|{fold('الخطأ هو')}"
     rf"|{fold('الخطأ هنا')})"
@@ -289,6 +308,17 @@ def _asked(text: str) -> Iterator[_Mark]:
             yield _Mark(kinds.pop(), found["yes"] is not None, found.start() - len(question), start)
 
 
+_GLOSS = re.compile(rf"\s?\(\s?[\"'`*]{{0,3}}(?:{_TYPES})(?:{_CALLED_AFTER})?[\"'`*]{{0,3}}\s?\)")
+_ENDS_IN = {
+    kind: re.compile(rf"(?<!\w)(?:{_NAMES[kind]})(?:{_CALLED_AFTER})?[\"'`*]{{0,3}}\Z")
+    for kind in (ENTITY, RELATION, SENTENCE)
+}
+_CHINESE = re.compile(
+    rf"(?:(?:错误|幻觉)?(?:类型|答案)(?:是|为|[:：])+)?\W{{0,6}}(?:(?P<{ENTITY}>实体)|(?P<{RELATION}>关系)|(?P<{SENTENCE}>句子?))"
+    r"(?:级别?|层面)?的?(?:错误|幻觉)?\W{0,6}"
+)
+_WORD = re.compile(r"\w")
+
 _ONE_TYPE = re.compile(rf"(?<!\w)(?:{_TYPES})(?!\w)")
 
 
@@ -361,10 +391,22 @@ def error_type(reply: str) -> Answer[str]:
 
 
 def _rewritten(text: str) -> str:
-    return _with_verdict(_TAG.sub(r" \1\2 ", fold(text)))
+    if chinese := _CHINESE.fullmatch(text):
+        return next(kind for kind in (ENTITY, RELATION, SENTENCE) if chinese[kind])
+    return _with_verdict(_GLOSS.sub(_without_gloss, _TAG.sub(r" \1\2 ", fold(text))))
+
+
+def _without_gloss(found: re.Match[str]) -> str:
+    """Nothing in place of a word in parentheses that repeats the type before it: "العلاقة (Relation)"."""
+    before = found.string[max(found.start() - 40, 0) : found.start()]
+    return "" if _ENDS_IN[_marked(found)].search(before) else found[0]
 
 
 def _read(sentences: list[str]) -> Answer[str]:
+    # sentences of marks alone state nothing, and a reply may be full of them
+    sentences = list(filter(_WORD.search, sentences))
+    if not sentences:
+        return Answer(None, "no verdict")
     kept = without_declining(sentences)
     found = _stated(without_concessions(kept, _says, _decides, _DECIDED)) if kept else Answer[str](None)
     if found.value is None and (counted := _counted(kept)):
@@ -530,6 +572,20 @@ def _named(sentence: str) -> Iterator[tuple[str, bool]]:
         called[at] = called[at] or (joined_by[at] is not None and called[at + 1])
     for at, by in enumerate(joined_by):
         called[at + 1] = called[at + 1] or (by is not None and called[at] and _OR.search(by) is not None)
-    for one, so in zip(reversed(found), reversed(called), strict=True):
-        if _stands(one):
+    denied = _denied_together(found, joined_by)
+    for one, so, no in zip(reversed(found), reversed(called), reversed(denied), strict=True):
+        if not no and _stands(one):
             yield _kind(one), so
+
+
+def _denied_together(found: list[re.Match[str]], joined_by: list[str | None]) -> list[bool]:
+    """Whether each match is denied with one that it is joined to: "not an entity or a relation", and in Turkish and
+    Hindi, where the denial stands behind the last, all that are joined to it."""
+    denied = [bool(_NEGATED.search(one.string, max(one.start() - 30, 0), one.start())) for one in found]
+    for at, by in enumerate(joined_by):
+        denied[at + 1] = denied[at + 1] or (denied[at] and by is not None and _OR.search(by) is not None)
+    behind = [bool(_NEGATED_AFTER.match(one.string, one.end())) for one in found]
+    for at in reversed(range(len(joined_by))):
+        by = joined_by[at]
+        behind[at] = behind[at] or (behind[at + 1] and by is not None and re.search(r"\w", by) is not None)
+    return [not one[NONE] and (before or after) for one, before, after in zip(found, denied, behind, strict=True)]

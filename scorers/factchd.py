@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import islice
 from typing import Literal
 
 from halu_tasks.items import Item
@@ -24,6 +25,7 @@ from halu_tasks.scorers.expmatch import Parts, expmatch, expmatch_published, par
 from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.verdict_rewording import corrected, left_open
 from halu_tasks.scorers.verdict_text import ends, sentences_of
 from halu_tasks.scorers.verdict_truth import truth
 
@@ -41,8 +43,11 @@ _BEHIND_LABEL = " .,;:'\"\n"
 
 # --- the strict reading -----------------------------------------------------------------------------
 
-_NON = r"(?:non|not|un)[\s\-_‐‑‒–—−]{0,2}"
-_LABEL = rf"(?P<non>{_NON})?(?P<word>factual|facts)(?![a-z0-9]|[\-‐‑]\w)"
+# French, Spanish, Portuguese, Italian and German have their own words; "no" before the English one is a denial
+# only in capitals ("no factual errors").
+_ABROAD = r"(?:factuel(?:le)?|f[aá]ctic[oa]|fattuale|fatual|faktisch(?!\s\w))"
+_NON = rf"(?:non|not|un|nicht|não|(?-i:NO)|no(?=\s{_ABROAD}))[\s\-_‐‑‒–—−]{{0,2}}"
+_LABEL = rf"(?P<non>{_NON})?(?P<word>factual|facts|{_ABROAD}|(?-i:FACT)(?=\W*(?:\Z|\n)))(?![a-z0-9]|[\-‐‑]\w)"
 _MARKS = r"[\s*_`#<>\"'“”‘’«»\[\](){}|~:.=\-–—]"
 _PREFIX = re.compile(
     rf"{_MARKS}{{0,20}}(?:(?:output|response|answer|label|verdict|judge?ment|classification|result|assessment|"
@@ -57,7 +62,7 @@ _EITHER = re.compile(
     rf"(?:a\s)?(?:{_NON})?factual(?![a-z])",
     re.IGNORECASE,
 )
-_ANYWHERE = re.compile(r"factual(?![a-z0-9])", re.IGNORECASE)
+_ANYWHERE = re.compile(rf"(?:factual|{_ABROAD})(?![a-z0-9])", re.IGNORECASE)
 _NON_BEFORE = re.compile(rf"(?<![a-z0-9]){_NON}\Z", re.IGNORECASE)
 _DECLARED = re.compile(
     r"\b(?:(?:final|overall|my)\s+(?:verdict|answer|label|judge?ment|decision|conclusion|assessment|classification)"
@@ -66,7 +71,8 @@ _DECLARED = re.compile(
     re.IGNORECASE,
 )
 _STATED = re.compile(
-    r"(?:\b(?:is|are|was|be|being|as|it|remains|answer|response|label(?:led|ed)?|verdict|judge?ment|deemed|considered"
+    r"(?:\b(?:is|are|was|be|being|as|it|est|es|ist|go(?:ing)? with|pick|choose|say|opt for|lean(?:ing)?"
+    r"|towards?|remains|answer|response|label(?:led|ed)?|verdict|judge?ment|deemed|considered"
     r"|classification|conclude[sd]?|rated?|output|therefore|thus|hence|so)|[:=→])"
     r"(?:\s+(?:is|as|to be|be|a|an|the|not|indeed|thus|therefore|completely|entirely|fully|clearly|actually|largely"
     rf"|mostly|also|in fact|considered|deemed|classified|labell?ed)\b){{0,4}}{_MARKS}{{0,6}}$",
@@ -75,20 +81,38 @@ _STATED = re.compile(
 _NEGATED = re.compile(
     # what is factual in part is not factual
     r"(?:\b(?:not|cannot|never|far from|anything but|hardly|no longer|partially|partly|only|half|(?:nothing|none"
-    r"|no part)[^.;]{0,30}?)|n['’]t)"
+    r"|no part)[^.;]{0,30}?|no (?:es|é)|n['’]est pas|ist nicht"
+    r"|(?:wrong|incorrect|inaccurate|unfair|misleading|mistake|error|stretch|harsh|generous) to"
+    r"|no (?:reason|grounds?|basis|justification|need) (?:to|for|in))|n['’]t)"
     r"(?:\s+(?:is|be|been|a|an|the|as|to|indeed|completely|entirely|fully|wholly|strictly|actually|considered|deemed"
     rf"|classified|labell?ed|call(?:ed)?|this|it|judged|really"
-    rf"|classify|label|rate|deem|consider|describe|regard|accept|treat|mark|see|that|response|answer|statement"
+    r"|classify(?:ing)?|label(?:l?ing)?|rat(?:e|ing)|deem(?:ing)?|describ(?:e|ing)|regard|accept|treat|mark(?:ing)?"
+    r"|consider(?:ing)?|calling|say|it|see|that|response|answer|statement"
     rf"|claim)\b){{0,5}}{_MARKS}{{0,6}}$",
     re.IGNORECASE,
 )
-_ANSWERED_NO = re.compile(rf"{_MARKS}{{0,4}}[?:=]{_MARKS}{{0,4}}(?:no|false)\b", re.IGNORECASE)
+_ANSWERED_NO = re.compile(
+    rf"{_MARKS}{{0,4}}(?:[?:=]{_MARKS}{{0,4}}(?:no|false)\b|\?{_MARKS}{{0,4}}[❌✗✘✖])", re.IGNORECASE
+)
+# A list that marks each label: "FACTUAL ❌ / NON-FACTUAL ✅", "[x] FACTUAL / [ ] NON-FACTUAL"
+_TICK = r"(?P<{}>[✅✔☑✓]|\[[xX✓✔]\])|[❌✗✘✖☐☒]|\[\s?\]"
+_MARKED = re.compile(
+    rf"(?:(?:{_TICK.format('before')})[\s*_`\ufe0f]{{0,4}})(?P<n>{_NON})?factual\b"
+    rf"|(?P<m>{_NON})?factual[\s*_`:|]{{0,6}}(?:{_TICK.format('behind')})",
+    re.IGNORECASE,
+)
+# "FACTUAL or NON-FACTUAL? I'd say the latter."
+_BY_PLACE = re.compile(
+    rf"(?P<non>{_NON})?factual\W{{1,6}}(?:or\W{{1,6}})?(?:{_NON})?factual\W{{0,4}}\?[^\n]{{0,60}}?"
+    r"\bthe (?:(?P<first>former|first)|latter|second)\b",
+    re.IGNORECASE,
+)
 _NOT_CHOSEN = re.compile(
     rf"\b(?:rather than|instead of|as opposed to)(?:\s(?:as|a|the))?{_MARKS}{{0,6}}$", re.IGNORECASE
 )
 _QUALIFIES = re.compile(
     r"[*_`\"'”’]{0,4}\s(?!and\b|but\b|because\b|as\b|since\b|in\b|based\b|given\b|due\b|for\b|according\b|or\b|so\b"
-    r"|answer\b|response\b|statement\b|claim\b)[a-z]",
+    r"|answer\b|response\b|statement\b|claim\b|here\b|then\b|overall\b)[a-z]",
 )
 
 # Labels that say nothing of the answer as it stands: of an answer that is supposed ("it would be FACTUAL if it said
@@ -150,10 +174,33 @@ def read(reply: str) -> tuple[Answer[str], str]:
     if not text:
         return Answer(None, "empty"), ""
     opening, explanation = _at_start(text)
-    stated, declared = _anywhere(text)
-    label = declared or opening or stated
+    sentences = sentences_of(text)
+    if left_open(sentences):
+        return Answer(None, "left open"), explanation
+    label = _chosen(text) or _corrected(sentences)
+    if label is None:
+        stated, declared = _anywhere(text)
+        label = declared or opening or stated
     answer = Answer(label) if label else _in_other_words(text)
     return answer, explanation
+
+
+def _chosen(text: str) -> str | None:
+    """The label that a list marks as the one of both, or that is chosen by its place in the question."""
+    marked = list(islice(_MARKED.finditer(text), 3))
+    said = {bool(found["n"] or found["m"]): bool(found["before"] or found["behind"]) for found in marked}
+    if len(marked) == len(said) == 2 and said[True] != said[False]:
+        return NON_FACTUAL if said[True] else FACTUAL
+    if (place := _BY_PLACE.search(text)) is not None:
+        return NON_FACTUAL if bool(place["non"]) == bool(place["first"]) else FACTUAL
+    return None
+
+
+def _corrected(sentences: list[str]) -> str | None:
+    """The label that the reply corrects itself to."""
+    later = "\n".join(corrected(sentences))
+    stated, declared = _anywhere(later)
+    return declared or _at_start(later)[0] or stated
 
 
 def _in_other_words(text: str) -> Answer[str]:

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.declining import declining, stated
+from halu_tasks.scorers.verdict_rewording import corrected, left_open, reworded
 from halu_tasks.scorers.verdict_text import (
     CONCLUDES,
     DECLARED,
@@ -47,7 +48,7 @@ _LEAD = (
 )
 # A declared verdict.
 _VALUE = re.compile(
-    rf"{_LEAD}(?:\W|\b{_HEDGE}\b)*(?P<not>\b(?:not|isn't|aren't|wasn't)\s+(?:{_HEDGE}\s+)*)?"
+    rf"{_LEAD}(?:\W{{0,10}}\d{{1,3}}\s?%)?(?:\W|\b{_HEDGE}\b)*(?P<not>\b(?:not|isn't|aren't|wasn't)\s+(?:{_HEDGE}\s+)*)?"
     r"(?P<part>\b(?:partial|partially|partly|somewhat|half|mixed|only|not)\b[\s-]+"
     r"(?:(?:partially|partly|factually)\s)?)?"
     rf"\b(?:(?P<true>{TRUE}|(?:yes|yep|yeah)(?!\s\w))|(?P<false>{FALSE}|(?:no|nope)(?!\s\w)))\b"
@@ -83,9 +84,11 @@ _CLAIM = re.compile(
     re.IGNORECASE,
 )
 _RULING = re.compile(
-    r"\b(?:I (?:would|will|must|have to|can)|should be|(?:classify|categori[sz]e|label|mark|rate)\b).{0,100}"
-    r"\b(?:True|False)\b|\bcorrect answer\b.{0,150}?\bis (?:True|False)\b"
+    r"\b(?:I(?: would| will| must| have to| can|'d|'ll|'m| lean)\b|(?:should|must|has to|needs to) be\b"
+    r"|(?:classify|categori[sz]e|label|mark|rate)\b).{0,100}\b(?:True|False)\b"
+    r"|\bcorrect answer\b.{0,150}?\bis (?:True|False)\b"
 )
+_DECIDES = re.compile(f"{_WHOLE.pattern}|(?-i:{_RULING.pattern})", re.IGNORECASE)
 _REFUSES = re.compile(
     r"\W*I(?:'m| am)? (?:can't|cannot|can not|won't|unable to|not able to)"
     r" (?:provide|give|offer|help|assist|evaluate|fulfil|answer|make|render)",
@@ -114,12 +117,12 @@ _TOPIC = r"(?!factual\s(?:accuracy|correctness|claims?|statements?|assertions?|i
 _JUDGED = re.compile(
     rf"(?P<no>{_NEGATION}[^.]{{0,40}}?)?(?:(?P<part>\b(?:partially|partly|somewhat)\s+(?:\w+ly\s)?)?"
     rf"\b(?:(?:factual\s)?(?P<fault>{FAULT})\b"
-    rf"|{_NOT_GIVEN}{_TOPIC}(?P<true>{TRUE})\b(?P<some>\sin\s(?:parts?|some)\b)?|{FALSE}\b"
+    rf"|{_NOT_GIVEN}{_TOPIC}(?P<true>{TRUE})\b(?P<some>\sin\s(?:parts?|some)\b)?|{FALSE}\b|hallucinated\b"
     r"|lack(?:s|ing)(?:\s\w+){0,2}?\s(?:accuracy|correctness)\b))",
     re.IGNORECASE,
 )
 _PART_OF = re.compile(r"\b(?:parts?|half|portion|section|sentence) of \Z", re.IGNORECASE)
-_NONE = re.compile(r"\bnone of\b", re.IGNORECASE)
+_NONE = re.compile(r"\bnone of\b|\bno(?:thing|t one \w+|t a single \w+) (?:in|about|of)\b", re.IGNORECASE)
 _MINOR = re.compile(r"\b(?:minor|slight|small)\s(?:\w+\s)?\Z", re.IGNORECASE)
 # "The answer is correct for several reasons:" is a judgment, "What is correct in the answer:" introduces some.
 _PREDICATED = re.compile(
@@ -144,14 +147,16 @@ _FOUND = re.compile(
 )
 _NEGATED = re.compile(_NEGATION, re.IGNORECASE)
 
-# A field of an object: "is_factually_correct": false
+# A field of an object or a row of a table: "is_factually_correct": false
 FIELD = re.compile(
-    rf"\b(?:is (?:factually |factual )?(?:{TRUE})|factual(?:ly (?:{TRUE}))?)\s?[:=](?=\s?(?:true|false|yes"
+    rf"\b(?:is (?:factually |factual )?(?:{TRUE})|factual(?:ly (?:{TRUE}))?)(?:\s?[:=?]|\s(?=\s))"
+    rf"(?=\s?(?:true|false|yes"
     rf"|no)\s?(?:[,.]|$))",
     re.IGNORECASE,
 )
 _TICKS, _CROSSES = "✅✔☑√✓👍", "❌✗✘✖×❎👎"
 _MARK = re.compile(rf"[^\w{_TICKS}{_CROSSES}]*(?:(?P<true>[{_TICKS}])|[{_CROSSES}])\W*(?:\Z|(?=\w))")
+_SAYS = re.compile(rf"[\w{_TICKS}{_CROSSES}]")
 # "True? No, False."
 _ANSWERED = re.compile(r"\W*(?:no|yes)\W+(?=(?:true|false)\b)", re.IGNORECASE)
 # "Not everything in the answer is correct", "Only a part of it is true"
@@ -220,10 +225,27 @@ def true_false(reply: str) -> Answer[str]:
 
 
 def truth(sentences: list[str]) -> Answer[str]:
-    """The verdict of English sentences, by the steps given in `verdict`."""
+    """The verdict of English sentences, by the steps given in `verdict`; what a reply corrects itself to wins."""
+    sentences = list(filter(None, map(str.strip, map(reworded, said(sentences)))))
+    if not sentences:
+        return Answer(None, "no verdict")
+    later = corrected(sentences)
+    if later and (answer := _truth(later)).value:
+        return answer
+    return _truth(sentences)
+
+
+def said(sentences: list[str]) -> list[str]:
+    """The sentences that say anything; a reply may be full of stops."""
+    return list(filter(_SAYS.search, sentences))
+
+
+def _truth(sentences: list[str]) -> Answer[str]:
     declared = last_declared(sentences, {DECLARED: read_truth, FIELD: read_truth}, _alone)
     if declared:
         return Answer(declared[1])
+    if left_open(sentences):
+        return Answer(None, "left open")
     whole = _headed(sentences)
     marked = [index for index, sentence in enumerate(sentences) if DECLARED.search(sentence)]
     after = whole[marked[-1] :] if marked else []
@@ -286,7 +308,8 @@ def _concluded(sentences: list[str]) -> str | None:
     """The last judgment of the whole, best in a sentence that concludes; else a concluding one of a part."""
     pairs = list(pairwise([*sentences, ""]))
     concluding = [pair for pair in pairs if CONCLUDES.match(pair[0]) or _HEADED.match(pair[0])]
-    steps = ((_WHOLE, concluding), (_WHOLE, pairs), (_RULING, pairs), (_CLAIM, concluding))
+    deciding = [pair for pair in pairs if CONCLUDES.match(pair[0]) or _HEADED.match(pair[0]) or _RULING.search(pair[0])]
+    steps = ((_DECIDES, deciding), (_WHOLE, pairs), (_CLAIM, concluding))
     for subject, among in steps:
         for sentence, following in reversed(among):
             if subject.search(sentence) and not _REFUSES.match(sentence) and (value := _judged(sentence, following)):
@@ -378,6 +401,8 @@ def _at_ends(sentences: list[str]) -> str | None:
             continue
         if _ABOUT_IT.match(sentence) and (value := _judgment(sentence, introduces=False)):
             return value
+        opener = CONCLUDES.match(sentence)
+        sentence = sentence[opener.end() :] or sentence if opener else sentence
         found = _VALUE.match(sentence[:REACH])
         if not (found and _NAMES.match(sentence, found.end())) and (value := read_truth(sentence[:REACH])):
             return value

@@ -176,6 +176,19 @@ DECLINES = [
     "इसका उत्तर देना मुश्किल है।",
     "क्षमा करें, मैं इसका जवाब नहीं दे सकती।",
     "कुछ कहा नहीं जा सकता।",
+    "I will refrain from giving a verdict.",
+    "I'd prefer to withhold judgment.",
+    "Please provide the answer that you want me to evaluate.",
+    "Could you share both sentences?",
+    "我不予置评。",
+    "对此我不作评判。",
+    "我选择不回答。",
+    "请把问题和答案发给我。",
+    "يرجى تزويدي بالجملتين.",
+    "Metni paylaşır mısınız?",
+    "Yorum yapmak istemiyorum.",
+    "कृपया दोनों वाक्य भेजें।",
+    "मैं टिप्पणी नहीं करना चाहता।",
 ]
 
 STATES = [

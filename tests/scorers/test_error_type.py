@@ -1025,3 +1025,45 @@ def test_folding_is_idempotent(text: str) -> None:
 def test_the_answer_at_the_end_of_a_long_reply_is_read(unit: str) -> None:
     reply = unit * (1_000_000 // len(unit)) + "\n\nAnswer: relation"
     assert error_type(reply).value == R
+
+
+# Glosses, denials of several types, elimination, a choice behind the options, corrections, words of other languages.
+OTHERWISE = [
+    ("يقع هذا الخطأ ضمن فئة العلاقة (Relation) لا ضمن فئة الكيان (Entity) ولا الجملة.", "relation"),
+    ("الخطأ من نوع الكيان وليس من نوع العلاقة أو الجملة.", "entity"),
+    ("نصنفه ضمن أخطاء العلاقات، لا ضمن أخطاء الكيانات.", "relation"),
+    ("يُعدّ هذا التغيير خطأً على مستوى الجملة، لا على مستوى الكيان أو العلاقة.", "sentence"),
+    ("باستبعاد الكيان والعلاقة، يبقى الجملة.", "sentence"),
+    ("بعد استبعاد الكيان والعلاقة، لا يتبقى سوى الجملة.", "sentence"),
+    ("علاقة\n\nتصحيح: كيان، لأن اسم المدينة هو الذي تغير.", "entity"),
+    ("Varlık ve ilişkiyi elersek geriye cümle kalıyor.", "sentence"),
+    ("Varlık ve ilişki elenince geriye yalnızca cümle kalır.", "sentence"),
+    ("İlişki\n\nDüzeltiyorum: varlık. Çünkü yalnızca şehir adı değişmiş.", "entity"),
+    ("तीन विकल्प हैं: entity, relation, sentence.\n\nमैं चुनता हूँ: entity", "entity"),
+    ("इकाई और संबंध को हटाने पर केवल वाक्य बचता है।", "sentence"),
+    ("इकाई और संबंध दोनों खारिज करने के बाद वाक्य ही बचता है।", "sentence"),
+    ("इसे संबंध (Relation) की श्रेणी में रखा जाएगा, इकाई (Entity) की श्रेणी में नहीं।", "relation"),
+    ("यह त्रुटि इकाई (Entity) के अंतर्गत आती है, संबंध (Relation) के अंतर्गत नहीं।", "entity"),
+    ("इकाई\n\nसुधार: संबंध, क्योंकि क्रिया बदली है।", "relation"),
+    ("We can rule out entity and relation, which leaves sentence.", "sentence"),
+    ("Ruling out entity and relation leaves only sentence.", "sentence"),
+    ("Eliminating relation and sentence, we are left with entity.", "entity"),
+    ("Options: entity, relation, sentence.\n\nSelected: sentence", "sentence"),
+    ("Choices: (a) entity (b) relation (c) sentence. Chosen: entity", "entity"),
+    ("Please provide the two sentences.", None),
+    ("The type is **relation**, not **entity**.", "relation"),
+    ("Error de entidad", "entity"),
+    ("Tipo: relación", "relation"),
+    ("Type d'erreur : phrase", "sentence"),
+    ("Entität", "entity"),
+    ("Beziehung", "relation"),
+    ("Satz", "sentence"),
+    ("实体", "entity"),
+    ("关系错误", "relation"),
+    ("句子级错误", "sentence"),
+]
+
+
+@pytest.mark.parametrize(("reply", "expected"), OTHERWISE)
+def test_further_phrasings(reply: str, expected: str | None) -> None:
+    assert error_type(reply).value == expected

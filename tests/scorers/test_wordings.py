@@ -1234,3 +1234,162 @@ def test_strings_are_read_in_linear_time(unit: str) -> None:
         parse(unit * (60_000 // len(unit)))
     replacements(unit * (60_000 // len(unit)), 2)
     assert time.process_time() - start < 8
+
+
+# What it would be wrong to call the text, corrections, other languages, questions answered, verdicts left open.
+TRUE_FALSE_REWORDED = [
+    (
+        "False",
+        "While the answer is correct about the mechanism, the date it gives is off by a century. "
+        "For that reason, I'd rate it False.",
+    ),
+    ("False", "The answer is largely true, except for one thing: helium is not a metal. So I have to say False."),
+    ("True", "The answer seems wrong at first sight, but the numbers check out. I would therefore label it True."),
+    ("False", "Veredicto final: Falso"),
+    ("True", "Respuesta final: Verdadero. La fotosíntesis produce oxígeno."),
+    ("False", "Falso."),
+    ("True", "Verdadero"),
+    ("False", "**Faux.** Le soleil est une étoile."),
+    ("True", "Vrai"),
+    ("False", "Verdict final : Faux"),
+    ("True", "Réponse : Vrai. La Terre tourne autour du Soleil."),
+    ("False", "Endgültiges Urteil: Falsch"),
+    ("True", "Richtig. Die Antwort stimmt."),
+    ("True", "Wahr"),
+    ("False", "Urteil: Unwahr, denn Wale sind Säugetiere."),
+    ("False", "Resposta final: Falso"),
+    ("True", "Resposta: Verdadeiro"),
+    ("False", "Risposta finale: Falso. La Luna non è una stella."),
+    ("False", "La respuesta es falsa. Los delfines son mamíferos."),
+    ("False", "La réponse est fausse : le cœur a quatre cavités."),
+    ("False", "Die Antwort ist falsch. Der Mond hat keine Atmosphäre."),
+    ("True", "La respuesta es correcta."),
+    ("False", "最终判断：错误"),
+    ("False", "错误"),
+    ("True", "正确。"),
+    ("False", "Ответ: Ложь"),
+    ("False", "It would be wrong to call this answer true."),
+    ("False", "It would be incorrect to say that the answer is true."),
+    ("False", "It'd be a mistake to label this True."),
+    ("True", "It would be wrong to call this false."),
+    ("True", "It would be unfair to mark the answer False."),
+    ("False", "One cannot call this answer true."),
+    ("False", "Calling this answer correct would be wrong."),
+    ("False", "I can't in good conscience label this True."),
+    ("True", "I see no grounds for calling it False."),
+    ("False", "There is no way this is true."),
+    ("True", "This is anything but false."),
+    ("False", "This is anything but true."),
+    ("False", "It would be misleading to label the answer True."),
+    (
+        "unparsed",
+        "If the answer refers to the northern hemisphere, it's True. If it refers to the southern, it's False.",
+    ),
+    ("unparsed", "The label depends on which year is meant: True for 2006 and False for 1998."),
+    ("unparsed", "True or False: the answer is about plants."),
+    ("False", "True. Wait, the answer says carbon has 7 protons; it has 6. So False."),
+    ("False", "True\n\nCorrection: False. The capital is Canberra."),
+    ("True", "Verdict: False\n\nHmm, scratch that. It's True."),
+    ("False", "| Criterion | Result |\n|---|---|\n| Factually correct | No |"),
+    ("False", "In conclusion: not true"),
+    ("True", "100% true"),
+    ("True", "Nothing in the answer is false."),
+    ("True", "There's not a single false claim in it. I'd go for True."),
+    ("False", "I'm leaning towards False."),
+]
+TRUE_FALSE_ZH_REWORDED = [
+    ("True", "不应判为错误。"),
+    ("False", "不能判为正确。"),
+    ("True", "谈不上错误。"),
+    ("False", "谈不上正确。"),
+    ("False", "√ 还是 ×？我选 ×。"),
+    ("True", "对还是错？应判对。"),
+    ("unparsed", "这取决于具体的定义。如果按旧标准则正确，按新标准则错误。"),
+    ("unparsed", "要看情况：若指公历则对，若指农历则错。"),
+    ("unparsed", "可能对也可能错。"),
+    ("unparsed", "正确或错误"),
+    ("False", '{"是否正确": "否"}'),
+    ("True", '{"是否正确": true}'),
+    ("False", "是否正确：否"),
+    ("True", "是否正确：是"),
+    ("True", "错误。等等，我看错了，答案写的是1911年，正确。"),
+    ("False", "正确。\n\n更正：年份不对，应判为错误。"),
+    ("False", "正确答案应为1911年，回答写成1912年。"),
+    ("False", "该题判断为F"),
+    ("True", "答对了"),
+    ("True", "回答得对"),
+    ("False", "这题答得不对。"),
+    ("True", "没有理由认为它是错的。"),
+    ("False", "把它判为正确是不合适的。"),
+    ("False", "认为该回答正确是不对的。"),
+    ("False", "Faux"),
+    ("False", "Falso"),
+]
+FACTCHD_REWORDED = [
+    ("FACTUAL", "FACTUEL"),
+    ("NON-FACTUAL", "NON FACTUEL. La capitale de l'Australie est Canberra."),
+    ("NON-FACTUAL", "NON-FACTUEL"),
+    ("NON-FACTUAL", "Non factuelle : le traité date de 1919."),
+    ("FACTUAL", "FÁCTICO. La respuesta indica el año correcto."),
+    ("NON-FACTUAL", "NO FÁCTICO. Colón llegó en 1492."),
+    ("NON-FACTUAL", "NO FACTUAL: la fecha es incorrecta."),
+    ("FACTUAL", "FACTUALMENTE CORRECTO"),
+    ("FACTUAL", "FAKTISCH KORREKT. Die Antwort stimmt."),
+    ("NON-FACTUAL", "NICHT FAKTISCH. Die Antwort ist falsch."),
+    ("NON-FACTUAL", "NICHT-FAKTISCH"),
+    ("FACTUAL", "FAKTISCH"),
+    ("FACTUAL", "FATTUALE"),
+    ("NON-FACTUAL", "NON FATTUALE"),
+    ("NON-FACTUAL", "NÃO FACTUAL. A capital é Brasília."),
+    ("NON-FACTUAL", "La réponse est non factuelle."),
+    ("NON-FACTUAL", "La respuesta no es factual."),
+    ("FACTUAL", "La réponse est factuelle."),
+    ("NON-FACTUAL", "Verdict : NON-FACTUEL"),
+    ("NON-FACTUAL", "不符合事实"),
+    ("FACTUAL", "符合事实。"),
+    ("NON-FACTUAL", "Falso."),
+    ("NON-FACTUAL", "Faux. Le mur est tombé en 1989."),
+    ("FACTUAL", "Vrai."),
+    (
+        "unparsed",
+        'It depends. If "the largest" refers to area, the response is FACTUAL; if it refers '
+        "to population, it's NON-FACTUAL.",
+    ),
+    ("unparsed", "If the response is about the 1972 film it is factual, otherwise non-factual."),
+    ("unparsed", "The response is FACTUAL if the US state is meant and NON-FACTUAL if the country is meant."),
+    ("unparsed", "FACTUAL if it means Georgia the country; NON-FACTUAL otherwise."),
+    ("unparsed", "Could be FACTUAL, could be NON-FACTUAL."),
+    ("NON-FACTUAL", "It would be wrong to call this FACTUAL."),
+    ("FACTUAL", "It would be wrong to label it NON-FACTUAL."),
+    ("NON-FACTUAL", "It would be a mistake to label this response FACTUAL."),
+    ("NON-FACTUAL", "It would be misleading to call the response factual."),
+    ("FACTUAL", "There is no reason to call it NON-FACTUAL."),
+    ("NON-FACTUAL", "FACTUAL\n\nHold on, the response says 1947 and not 1945. NON-FACTUAL."),
+    ("FACTUAL", "NON-FACTUAL\n\nCorrection: I misread the response. It is FACTUAL."),
+    ("NON-FACTUAL", "Hallucination."),
+    ("NON-FACTUAL", "The response contains hallucinated information."),
+    ("FACTUAL", "FACT"),
+    ("NON-FACTUAL", "NON-FACT"),
+    ("NON-FACTUAL", "I'd go with non-factual here."),
+    ("NON-FACTUAL", "FACTUAL ❌\nNON-FACTUAL ✅"),
+    ("FACTUAL", "[x] FACTUAL\n[ ] NON-FACTUAL"),
+    ("NON-FACTUAL", "- [ ] FACTUAL\n- [x] NON-FACTUAL"),
+    ("NON-FACTUAL", "Factual? ❌"),
+    ("NON-FACTUAL", "FACTUAL or NON-FACTUAL? I'd say the latter."),
+    ("FACTUAL", "FACTUAL or NON-FACTUAL? The former."),
+]
+
+
+@pytest.mark.parametrize(("expected", "reply"), TRUE_FALSE_REWORDED)
+def test_true_false_in_other_words(expected: str, reply: str) -> None:
+    assert said(true_false(reply)) == expected
+
+
+@pytest.mark.parametrize(("expected", "reply"), TRUE_FALSE_ZH_REWORDED)
+def test_true_false_zh_in_other_words(expected: str, reply: str) -> None:
+    assert said(true_false_zh(reply)) == expected
+
+
+@pytest.mark.parametrize(("expected", "reply"), FACTCHD_REWORDED)
+def test_factchd_in_other_words(expected: str, reply: str) -> None:
+    assert said(factchd.read(reply)[0]) == expected
