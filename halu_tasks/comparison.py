@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from halu_tasks.comparability import not_paired, reordered
 from halu_tasks.errors import DataError, UsageError, did_you_mean
-from halu_tasks.published import Published, published
+from halu_tasks.published import Published, published_for
 from halu_tasks.runs import Run
 from halu_tasks.scorers.bootstrap import Paired, paired_bootstrap
 from halu_tasks.scorers.cost import total
@@ -209,10 +209,10 @@ def _settings(runs: Sequence[Run]) -> list[list[str]]:
     return [[text for text in own if not all(text in others for others in told)] for own in told]
 
 
-def published_beside(task: str, metrics: Sequence[str]) -> list[Published]:
+def published_beside(task: Task, metrics: Sequence[str]) -> list[Published]:
     """What papers print; for a figure at a tuned threshold, where they print none under its name, that of the name
     without `_tuned`."""
-    figures = published(task)
+    figures = published_for(task)
     printed = {figure.metric for figure in figures}
     wanted = [name if name in printed else name.removesuffix("_tuned") for name in metrics]
     return [figure for name in dict.fromkeys(wanted) for figure in figures if figure.metric == name]

@@ -71,7 +71,9 @@ def inspect_config(config: str, **options: Any) -> Task:
     task = task_of_file(path)
     _check_options(task.name, task, options)
     built = _build(task, options)
-    return _task(task.name, [built], [_sample(item, built) for item in built.items], task.version, task.headline, options)
+    return _task(
+        task.name, [built], [_sample(item, built) for item in built.items], task.version, task.headline, options
+    )
 
 
 def inspect_group(name: str, **options: Any) -> Task:

@@ -22,7 +22,6 @@ from lm_eval.api.task import ConfigurableTask
 from halu_tasks import embedded
 from halu_tasks.credentials import public
 from halu_tasks.errors import JudgeError, UsageError, tell_in_one_line
-from halu_tasks.tasks.fewshot import worked_examples
 from halu_tasks.items import Item, Reply
 from halu_tasks.options import PREFIX, Options
 from halu_tasks.predictions import aimed
@@ -31,6 +30,7 @@ from halu_tasks.scorers.probability import probability_of_likelihoods, without_p
 from halu_tasks.scorers.score import Score
 from halu_tasks.scoring import keep_replies, outcome_of, prepare_judge, reply_warnings, score_replies
 from halu_tasks.tasks import Built, build, task_of
+from halu_tasks.tasks.fewshot import worked_examples
 from halu_tasks.tasks.yaml_files import TaskFile
 
 logger = logging.getLogger(__name__)
@@ -111,7 +111,9 @@ class HaluTask(ConfigurableTask):
     def _show_wording(self, built: Built) -> None:
         """Have the results show the texts that were asked, as the task file has them."""
         self.config.doc_to_text = str(built.prompt["user"])
-        self.config.description = str(built.prompt["cot" if built.options.cot else "system"]) if built.items[0].system else ""
+        self.config.description = (
+            str(built.prompt["cot" if built.options.cot else "system"]) if built.items[0].system else ""
+        )
 
     def doc_to_text(self, doc: Mapping[str, Any], doc_to_text: Any = None) -> str:
         """The prompt, which was rendered when the item was built."""

@@ -24,7 +24,7 @@ from typing import Any
 import yaml
 
 from halu_tasks.errors import UsageError, did_you_mean
-from halu_tasks.tasks import registry
+from halu_tasks.tasks import Task, registry
 
 REFERENCE = Path(__file__).parent / "reference"
 
@@ -88,6 +88,11 @@ def published(task: str | None = None) -> list[Published]:
     if not found and task not in {*tasks, *groups}:
         raise UsageError(f"unknown task {task!r}{did_you_mean(task, [*tasks, *groups])}; {with_figures()}")
     return found
+
+
+def published_for(task: Task) -> list[Published]:
+    """The figures of a packaged task; none of one that a user derived, which asks or scores otherwise."""
+    return [figure for figure in _figures() if figure.task == task.name] if task.name in registry()[0] else []
 
 
 def with_figures() -> str:

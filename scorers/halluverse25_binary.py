@@ -1,5 +1,5 @@
-"""HalluVerse25's binary task, as published: nobody has published how its replies are read, so `paper` takes a reply that
-is yes or no and nothing else, in any case, with or without a full stop."""
+"""HalluVerse25's binary task, as published. Nobody has published how its replies are read, so `paper` takes a reply
+that is yes or no and nothing else, in any case, with or without a full stop."""
 
 from __future__ import annotations
 

@@ -85,7 +85,9 @@ def judge_ready(
 ) -> Solver:
     """Before a judged task generates anything: check that the judge in the role `grader` answers (one that
     is named as an option was reached when the task was made), or warn that there is none."""
-    options = Options(judge=judge, judge_base_url=checked_address(judge_base_url), judge_max_failures=judge_max_failures)
+    options = Options(
+        judge=judge, judge_base_url=checked_address(judge_base_url), judge_max_failures=judge_max_failures
+    )
     lock = anyio.Lock()
     done: set[str] = set()
 

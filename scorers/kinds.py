@@ -1,4 +1,4 @@
-"""The kinds of answer that a task can ask for: what gold each needs, and what is counted of replies without an answer."""
+"""The kinds of answer that a task can ask for: the gold that each needs, and how replies without an answer count."""
 
 from __future__ import annotations
 
@@ -61,7 +61,11 @@ class Spans(AnswerKind):
     def check(self, case: Case) -> None:
         text = _field(case.gold, "text", str)
         for span in _field(case.gold, "spans", list):
-            if len(span) != 2 or not all(isinstance(end, int) for end in span) or not 0 <= span[0] < span[1] <= len(text):
+            if (
+                len(span) != 2
+                or not all(isinstance(end, int) for end in span)
+                or not 0 <= span[0] < span[1] <= len(text)
+            ):
                 raise ValueError(f"gold field 'spans': {span!r} is not a [start, end] within the text")
         _strings(case.gold, "strings")
 

@@ -150,7 +150,7 @@ def iou_scorer(returns: Literal["sentence", "entities", "passages"], published: 
     Args:
         returns: what a reply is asked for: one `sentence`, `entities` (one on each line), or `passages` (likewise, but
             a passage may have several lines).
-        published: whether replies are read and scored as by the authors of ReFACT (`paper`), for a sentence or entities.
+        published: whether a sentence or entities are read and scored as by the authors of ReFACT (`paper`).
 
     Returns:
         A scorer with the metrics `acc` (the share of gold strings returned), `iou`, `exact`, `char_precision`,

@@ -1,7 +1,7 @@
 """Readings and scorers under the names by which task files use them.
 
-A reading takes a reply and returns the `Answer` that it states. A scorer is a function of the arguments in the task file
-that returns a `TaskScorer`: how a reply to an item is scored, and every metric that can be made of such scores.
+A reading takes a reply and returns the `Answer` that it states. A scorer is a function of the arguments in the task
+file that returns a `TaskScorer`: how a reply to an item is scored, and the metrics that can be made of such scores.
 """
 
 from __future__ import annotations

@@ -29,14 +29,24 @@ def _add_tasks(manager):
                 for folder in _advertised(manager.Path):
                     if folder.resolve() not in given:
                         added = build([folder], **kwargs)
-                        for name, entry in added.items():
-                            index.setdefault(name, entry)
+                        _merge(index, added)
                         _warn_of_unread(folder, added.values())
+            for name, entry in index.items():
+                if getattr(entry, "yaml_path", None):
+                    files[name] = str(entry.yaml_path)
         except Exception:
             _log("cannot add the advertised tasks")
         return index
 
     manager.TaskIndex.build = staticmethod(build_with_advertised)
+
+
+def _merge(index, added):
+    """Add entries to an index: what is there already stays, but for tags, which get the tasks of both."""
+    for name, entry in added.items():
+        known = index.setdefault(name, entry)
+        if known is not entry and known.kind.name == entry.kind.name == "TAG":
+            known.tags |= entry.tags
 
 
 def _advertised(path_type):
@@ -80,6 +90,9 @@ def _log(what):
 
     logging.getLogger("halu_tasks").warning("%s", what, exc_info=True)
 
+
+files = {}
+"""The file of every task in lm-eval's index, for errors that name it."""
 
 _ACTIONS = {"lm_eval.tasks.manager": _add_tasks, "lm_eval.models": _add_models}
 

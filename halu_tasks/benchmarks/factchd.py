@@ -14,8 +14,7 @@ from typing import Any
 
 from halu_tasks.data import Row, require_fields, require_text
 from halu_tasks.errors import DataError
-from halu_tasks.items import in_turn
-from halu_tasks.items import Case, Item
+from halu_tasks.items import Case, Item, in_turn
 from halu_tasks.options import Options
 from halu_tasks.scorers import factchd
 from halu_tasks.scorers.factchd import LABELS, PATTERNS
@@ -121,7 +120,7 @@ def _draw(name: str, options: Options) -> str:
     return hashlib.sha256(f"{options.seed}\0{name}".encode()).hexdigest()
 
 
-# --- replies that need no model ----------------------------------------------------------------------------------------
+# --- replies that need no model --------------------------------------------------
 
 
 def oracle(item: Item) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from functools import partial
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from halu_tasks.benchmarks.refact import (
     check_correctable,

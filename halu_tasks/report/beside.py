@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from halu_tasks.items import Reply
-from halu_tasks.published import Published, published
+from halu_tasks.published import Published, published, published_for
 from halu_tasks.report.board import Board, Column
 from halu_tasks.scorers.metrics import estimates
 
@@ -38,8 +38,8 @@ def published_figures(
         told += [
             {"column": names[id(column)], "group": None, "headline": figure.metric == column.headline.name}
             | _figure(figure)
-            for figure in published(column.task.name)
-            if figure.task == column.task.name and figure.metric in metrics and _same_mode(figure, column.first.scoring)
+            for figure in published_for(column.task)
+            if figure.metric in metrics and _same_mode(figure, column.first.scoring)
         ]
     sampled = {names[id(column)] for column in found.columns if column.first.provenance["data"] == "sample"}
     for group in groups:

@@ -126,9 +126,14 @@ def board(runs: Sequence[Run]) -> Board:
         if earlier := column.runs.pop(entry, None):
             superseded.append((earlier, column))
         column.runs[entry] = run
-    tasks = {name: i for i, name in enumerate(registry()[0])}
+    order = list(registry()[0])
+
+    def place(task: Task) -> tuple[int, str]:
+        """Derived tasks stand behind the packaged task that they come from."""
+        return order.index(task.reference) if task.reference in order else len(order), task.name
+
     by_task: dict[str, list[Column]] = {}
-    for column in sorted(columns.values(), key=lambda column: (tasks[column.task.name], _rank(column))):
+    for column in sorted(columns.values(), key=lambda column: (place(column.task), _rank(column))):
         by_task.setdefault(column.task.name, []).append(column)
     for main, *others in by_task.values():
         for column in others:

@@ -152,5 +152,7 @@ def build(name: str | Task, options: Options) -> Built:
     located = data_.locate(task.reader.source, task.reader.file(options), options.data)
     examples = worked_examples(task, options, prompt)[: options.fewshot] if options.fewshot else []
     if len(examples) < options.fewshot:
-        raise UsageError(f"task {task.name} has {len(examples)} worked examples, fewshot={options.fewshot} asks for more")
+        raise UsageError(
+            f"task {task.name} has {len(examples)} worked examples, fewshot={options.fewshot} asks for more"
+        )
     return Built(task, options, prompt, examples, located)

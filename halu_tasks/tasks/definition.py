@@ -224,7 +224,9 @@ class _Definition:
         source = self.load("source", self.get("source", object, "the name of a source or !function MODULE.NAME"))
         if isinstance(source, str):
             if source not in SOURCES:
-                self.fail("source", f"unknown source {source!r}{did_you_mean(source, SOURCES)}; known: {', '.join(SOURCES)}")
+                self.fail(
+                    "source", f"unknown source {source!r}{did_you_mean(source, SOURCES)}; known: {', '.join(SOURCES)}"
+                )
             return SOURCES[source]
         if not isinstance(source, Source):
             self.fail("source", f"expected the name of a source or a Source, got {source!r}")
@@ -239,12 +241,17 @@ class _Definition:
             self.fail("rows", f"fields: expected names with one of {', '.join(_ROW_TYPES)}, got {types!r}")
         if (form := rows.get("format", "json_lines")) not in (*_FORMATS, "table"):
             self.fail("rows", f"format: expected {', '.join((*_FORMATS, 'table'))}, got {form!r}")
-        lines = _FORMATS.get(form) or partial(data_.table_lines, columns=self.columns(columns or dict.fromkeys(types, ())))
+        lines = _FORMATS.get(form) or partial(
+            data_.table_lines, columns=self.columns(columns or dict.fromkeys(types, ()))
+        )
         training = self.string("training_file", None)
         for name in (_file_name(file, Options()), *([training] if training else [])):
             if name not in [known.name for known in source.files]:
                 known = ", ".join(known.name for known in source.files)
-                self.fail("training_file" if name == training else "file", f"source {source.name} has no file {name!r}; it has {known}")
+                self.fail(
+                    "training_file" if name == training else "file",
+                    f"source {source.name} has no file {name!r}; it has {known}",
+                )
         check = self.load("rows", rows["check"]) if "check" in rows else lambda row: None
         if not callable(check):
             self.fail("rows", f"check: expected !function MODULE.NAME, got {check!r}")
@@ -304,7 +311,9 @@ class _Definition:
         except ValueError as error:
             self.fail(key, error)
         if unknown:
-            self.fail(key, f"{{{{{unknown[0]}}}}} is no field{did_you_mean(unknown[0], known)}; fields: {', '.join(known)}")
+            self.fail(
+                key, f"{{{{{unknown[0]}}}}} is no field{did_you_mean(unknown[0], known)}; fields: {', '.join(known)}"
+            )
 
     def reply(self, key: str, default: str) -> Callable[[Item], str]:
         """A reply made from an item: a template over its fields and its target, or a function of the item."""
@@ -322,7 +331,10 @@ class _Definition:
     def prompt_format(self) -> str | None:
         name: str | None = self.string("prompt_format", None)
         if name is not None and name not in PROMPT_FORMATS:
-            self.fail("prompt_format", f"unknown format {name!r}{did_you_mean(name, PROMPT_FORMATS)}; known: {', '.join(PROMPT_FORMATS)}")
+            self.fail(
+                "prompt_format",
+                f"unknown format {name!r}{did_you_mean(name, PROMPT_FORMATS)}; known: {', '.join(PROMPT_FORMATS)}",
+            )
         return name
 
     def decoding(self) -> Decoding:
@@ -363,7 +375,9 @@ class _Definition:
             self.fail("answer", f"labels: expected two or more different strings, got {list(labels)}")
         reading = answer.get("reading")
         try:
-            read = reading_named(reading) if isinstance(reading, str) and not isinstance(reading, FunctionName) else None
+            read = (
+                reading_named(reading) if isinstance(reading, str) and not isinstance(reading, FunctionName) else None
+            )
         except ValueError as error:
             self.fail("answer", f"reading: {error}")
         read = read or self.load("answer", reading)
@@ -422,12 +436,17 @@ class _Definition:
                 self.fail("metric_list", f"{name}: unknown key {unknown[0]!r}; known: {', '.join(_METRIC_KEYS)}")
             of, by, requires = given.get("of", name), given.get("by"), given.get("requires")
             if not _hashable_in(of, known):
-                self.fail("metric_list", f"unknown metric {of!r}{did_you_mean(str(of), known)}; the scorer has {', '.join(known)}")
+                self.fail(
+                    "metric_list",
+                    f"unknown metric {of!r}{did_you_mean(str(of), known)}; the scorer has {', '.join(known)}",
+                )
             better = known[of].higher_is_better
             if given.get("higher_is_better", better) is not better:
                 self.fail("metric_list", f"{name}: higher_is_better is {better} by its definition")
             if by is not None and not _hashable_in(by, tags):
-                self.fail("metric_list", f"{name}: by: expected one of the tags ({', '.join(tags) or 'none'}), got {by!r}")
+                self.fail(
+                    "metric_list", f"{name}: by: expected one of the tags ({', '.join(tags) or 'none'}), got {by!r}"
+                )
             split_requires = given.get("split_requires")
             for option in (requires, split_requires):
                 if option is not None and option not in [known.name for known in fields(Options)]:
@@ -464,7 +483,9 @@ class _Definition:
         known = Options.of_some_tasks()
         for name in options:
             if name not in known:
-                self.fail("task_options", f"unknown option {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}")
+                self.fail(
+                    "task_options", f"unknown option {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}"
+                )
         return options
 
     def check_option(self, key: str, name: str, value: Any) -> None:

@@ -51,7 +51,7 @@ def task_of(file: TaskFile) -> Task:
 
 
 def logged(task: Task) -> dict[str, Any]:
-    """What a log must hold of a task beside its name: nothing of a packaged one, else its reference and what differs."""
+    """What a log must hold of a task beside its name: of a derived one its reference and what differs."""
     packaged = registry()[0].get(task.reference)
     if task is packaged:
         return {}
@@ -84,7 +84,12 @@ def _restored(name: str, reference: str, overrides: str) -> Task:
     packaged = registry()[0].get(reference)
     base = packaged.definition if packaged else {}
     values = {**base, **{key: _from_json(value) for key, value in json.loads(overrides).items()}}
-    values |= {"task": name, "reference_task": reference, "about": base.get("about", name), "metadata": base.get("metadata", {"version": 1})}
+    values |= {
+        "task": name,
+        "reference_task": reference,
+        "about": base.get("about", name),
+        "metadata": base.get("metadata", {"version": 1}),
+    }
     return task_from(TaskFile(Path(f"{name} (as logged)"), values, {}), packaged)
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from halu_tasks.errors import UsageError, did_you_mean
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, mean_of
@@ -81,7 +80,9 @@ def registry() -> tuple[dict[str, Task], dict[str, Group]]:
 
 def _in_order(tasks: Mapping[str, Task], groups: Mapping[str, Group]) -> dict[str, Task]:
     """Tasks by benchmark, and those of one benchmark as its groups list them, the largest group first."""
-    listed = [name for group in sorted(groups.values(), key=lambda group: -len(group.members)) for name in group.members]
+    listed = [
+        name for group in sorted(groups.values(), key=lambda group: -len(group.members)) for name in group.members
+    ]
     benchmarks = sorted({task.benchmark for task in tasks.values()})
     names = dict.fromkeys([*listed, *tasks])
     return {name: tasks[name] for benchmark in benchmarks for name in names if tasks[name].benchmark == benchmark}
@@ -104,9 +105,7 @@ def group_from(file: TaskFile, tasks: Mapping[str, Task], groups: Mapping[str, T
         return UsageError(f"{file.places.get(key, file.path)}: {key}: {reason}")
 
     values = file.values
-    name, members, means, metadata = (
-        values.get(key) for key in ("group", "task", "aggregate_metric_list", "metadata")
-    )
+    name, members, means, metadata = (values.get(key) for key in ("group", "task", "aggregate_metric_list", "metadata"))
     if not isinstance(name, str):
         raise fail("group", f"expected a name, got {name!r}")
     if not isinstance(members, list) or not members:
@@ -135,7 +134,11 @@ def group_from(file: TaskFile, tasks: Mapping[str, Task], groups: Mapping[str, T
     if name in tasks:
         raise fail("group", f"{name!r} is the name of a task")
     return Group(
-        name, int(metadata.get("version", 1)), metadata["about"], tuple(members), tuple(each["metric"] for each in means)
+        name,
+        int(metadata.get("version", 1)),
+        metadata["about"],
+        tuple(members),
+        tuple(each["metric"] for each in means),
     )
 
 

@@ -15,7 +15,6 @@ from halu_tasks.options import Options
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import Judging, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Label
-from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.probability import with_probability
 from halu_tasks.scorers.registry import Reading, TaskScorer
 from halu_tasks.scorers.score import Score

@@ -20,7 +20,6 @@ from halu_tasks.predictions import read_predictions
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.solvers.prompting import prompt_for
 from halu_tasks.tasks import Built, build, registry
 
 TASKS, GROUPS = registry()
@@ -118,7 +117,7 @@ def test_the_sample_has_what_it_promises() -> None:
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("cot", [False, True])
 def test_worked_examples_are_no_rows_under_test(task: str, cot: bool, shared_data: Path) -> None:
-    if cot and "cot" not in prompt_for(task, TASKS[task].benchmark):
+    if cot and "cot" not in TASKS[task].own_prompt(Options()):
         pytest.skip("no chain of thought there")
     built = build(task, Options(data="sample", fewshot=2, cot=cot))
     shown = {example.prompt for example in built.examples}

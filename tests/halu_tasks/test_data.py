@@ -15,12 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.benchmarks import cfaith, refact
 from halu_tasks.data import SAMPLE, cache_folder, cached_path, json_lines, locate, sha256_of, source_named
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.options import Options
 from halu_tasks.sources import CFAITH, REFACT, Source, SourceFile
-from halu_tasks.tasks import build
+from halu_tasks.tasks import Reader, build, registry
 
 PUBLISHED = b'{"a": "published"}\n'
 ROWS, OTHER = "rows.jsonl", "other.jsonl"
@@ -350,6 +349,10 @@ BAD_REFACT: dict[str, tuple[dict[str, Any], Change, str]] = {
 }
 
 
+def reader_of(task: str) -> Reader:
+    return registry()[0][task].reader
+
+
 def failing_at_line_three(reader: Any, good: dict[str, Any], change: Change, path: Path, bad: dict[str, Any]) -> str:
     row = dict(bad)
     change(row)
@@ -366,7 +369,7 @@ def failing_at_line_three(reader: Any, good: dict[str, Any], change: Change, pat
 def test_a_bad_refact_row_stops_loading_with_file_line_and_reason(fault: str, tmp_path: Path) -> None:
     row, change, reason = BAD_REFACT[fault]
     path = tmp_path / "refact_multi_error.jsonl"
-    message = failing_at_line_three(refact.CORRECTION_READER, NEG_ROW, change, path, row)
+    message = failing_at_line_three(reader_of("refact_correction"), NEG_ROW, change, path, row)
     assert message.startswith(f"{path}:3: {reason}")
 
 
@@ -408,7 +411,7 @@ BAD_CFAITH: dict[str, tuple[dict[str, Any], Change, str]] = {
 @pytest.mark.parametrize("fault", BAD_CFAITH)
 def test_a_bad_cfaith_row_stops_loading_with_file_line_and_reason(fault: str, tmp_path: Path) -> None:
     row, change, reason = BAD_CFAITH[fault]
-    reader, good = (cfaith.GENERATIVE, OPEN_ROW) if row is OPEN_ROW else (cfaith.CHOICE, CHOICE_ROW)
+    reader, good = (reader_of("cfaith_gen"), OPEN_ROW) if row is OPEN_ROW else (reader_of("cfaith_choice"), CHOICE_ROW)
     path = tmp_path / "rows.jsonl"
     message = failing_at_line_three(reader, good, change, path, row)
     assert message.startswith(f"{path}:3: ") and reason in message

@@ -12,7 +12,7 @@ from halu_tasks.errors import UsageError
 from halu_tasks.items import Reply
 from halu_tasks.options import Options
 from halu_tasks.scorers.answer import NO_ANSWER
-from halu_tasks.scorers.halluverse25_binary import score_word
+from halu_tasks.scorers.halluverse25_binary import yes_no_alone
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scoring import score_replies
 from halu_tasks.tasks import Built, build, registry
@@ -133,8 +133,7 @@ def test_the_sample_its_ceiling_and_its_floor(language: str) -> None:
     ],
 )
 def test_the_paper_takes_the_word_alone(reply: str, answer: str | None) -> None:
-    item = build("halluverse25_binary_en", Options(data="sample")).items[0]
-    assert score_word(item, reply).answer == answer
+    assert yes_no_alone(reply).value == answer
 
 
 def test_registry() -> None:

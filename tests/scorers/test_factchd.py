@@ -15,7 +15,9 @@ from halu_tasks.items import Item
 from halu_tasks.scorers import factchd
 from halu_tasks.scorers.expmatch import Parts, expmatch, parts_scores, rouge_l_recall, split, token_f1, words
 from halu_tasks.scorers.metrics import estimates
+from halu_tasks.tasks import registry
 
+TASK = registry()[0]["factchd"]
 GOLD = "NON-FACTUAL.\nThe answer is wrong. Rome is in Italy. Therefore the answer is false."
 SHORT = "FACTUAL.\nRome is in Italy. Therefore all is well."
 
@@ -178,8 +180,8 @@ def test_figures_by_hand() -> None:
     golds = [item("NON-FACTUAL", id="1"), item("NON-FACTUAL", id="2"), item("FACTUAL", SHORT, "3", "comparison")]
     replies = ["NON-FACTUAL.", "Rome.", "NON-FACTUAL."]
     pairs = list(zip(golds, replies, strict=True))
-    strict = estimates(factchd.METRICS, [factchd.score(*pair) for pair in pairs])
-    paper = estimates(factchd.PUBLISHED_METRICS, [factchd.score_published(*pair) for pair in pairs])
+    strict = estimates(TASK.scoring["strict"].metrics, [factchd.score(*pair) for pair in pairs])
+    paper = estimates(TASK.scoring["paper"].metrics, [factchd.score_published(*pair) for pair in pairs])
     # tp 1, fp 1, and the unparsed one is a miss (fn 1) or nothing
     assert (strict["precision"].value, strict["recall"].value, strict["factcls"].value) == (0.5, 0.5, 0.5)
     assert (paper["precision"].value, paper["recall"].value) == (0.5, 1.0)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.items import Item
-from halu_tasks.scorers import halueval
+from halu_tasks.items import Item, Reply
+from halu_tasks.scorers import halueval, localization
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.claims import checks
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.nothing import none_of
 from halu_tasks.scorers.passages import passages
 from halu_tasks.scorers.verdict_hallucination import hallucinates
+from halu_tasks.tasks import registry
 
 JUDGEMENTS = [
     # found to be misread by a reviewer
@@ -461,21 +464,23 @@ def test_the_published_reading_takes_the_one_string_that_occurs(reply: str, answ
 
 def test_the_published_readings_of_the_other_forms() -> None:
     reasoned = "No date is given. Yesterday is wrong.\n#Your Judgement#: Yes"
-    assert halueval.score_reasoned_published(item(), reasoned).answer == "Yes"
-    assert halueval.score_judgement_published(item(), reasoned).answer is None
-    assert halueval.score_reasoned_published(item(), "It is right. No").answer == "No"
+    assert halueval.published_reasoned_judgement(reasoned).value == "Yes"
+    assert halueval.published_judgement(reasoned).value is None
+    assert halueval.published_reasoned_judgement("It is right. No").value == "No"
     assert halueval.score_claims_published(item(), "Claim: A\nSupported: No\nSupported: no").answer == "Yes"
     assert halueval.score_claims_published(item(), "1. A - Yes").answer is None
 
 
 def test_figures_worked_out_by_hand() -> None:
     replies = {"a": ("Yes", "No"), "b": ("Yes", "Yes"), "c": ("?", "No")}
+    task = registry()[0]["halueval_summarization"]
+    kinds = {"Yes": "hallucinated", "No": "right"}
     scores = [
-        halueval.score_judgement(item(target, id=id), reply)
+        task.score("strict", replace(item(target, id=id), tags={"kind": kinds[target]}), Reply(reply))
         for id, pair in replies.items()
         for target, reply in zip(("Yes", "No"), pair, strict=True)
     ]
-    found = {name: e.value for name, e in estimates(halueval.SUMMARY_METRICS, scores).items()}
+    found = {name: e.value for name, e in estimates(task.scoring["strict"].metrics, scores).items()}
     # of six: a right twice, b right once, c right once and unread once
     assert found == {
         "acc": pytest.approx(4 / 6),
@@ -486,13 +491,15 @@ def test_figures_worked_out_by_hand() -> None:
         "recall": pytest.approx(2 / 3),
         "f1": pytest.approx(2 / 3),
         "unparsed": pytest.approx(1 / 6),
+        "abstained": 0.0,
+        "empty": 0.0,
     }
 
 
 def test_the_number_of_claims_has_an_interval_without_an_upper_end() -> None:
     replies = ["Claim: A.\nSupported: Yes\n" * 1, "Claim 1: A.\nSupported: Yes\nClaim 2: B.\nSupported: No"]
     scores = [halueval.score_claims(item(id=str(n)), reply) for n, reply in enumerate(replies)]
-    found = estimates(halueval.CLAIMS_METRICS, scores)
+    found = estimates(halueval.claims_scorer().metrics, scores)
     # 1 and 2: mean 1.5, standard error 0.5, Student's t with one degree of freedom 12.706
     assert (found["claims"].value, found["claims"].stderr) == (1.5, pytest.approx(0.5))
     assert found["claims"].low == 0.0 and found["claims"].high == pytest.approx(1.5 + 12.7062 * 0.5, abs=1e-4)
@@ -548,11 +555,13 @@ def test_a_word_for_none_that_stands_in_the_text_is_no_passage() -> None:
 def test_passages_are_scored_by_their_characters() -> None:
     text = "Boats are made of stone. They float."
     gold = item("", text, (0, 24))
-    assert halueval.score_passages(gold, "Boats are made of stone.").facts["iou"] == 1.0
-    assert halueval.score_passages(gold, text).facts["iou"] == pytest.approx(24 / 36)
-    assert halueval.score_passages(gold, "They float.").facts["iou"] == 0.0
+    assert localization.score_passages(gold, "Boats are made of stone.").facts["iou"] == 1.0
+    assert localization.score_passages(gold, text).facts["iou"] == pytest.approx(24 / 36)
+    assert localization.score_passages(gold, "They float.").facts["iou"] == 0.0
     # a string that is nowhere adds its length to the union
-    assert halueval.score_passages(gold, "- Boats are made of stone.\n- glass!").facts["iou"] == pytest.approx(24 / 30)
+    assert localization.score_passages(gold, "- Boats are made of stone.\n- glass!").facts["iou"] == pytest.approx(
+        24 / 30
+    )
 
 
 # --- properties -------------------------------------------------------------------------------------
@@ -570,7 +579,7 @@ def test_no_reply_is_an_error(reply: str) -> None:
     assert found.unchecked >= 0 and (found.checked or found.reason)
     returned = passages(reply, TEXT)
     assert (returned.value is None) == bool(returned.reason)
-    for score in (halueval.score_claims, halueval.score_claims_published, halueval.score_judgement_published):
+    for score in (halueval.score_claims, halueval.score_claims_published):
         assert score(item(), reply).answer in ("Yes", "No", None)
 
 

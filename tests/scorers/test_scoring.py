@@ -117,7 +117,8 @@ def test_published_exact_match_is_recall_of_a_set() -> None:
 
 def test_true_false_counts_each_kind_of_error_on_its_own_items() -> None:
     def facts(target: str, reply: str) -> dict[str, float]:
-        return dict(cfaith.score_true_false(Item("i", "c", target, "", "", {}, {"type": "EntErr"}), reply).facts)
+        scorer = cfaith.hallucination_rate_scorer("true_false_zh", of_truth=True)
+        return dict(scorer.score(Item("i", "c", target, "", "", {}, {"type": "EntErr"}), reply, None).facts)
 
     assert facts("True", "错误") == {"correct": 0.0, "hallucinated": 1.0, "false_positive": 1.0}
     assert facts("False", "正确") == {"correct": 0.0, "hallucinated": 1.0, "false_negative": 1.0}
@@ -127,9 +128,10 @@ def test_true_false_counts_each_kind_of_error_on_its_own_items() -> None:
 
 def test_the_papers_direct_comparison_takes_the_answer_alone() -> None:
     item = Item("i", "c", "B", "", "", {}, {"type": "EntErr"})
-    assert cfaith.score_choice_published(item, " B\n").facts["correct"] == 1.0
-    assert cfaith.score_choice_published(item, "答案：B").answer is None
-    assert cfaith.score_choice(item, "答案：B").facts["correct"] == 1.0
+    paper, strict = (cfaith.hallucination_rate_scorer(reading).score for reading in ("letter_alone", "choice"))
+    assert paper(item, " B\n", None).facts["correct"] == 1.0
+    assert paper(item, "答案：B", None).answer is None
+    assert strict(item, "答案：B", None).facts["correct"] == 1.0
 
 
 def test_nothing_is_asked_about_an_empty_answer_and_it_hallucinates() -> None:

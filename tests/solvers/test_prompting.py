@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,13 +16,18 @@ from halu_tasks.errors import UsageError
 from halu_tasks.items import Case, Example, Item
 from halu_tasks.options import Options
 from halu_tasks.scorers.judge import fence
-from halu_tasks.solvers.prompting import PROMPTS, fill, messages, prompt_for, prompt_hash, render
+from halu_tasks.solvers.prompting import PROMPTS, Prompt, fill, messages, prompt_for, prompt_hash, render
 from halu_tasks.tasks import Built, build, registry
 
 TASKS, _ = registry()
 NAME = "refact_judgment_independent"
-OWN = prompt_for(NAME, "refact")
-WITH_COT = [name for name, task in TASKS.items() if "cot" in prompt_for(name, task.benchmark)]
+OWN = TASKS[NAME].own_prompt(Options())
+WITH_COT = [name for name, task in TASKS.items() if "cot" in task.own_prompt(Options())]
+
+
+def own_prompt(file: str) -> Prompt:
+    return TASKS[NAME].own_prompt(Options(), file)
+
 
 Write = Callable[[object], str]
 
@@ -142,17 +146,12 @@ def test_a_prompt_ends_with_the_papers_cue(name: str, ending: str, sample: dict[
     assert all(item.prompt.endswith(ending) for item in sample[name].items)
 
 
-def test_every_packaged_file_is_a_prompt_file_of_tasks_or_of_a_method() -> None:
-    benchmarks = {task.benchmark for task in TASKS.values()}
+def test_every_packaged_file_is_a_prompt_file_of_a_method() -> None:
     for path in PROMPTS.glob("*.yaml"):
-        names = yaml.safe_load(path.read_text(encoding="utf-8"))
-        for name in names:
+        for name in yaml.safe_load(path.read_text(encoding="utf-8")):
             prompt = prompt_for(name, path.stem)
             assert set(prompt) <= {"system", "user", "cot"} and all(text == text.strip() for text in prompt.values())
-            # an option may have a prompt of its own
-            asked = [task.benchmark for task in TASKS.values() if re.fullmatch(rf"{task.name}(_[a-z_]+)?", name)]
-            of_method = path.stem not in benchmarks and name.startswith(f"{path.stem}_")
-            assert path.stem == "judge" or path.stem in asked or of_method
+            assert path.stem == "judge" or name.startswith(f"{path.stem}_") or name == path.stem
 
 
 def test_the_judges_question_shows_the_reply_between_its_fences(sample: dict[str, Built]) -> None:
@@ -188,7 +187,7 @@ def test_chain_of_thought_where_there_is_none_is_an_error() -> None:
 
 
 def test_a_file_replaces_what_it_names_and_nothing_else(write: Write) -> None:
-    given = prompt_for(NAME, "refact", write({NAME: {"system": "Judge {question}"}}))
+    given = own_prompt(write({NAME: {"system": "Judge {question}"}}))
     assert given == {**OWN, "system": "Judge {question}"}
 
 
@@ -215,20 +214,20 @@ def test_the_hash_changes_with_every_word() -> None:
 
 
 def test_a_byte_order_mark_is_no_part_of_a_prompt_file(write: Write) -> None:
-    assert prompt_for(NAME, "refact", write(f"\ufeff{NAME}: {{user: '{{question}}'}}"))["user"] == "{question}"
+    assert own_prompt(write(f"\ufeff{NAME}: {{user: '{{question}}'}}"))["user"] == "{question}"
 
 
 def test_a_file_for_another_task_of_the_benchmark_leaves_this_one_as_it_is(write: Write) -> None:
-    assert prompt_for(NAME, "refact", write({"refact_correction": {"user": "x"}})) == OWN
+    assert own_prompt(write({"refact_correction": {"user": "x"}})) == OWN
 
 
 def test_a_name_that_is_no_prompt_is_an_error_that_lists_the_names(write: Write) -> None:
     with pytest.raises(UsageError, match="there is no prompt 'refact_judgement'; it may name cfaith_choice, "):
-        prompt_for(NAME, "refact", write({"refact_judgement": {"user": "x"}}))
+        own_prompt(write({"refact_judgement": {"user": "x"}}))
 
 
 def test_a_file_that_leaves_a_task_out_keeps_its_wording(write: Write) -> None:
-    assert prompt_for(NAME, "refact", write({"cfaith_tf": {"user": "x"}})) == prompt_for(NAME, "refact")
+    assert own_prompt(write({"cfaith_tf": {"user": "x"}})) == OWN
 
 
 @pytest.mark.parametrize(
@@ -253,7 +252,7 @@ def test_a_file_that_leaves_a_task_out_keeps_its_wording(write: Write) -> None:
 def test_a_malformed_file_is_an_error_of_one_line(content: str, reason: str, write: Write) -> None:
     file = write(content)
     with pytest.raises(UsageError) as raised:
-        prompt_for(NAME, "refact", file)
+        own_prompt(file)
     message = str(raised.value)
     assert message.startswith(f"prompts {file}: ") and reason in message and len(message.splitlines()) == 1
 
@@ -261,17 +260,17 @@ def test_a_malformed_file_is_an_error_of_one_line(content: str, reason: str, wri
 def test_a_file_that_is_not_text_or_not_there_is_named(tmp_path: Path) -> None:
     path = tmp_path / "prompts.yaml"
     with pytest.raises(UsageError, match="No such file"):
-        prompt_for(NAME, "refact", str(path))
+        own_prompt(str(path))
     with pytest.raises(UsageError, match="Is a directory"):
-        prompt_for(NAME, "refact", str(tmp_path))
+        own_prompt(str(tmp_path))
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="not a YAML file"):
-        prompt_for(NAME, "refact", str(path))
+        own_prompt(str(path))
 
 
 def test_an_emoji_written_as_json_writes_it_is_one_character(write: Write) -> None:
     """A prompt file may be JSON, which YAML includes, and JSON escapes a wide character as two."""
-    given = prompt_for(NAME, "refact", write(json.dumps({NAME: {"user": "😀 {question}"}})))
+    given = own_prompt(write(json.dumps({NAME: {"user": "😀 {question}"}})))
     assert given["user"] == "😀 {question}"
     assert prompt_hash(given) == prompt_hash({**OWN, "user": "😀 {question}"})
 
