@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from halu_tasks.data import Row, require_text, with_ids
-from halu_tasks.items import Case
+from halu_tasks.items import Case, Item
 from halu_tasks.options import Options
 from halu_tasks.scorers import cfaith
 
@@ -75,3 +75,11 @@ def choice_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
             row["correct_option"],
             tags={"type": cfaith.TYPES[wrong.most_common(1)[0][0]]},
         )
+
+
+# --- replies that need no model -------------------------------------------------------------------
+
+
+def repeated_question(item: Item) -> str:
+    """The question, as the reply of a model that repeats it."""
+    return str(item.gold["question"])

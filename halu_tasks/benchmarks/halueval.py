@@ -133,3 +133,8 @@ def checked(item: Item) -> str:
     """The claims of a worked example, or the summary as one claim."""
     whole = " ".join(str(item.gold["summary"]).split())
     return str(item.gold["claims"]) or f"Claim: {whole}\nSupported: {NO if item.target == YES else YES}"
+
+
+def whole_text(item: Item) -> str:
+    """The whole answer."""
+    return str(item.gold["text"])

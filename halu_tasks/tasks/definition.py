@@ -316,17 +316,18 @@ class _Definition:
             )
 
     def reply(self, key: str, default: str) -> Callable[[Item], str]:
-        """A reply made from an item: a template over its fields and its target, or a function of the item."""
+        """A reply made from an item: a template over its target, or a function of the item. Items of logs have a target
+        and gold, but no fields."""
         value = self.file.values.get(key, default)
         if isinstance(value, FunctionName) or callable(value):
             made: Callable[[Item], str] = self.function(key, None)
             return made
         if not isinstance(value, str):
             self.fail(key, f"expected a string or !function MODULE.NAME, got {value!r}")
-        self.check_placeholders(key, value, (*self.strings("fields"), "target"))
+        self.check_placeholders(key, value, ("target",))
         if value == "{{target}}":
             return lambda item: item.target
-        return lambda item: render_jinja(value, {**item.fields, "target": item.target})
+        return lambda item: render_jinja(value, {"target": item.target})
 
     def prompt_format(self) -> str | None:
         name: str | None = self.string("prompt_format", None)
