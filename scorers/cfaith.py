@@ -16,7 +16,7 @@ from halu_tasks.scorers.answer import Answer, strip_reasoning
 from halu_tasks.scorers.classification import score_label
 from halu_tasks.scorers.judge import CONFLICT, FAILED, LONGEST, Judging, fence, read_verdict
 from halu_tasks.scorers.metrics import Array, Metric, mean, ratio, share_unparsed
-from halu_tasks.scorers.registry import TaskScorer, reading_named
+from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
 from halu_tasks.scorers.score import Score
 
 TYPES = {
@@ -46,11 +46,11 @@ def truth_word_alone(reply: str) -> Answer[str]:
     return Answer(word, "" if word else "not one of the two words alone")
 
 
-def hallucination_rate_scorer(reading: str, of_truth: bool = False) -> TaskScorer:
+def hallucination_rate_scorer(reading: str | Reading, of_truth: bool = False) -> TaskScorer:
     """Score an answer that is a label; each wrong label is a hallucination (section 4.2).
 
     Args:
-        reading: name of the reading that takes the label from the reply.
+        reading: the reading that takes the label from the reply: a name or a function.
         of_truth: whether the labels say that an answer is True or False, so that errors are false positives (a correct
             answer called wrong) or false negatives.
 

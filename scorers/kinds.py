@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from halu_tasks.items import Case
@@ -24,6 +24,10 @@ class AnswerKind:
     def check(self, case: Case) -> None:
         """Raise ValueError, naming the field, where the gold of a case is not what scorers of this kind need."""
 
+    def scorer_arguments(self) -> dict[str, Any]:
+        """The arguments of a scorer that follow from the kind, where the task file gives no others."""
+        return {}
+
     def outcome_metrics(self) -> tuple[Metric, ...]:
         """In `strict`, the shares of replies without an answer that are told apart from unparsed ones."""
         return share_abstained(), share_empty()
@@ -36,6 +40,7 @@ class Label(AnswerKind):
     Attributes:
         labels: the labels.
         reading: takes the label from a reply, in `strict`.
+        names: what metrics of a label are called, where the labels have names.
         target_varies: whether a prediction may state its own target, because the question has an order that its id does
             not tell.
     """
@@ -43,7 +48,11 @@ class Label(AnswerKind):
     name = "label"
     labels: tuple[str, ...]
     reading: Reading
+    names: Mapping[str, str] = field(default_factory=dict)
     target_varies: bool = False
+
+    def scorer_arguments(self) -> dict[str, Any]:
+        return {"reading": self.reading, "labels": self.names or self.labels}
 
     def check(self, case: Case) -> None:
         if case.target not in self.labels:

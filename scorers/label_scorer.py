@@ -16,14 +16,14 @@ from halu_tasks.scorers.classification import (
     score_label,
 )
 from halu_tasks.scorers.metrics import Array, Metric, mean, ratio, share_unparsed
-from halu_tasks.scorers.registry import TaskScorer, reading_named
+from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
 from halu_tasks.scorers.score import Score
 
 _FIGURES: tuple[Literal["precision", "recall", "f1"], ...] = ("precision", "recall", "f1")
 
 
 def verdict_scorer(
-    reading: str,
+    reading: str | Reading,
     labels: Sequence[str] | Mapping[str, str],
     pairs: Sequence[str] | None = None,
     orders: Sequence[str] | None = None,
@@ -32,7 +32,7 @@ def verdict_scorer(
     """Score whether the label that a reply states is the target.
 
     Args:
-        reading: name of the reading that takes the label from the reply.
+        reading: the reading that takes the label from the reply: a name or a function.
         labels: the labels, or the labels with a name each, by which metrics of a class are called; the first is the one
             that is looked for (the positive class).
         pairs: how the ids of the two items of a pair end (behind a slash), for `acc_pair`.

@@ -73,14 +73,16 @@ class TaskScorer:
     reference_replies: ReferenceReplies | None = None
 
 
-def reading_named(name: str) -> Reading:
-    """The reading of that name. Raises ValueError, listing the names, if there is none."""
+def reading_named(name: str | Reading) -> Reading:
+    """The reading of that name, or the function itself. Raises ValueError, listing the names, if there is none."""
+    if callable(name):
+        return name
     reading: Reading = _load(READINGS, name, "reading")
     return reading
 
 
-def make_scorer(name: str, arguments: Mapping[str, Any]) -> TaskScorer:
-    """The scorer of that name with these arguments.
+def make_scorer(name: str, arguments: Mapping[str, Any], usual: Mapping[str, Any] | None = None) -> TaskScorer:
+    """The scorer of that name with these arguments, and those of the `usual` ones that it has and that are not given.
 
     Raises:
         ValueError: there is no such scorer, it has no such argument, or an argument has a value that it cannot use.
@@ -91,6 +93,7 @@ def make_scorer(name: str, arguments: Mapping[str, Any]) -> TaskScorer:
         if argument not in known:
             takes = f"it takes {', '.join(known)}" if known else "it takes none"
             raise ValueError(f"scorer {name!r} has no argument {argument!r}{did_you_mean(argument, known)}; {takes}")
+    arguments = {**{argument: value for argument, value in (usual or {}).items() if argument in known}, **arguments}
     missing = [
         argument
         for argument, parameter in known.items()
@@ -98,12 +101,15 @@ def make_scorer(name: str, arguments: Mapping[str, Any]) -> TaskScorer:
     ]
     if missing:
         raise ValueError(f"scorer {name!r} lacks the argument {missing[0]!r}")
-    scorer: TaskScorer = factory(**arguments)
+    try:
+        scorer: TaskScorer = factory(**arguments)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
     return scorer
 
 
 def _load(known: Mapping[str, str], name: str, what: str) -> Any:
-    if name not in known:
-        raise ValueError(f"unknown {what} {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}")
+    if not isinstance(name, str) or name not in known:
+        raise ValueError(f"unknown {what} {name!r}{did_you_mean(str(name), known)}; known: {', '.join(known)}")
     module, _, attribute = known[name].partition(":")
     return getattr(import_module(f"halu_tasks.scorers.{module}"), attribute)

@@ -371,26 +371,24 @@ class _Definition:
         return kinds[kind]()
 
     def label(self, answer: Mapping[str, Any]) -> Label:
-        labels = self.all_strings("answer", answer.get("labels"))
+        given = answer.get("labels")
+        labels = self.all_strings("answer", list(given) if isinstance(given, dict) else given)
+        names = given if isinstance(given, dict) else {}
         if len(labels) < 2 or len(set(labels)) < len(labels):
             self.fail("answer", f"labels: expected two or more different strings, got {list(labels)}")
         reading = answer.get("reading")
         try:
-            read = (
-                reading_named(reading) if isinstance(reading, str) and not isinstance(reading, FunctionName) else None
-            )
+            read = reading_named(self.load("answer", reading))
         except ValueError as error:
             self.fail("answer", f"reading: {error}")
-        read = read or self.load("answer", reading)
-        if not callable(read):
-            self.fail("answer", f"reading: expected a name or !function MODULE.NAME, got {reading!r}")
-        return Label(labels, read, bool(answer.get("target_varies", False)))
+        self.all_strings("answer", list(names.values()))
+        return Label(labels, read, names, bool(answer.get("target_varies", False)))
 
     def scoring(self, mode: str, answer: AnswerKind) -> TaskScorer:
         """The scorer of a mode, with the metrics of `metric_list` that it has, and the shares of replies without an
         answer, which are always reported."""
-        scorer = self.scorer(mode)
-        known = {metric.name: metric for metric in (*self.scorer("strict").metrics, *scorer.metrics)}
+        scorer = self.scorer(mode, answer)
+        known = {metric.name: metric for metric in (*self.scorer("strict", answer).metrics, *scorer.metrics)}
         own = {metric.name: metric for metric in scorer.metrics}
         plain: list[Metric] = []
         split: list[Metric] = []
@@ -408,18 +406,19 @@ class _Definition:
         metrics = (*plain, *(metric for metric in counted if metric.name not in names), *split)
         return TaskScorer(scorer.score, metrics, scorer.reference_replies)
 
-    def scorer(self, mode: str) -> TaskScorer:
+    def scorer(self, mode: str, answer: AnswerKind) -> TaskScorer:
+        """The scorer of a mode. Its arguments `reading` and `labels`, where not given, are the answer's."""
         spec = self.mapping("scorer", known=MODES).get(mode)
         if spec is None:
             self.fail("scorer", f"{mode}: is missing")
         if isinstance(spec, dict):
-            arguments = {str(name): value for name, value in spec.items() if name != "name"}
+            arguments = {str(name): self.load("scorer", value) for name, value in spec.items() if name != "name"}
             spec = spec.get("name")
         else:
             arguments = {}
         try:
             if isinstance(spec, str) and not isinstance(spec, FunctionName):
-                return make_scorer(spec, arguments)
+                return make_scorer(spec, arguments, answer.scorer_arguments())
             made = load_object(spec)(**arguments)
         except (ValueError, TypeError) as error:
             self.fail("scorer", f"{mode}: {error}")
