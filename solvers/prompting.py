@@ -122,7 +122,7 @@ def render_jinja(text: str, values: Mapping[str, Any]) -> str:
     from jinja2 import TemplateError
 
     try:
-        return _template(str(text)).render(values)
+        return str(_template(str(text)).render(values))
     except TemplateError as error:
         raise UsageError(f"prompt: {error.message}; this task fills {', '.join(values)}") from None
 

@@ -364,7 +364,7 @@ class _Definition:
             "judged_text": JudgedText,
         }
         kind = answer.get("kind")
-        if not _hashable_in(kind, kinds):
+        if not isinstance(kind, str) or kind not in kinds:
             self.fail("answer", f"kind: expected {', '.join(kinds)}, got {kind!r}")
         if kind != "label" and len(answer) > 1:
             self.fail("answer", f"a {kind} has no {', '.join(name for name in answer if name != 'kind')}")

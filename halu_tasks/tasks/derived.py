@@ -99,8 +99,9 @@ def _as_json(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_as_json(each) for each in value]
     if isinstance(value, FunctionName):
-        beside = value.folder / f"{value.rpartition('.')[0].replace('.', '/')}.py" if value.folder else None
-        return f"{_FUNCTION}{value.folder / value}" if beside and beside.is_file() else _FUNCTION + value
+        if value.folder and (value.folder / f"{value.rpartition('.')[0].replace('.', '/')}.py").is_file():
+            return f"{_FUNCTION}{value.folder.resolve() / value}"
+        return _FUNCTION + value
     if callable(value):
         return f"{_FUNCTION}{value.__module__}.{value.__qualname__}"
     return value if isinstance(value, str | int | float | bool | None) else repr(value)

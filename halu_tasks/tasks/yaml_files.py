@@ -111,13 +111,11 @@ def _mapping(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _loader(folder: Path) -> type[Any]:
-    class Loader(_Base):
-        pass
-
+    loader = type("Loader", (_Base,), {})
     yaml.add_constructor(
-        "!function", lambda loader, node: FunctionName(str(loader.construct_scalar(node)), folder), Loader=Loader
+        "!function", lambda loader, node: FunctionName(str(loader.construct_scalar(node)), folder), Loader=loader
     )
-    return Loader
+    return loader
 
 
 def load_object(value: Any) -> Any:
