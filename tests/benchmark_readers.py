@@ -75,6 +75,22 @@ UNITS = {
     "entity no": "entity: no ", "entity or": "entity or ", "factual": "factual ", "non-factual": "non-",
     "hallucination": "no hallucination ", "Arabic": "لا يوجد خطأ ", "Turkish": "hata değil ", "Hindi": "त्रुटि नहीं ",
     "cited": "Smith (2020) ", "reference": "[1] ", "true": "true false ", "correct": "B is correct ",
+    # fragments of what the readers look for
+    "better": "A > B ", "better line": "A > B\n", "option is": "Answer A is correct. ", "option not": "Answer A is not ",
+    "option wrong": "A is wrong, ", "table row": "| A | wrong |\n", "less wrong": "B is less wrong than A, ",
+    "more right": "A is more accurate ", "first": "the first answer ", "both": "both answers are ",
+    "Chinese option": "选项A对，", "Chinese right": "正确答案是", "Chinese choice": "所以选A，", "Chinese unlike": "除了A",
+    "wait": "Wait, ", "wait line": "Wait, no.\n", "condition": "If A, B; ", "if option": "if A is ",
+    "listed claim": "Claim 1: x - supported\n", "claim says": "claim 1 is supported, ", "yes no": "Yes, no, ",
+    "hallucinates": "hallucination ", "is": "is ", "the": "the ", "very": "very very ", "mark right": "✅ A ",
+    "chosen": "I choose ", "prefer": "I prefer A over B ", "mistake": "a mistake in Answer A ",
+    "so": "so A. ", "therefore": "Therefore, ", "final line": "Final answer: A\n", "own": "A's ", "seems": "seems but ",
+    "unlike sentences": "Answer A is right. Answer B is wrong.\n", "doubt": "I don't think A is ",
+    "verifiable": "cannot be verified ", "not mentioned": "is not mentioned in the document ", "adds": "it adds ",
+    "support": "not supported by the source. ", "fact": "1. Fact: x. Verdict: no.\n", "question answered": "Is it? No. ",
+    "replaced": "a -> b, ", "replaced line": 'Replace "a" with "b".\n', "named entity": 'Entity: "a"\n',
+    "wrong is": "the wrong entity is a, ", "should": "a should be b, ", "instead": "a instead of b ",
+    "type": "relation error ", "types": "entity or relation, ", "score": "Score: 4/5\n", "rating": "rating 3 out of 5 ",
 }  # fmt: skip
 """What is repeated, by name."""
 
