@@ -77,8 +77,9 @@ UNITS = {
     "cited": "Smith (2020) ", "reference": "[1] ", "true": "true false ", "correct": "B is correct ",
     # fragments of what the readers look for
     "better": "A > B ", "better line": "A > B\n", "option is": "Answer A is correct. ",
-    "option not": "Answer A is not ", "option wrong": "A is wrong, ", "table row": "| A | wrong |\n", "less wrong": "B is less wrong than A, ",
-    "more right": "A is more accurate ", "first": "the first answer ", "both": "both answers are ",
+    "option not": "Answer A is not ", "option wrong": "A is wrong, ", "table row": "| A | wrong |\n",
+    "less wrong": "B is less wrong than A, ", "more right": "A is more accurate ",
+    "first": "the first answer ", "both": "both answers are ",
     "Chinese option": "选项A对，", "Chinese right": "正确答案是", "Chinese choice": "所以选A，",
     "Chinese unlike": "除了A",
     "wait": "Wait, ", "wait line": "Wait, no.\n", "condition": "If A, B; ", "if option": "if A is ",
@@ -208,6 +209,8 @@ def exponent(times: dict[int, float]) -> float:
 def measure(name: str, read: Read, shape: str | None, sizes: tuple[int, ...], *, all_of_them: bool) -> int:
     """Print what one reader takes; the number of shapes that are too slow."""
     found: dict[str, dict[int, float]] = {}
+    for first in ("Yes, A > B.", "是，A对。"):
+        seconds(read, first)  # what a reader loads once is not counted
     for size in sizes:
         for which, reply in shapes(size):
             times = found.setdefault(which, {})
