@@ -700,7 +700,7 @@ class _Options:
 
 def _only(*candidates: set[str]) -> Answer[str] | None:
     """The first option that stands alone."""
-    return next((Answer(*options) for options in candidates if len(options) == 1), None)
+    return next((Answer(next(iter(options))) for options in candidates if len(options) == 1), None)
 
 
 def _behind_last(pattern: re.Pattern[str], sentences: list[str]) -> list[str]:
