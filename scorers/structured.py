@@ -149,7 +149,7 @@ def _is_pair(value: Value) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(isinstance(entry, str) for entry in value)
 
 
-def _said_right(value: Value, kind: Kind) -> bool:
+def _said_right(value: Value | list[tuple[str, str]], kind: Kind) -> bool:
     """Is this a record of something found to be right, where what is wrong was asked for?"""
     if kind == "replacement" or not isinstance(value, list):
         return False

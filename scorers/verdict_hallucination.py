@@ -33,7 +33,6 @@ from halu_tasks.scorers.verdict_text import CONCLUDES, DECLARED, any_of, joined,
 from halu_tasks.scorers.verdict_truth import FALSE, FAULT, TRUE
 
 YES, NO = "Yes", "No"
-_MOST = 2_000  # sentences at either end that are read; no real reply has more
 
 # --- yes and no ---------------------------------------------------------------------------------------
 
@@ -260,7 +259,7 @@ def hallucinates(reply: str) -> Answer[str]:
 
 
 def _read(sentences: list[str]) -> Answer[str]:
-    sentences = [one for one in sentences[:_MOST] + sentences[_MOST:][-_MOST:] if any(map(str.isalnum, one))]
+    sentences = [one for one in sentences if any(map(str.isalnum, one))]
     if not sentences:
         return Answer(None, "no judgement")
     if len(sentences) == 1 and (letter := _LETTER.fullmatch(sentences[0])):

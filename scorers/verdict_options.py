@@ -387,11 +387,14 @@ def pick(reply: str, options: str = "AB") -> Answer[str]:
     ReFACT's comparative judgment; the letters are those the prompt gives the two answers. Where no letter is taken,
     "the first answer", "the latter", "Option 2" are read as the letters.
     """
-    answer = read_reply(reply, _Options(options).answer, plain_verdicts)
-    plain = plain_verdicts(ends(reply))
-    if answer.value or not (_FIRST.search(plain) or _SECOND.search(plain)):
+    read = _Options(options).answer
+    answer = read_reply(reply, read, plain_verdicts)
+    if answer.value:
         return answer
-    return read_reply(reply, _Options(options).answer, lambda text: _lettered(options, plain_verdicts(text)))
+    plain = plain_verdicts(ends(reply))
+    if not (_FIRST.search(plain) or _SECOND.search(plain)):
+        return answer
+    return read_reply(reply, read, lambda text: _lettered(options, plain_verdicts(text)))
 
 
 def choice(reply: str, options: str = "ABCD") -> Answer[str]:
@@ -670,9 +673,13 @@ class _Options:
 
     def _mentions(self, sentence: str) -> list[re.Match[str]]:
         """Where the sentence names an option that is neither conditional nor half of "A and B"."""
-        return [found for found in matches(self._mention, sentence) if self._stands(sentence, found)]
+        mentioned = [*matches(self._mention, sentence)]
+        # the turns of the sentence, where anything in it only seems so
+        seeming = mentioned and _SEEMS.search(sentence)
+        turns = [found.start() for found in _TURN.finditer(sentence)] if seeming else None
+        return [found for found in mentioned if self._stands(sentence, found, turns)]
 
-    def _stands(self, sentence: str, mention: re.Match[str]) -> bool:
+    def _stands(self, sentence: str, mention: re.Match[str], turns: list[int] | None) -> bool:
         before = sentence[max(mention.start() - 30, 0) : mention.start()]
         if mention[0] == "A" and _AFTER_ARTICLE.match(sentence, mention.end()):
             return False
@@ -681,7 +688,9 @@ class _Options:
             return False
         if _UNSURE.search(before) or _KIND.search(before) or (pair and pair[1].upper() in self.letters):
             return False
-        return not self._undecided(sentence, mention.start()) and not _only_seems(sentence, mention)
+        if turns is not None and _only_seems(sentence, mention, turns):
+            return False
+        return not self._undecided(sentence, mention.start())
 
     @staticmethod
     def _undecided(sentence: str, start: int) -> bool:
@@ -691,7 +700,7 @@ class _Options:
 
 def _only(*candidates: set[str]) -> Answer[str] | None:
     """The first option that stands alone."""
-    return next((Answer(*options) for options in candidates if len(options) == 1), None)
+    return next((Answer(next(iter(options))) for options in candidates if len(options) == 1), None)
 
 
 def _behind_last(pattern: re.Pattern[str], sentences: list[str]) -> list[str]:
@@ -765,9 +774,8 @@ def _agreed(sentence: str, mention: re.Match[str]) -> bool:
     return bool(agrees) and not _DENIES.search(sentence, 0, start)
 
 
-def _only_seems(sentence: str, mention: re.Match[str]) -> bool:
+def _only_seems(sentence: str, mention: re.Match[str], turns: list[int]) -> bool:
     """Whether what is said of the option there only seems so, up to the next turn of the sentence."""
-    turns = [found.start() for found in _TURN.finditer(sentence)]
     start = max((turn for turn in turns if turn <= mention.start()), default=0)
     end = min((turn for turn in turns if turn > mention.start()), default=len(sentence))
     return bool(_SEEMS.search(sentence, start, min(end, mention.end() + 60)))

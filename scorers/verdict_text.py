@@ -10,7 +10,8 @@ from itertools import pairwise
 from halu_tasks.scorers.answer import Answer, strip_reasoning
 
 # No real reply is longer; of a longer one (a model caught in a loop) the two ends are read.
-_HEAD, _TAIL = 20_000, 60_000
+_HEAD, _TAIL = 10_000, 30_000
+_FEW = 1_500  # sentences at either end that are read; no real reply has more
 # No real sentence is longer or says more; the bounds keep the time linear.
 _LONGEST, _MOST = 1_000, 20
 REACH = 200
@@ -57,7 +58,7 @@ def read_reply(
     text = strip_reasoning(reply)
     if text is None:
         return Answer(None, "unclosed reasoning")
-    sentences = _sentences(rewrite(ends(text.strip())))
+    sentences = _sentences(ends(rewrite(ends(text.strip()))))  # what is written out may be longer
     return read(sentences) if sentences else Answer(None, "empty")
 
 
@@ -76,7 +77,8 @@ def _sentences(text: str) -> list[str]:
     text = _NAME_PARTS.sub(" ", text).translate(_PLAIN)
     parts = _SENTENCE_END.split(_LIST_MARK.sub("", text))
     pieces = (part[start : start + _LONGEST] for part in parts for start in range(0, len(part), _LONGEST))
-    return list(filter(None, map(str.strip, pieces)))
+    sentences = list(filter(None, map(str.strip, pieces)))
+    return sentences[:_FEW] + sentences[_FEW:][-_FEW:]
 
 
 def _without_tags(text: str) -> str:

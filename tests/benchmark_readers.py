@@ -3,7 +3,7 @@
 Every reader of replies, and every task's scoring in both modes, is given the shapes that hurt regular expressions, at
 growing sizes. What grows faster than the size to the power of 1.2, or takes more than a second for a megabyte, is
 marked with "!"; the exit status is 1 if anything is. `--reader` and `--shape` choose by a part of the name, `--sizes`
-the sizes. The whole takes about a quarter of an hour; no network.
+the sizes. The whole takes about an hour; no network.
 """
 
 from __future__ import annotations
@@ -75,6 +75,25 @@ UNITS = {
     "entity no": "entity: no ", "entity or": "entity or ", "factual": "factual ", "non-factual": "non-",
     "hallucination": "no hallucination ", "Arabic": "لا يوجد خطأ ", "Turkish": "hata değil ", "Hindi": "त्रुटि नहीं ",
     "cited": "Smith (2020) ", "reference": "[1] ", "true": "true false ", "correct": "B is correct ",
+    # fragments of what the readers look for
+    "better": "A > B ", "better line": "A > B\n", "option is": "Answer A is correct. ",
+    "option not": "Answer A is not ", "option wrong": "A is wrong, ", "table row": "| A | wrong |\n",
+    "less wrong": "B is less wrong than A, ", "more right": "A is more accurate ",
+    "first": "the first answer ", "both": "both answers are ",
+    "Chinese option": "选项A对，", "Chinese right": "正确答案是", "Chinese choice": "所以选A，",
+    "Chinese unlike": "除了A",
+    "wait": "Wait, ", "wait line": "Wait, no.\n", "condition": "If A, B; ", "if option": "if A is ",
+    "listed claim": "Claim 1: x - supported\n", "claim says": "claim 1 is supported, ", "yes no": "Yes, no, ",
+    "hallucinates": "hallucination ", "is": "is ", "the": "the ", "very": "very very ", "mark right": "✅ A ",
+    "chosen": "I choose ", "prefer": "I prefer A over B ", "mistake": "a mistake in Answer A ",
+    "so": "so A. ", "therefore": "Therefore, ", "final line": "Final answer: A\n", "own": "A's ", "seems": "seems but ",
+    "unlike sentences": "Answer A is right. Answer B is wrong.\n", "doubt": "I don't think A is ",
+    "verifiable": "cannot be verified ", "not mentioned": "is not mentioned in the document ", "adds": "it adds ",
+    "support": "not supported by the source. ", "fact": "1. Fact: x. Verdict: no.\n",
+    "question answered": "Is it? No. ",
+    "replaced": "a -> b, ", "replaced line": 'Replace "a" with "b".\n', "named entity": 'Entity: "a"\n',
+    "wrong is": "the wrong entity is a, ", "should": "a should be b, ", "instead": "a instead of b ",
+    "type": "relation error ", "types": "entity or relation, ", "score": "Score: 4/5\n", "rating": "rating 3 out of 5 ",
 }  # fmt: skip
 """What is repeated, by name."""
 
@@ -190,6 +209,8 @@ def exponent(times: dict[int, float]) -> float:
 def measure(name: str, read: Read, shape: str | None, sizes: tuple[int, ...], *, all_of_them: bool) -> int:
     """Print what one reader takes; the number of shapes that are too slow."""
     found: dict[str, dict[int, float]] = {}
+    for first in ("Yes, A > B.", "是，A对。"):
+        seconds(read, first)  # what a reader loads once is not counted
     for size in sizes:
         for which, reply in shapes(size):
             times = found.setdefault(which, {})
@@ -207,8 +228,13 @@ def measure(name: str, read: Read, shape: str | None, sizes: tuple[int, ...], *,
         if bad or all_of_them:
             told = "  ".join(f"{size >> 10:>5} KB {spent:7.3f} s" for size, spent in times.items())
             print(f"{'!' if bad else ' '} {name:<45} {which:<28} {told}  exponent {grows:.2f}", flush=True)
-    worst = max((spent for times in found.values() for spent in times.values()), default=0.0)
-    print(f"  {name:<45} {len(found)} shapes, slowest {worst:.3f} s, {slow} too slow", flush=True)
+    worst = max(found, key=lambda which: max(found[which].values(), default=0.0))
+    spent = max(found[worst].values(), default=0.0)
+    print(
+        f"  {name:<45} {len(found)} shapes, {slow} too slow; slowest: {worst}, {spent:.3f} s,"
+        f" exponent {exponent(found[worst]):.2f}",
+        flush=True,
+    )
     return slow
 
 
