@@ -16,8 +16,8 @@ import re
 from collections.abc import Iterable
 from itertools import pairwise
 
-from halu_tasks.scorers.folding import fold
-from halu_tasks.scorers.verdict_text import any_of, sentences_of
+from halu_tasks.scorers.folding import any_of, fold
+from halu_tasks.scorers.verdict_text import sentences_of
 
 # --- English ------------------------------------------------------------------------------------------
 

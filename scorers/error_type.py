@@ -31,11 +31,10 @@ from typing import NamedTuple
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.concession import without_concessions, without_declining
-from halu_tasks.scorers.folding import fold, spelled
+from halu_tasks.scorers.folding import any_of, fold, spelled
 from halu_tasks.scorers.verdict_text import (
     CONCLUDES,
     DECLARED,
-    any_of,
     joined,
     last_declared,
     matches,

@@ -12,8 +12,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from halu_tasks.scorers.verdict_text import any_of
-
 _FOLDED = str.maketrans(
     {
         **dict(zip("ıةىیک،؛؟۔।॥", "iهييك,;?...", strict=True)),
@@ -36,3 +34,8 @@ def fold(text: str) -> str:
 def spelled(words: str) -> str:
     """An expression for one of the words, folded."""
     return any_of(fold(words))
+
+
+def any_of(words: str) -> str:
+    """An expression for one of the words, which may themselves be expressions."""
+    return f"(?:{'|'.join(words.split())})"

@@ -29,7 +29,8 @@ from itertools import pairwise
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.concession import without_declining
-from halu_tasks.scorers.verdict_text import CONCLUDES, DECLARED, any_of, joined, last_declared, read_reply
+from halu_tasks.scorers.folding import any_of
+from halu_tasks.scorers.verdict_text import CONCLUDES, DECLARED, joined, last_declared, read_reply
 from halu_tasks.scorers.verdict_truth import FALSE, FAULT, TRUE
 
 YES, NO = "Yes", "No"

@@ -28,13 +28,12 @@ from itertools import pairwise
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.concession import without_concessions, without_declining
-from halu_tasks.scorers.folding import fold, spelled
+from halu_tasks.scorers.folding import any_of, fold, spelled
 from halu_tasks.scorers.verdict_hallucination import NO, YES, asserted, hallucinates
 from halu_tasks.scorers.verdict_text import (
     CONCLUDES,
     DECLARED,
     REACH,
-    any_of,
     behind,
     ends,
     joined,

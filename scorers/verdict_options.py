@@ -6,12 +6,12 @@ import re
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.declining import declining, stated
+from halu_tasks.scorers.folding import any_of
 from halu_tasks.scorers.verdict_options_text import RIGHT_MARKS, WRONG_MARKS, plain_verdicts
 from halu_tasks.scorers.verdict_text import (
     CONCLUDES,
     DECLARED,
     Declared,
-    any_of,
     behind,
     ends,
     joined,

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator
 
 from halu_tasks.scorers.declining import stated
-from halu_tasks.scorers.verdict_text import any_of
+from halu_tasks.scorers.folding import any_of
 
 _GOOD = any_of("true correct accurate right valid factual")
 _BAD = any_of(r"false incorrect inaccurate wrong invalid untrue (?:non|un)[\s-]?factual")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from halu_tasks.scorers.answer import Answer, strip_reasoning
+from halu_tasks.scorers.folding import any_of
 
 # No real reply is longer; of a longer one (a model caught in a loop) the two ends are read.
 _HEAD, _TAIL = 10_000, 30_000
@@ -21,11 +22,6 @@ Reader = Callable[[str], str | None]
 """Reads the verdict that a text begins with, if any."""
 Declared = tuple[int, str]
 """The index of a sentence and the verdict that it declares."""
-
-
-def any_of(words: str) -> str:
-    """An expression for one of the words, which may themselves be expressions."""
-    return f"(?:{'|'.join(words.split())})"
 
 
 # --- plain sentences ----------------------------------------------------------------------------------

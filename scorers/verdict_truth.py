@@ -7,12 +7,12 @@ from itertools import pairwise
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.declining import declining, stated
+from halu_tasks.scorers.folding import any_of
 from halu_tasks.scorers.verdict_rewording import corrected, left_open, reworded
 from halu_tasks.scorers.verdict_text import (
     CONCLUDES,
     DECLARED,
     REACH,
-    any_of,
     joined,
     last_declared,
     matches,
