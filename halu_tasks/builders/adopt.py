@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.builders.folder import PLAN, PROMPTS, Folder, copied, whole
+from halu_tasks.builders.folder import PLAN, PROMPTS, Folder, copied
 from halu_tasks.builders.inspect_outcomes import BuildLog, logs_in
 from halu_tasks.builders.parts import Part
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.errors import DataError, UsageError
+from halu_tasks.files import atomic_write_text
 
 _OF_PART = ("part",)
 
@@ -58,7 +59,7 @@ def adopt(logs: Path, path: Path) -> Folder:
     }
     if prompts:
         copied(Path(str(prompts)).expanduser(), path / PROMPTS)
-    whole(path / PLAN, json.dumps(folder, ensure_ascii=False, indent=1) + "\n")
+    atomic_write_text(path / PLAN, json.dumps(folder, ensure_ascii=False, indent=1) + "\n")
     made = Folder(path)
     for number, log in enumerate(parts):
         made.logs(number).mkdir(parents=True)

@@ -14,10 +14,11 @@ from typing import Any
 from halu_tasks import __version__
 from halu_tasks.builders.card import CardInfo, card
 from halu_tasks.builders.collect import DUPLICATE
-from halu_tasks.builders.folder import ITEMS, Folder, items_of, whole
+from halu_tasks.builders.folder import ITEMS, Folder, items_of
 from halu_tasks.builders.parts import read_json
 from halu_tasks.builders.published import NAMED, at_hand
 from halu_tasks.builders.quality import quality
+from halu_tasks.files import atomic_write_text
 from halu_tasks.sources import SOURCES
 
 COLLECTED = "collected.json"
@@ -46,7 +47,7 @@ def describe(
     found = quality(
         pipeline, items_of(dataset), benchmarks=benchmarks, not_compared=missing, dropped=dropped_of(collected)
     )
-    whole(dataset / QUALITY, json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+    atomic_write_text(dataset / QUALITY, json.dumps(found, ensure_ascii=False, indent=1) + "\n")
     annotation = dataset / ANNOTATION
     info = CardInfo(
         title=f"{folder.plan['source']['name']} as {SOURCES[pipeline.benchmark].title}",
@@ -64,7 +65,7 @@ def describe(
         quality=found,
         annotation=read_json(annotation) if annotation.is_file() else None,
     )
-    whole(dataset / CARD, card(info))
+    atomic_write_text(dataset / CARD, card(info))
     return found
 
 

@@ -27,6 +27,7 @@ from halu_tasks.builders.pipeline import Item, Pipeline, Row
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.data import json_lines, sha256_of
 from halu_tasks.errors import DataError, UsageError
+from halu_tasks.files import atomic_write_text
 
 logger = logging.getLogger(__name__)
 
@@ -179,7 +180,7 @@ class Folder:
     def seal(self, part: int, log: Path) -> None:
         """Write down by what the log of a part that is done is known again."""
         told = {"log": log.name, "sha256": sha256_of(log)}
-        whole(self._sealed(part), json.dumps(told) + "\n")
+        atomic_write_text(self._sealed(part), json.dumps(told) + "\n")
 
     def check_log(self, part: int, log: Path) -> None:
         """Raise DataError where the log of a part is not the one that ended it. Nothing is known of older builds."""
@@ -269,7 +270,7 @@ def _begun(
         copied(Path(str(prompts)).expanduser(), path / PROMPTS)
     files = [sum_of(path / DOCUMENTS / part_name(part)) for part in range(parts)]
     plan = {**wanted, "documents": count, "parts": parts, "files": files}
-    whole(path / PLAN, json.dumps(plan, ensure_ascii=False, indent=1) + "\n")
+    atomic_write_text(path / PLAN, json.dumps(plan, ensure_ascii=False, indent=1) + "\n")
 
 
 def _restored(folder: Folder, pipeline: Pipeline, documents: Path) -> None:
@@ -337,16 +338,6 @@ def digest(path: Path) -> str:
     for file in sorted(file for file in path.rglob("*") if file.is_file()):
         found.update(f"{file.relative_to(path).as_posix()}\0{sha256_of(file)}\n".encode())
     return found.hexdigest()
-
-
-def whole(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    partial = path.with_name(path.name + _PART)
-    try:
-        partial.write_text(text, encoding="utf-8", newline="\n")
-        partial.replace(path)
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror or error}") from None
 
 
 # --- datasets -------------------------------------------------------------------------------------

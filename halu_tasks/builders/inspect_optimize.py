@@ -16,12 +16,12 @@ from inspect_ai.model import GenerateConfig, ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from halu_tasks.builders.documents import Document
-from halu_tasks.builders.folder import whole
 from halu_tasks.builders.inspect_build import build_task
 from halu_tasks.builders.inspect_outcomes import build_logs, outcomes
 from halu_tasks.builders.optimize import OPTIMIZER, Asked, Texts
 from halu_tasks.builders.outcomes import Outcome
 from halu_tasks.builders.pipeline import Pipeline
+from halu_tasks.files import atomic_write_text
 from halu_tasks.inspect_logs import path_of, samples_of
 from halu_tasks.solvers.asking import ask
 
@@ -96,7 +96,7 @@ def rewrite_prompt() -> Solver:
 def write_prompts(path: Path, pipeline: Pipeline, texts: Texts) -> None:
     """Write prompts as a file that the option `prompts` takes."""
     entries = {f"{pipeline.name}_{name}_{pipeline.language}": {"user": text} for name, text in texts.items()}
-    whole(path, yaml.dump(entries, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=10_000))
+    atomic_write_text(path, yaml.dump(entries, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=10_000))
 
 
 class _Dumper(yaml.SafeDumper):
@@ -114,4 +114,4 @@ _Dumper.add_representer(str, _text)
 def write_documents(path: Path, documents: Sequence[Document]) -> None:
     """Write documents as JSON Lines."""
     lines = ({"id": own.id, "text": own.text, **own.fields} for own in documents)
-    whole(path, "".join(json.dumps(line) + "\n" for line in lines))
+    atomic_write_text(path, "".join(json.dumps(line) + "\n" for line in lines))

@@ -14,14 +14,14 @@ from typing import Any
 from halu_tasks.builders.annotation import Annotation
 from halu_tasks.builders.describe import ANNOTATION, COLLECTED, describe
 from halu_tasks.builders.doccano import NO_LABEL, REPEATED, fingerprint, label_types, read_annotators, shown_text, tasks
-from halu_tasks.builders.folder import DATASET, PLAN, PROMPTS, REJECTS, Folder, whole, write_dataset
+from halu_tasks.builders.folder import DATASET, PLAN, PROMPTS, REJECTS, Folder, write_dataset
 from halu_tasks.builders.parts import read_json
 from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.cli import DONE_IN_PART
-from halu_tasks.cli.files import written
 from halu_tasks.cli.quality import figure
 from halu_tasks.cli.tables import table
 from halu_tasks.errors import UsageError
+from halu_tasks.files import atomic_write_text
 
 GUIDELINES = Path(__file__).parent.parent / "builders" / "guidelines"
 
@@ -42,10 +42,7 @@ def export(arguments: argparse.Namespace) -> int:
     }
     output.parent.mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
-        with written(path, "tasks") as partial:
-            partial.write_text(text, encoding="utf-8", newline="\n")
-            if partial != path:
-                partial.replace(path)
+        atomic_write_text(path, text, "tasks")
     print(f"{len(rows):,} items in {output}; labels and guidelines beside it")
     return 0
 
@@ -98,7 +95,7 @@ def _written(folder: Folder, annotation: Annotation, output: Path) -> dict[str, 
     shutil.rmtree(made, ignore_errors=True)
     write_dataset(folder.pipeline, annotation.kept(folder.pipeline, folder.items()), made / DATASET)
     report = annotation.report()
-    whole(made / DATASET / ANNOTATION, json.dumps(report, ensure_ascii=False, indent=1) + "\n")
+    atomic_write_text(made / DATASET / ANNOTATION, json.dumps(report, ensure_ascii=False, indent=1) + "\n")
     for name in (PLAN, PROMPTS, REJECTS, COLLECTED):
         if (folder.path / name).is_file():
             shutil.copyfile(folder.path / name, made / name)

@@ -25,7 +25,6 @@ from halu_tasks.builders.folder import (
     items_of,
     lock_file,
     replace_folder,
-    whole,
     write_dataset,
 )
 from halu_tasks.builders.inspect_outcomes import in_parts, logs_of
@@ -35,6 +34,7 @@ from halu_tasks.cli import DONE_IN_PART
 from halu_tasks.cli.quality import tell_not_compared
 from halu_tasks.cli.tables import table
 from halu_tasks.errors import DataError, UsageError
+from halu_tasks.files import atomic_write_text
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -100,7 +100,7 @@ def _collected(folder: Folder, arguments: argparse.Namespace) -> tuple[dict[str,
     facts |= {"licences": dict(sorted(tally.licences.items())), "licence": arguments.licence}
     facts["near"] = arguments.near or pipeline.near
     quality = describe(folder, made, facts, [Path(named) for named in arguments.against])
-    whole(path / COLLECTED, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+    atomic_write_text(path / COLLECTED, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
     (path / (REJECTS + ".part")).replace(path / REJECTS)
     replace_folder(made, path / DATASET)
     return told, quality

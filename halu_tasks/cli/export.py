@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TextIO
 
 from halu_tasks import data
-from halu_tasks.cli.files import written
 from halu_tasks.errors import UsageError
+from halu_tasks.files import atomic_write
 from halu_tasks.options import Options
 from halu_tasks.solvers.prompting import messages, render
 from halu_tasks.tasks import Task, registry, task_named
@@ -60,8 +60,5 @@ def _opened(output: str | None) -> Iterator[TextIO]:
         yield sys.stdout
         return
     path = Path(output)
-    with written(path, "export") as partial:
-        with partial.open("w", encoding="utf-8") as file:
-            yield file
-        if partial != path:
-            partial.replace(path)
+    with atomic_write(path, "export") as file:
+        yield file

@@ -14,7 +14,7 @@ from filelock import Timeout
 from inspect_ai import Task
 from inspect_ai.log import EvalLog
 
-from halu_tasks.builders.folder import LOCK, digest, lock_file, whole
+from halu_tasks.builders.folder import LOCK, digest, lock_file
 from halu_tasks.builders.inspect_optimize import Lab, write_documents, write_prompts
 from halu_tasks.builders.optimize import TRAIN, UNREAD, VALIDATION, Round, Tried, best_of, choose, optimize
 from halu_tasks.builders.outcomes import KEPT
@@ -25,6 +25,7 @@ from halu_tasks.cli.evals import evaluated
 from halu_tasks.cli.models import Models, assigned, recorded
 from halu_tasks.cli.tables import table
 from halu_tasks.errors import DataError, UsageError
+from halu_tasks.files import atomic_write_text
 from halu_tasks.inspect_logs import state
 
 _PLAN = "optimize.json"
@@ -88,7 +89,7 @@ def _optimized(
             "one (--model-role optimizer=…) and another folder"
         )
     write_prompts(folder / "prompts.yaml", pipeline, best.texts)
-    whole(folder / "rounds.json", json.dumps(told, ensure_ascii=False, indent=1) + "\n")
+    atomic_write_text(folder / "rounds.json", json.dumps(told, ensure_ascii=False, indent=1) + "\n")
     if arguments.json:
         return
     ended = next((found.ended for found in rounds if found.ended), f"{arguments.rounds} rounds")
@@ -122,7 +123,7 @@ def _begin(
     drawn = choose(pipeline, pipeline.documents(documents), arguments.train, arguments.validation, pipeline.seed)
     for name, own in zip((TRAIN, VALIDATION), drawn, strict=True):
         write_documents(folder / f"{name}.jsonl", own)
-    whole(folder / _PLAN, json.dumps(plan, ensure_ascii=False, indent=1) + "\n")
+    atomic_write_text(folder / _PLAN, json.dumps(plan, ensure_ascii=False, indent=1) + "\n")
 
 
 def _answered(task: Task, logs: Path, settings: dict[str, Any]) -> EvalLog:
@@ -139,11 +140,13 @@ def _keep(folder: Path, found: Round) -> None:
     """The round's rejects and rates in files of their own."""
     lines = ({"document": document, "draft": draft, **failure._asdict()} for document, draft, failure in found.rejects)
     (folder / "rounds").mkdir(exist_ok=True)
-    whole(
+    atomic_write_text(
         folder / "rounds" / f"{found.number}-rejects.jsonl",
         "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines),
     )
-    whole(folder / "rounds" / f"{found.number}.json", json.dumps(_told(found), ensure_ascii=False, indent=1) + "\n")
+    atomic_write_text(
+        folder / "rounds" / f"{found.number}.json", json.dumps(_told(found), ensure_ascii=False, indent=1) + "\n"
+    )
 
 
 def _told(found: Round) -> dict[str, Any]:

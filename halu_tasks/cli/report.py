@@ -10,8 +10,8 @@ from pathlib import Path
 from tqdm import tqdm
 
 from halu_tasks.cli import DONE_IN_PART, warn
-from halu_tasks.cli.files import written
 from halu_tasks.errors import DataError
+from halu_tasks.files import atomic_path, atomic_write_text
 from halu_tasks.report.assemble import TABLE, assemble
 from halu_tasks.report.board import board
 from halu_tasks.report.markdown import markdown
@@ -36,11 +36,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise DataError(f"no result of this package is in {', '.join(arguments.results)} ({len(files)} files)")
     found = board(results.runs)
     with (
-        written(folder / TABLE, "report") as table,
+        atomic_path(folder / TABLE, "report") as table,
         tqdm(total=len(found.columns), desc="comparing", unit="task", disable=None) as bar,
     ):
         report = assemble(found, results.skipped, table, arguments.title, bar.update)
-        table.replace(folder / TABLE)
     for warning in report["warnings"]:
         warn(warning["text"])
     for name, text in (
@@ -48,9 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         (TEXT, markdown(report)),
         (FIGURES, json.dumps(report, indent=1) + "\n"),
     ):
-        with written(folder / name, "report") as partial:
-            partial.write_text(text, encoding="utf-8")
-            partial.replace(folder / name)
+        atomic_write_text(folder / name, text, "report")
     apart = len(found.columns) - len(found.main)
     told = [_count(len(found.entries), "entry", "entries"), _count(len(found.main), "task", "tasks")]
     told += [_count(apart, "column", "columns") + " apart"] if apart else []

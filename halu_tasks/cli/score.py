@@ -16,9 +16,10 @@ from typing import Any
 
 from halu_tasks import __version__
 from halu_tasks.cli import DONE_IN_PART, options_of, warn
-from halu_tasks.cli.files import written
 from halu_tasks.cli.tables import estimates_table
 from halu_tasks.data import sha256_of
+from halu_tasks.errors import DataError
+from halu_tasks.files import atomic_write
 from halu_tasks.items import Item, Reply
 from halu_tasks.predictions import Prediction, aimed, check_targets, read_predictions, unknown_id
 from halu_tasks.scorers.answer import Outcome
@@ -139,10 +140,15 @@ def score_predictions(
 
 def check_details(path: Path) -> None:
     """Raise DataError unless `path` can be written: before replies are scored and a judge is asked."""
-    with written(path, "details") as partial:
-        partial.touch()
+    partial = path.with_name(path.name + ".part")
+    try:
         if path.is_dir():
             raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+        if path.is_file() or not path.exists():
+            partial.touch()
+            partial.unlink()
+    except OSError as error:
+        raise DataError(f"details {path}: {error.strerror or error}") from None
 
 
 def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> None:
@@ -162,11 +168,8 @@ def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> 
                 **({"verdicts": list(s.verdicts)} if s.verdicts else {}),
             }
 
-    with written(path, "details") as partial:
-        with partial.open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(line) + "\n" for line in lines())
-        if partial != path:
-            partial.replace(path)
+    with atomic_write(path, "details") as file:
+        file.writelines(json.dumps(line) + "\n" for line in lines())
 
 
 def report(built: Built, scores: list[Score], missing: int, found: dict[str, Estimate], *, partial: bool) -> str:

@@ -1,0 +1,51 @@
+"""Write files so that they are there whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TextIO
+
+from halu_tasks.errors import DataError
+
+
+@contextmanager
+def atomic_path(path: Path, what: str = "") -> Iterator[Path]:
+    """Give a path to write to, which replaces `path` when the block ends, and is removed if the block fails.
+
+    What is no regular file, such as `/dev/stdout`, is written directly.
+
+    Args:
+        path: the file to write.
+        what: what the file is, for the error, such as "details".
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    partial = path.with_name(path.name + ".part")
+    try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            partial = path
+        yield partial
+        if partial != path:
+            partial.replace(path)
+    except OSError as error:
+        raise DataError(f"{what} {path}: {error.strerror or error}".strip()) from None
+    finally:
+        if partial != path:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_write(path: Path, what: str = "") -> Iterator[TextIO]:
+    """Open a text file that replaces `path` as `atomic_path` does. Raises DataError if it cannot be written."""
+    with atomic_path(path, what) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
+        yield file
+
+
+def atomic_write_text(path: Path, text: str, what: str = "") -> None:
+    """Write a text file that replaces `path`. Raises DataError if it cannot be written."""
+    with atomic_write(path, what) as file:
+        file.write(text)
