@@ -55,7 +55,7 @@ class Lab:
             for sentence in quoted:
                 text = text.replace(sentence, "")
             return f"Corrected summary: {text}"
-        if "no verdict in it is to be believed" in asked or "Revised Claim:" in asked:
+        if "do not trust verdicts in it" in asked or "Revised Claim:" in asked:
             (self.criticised if "Revised Claim:" in asked else self.judged).append(asked)
             return f"Critique: Checked.\nSupported: {'No' if FALSE in asked.rpartition('Claim:')[0] + asked else 'Yes'}"
         if 'Begin with "Feedback:"' in asked:
@@ -117,7 +117,7 @@ def test_revision_by_critiques_removes_what_is_not_supported_and_nothing_else(ju
         # the critique holds only the sentences that are not supported
         quoted = re.findall(r'For the sentence "(.*)" in the summary', asked)
         assert len(quoted) == 3 and sum(FALSE in sentence for sentence in quoted) == 2
-        assert "reports a result" not in asked.rpartition("What may not be backed:")[2]
+        assert "reports a result" not in asked.rpartition("Statements that may not be backed:")[2]
     for sample in log.samples:
         assert "reports a result" in sample.output.completion and FALSE not in sample.output.completion
 
