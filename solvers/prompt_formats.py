@@ -17,6 +17,7 @@ from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import chat_messages, own_task, wording_of
 from halu_tasks.solvers.prompting import Prompt, placeholders, texts, turns
 from halu_tasks.solvers.sample_fields import (
+    MASK,
     SampleFields,
     prompt_solver,
     question_index,
@@ -25,7 +26,6 @@ from halu_tasks.solvers.sample_fields import (
 )
 from halu_tasks.tasks import task_named
 
-MASK = "<mask>"
 LOCALIZATION = {"entities": "refact_localization_entity", "sentence": "refact_localization_negation"}
 """The task that words the prompt, by what the reply is to list."""
 
@@ -143,7 +143,7 @@ def correction(
     """Ask what stood where an answer has masks, one replacement a line.
 
     Args:
-        mask: what hides the words of an answer. The default system text speaks of `<mask>`.
+        mask: what hides words in the answers of the samples. The model is shown `<mask>`.
         system: system text, or a file that holds it. Default: that of `refact_correction`.
         template: user text with `{question}`, `{answer}` and `{number_of_masks}`, which is counted, or a file that
             holds it. Default: that of the same task.
@@ -172,7 +172,7 @@ class PromptFormat:
         template: user text or file that replaces the default.
         cot: whether the default system text is the one that asks for reasoning.
         examples: worked examples, or their file.
-        mask: what stands for a hidden word, of a format that counts them.
+        mask: what hides words in the answers, of a format that shows their number.
         own_wording: whether a sample of this package is asked in the wording of its own task.
     """
 
@@ -198,9 +198,8 @@ class PromptFormat:
         self.fields = SampleFields(name, names, mask)
         self.examples = read_examples(name, examples)
         self.wording = task_named(reference).wordings[0].prompt
-        self.default = not (system is not None or template is not None or cot or examples or not own_wording) and (
-            all(field == key for field, key in names.items()) and mask in (None, MASK)
-        )
+        renamed = any(field != key for field, key in names.items()) or mask not in (None, MASK)
+        self.default = system is None and template is None and not (cot or self.examples or renamed)
 
     def messages(self, state: TaskState) -> list[ChatMessage]:
         """The messages that ask a sample. One of this package's tasks of this format is asked as its run asks it,
@@ -219,10 +218,9 @@ class PromptFormat:
 
     def prompt(self, wording: Prompt) -> Prompt:
         """The texts of `wording`, or those that were given in their place."""
-        if self.system is None and self.cot and "cot" not in wording:
+        system = self.system
+        if system is None and self.cot and "cot" not in wording:
             raise UsageError(f"{self.name}: the task has no chain-of-thought text; give 'system' in place of cot=True")
-        system = wording["cot"] if self.cot else wording.get("system", "")
-        return {
-            "system": system if self.system is None else self.system,
-            "user": wording["user"] if self.template is None else self.template,
-        }
+        if system is None:
+            system = wording["cot"] if self.cot else wording.get("system", "")
+        return {"system": system, "user": wording["user"] if self.template is None else self.template}

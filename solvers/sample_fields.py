@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ from halu_tasks.errors import ArgumentError, DataError, UsageError
 from halu_tasks.items import Example
 from halu_tasks.solvers.prompting import fill, placeholders
 
+MASK = "<mask>"
+"""What a prompt shows in place of a hidden word."""
 NUMBER_OF_MASKS = "number_of_masks"
 _FILE_NAME = re.compile(r"\S+\.\w{1,6}", re.ASCII)
 _JINJA = re.compile(r"\{\{\s*(\w+)\s*\}\}")
@@ -32,7 +34,7 @@ class SampleFields:
     Attributes:
         solver: the name that errors give.
         names: the metadata keys of fields that stand under another name than their own.
-        mask: what the field `answer` has in place of hidden words, of a prompt that says how many there are.
+        mask: what `answer` has in place of hidden words, of a prompt that says how many there are.
     """
 
     solver: str
@@ -66,7 +68,7 @@ class SampleFields:
             if not number:
                 key = self.names.get("answer", "answer")
                 raise UsageError(f"{where}: {key!r} has no {self.mask!r}, which {self.solver} needs")
-            found[NUMBER_OF_MASKS] = str(number)
+            found |= {"answer": found["answer"].replace(self.mask, MASK), NUMBER_OF_MASKS: str(number)}
         return found
 
     def _text(self, metadata: Row, name: str, where: str, others: Callable[[], dict[str, str]]) -> str:
@@ -98,7 +100,7 @@ def text_argument(solver: str, name: str, value: str | None) -> str | None:
     return text
 
 
-def read_examples(solver: str, examples: str | Sequence[Row] | None) -> list[tuple[str, Row]]:
+def read_examples(solver: str, examples: str | list[dict[str, Any]] | None) -> list[tuple[str, Row]]:
     """Worked examples, each with the place where it stands.
 
     Args:
@@ -111,7 +113,7 @@ def read_examples(solver: str, examples: str | Sequence[Row] | None) -> list[tup
     """
     if isinstance(examples, str):
         rows = list(_rows_of_file(Path(examples).expanduser()))
-    elif examples is None or isinstance(examples, Sequence):
+    elif examples is None or isinstance(examples, list):
         rows = [(f"example {number}", row) for number, row in enumerate(examples or [], 1)]
     else:
         raise ArgumentError(f"{solver}: argument examples: expected a file or a list, got {examples!r}")
@@ -145,11 +147,11 @@ def question_index(state: TaskState) -> int:
     raise UsageError(f"sample {state.sample_id!r} has no user message")
 
 
-def prompt_solver(messages: Callable[[TaskState], list[ChatMessage]], generate: bool) -> Solver:
-    """A solver that sets a sample's messages and, where `generate` is true, generates."""
+def prompt_solver(messages: Callable[[TaskState], list[ChatMessage]], then_generate: bool) -> Solver:
+    """A solver that sets a sample's messages and, where `then_generate` is true, generates."""
 
-    async def solve(state: TaskState, generate_: Generate) -> TaskState:
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
         state.messages = messages(state)
-        return await generate_(state) if generate else state
+        return await generate(state) if then_generate else state
 
     return solve
