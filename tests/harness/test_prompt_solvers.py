@@ -227,6 +227,29 @@ def test_the_figures_of_a_packaged_task_stay_with_its_solver(
     assert reported.returncode == 0, reported.stderr
 
 
+def test_items_with_the_same_question_are_told_apart(run_inspect: Callable[..., Any], tmp_path: Path) -> None:
+    """Rows that share an original answer ask the same; each still gets its own replayed reply."""
+    from inspect_ai.solver import SolverSpec
+
+    from halu_tasks.options import Options
+    from halu_tasks.tasks import build
+
+    task = "refact_judgment_independent"
+    items = build(task, Options(data="sample")).items
+    assert len({item.prompt for item in items}) < len(items)
+    predictions = tmp_path / "predictions.jsonl"
+    predictions.write_text("".join(json.dumps({"id": item.id, "output": f"True {item.id}"}) + "\n" for item in items))
+    log = run_inspect(
+        task,
+        "halu/replay",
+        model_args={"predictions": str(predictions)},
+        solver=SolverSpec("halu_tasks/independent", {"cot": True}, {"cot": True}),
+    )
+    assert {sample.id: sample.output.completion for sample in log.samples} == {
+        item.id: f"True {item.id}" for item in items
+    }
+
+
 def test_metadata_of_packaged_samples_hold_the_fields_and_what_scoring_reads() -> None:
     from halu_tasks.inspect_adapter import inspect_task
     from halu_tasks.options import Options
