@@ -6,8 +6,11 @@ from halu_tasks.builders import inspect_build, inspect_optimize
 from halu_tasks.builders.registry import pipelines
 from halu_tasks.scorers import inspect_scorer
 from halu_tasks.solvers import (
+    chain_of_thought,
     factored_verification,
     fave,
+    few_shot,
+    prompt_formats,
     self_consistency,
     selfcheck,
     truth_triangulator,
@@ -23,12 +26,15 @@ for _name in pipelines():
     imported(f"halu_tasks.{_name}")
 
 __all__ = [
+    "chain_of_thought",
     "factored_verification",
     "fave",
+    "few_shot",
     "inspect_build",
     "inspect_models",
     "inspect_optimize",
     "inspect_scorer",
+    "prompt_formats",
     "self_consistency",
     "selfcheck",
     "task",

@@ -53,6 +53,11 @@ def remember(built: Built) -> None:
     _new.append(built)
 
 
+def loaded(task: str) -> Built | None:
+    """The task of that name as it was loaded last in this process."""
+    return _loaded.get(task)
+
+
 def find(prompt: str, id: str | None = None, task: str | None = None) -> Known:
     """The item whose prompt is `prompt`, or ends it (after a system text or worked examples).
 

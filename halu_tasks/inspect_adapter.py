@@ -12,14 +12,7 @@ from typing import Any
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import HeadlineMetric
-from inspect_ai.model import (
-    ChatMessage,
-    ChatMessageAssistant,
-    ChatMessageSystem,
-    ChatMessageUser,
-    GenerateConfig,
-    model_roles,
-)
+from inspect_ai.model import GenerateConfig, model_roles
 from inspect_ai.solver import generate
 
 from halu_tasks import embedded
@@ -29,7 +22,7 @@ from halu_tasks.options import Options
 from halu_tasks.reaching import reach_active
 from halu_tasks.scorers.inspect_scorer import checked_address, figures, halu_score, judge_ready
 from halu_tasks.scoring import prepare_judge
-from halu_tasks.solvers.asking import MOST_ALTERNATIVES, WEIGHED
+from halu_tasks.solvers.asking import MOST_ALTERNATIVES, WEIGHED, chat_messages
 from halu_tasks.solvers.prompting import messages
 from halu_tasks.tasks import Built, build, logged, registry, task_named, task_of_file
 from halu_tasks.tasks import Task as BenchmarkTask
@@ -39,12 +32,6 @@ tell_in_one_line("inspect", "inspect_ai/__main__.py")
 
 ID, TASK = "halu_id", "halu_task"
 """The keys under which a message tells the embedded models which item of which task it asks."""
-
-_ROLES: dict[str, Callable[..., ChatMessage]] = {
-    "system": ChatMessageSystem,
-    "user": ChatMessageUser,
-    "assistant": ChatMessageAssistant,
-}
 
 
 def inspect_task(name: str, **options: Any) -> Task:
@@ -199,10 +186,11 @@ def _config(members: Sequence[Built]) -> GenerateConfig:
 
 
 def _sample(item: Item, built: Built, group: str | None = None) -> Sample:
-    turns = messages(item, built.examples)
-    chat = [_ROLES[turn["role"]](content=turn["content"]) for turn in turns]
+    chat = chat_messages(messages(item, built.examples))
     chat[-1].metadata = {ID: item.id, TASK: built.task.name}
     metadata: dict[str, Any] = {
+        # for named solvers; what scoring reads wins over a field of the same name
+        **item.fields,
         "task": built.task.name,
         "id": item.id,
         "cluster": item.cluster,

@@ -130,6 +130,7 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "str": ((str,), "a text"),
     "str | None": ((str, type(None)), "a text"),
     "int": ((int,), "a whole number"),
+    "int | None": ((int, type(None)), "a whole number"),
     "bool": ((bool,), "true or false"),
     "float": ((float, int), "a number"),
 }

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from inspect_ai.model import CachePolicy, ChatMessage, GenerateConfig, Model, ModelOutput, get_model, model_roles
+from inspect_ai.model import (
+    CachePolicy,
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    GenerateConfig,
+    Model,
+    ModelOutput,
+    get_model,
+    model_roles,
+)
 from inspect_ai.solver import TaskState
 from inspect_ai.tool import Tool, ToolChoice
 
+from halu_tasks import embedded
 from halu_tasks.errors import UsageError
 from halu_tasks.scorers.probability import Token
 from halu_tasks.solvers.concurrency import side_by_side
+from halu_tasks.solvers.prompting import Prompt
 from halu_tasks.tasks import Task, logged_task
 
 METHOD = "halu_method"
@@ -33,6 +46,20 @@ WEIGHED = "weighed"
 """Where a sample tells that a probability was asked for."""
 MOST_ALTERNATIVES = 20
 """Alternatives to each token whose log-probabilities are asked for: the most that usual providers give."""
+
+_OWN = {"task", "id", "cluster", "gold", "tags"}
+"""What the metadata of this package's own samples have."""
+
+_ROLES: dict[str, Callable[..., ChatMessage]] = {
+    "system": ChatMessageSystem,
+    "user": ChatMessageUser,
+    "assistant": ChatMessageAssistant,
+}
+
+
+def chat_messages(turns: Iterable[Mapping[str, str]]) -> list[ChatMessage]:
+    """Messages of Inspect from turns with `role` and `content`."""
+    return [_ROLES[turn["role"]](content=turn["content"]) for turn in turns]
 
 
 async def ask(
@@ -144,6 +171,17 @@ def task_of(state: TaskState) -> Task:
     if "task" not in state.metadata:
         raise UsageError(f"this solver serves the tasks of halu_tasks, and the sample {state.sample_id!r} is of none")
     return logged_task(state.metadata)
+
+
+def own_task(state: TaskState) -> Task | None:
+    """The package's task that a sample is of; None for a sample of another package."""
+    return logged_task(state.metadata) if state.metadata.keys() >= _OWN else None
+
+
+def wording_of(task: Task) -> Prompt:
+    """The prompt with which the run asks a task: under its options, and with the user's own texts."""
+    built = embedded.loaded(task.name)
+    return built.prompt if built else task.wordings[0].prompt
 
 
 def decide(state: TaskState, probability: float, threshold: float) -> str:

@@ -156,23 +156,28 @@ def fill(text: str, fields: Mapping[str, str]) -> str:
     return PLACEHOLDER.sub(value, text)
 
 
+def texts(prompt: Prompt, fields: Mapping[str, str], *, cot: bool = False) -> tuple[str, str]:
+    """The system text, which may be empty, and the user text with which `prompt` asks about `fields`."""
+    return fill(prompt["cot"] if cot else prompt.get("system", ""), fields), fill(prompt["user"], fields)
+
+
+def turns(system: str, user: str, examples: Iterable[Example] = ()) -> list[dict[str, str]]:
+    """Chat messages: the system text if there is one, each example as a user and an assistant turn, the question."""
+    shown = [
+        turn
+        for example in examples
+        for turn in ({"role": "user", "content": example.prompt}, {"role": "assistant", "content": example.reply})
+    ]
+    first = [{"role": "system", "content": system}] if system else []
+    return [*first, *shown, {"role": "user", "content": user}]
+
+
 def render(case: Case, prompt: Prompt, *, cot: bool = False) -> Item:
     """The item that asks `case` with `prompt`."""
-    system = fill(prompt["cot"] if cot else prompt.get("system", ""), case.fields)
-    user = fill(prompt["user"], case.fields)
+    system, user = texts(prompt, case.fields, cot=cot)
     return Item(case.id, case.cluster, case.target, system, user, case.gold, case.tags, case.fields)
 
 
 def messages(item: Item, examples: Iterable[Example] = ()) -> list[dict[str, str]]:
-    """The chat messages of an item: system, then each example as a user and an assistant turn, then
-    the question."""
-    system = [{"role": "system", "content": item.system}] if item.system else []
-    turns = [
-        turn
-        for example in examples
-        for turn in (
-            {"role": "user", "content": example.prompt},
-            {"role": "assistant", "content": example.reply},
-        )
-    ]
-    return [*system, *turns, {"role": "user", "content": item.prompt}]
+    """The chat messages of an item."""
+    return turns(item.system, item.prompt, examples)

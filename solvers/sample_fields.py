@@ -1,0 +1,157 @@
+"""What the prompt solvers take from a sample's metadata, and from their own arguments: fields, templates, examples."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+from inspect_ai.model import ChatMessage, ChatMessageUser
+from inspect_ai.solver import Generate, Solver, TaskState
+from inspect_ai.util import resource
+
+from halu_tasks.data import json_lines
+from halu_tasks.errors import ArgumentError, DataError, UsageError
+from halu_tasks.items import Example
+from halu_tasks.solvers.prompting import fill, placeholders
+
+MASK = "<mask>"
+"""What a prompt shows in place of a hidden word."""
+NUMBER_OF_MASKS = "number_of_masks"
+_FILE_NAME = re.compile(r"\S+\.\w{1,6}", re.ASCII)
+_JINJA = re.compile(r"\{\{\s*(\w+)\s*\}\}")
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class SampleFields:
+    """Reads the fields that a prompt shows.
+
+    Attributes:
+        solver: the name that errors give.
+        names: the metadata keys of fields that stand under another name than their own.
+        mask: what `answer` has in place of hidden words, of a prompt that says how many there are.
+    """
+
+    solver: str
+    names: Mapping[str, str] = field(default_factory=dict)
+    mask: str | None = None
+
+    def of_sample(self, state: TaskState, prompt: Mapping[str, str]) -> dict[str, str]:
+        """The fields that the texts of `prompt` show, from a sample's metadata; `input` is the sample's input.
+
+        Raises:
+            UsageError: the metadata lack a field, or hold something other than text there.
+        """
+        return self._read(
+            state.metadata, prompt, f"sample {state.sample_id!r}: metadata", lambda: {"input": state.input_text}
+        )
+
+    def example(self, row: Row, where: str, template: str) -> Example:
+        """A worked example: the template filled with the fields of `row`, and its `output`."""
+        fields = self._read(row, {"user": template}, where, dict)
+        return Example(fill(template, fields), row["output"])
+
+    def _read(
+        self, metadata: Row, prompt: Mapping[str, str], where: str, others: Callable[[], dict[str, str]]
+    ) -> dict[str, str]:
+        wanted = set[str]().union(*(placeholders(text) for text in prompt.values()))
+        if self.mask is not None:
+            wanted = wanted - {NUMBER_OF_MASKS} | {"answer"}
+        found = {name: self._text(metadata, name, where, others) for name in sorted(wanted)}
+        if self.mask is not None:
+            number = found["answer"].count(self.mask)
+            if not number:
+                key = self.names.get("answer", "answer")
+                raise UsageError(f"{where}: {key!r} has no {self.mask!r}, which {self.solver} needs")
+            found |= {"answer": found["answer"].replace(self.mask, MASK), NUMBER_OF_MASKS: str(number)}
+        return found
+
+    def _text(self, metadata: Row, name: str, where: str, others: Callable[[], dict[str, str]]) -> str:
+        key = self.names.get(name, name)
+        value = metadata.get(key)
+        if value is None:
+            value = others().get(key)
+        if value is None:
+            there = ", ".join(metadata) or "nothing"
+            raise UsageError(f"{where} lacks {key!r}, which {self.solver} needs; it has: {there}")
+        if not isinstance(value, str | int | float):
+            raise UsageError(f"{where}: {key!r} is of type {type(value).__name__}, {self.solver} needs text")
+        return str(value)
+
+
+def text_argument(solver: str, name: str, value: str | None) -> str | None:
+    """The text of an argument that is a text or the path of a file, as with Inspect's own templates.
+
+    Raises:
+        ArgumentError: the value reads like the name of a file that is not there, or like a Jinja template.
+    """
+    if not value:
+        return value
+    text = resource(value).rstrip()
+    if text == value and _FILE_NAME.fullmatch(text):
+        raise ArgumentError(f"{solver}: argument {name}={value!r}: there is no such file in {Path.cwd()}")
+    if found := _JINJA.search(text):
+        raise ArgumentError(f"{solver}: argument {name}: write {{{found[1]}}} instead of {found[0]}")
+    return text
+
+
+def read_examples(solver: str, examples: str | list[dict[str, Any]] | None) -> list[tuple[str, Row]]:
+    """Worked examples, each with the place where it stands.
+
+    Args:
+        solver: the name that errors give.
+        examples: rows with `output` and further fields, or the path of a JSON Lines or YAML file of such rows.
+
+    Raises:
+        DataError: naming the place: not a file, not such rows, or a row whose `output` is not a string.
+        ArgumentError: neither a path nor a list.
+    """
+    if isinstance(examples, str):
+        rows = list(_rows_of_file(Path(examples).expanduser()))
+    elif examples is None or isinstance(examples, list):
+        rows = [(f"example {number}", row) for number, row in enumerate(examples or [], 1)]
+    else:
+        raise ArgumentError(f"{solver}: argument examples: expected a file or a list, got {examples!r}")
+    for where, row in rows:
+        if not isinstance(row, Mapping):
+            raise DataError(f"{where}: expected a mapping with 'output', got {row!r}")
+        if not isinstance(row.get("output"), str):
+            raise DataError(f"{where}: output: expected a string, got {row.get('output')!r}")
+    return rows
+
+
+def _rows_of_file(path: Path) -> Iterable[tuple[str, Row]]:
+    if path.suffix.lower() not in (".yaml", ".yml", ".json"):
+        return [(f"{path}:{number}", row) for number, row in json_lines(path)]
+    try:
+        rows = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror or error}") from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise DataError(f"{path}: not a YAML file ({' '.join(str(error).split())})") from None
+    if not isinstance(rows, list):
+        raise DataError(f"{path}: expected a list of examples")
+    return [(f"{path}: example {number}", row) for number, row in enumerate(rows, 1)]
+
+
+def question_index(state: TaskState) -> int:
+    """The position of the last user message. Raises UsageError where a sample has none."""
+    for index in reversed(range(len(state.messages))):
+        if isinstance(state.messages[index], ChatMessageUser):
+            return index
+    raise UsageError(f"sample {state.sample_id!r} has no user message")
+
+
+def prompt_solver(messages: Callable[[TaskState], list[ChatMessage]], then_generate: bool) -> Solver:
+    """A solver that sets a sample's messages and, where `then_generate` is true, generates."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        state.messages = messages(state)
+        return await generate(state) if then_generate else state
+
+    return solve

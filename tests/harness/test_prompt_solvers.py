@@ -1,0 +1,391 @@
+"""The prompt formats as solvers: what a model is asked, on samples of any task and on those of this package."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import yaml
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "solvers.md"
+QUESTION = {"question": "Q?", "answer": "One. Two.", "answer_a": "One.", "answer_b": "Two."}
+FORMATS = {
+    "independent": "refact_judgment_independent",
+    "comparative": "refact_judgment_comparative",
+    "localization": "refact_localization_entity",
+    "correction": "refact_correction",
+}
+Turns = list[dict[str, str]]
+
+
+def turns_of(messages: list[Any]) -> Turns:
+    return [{"role": message.role, "content": message.text} for message in messages]
+
+
+@pytest.fixture
+def ask(
+    serve: Callable[..., Any], openai: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Any]:
+    """`ask(task, solver, **arguments)` runs a task (a task, its name, or a file) with a solver of this package or of a
+    file; returns what the model was asked in each call, or the error that the run ended in."""
+    monkeypatch.setenv("HALU_TASKS_DATA", "sample")
+
+    def run(task: Any, solver: Any, limit: int | None = None, task_args: Any = None, **arguments: Any) -> Any:
+        from inspect_ai import eval
+        from inspect_ai.solver import SolverSpec
+
+        server = serve(lambda request: "True")
+        if isinstance(solver, str):
+            solver = SolverSpec(solver, arguments, arguments)
+        (log,) = eval(
+            task, model=openai(server), solver=solver, limit=limit, task_args=task_args or {}, display="log",
+            log_dir=str(tmp_path / "logs"), log_realtime=False,
+        )  # fmt: skip
+        if log.status != "success":
+            return log.error.message
+        return [request["messages"] for request in server.asked]
+
+    return run
+
+
+def task_with(*samples: dict[str, Any], input: Any = "INPUT") -> Any:
+    """A task of another package, with samples of these metadata."""
+    from inspect_ai import Task
+    from inspect_ai.dataset import MemoryDataset, Sample
+
+    return Task(
+        dataset=MemoryDataset([Sample(id=f"s{n}", input=input, metadata=fields) for n, fields in enumerate(samples)])
+    )
+
+
+# --- the examples of the documentation ------------------------------------------------------------
+
+
+class Shown(NamedTuple):
+    """A command of the documentation, and the messages that it says the model is asked."""
+
+    command: list[str]
+    asked: str
+
+
+def _blocks() -> list[tuple[str, str]]:
+    return re.findall(r"^```(\w+)\n(.*?)^```$", DOCS.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def _shown() -> list[Shown]:
+    return [
+        Shown(shlex.split(line.removeprefix("$ ")), asked)
+        for (kind, text), (_, asked) in pairwise(_blocks())
+        if kind == "console"
+        for line in text.splitlines()
+        if line.startswith("$ inspect eval")
+    ]
+
+
+@pytest.fixture
+def documented(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with the files that the documentation shows."""
+    for kind, text in _blocks():
+        if kind == "python":
+            name = text.partition("\n")[0].removeprefix("# ")
+            (tmp_path / name).write_text(text, encoding="utf-8")
+        for name, content in re.findall(r"^\$ cat (\S+)\n(.*?)(?=^\$ )", text, re.DOTALL | re.MULTILINE):
+            (tmp_path / name).write_text(content, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _matches(asked: Turns, shown: str) -> bool:
+    """Whether messages are as shown, where `…` stands for any text."""
+    text = "".join(f"{turn['role']}: {turn['content']}\n" for turn in asked)
+    return re.fullmatch(".*?".join(map(re.escape, shown.split("…"))), text, re.DOTALL) is not None
+
+
+@pytest.mark.parametrize("shown", _shown(), ids=lambda shown: " ".join(shown.command[2:5]))
+def test_the_documented_commands_ask_what_is_shown(shown: Shown, documented: Path, ask: Callable[..., Any]) -> None:
+    words = shown.command
+    values = dict(words[n + 1].split("=", 1) for n, word in enumerate(words) if word == "-S")
+    arguments = {name: yaml.safe_load(value) for name, value in values.items()}
+    solver = words[words.index("--solver") + 1]
+    (asked,) = ask(words[2], solver, limit=1, **arguments)
+    assert _matches(asked, shown.asked), asked
+
+
+def test_every_solver_is_documented_with_a_command() -> None:
+    named = {shown.command[shown.command.index("--solver") + 1] for shown in _shown()}
+    assert named == {f"halu_tasks/{name}" for name in (*FORMATS, "few_shot", "chain_of_thought")} | {"my_chain.py"}
+
+
+def test_a_command_asks_a_users_own_task_over_http(documented: Path, serve: Callable[..., Any]) -> None:
+    """In a process of its own, as a user has it: the solver is found by its name, and files beside the user."""
+    server = serve(lambda request: "A is factually correct.")
+    command = "eval my_task.py --solver halu_tasks/comparative -S template=prompt.txt --model openai/gpt-4o"
+    (documented / "prompt.txt").write_text("{question}\n1. {answer_a}\n2. {answer_b}\n")
+    ended = subprocess.run(
+        [sys.executable, "-m", "inspect_ai", *command.split(), "--display", "plain", "-M", "responses_api=false"],
+        capture_output=True, text=True, cwd=documented, timeout=120,
+        env=os.environ | {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": server.url},
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    (request,) = server.asked
+    system, user = request["messages"]
+    assert system["content"].startswith("You check scientific answers.")
+    assert user["content"] == (
+        "Why is the sky blue?\n1. Air scatters blue light more than red light.\n"
+        "2. Air scatters red light more than blue light."
+    )
+
+
+# --- the same bytes as lm-eval --------------------------------------------------------------------
+
+
+@pytest.fixture
+def asked_in_lm_eval(serve: Callable[..., Any], run_lm_eval: Callable[..., Any]) -> Callable[..., list[Turns]]:
+    """`asked_in_lm_eval(task, metadata, **arguments)` is what lm-eval sends to a chat server."""
+
+    def run(task: str, metadata: dict[str, Any] | None = None, **arguments: Any) -> list[Turns]:
+        server = serve(lambda request: "True")
+        model_args = {"model": "m", "base_url": f"{server.url}/chat/completions", "max_retries": 1}
+        run_lm_eval(
+            [task], "local-chat-completions", metadata, model_args=model_args, apply_chat_template=True,
+            fewshot_as_multiturn=True, **arguments,
+        )  # fmt: skip
+        return [
+            [{"role": turn["role"], "content": turn["content"]} for turn in request["messages"]]
+            for request in server.asked
+        ]
+
+    return run
+
+
+def _sorted(asked: list[Turns]) -> list[str]:
+    return sorted(json.dumps(turns, ensure_ascii=False) for turns in asked)
+
+
+@pytest.mark.parametrize(("name", "task"), FORMATS.items())
+def test_fields_in_a_users_metadata_are_asked_as_lm_eval_asks_the_packaged_task(
+    name: str, task: str, ask: Callable[..., Any], asked_in_lm_eval: Callable[..., list[Turns]]
+) -> None:
+    from halu_tasks.options import Options
+    from halu_tasks.tasks import build
+
+    fields = [dict(item.fields) for item in build(task, Options(data="sample")).items]
+    for each in fields:
+        each.pop("number_of_masks", None)  # counted by the solver
+    in_inspect = ask(task_with(*fields), f"halu_tasks/{name}")
+    assert _sorted(in_inspect) == _sorted(asked_in_lm_eval(task))
+
+
+@pytest.mark.parametrize(
+    ("name", "task"), [*FORMATS.items(), ("localization", "refact_localization_negation"), ("independent", "cfaith_tf")]
+)
+def test_a_packaged_task_is_asked_by_its_own_format_as_without(name: str, task: str, ask: Callable[..., Any]) -> None:
+    from inspect_ai.solver import generate
+
+    plain = ask(f"halu_tasks/{task}", generate(), task_args={"fewshot": 1})
+    assert _sorted(ask(f"halu_tasks/{task}", f"halu_tasks/{name}", task_args={"fewshot": 1})) == _sorted(plain)
+
+
+def test_reasoning_is_asked_for_as_by_the_option_of_lm_eval(
+    ask: Callable[..., Any], asked_in_lm_eval: Callable[..., list[Turns]]
+) -> None:
+    task = "refact_correction"
+    wanted = _sorted(asked_in_lm_eval(task, {"halu_cot": True}))
+    assert _sorted(ask(f"halu_tasks/{task}", "halu_tasks/correction", cot=True)) == wanted
+    assert _sorted(ask(f"halu_tasks/{task}", "halu_tasks/chain_of_thought")) == wanted
+
+
+@pytest.mark.parametrize("task", ["refact_judgment_comparative", "factchd"])
+def test_a_tasks_own_worked_examples_are_those_of_lm_evals_num_fewshot(
+    task: str, ask: Callable[..., Any], asked_in_lm_eval: Callable[..., list[Turns]]
+) -> None:
+    wanted = _sorted(asked_in_lm_eval(task, num_fewshot=2))
+    assert _sorted(ask(f"halu_tasks/{task}", "halu_tasks/few_shot", number=2)) == wanted
+
+
+def test_the_figures_of_a_packaged_task_stay_with_its_solver(
+    run_inspect: Callable[..., Any], tmp_path: Path, here: Callable[..., Any]
+) -> None:
+    """The embedded model still knows the items, also in other words around the same question, and the log is read."""
+    from inspect_ai.solver import SolverSpec
+
+    arguments = {"system": "Compare."}
+    solver = SolverSpec("halu_tasks/comparative", arguments, arguments)
+    log = run_inspect("refact_judgment_comparative", "halu/oracle", solver=solver)
+    assert log.status == "success" and log.samples[0].messages[0].text == "Compare."
+    assert log.results.scores[0].metrics["acc"].value == 1
+    reported = here("report", log.location, "-o", tmp_path / "report")
+    assert reported.returncode == 0, reported.stderr
+
+
+def test_items_with_the_same_question_are_told_apart(run_inspect: Callable[..., Any], tmp_path: Path) -> None:
+    """Rows that share an original answer ask the same; each still gets its own replayed reply."""
+    from inspect_ai.solver import SolverSpec
+
+    from halu_tasks.options import Options
+    from halu_tasks.tasks import build
+
+    task = "refact_judgment_independent"
+    items = build(task, Options(data="sample")).items
+    assert len({item.prompt for item in items}) < len(items)
+    predictions = tmp_path / "predictions.jsonl"
+    predictions.write_text("".join(json.dumps({"id": item.id, "output": f"True {item.id}"}) + "\n" for item in items))
+    log = run_inspect(
+        task,
+        "halu/replay",
+        model_args={"predictions": str(predictions)},
+        solver=SolverSpec("halu_tasks/independent", {"cot": True}, {"cot": True}),
+    )
+    assert {sample.id: sample.output.completion for sample in log.samples} == {
+        item.id: f"True {item.id}" for item in items
+    }
+
+
+def test_metadata_of_packaged_samples_hold_the_fields_and_what_scoring_reads() -> None:
+    from halu_tasks.inspect_adapter import inspect_task
+    from halu_tasks.options import Options
+    from halu_tasks.tasks import build, registry
+
+    for task in registry()[0]:
+        items = {item.id: item for item in build(task, Options(data="sample")).items}
+        for sample in inspect_task(task, data="sample").dataset:
+            item = items[str(sample.id)]
+            assert item.fields.items() <= sample.metadata.items()
+            assert (sample.metadata["task"], sample.metadata["gold"]) == (task, item.gold)
+
+
+# --- arguments ------------------------------------------------------------------------------------
+
+
+def test_names_of_fields_are_arguments_and_the_input_is_a_field(ask: Callable[..., Any]) -> None:
+    foreign = task_with({"response": "One.", "year": 1999})
+    (asked,) = ask(
+        foreign, "halu_tasks/independent", question="input", answer="response", template="{question} {answer} {year}"
+    )
+    assert asked[1]["content"] == "INPUT One. 1999"
+
+
+def test_braces_in_fields_and_templates_are_text(ask: Callable[..., Any]) -> None:
+    template = '{"verdict": "{answer}"} {}'
+    (asked,) = ask(
+        task_with({"answer": '{question} {{x}} {"a": 1}'}), "halu_tasks/independent", template=template, system=""
+    )
+    assert asked == [{"role": "user", "content": '{"verdict": "{question} {{x}} {"a": 1}"} {}'}]
+
+
+def test_the_messages_are_set_whole(ask: Callable[..., Any]) -> None:
+    from inspect_ai.model import ChatMessageSystem, ChatMessageUser
+
+    before = [ChatMessageSystem(content="OLD"), ChatMessageUser(content="OLD")]
+    (asked,) = ask(task_with(QUESTION, input=before), "halu_tasks/comparative")
+    assert [turn["role"] for turn in asked] == ["system", "user"] and "OLD" not in json.dumps(asked)
+
+
+def test_masks_of_another_form_are_counted_and_shown_as_ours(ask: Callable[..., Any]) -> None:
+    fields = {"question": "Q?", "answer": "[MASK] and [MASK] or [MASK]."}
+    (asked,) = ask(task_with(fields), "halu_tasks/correction", mask="[MASK]")
+    assert "Answer: <mask> and <mask> or <mask>.\n3 Replacements expected" in asked[1]["content"]
+
+
+def test_examples_may_be_yaml_or_a_list_and_count_their_masks(ask: Callable[..., Any], tmp_path: Path) -> None:
+    row = {"question": "Q1?", "answer": "<mask> is it.", "output": "This"}
+    file = tmp_path / "examples.yaml"
+    file.write_text(yaml.safe_dump([row]))
+    foreign = {"question": "Q?", "answer": "<mask> <mask>"}
+    for examples in (str(file), [row]):
+        (asked,) = ask(task_with(foreign), "halu_tasks/correction", examples=examples)
+        _, question, reply, last = asked
+        assert "Answer: <mask> is it.\n1 Replacements expected" in question["content"]
+        assert reply == {"role": "assistant", "content": "This"} and "\n2 Replacements" in last["content"]
+
+
+def test_examples_of_any_fields_are_worded_by_a_template_and_stand_before_the_last_question(
+    ask: Callable[..., Any],
+) -> None:
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageSystem, ChatMessageUser
+
+    before = [ChatMessageSystem(content="S"), ChatMessageUser(content="1"), ChatMessageAssistant(content="2")]
+    (asked,) = ask(
+        task_with({}, input=[*before, ChatMessageUser(content="3")]), "halu_tasks/few_shot",
+        examples=[{"a": "x", "output": "y"}, {"a": "z", "output": "w"}], number=1, template="A: {a}",
+    )  # fmt: skip
+    assert [turn["content"] for turn in asked] == ["S", "1", "2", "A: x", "y", "3"]
+
+
+def test_without_generate_nothing_is_asked(ask: Callable[..., Any]) -> None:
+    for name in (*FORMATS, "few_shot", "chain_of_thought"):
+        fields = {**QUESTION, "answer": "<mask>"}
+        arguments = {"examples": [{"input": "i", "output": "o"}]} if name == "few_shot" else {}
+        assert ask(task_with(fields), f"halu_tasks/{name}", generate=False, **arguments) == []
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "message"),
+    [
+        (
+            "comparative",
+            {"question": "Q?", "answer": "A"},
+            "sample 's0': metadata lacks 'answer_a', which comparative needs; it has: question, answer",
+        ),
+        ("independent", {}, "sample 's0': metadata lacks 'answer', which independent needs; it has: nothing"),
+        (
+            "localization",
+            {"question": "Q?", "answer": ["A"]},
+            "sample 's0': metadata: 'answer' is of type list, localization needs text",
+        ),
+        ("correction", QUESTION, "sample 's0': metadata: 'answer' has no '<mask>', which correction needs"),
+    ],
+)
+def test_a_sample_without_what_is_needed_is_named_in_one_line(
+    name: str, fields: dict[str, Any], message: str, ask: Callable[..., Any]
+) -> None:
+    error = ask(task_with(fields), f"halu_tasks/{name}")
+    assert message in error and len(error.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("independent", {"template": "missing.txt"}, "argument template='missing.txt': there is no such file in "),
+        ("independent", {"template": "Is it?"}, "argument template shows no field such as {question} or {answer}"),
+        ("independent", {"template": "{{ answer }}"}, "argument template: write {answer} instead of {{ answer }}"),
+        ("independent", {"examples": "none.jsonl"}, "none.jsonl: No such file or directory"),
+        ("independent", {"examples": [{"answer": "A"}]}, "example 1: output: expected a string, got None"),
+        ("independent", {"examples": 3}, "argument examples: expected a file or a list, got 3"),
+        ("independent", {"anser": "x"}, "independent has no argument 'anser' (did you mean 'answer'?)"),
+        ("localization", {"returns": "words"}, "argument returns='words': expected entities or sentence"),
+        ("few_shot", {}, "few_shot needs 'examples', or 'number' for those of a task of this package"),
+        ("few_shot", {"examples": [{"output": "o"}]}, "example 1 lacks 'input', which few_shot needs; it has: output"),
+        ("few_shot", {"number": "two"}, "few_shot: argument number='two' is not a whole number"),
+    ],
+)
+def test_a_wrong_argument_is_named_before_anything_is_asked(name: str, arguments: dict[str, Any], message: str) -> None:
+    from inspect_ai.util import registry_create
+
+    from halu_tasks.errors import HaluTasksError
+
+    with pytest.raises(HaluTasksError) as raised:
+        registry_create("solver", f"halu_tasks/{name}", **arguments)
+    assert message in str(raised.value) and len(str(raised.value).splitlines()) == 1
+
+
+def test_worked_examples_of_a_task_need_a_sample_of_one(ask: Callable[..., Any]) -> None:
+    error = ask(task_with({"task": "mine"}), "halu_tasks/few_shot", number=2)
+    assert "sample 's0' is of no task of halu_tasks; give few_shot 'examples'" in error
+
+
+def test_more_worked_examples_than_a_task_has_is_an_error(ask: Callable[..., Any]) -> None:
+    error = ask("halu_tasks/refact_correction", "halu_tasks/few_shot", number=60)
+    assert "worked examples, fewshot=60 asks for more" in error
