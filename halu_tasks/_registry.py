@@ -4,7 +4,7 @@ models."""
 from halu_tasks import inspect_models, task
 from halu_tasks.builders import inspect_build, inspect_optimize
 from halu_tasks.builders.registry import pipelines
-from halu_tasks.scorers import inspect_scorer
+from halu_tasks.scorers import inspect_named, inspect_scorer
 from halu_tasks.solvers import (
     factored_verification,
     fave,
@@ -27,6 +27,7 @@ __all__ = [
     "fave",
     "inspect_build",
     "inspect_models",
+    "inspect_named",
     "inspect_optimize",
     "inspect_scorer",
     "self_consistency",
