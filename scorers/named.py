@@ -124,7 +124,7 @@ def _iou(scorer: NamedScorer, sample: Sample) -> Item:
     for span in spans:
         if not _is_span(span, len(text)):
             raise sample.error(
-                f"{spans_name}: {span!r} is not a [start, end] within the {len(text)} characters of text"
+                f"{spans_name}: {span!r} is not a [start, end] within the text of {len(text)} characters"
             )
     strings = [text[start:end] for start, end in spans]
     return _item(scorer, sample, "\n".join(strings), {"text": text, "spans": list(spans), "strings": strings})
