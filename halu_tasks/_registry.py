@@ -4,7 +4,7 @@ models."""
 from halu_tasks import inspect_models, task
 from halu_tasks.builders import inspect_build, inspect_optimize
 from halu_tasks.builders.registry import pipelines
-from halu_tasks.scorers import inspect_scorer
+from halu_tasks.scorers import inspect_named, inspect_scorer
 from halu_tasks.solvers import (
     chain_of_thought,
     factored_verification,
@@ -32,6 +32,7 @@ __all__ = [
     "few_shot",
     "inspect_build",
     "inspect_models",
+    "inspect_named",
     "inspect_optimize",
     "inspect_scorer",
     "prompt_formats",

@@ -7,6 +7,9 @@ from types import TracebackType
 
 from halu_tasks.credentials import redacted
 
+LM_EVAL = ("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
+"""The programs of lm-eval, by the ends of their paths."""
+
 
 class HaluTasksError(Exception):
     """Base of the package's own errors. The command line prints the message and exits with 2. Credentials in the

@@ -21,7 +21,7 @@ from lm_eval.api.task import ConfigurableTask
 
 from halu_tasks import embedded
 from halu_tasks.credentials import public
-from halu_tasks.errors import JudgeError, UsageError, tell_in_one_line
+from halu_tasks.errors import LM_EVAL, JudgeError, UsageError, tell_in_one_line
 from halu_tasks.items import Item, Reply
 from halu_tasks.options import PREFIX, Options
 from halu_tasks.predictions import aimed
@@ -35,8 +35,7 @@ from halu_tasks.tasks.yaml_files import TaskFile
 
 logger = logging.getLogger(__name__)
 _loaded: WeakValueDictionary[str, HaluTask] = WeakValueDictionary()
-_PROGRAMS = ("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
-tell_in_one_line(*_PROGRAMS)
+tell_in_one_line(*LM_EVAL)
 
 
 class HaluTask(ConfigurableTask):
@@ -206,7 +205,7 @@ def results_folder() -> Path | None:
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("--output_path", "-o")
     try:
-        told = parser.parse_known_args()[0].output_path if sys.argv[0].endswith(_PROGRAMS) else None
+        told = parser.parse_known_args()[0].output_path if sys.argv[0].endswith(LM_EVAL) else None
     except argparse.ArgumentError:
         return None
     path = Path(told) if told else None

@@ -232,7 +232,7 @@ def halu_score(
         return InspectScore(
             # a share turned so that more is better; a count stays what it is
             value=_value(own if headline.higher_is_better or math.isinf(headline.range[1]) else 1 - own),
-            answer=_shown(found.answer),
+            answer=shown_answer(found.answer),
             explanation="\n\n".join(filter(None, (found.reason, *map(_told, verdicts)))) or None,
             metadata={RECORD: record},
         )
@@ -277,7 +277,7 @@ def told_record(told: Mapping[str, Any], score: Score) -> tuple[Score, dict[str,
     return found, {"method": told[METHOD], "counts": sorted(told.get(COUNTS, {}))}
 
 
-def _shown(answer: str | list[str] | None) -> str | None:
+def shown_answer(answer: str | list[str] | None) -> str | None:
     """An answer as Inspect shows it; the empty list, which is an answer too, by its brackets."""
     return ("\n".join(answer) or "[]") if isinstance(answer, list) else answer
 

@@ -49,6 +49,7 @@ SCORERS = {
     "checked_claims": "halueval:claims_scorer",
     "error_type": "halluverse25:error_type_scorer",
     "exact_match": "correction:exact_match_scorer",
+    "expmatch": "explanation:expmatch_scorer",
     "factchd": "factchd:factchd_scorer",
     "fave": "fave:fave_scorer",
     "hallucination_rate": "cfaith:hallucination_rate_scorer",

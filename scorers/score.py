@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from halu_tasks.scorers.answer import Outcome
@@ -55,3 +55,8 @@ class Score:
         record = asdict(self)
         # only judged tasks have any
         return record if self.verdicts else {name: record[name] for name in record if name != "verdicts"}
+
+
+def mark_empty(score: Score, reply: str) -> Score:
+    """The score, with the outcome `empty` if the reply has no content, which says nothing of the model."""
+    return replace(score, outcome="empty") if score.answer is None and not reply.strip() else score

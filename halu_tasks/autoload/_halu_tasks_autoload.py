@@ -1,6 +1,7 @@
-"""Lets `lm_eval --tasks NAME` find tasks that installed packages advertise.
+"""Lets `lm_eval --tasks NAME` find tasks that installed packages advertise, and task files name this package's models,
+filters and metrics.
 
-lm-eval has no entry points for tasks, so a .pth line imports this module when Python starts. It adds one
+lm-eval has no entry points, so a .pth line imports this module when Python starts. It adds one
 import hook, imports nothing, and acts only when lm-eval is imported. HALU_TASKS_NO_AUTOLOAD=1 turns it
 off; `--include_path "$(halu-tasks path)"` then does the same.
 """
@@ -13,6 +14,13 @@ _MODELS = {
     "halu-baseline": "halu_tasks.lm_eval_models:BaselineLM",
     "halu-replay": "halu_tasks.lm_eval_models:ReplayLM",
 }
+_FILTERS = {
+    "halu_document": "halu_tasks.scorers.lm_eval_filters:DocumentFilter",
+    "halu_strings": "halu_tasks.scorers.lm_eval_filters:StringsFilter",
+    "halu_verdict": "halu_tasks.scorers.lm_eval_filters:VerdictFilter",
+}
+_METRICS = ("halu_error_type", "halu_exact_match", "halu_expmatch", "halu_iou", "halu_verdict")
+_METRICS_MODULE = "halu_tasks.scorers.lm_eval_metrics"
 
 
 def _add_tasks(manager):
@@ -80,9 +88,27 @@ def _warn_of_unread(folder, entries):
 def _add_models(models):
     from lm_eval.api.registry import model_registry
 
-    for name, target in _MODELS.items():
-        if name not in model_registry:
-            model_registry.register(name, target=target)
+    _register(model_registry, _MODELS)
+
+
+def _add_filters(filters):
+    from lm_eval.api.registry import filter_registry
+
+    _register(filter_registry, _FILTERS)
+
+
+def _add_metrics(metrics):
+    from lm_eval.api.registry import aggregation_registry, metric_registry
+
+    _register(metric_registry, {name: f"{_METRICS_MODULE}:{name}" for name in _METRICS})
+    _register(aggregation_registry, {"halu_mean": f"{_METRICS_MODULE}:halu_mean"})
+
+
+def _register(registry, targets):
+    """Register names with where their objects are, to be imported when they are asked for."""
+    for name, target in targets.items():
+        if name not in registry:
+            registry.register(name, target=target)
 
 
 def _log(what):
@@ -94,7 +120,13 @@ def _log(what):
 files = {}
 """The file of every task in lm-eval's index, for errors that name it."""
 
-_ACTIONS = {"lm_eval.tasks.manager": _add_tasks, "lm_eval.models": _add_models}
+_ACTIONS = {
+    "lm_eval.tasks.manager": _add_tasks,
+    "lm_eval.models": _add_models,
+    "lm_eval.filters": _add_filters,
+    # not its registry: lm-eval imports its own metrics only while that is empty
+    "lm_eval.api.metrics": _add_metrics,
+}
 
 
 class _Hook:

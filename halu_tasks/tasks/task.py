@@ -17,7 +17,7 @@ from halu_tasks.scorers.judge import Judging, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Label
 from halu_tasks.scorers.probability import with_probability
 from halu_tasks.scorers.registry import Reading, TaskScorer
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import Score, mark_empty
 from halu_tasks.solvers.prompting import Prompt, given_prompts, next_question
 from halu_tasks.sources import Source
 
@@ -179,9 +179,8 @@ class Task:
             found = with_probability(found, reply.probability)
         if mode == "paper" and found.outcome == "abstained":
             return replace(found, outcome="unparsed")
-        # a reply without content says nothing of the model; in `paper` it stays what the authors count it as
-        empty = mode == "strict" and found.answer is None and not reply.text.strip()
-        return replace(found, outcome="empty") if empty else found
+        # in `paper` a reply without content stays what the authors count it as
+        return mark_empty(found, reply.text) if mode == "strict" else found
 
     def label(self, reply: str) -> Answer[str]:
         """The label that a reply states, read as in strict but without the gold, for tasks with `read`."""

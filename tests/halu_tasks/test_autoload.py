@@ -125,6 +125,23 @@ def test_the_embedded_models_stand_beside_lm_evals_own(whole: tuple[Mapping[str,
     assert found["classes"] == ["OracleLM", "BaselineLM", "ReplayLM"] and found["dummy"] == "DummyLM"
 
 
+def test_filters_and_metrics_are_registered_without_being_imported() -> None:
+    code = """
+import json, sys
+import lm_eval.api.metrics, lm_eval.filters
+from lm_eval.api.registry import aggregation_registry, filter_registry, get_filter, get_metric, metric_registry
+before = [name for name in sys.modules if name.startswith("halu_tasks")]
+names = [sorted(registry) for registry in (filter_registry, metric_registry, aggregation_registry)]
+print(json.dumps([before, names, [get_filter("halu_verdict").__name__, get_metric("halu_iou").__name__]]))
+"""
+    (before, (filters, metrics, aggregations), made), errors = shown(code)
+    assert before == [] and made == ["VerdictFilter", "halu_iou"]
+    assert {"take_first", "halu_document", "halu_strings", "halu_verdict"} <= set(filters)
+    assert {"exact_match", "halu_exact_match", "halu_expmatch", "halu_error_type", "halu_verdict"} <= set(metrics)
+    assert {"mean", "halu_mean"} <= set(aggregations)
+    assert errors == ""
+
+
 @pytest.mark.slow
 def test_include_path_of_our_folder_says_nothing_and_lists_the_same(tmp_path: Path) -> None:
     linked = tmp_path / "linked"
@@ -237,19 +254,22 @@ def test_a_damaged_file_is_named_and_the_tasks_of_the_others_are_added(tmp_path:
 def fake_lm_eval(folder: Path, manager: str = "", models: str = "") -> Path:
     """An lm-eval of the given code, first on the path."""
     (folder / "lm_eval" / "tasks").mkdir(parents=True)
-    for name, code in {"__init__": "", "models": models, "tasks/__init__": "", "tasks/manager": manager}.items():
+    (folder / "lm_eval" / "api").mkdir()
+    empty = dict.fromkeys(["__init__", "tasks/__init__", "api/__init__", "api/metrics", "filters"], "")
+    for name, code in {**empty, "models": models, "tasks/manager": manager}.items():
         (folder / "lm_eval" / f"{name}.py").write_text(code)
     return folder
 
 
 def test_an_lm_eval_without_what_the_hook_wraps_is_left_as_it_is(tmp_path: Path) -> None:
     code = """
-import json, lm_eval.tasks.manager as manager, lm_eval.models as models
+import json, lm_eval.tasks.manager as manager, lm_eval.models as models, lm_eval.filters, lm_eval.api.metrics
 print(json.dumps([manager.here, models.here]))
 """
     found, errors = shown(code, path=fake_lm_eval(tmp_path, "here = 1", "here = 2"))
     assert found == [1, 2]
-    assert "cannot extend lm_eval.tasks.manager" in errors and "cannot extend lm_eval.models" in errors
+    for name in ("tasks.manager", "models", "filters", "api.metrics"):
+        assert f"cannot extend lm_eval.{name}" in errors
 
 
 def test_an_error_of_lm_evals_own_is_not_hidden(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ import importlib, pkgutil
 import halu_tasks, halu_tasks.scorers, halu_tasks.tasks, halu_tasks.embedded, halu_tasks.cli.score
 halu_tasks.tasks.registry()
 for info in pkgutil.iter_modules(halu_tasks.scorers.__path__):
-    if info.name != "inspect_scorer":
+    if not info.name.startswith(("inspect_", "lm_eval_")):
         importlib.import_module(f"halu_tasks.scorers.{info.name}")
 """
     found = loaded_by(code)

@@ -1,0 +1,456 @@
+"""Scorers by name on samples of a user's own, in both harnesses, with values computed by hand."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import pickle
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inspect_ai import Task, eval, score
+from inspect_ai.dataset import Sample
+from inspect_ai.log import write_eval_log
+from inspect_ai.model import ModelOutput
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+from inspect_ai.util import registry_create
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "scorers.md"
+TEXT = "The cat sat on the red mat"
+
+
+@solver
+def replies_with(replies: dict[str, str]) -> Solver:
+    """Answers each sample, by its id, without a model."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        state.output = ModelOutput.from_content("none", replies[str(state.sample_id)])
+        return state
+
+    return solve
+
+
+@pytest.fixture
+def scored(tmp_path: Path) -> Callable[..., Any]:
+    """`scored(scorer, samples, replies, **arguments)` scores samples by a registered scorer; returns the log."""
+
+    def run(name: str, samples: Sequence[Sample], replies: Sequence[str], epochs: int = 1, **arguments: Any) -> Any:
+        by_id = {}
+        for number, (sample, reply) in enumerate(zip(samples, replies, strict=True)):
+            sample.id = f"s{number}"
+            by_id[sample.id] = reply
+        scorer = registry_create("scorer", f"halu_tasks/{name}", **arguments)
+        (log,) = eval(
+            Task(dataset=list(samples), solver=replies_with(by_id), scorer=scorer, epochs=epochs),
+            model="mockllm/model", log_dir=str(tmp_path / "logs"), display="none", log_realtime=False,
+        )  # fmt: skip
+        return log
+
+    return run
+
+
+def values(log: Any) -> list[Any]:
+    assert log.status == "success", log.error
+    return [next(iter(sample.scores.values())).value for sample in log.samples]
+
+
+def figures(log: Any) -> dict[str, float]:
+    assert log.status == "success", log.error
+    (found,) = log.results.scores
+    return {name: metric.value for name, metric in found.metrics.items()}
+
+
+def spans(*at: tuple[int, int], **metadata: Any) -> Sample:
+    return Sample(input="?", metadata={"text": TEXT, "spans": [list(span) for span in at], **metadata})
+
+
+def target(*strings: str, **metadata: Any) -> Sample:
+    return Sample(input="?", target=strings[0] if len(strings) == 1 else list(strings), metadata=metadata)
+
+
+# --- Inspect ----------------------------------------------------------------------------------------
+
+
+def test_iou_with_its_error_by_cluster(scored: Callable[..., Any]) -> None:
+    samples = [spans((19, 26), cluster="a"), spans((19, 26), cluster="a"), spans((19, 26), cluster="b")]
+    log = scored("iou", samples, ["red mat", "sat on the red mat", "I cannot tell which words are wrong."])
+    assert values(log) == pytest.approx([1, 7 / 18, 0])
+    found = figures(log)
+    assert found["iou"] == pytest.approx(25 / 54)
+    # without cluster a the mean is 0, without b it is 25/36: half of what lies between
+    assert found["iou_stderr"] == pytest.approx(25 / 72)
+    assert 0 <= found["iou_low"] < 25 / 54 < found["iou_high"] <= 1
+    assert (found["abstained"], found["unparsed"], found["empty"]) == pytest.approx((1 / 3, 0, 0))
+    details = log.samples[1].scores["iou"]
+    assert details.answer == "sat on the red mat"
+    assert details.metadata["facts"]["shared_chars"] == 7 and details.metadata["outcome"] == "answered"
+
+
+def test_without_a_cluster_each_sample_is_one_and_its_epochs_belong_to_it(scored: Callable[..., Any]) -> None:
+    samples = [spans((19, 26)), spans((19, 26))]
+    once = figures(scored("iou", samples, ["red mat", "cat"]))
+    assert (once["iou"], once["iou_stderr"]) == pytest.approx((0.5, 0.5))
+    again = figures(scored("iou", samples, ["red mat", "cat"], epochs=3))
+    assert again["iou_stderr"] == pytest.approx(once["iou_stderr"])
+
+
+def test_iou_of_fields_under_other_names_and_a_sentence(scored: Callable[..., Any]) -> None:
+    sample = Sample(input="?", metadata={"passage": "A is. B was.", "errors": [[6, 12]], "article": 7})
+    names = {"text": "passage", "spans": "errors", "cluster": "article"}
+    log = scored("iou", [sample], ["Wrong sentence: B was."], returns="sentence", **names)
+    assert values(log) == [1]
+    assert log.samples[0].scores["iou"].metadata["cluster"] == "7"
+
+
+def test_exact_match_wants_every_string_in_order(scored: Callable[..., Any]) -> None:
+    samples = [target("red", "mat") for _ in range(5)] + [target("Paris")]
+    log = scored("exact_match", samples, ["1. Red\n2. mat.", "mat\nred", "red\nhat", "red", "", "paris"])
+    assert values(log) == ["C", "I", "I", "I", "I", "C"]
+    found = figures(log)
+    assert found["em"] == pytest.approx(2 / 6)
+    assert found["em_mask"] == pytest.approx((1 + 0 + 0.5 + 0.5 + 0 + 1) / 6)
+    assert (found["empty"], found["unparsed"]) == pytest.approx((1 / 6, 0))
+
+
+def test_expmatch_weighs_head_body_and_tail(scored: Callable[..., Any]) -> None:
+    reference = "A is B. It was C. Therefore D."
+    replies = [reference, "A is B. It was X. Therefore D.", "I cannot answer this.", "<think>A is B."]
+    log = scored("expmatch", [target(reference) for _ in replies], replies)
+    # two of three words of the body are shared: an F1 of 2/3, weighed 0.7
+    assert values(log) == pytest.approx([1, 0.15 + 0.7 * 2 / 3 + 0.15, 0, 0])
+    found = figures(log)
+    assert found["expmatch_body"] == pytest.approx((1 + 2 / 3) / 4)
+    assert (found["expmatch_head"], found["abstained"], found["unparsed"]) == pytest.approx((0.5, 0.25, 0.25))
+
+
+def test_error_type_in_several_languages(scored: Callable[..., Any]) -> None:
+    samples = [target("relation"), target("Entity"), target("relation"), target("sentence")]
+    replies = [
+        "Relation error: the verb was changed.",
+        "Hata türü: varlık",
+        "This is an entity error.",
+        "نوع الخطأ: جملة",
+    ]
+    log = scored("error_type", samples, replies)
+    assert values(log) == ["C", "C", "I", "C"]
+    found = figures(log)
+    assert found["acc"] == 0.75
+    assert found["rate_relation_as_entity"] == 0.5 and found["rate_entity_as_relation"] == 0
+    # F1 of entity 2/3, of relation 2/3, of sentence 1
+    assert found["f1_macro"] == pytest.approx(7 / 9)
+
+
+def test_error_type_none_is_an_answer_only_where_it_is_allowed(scored: Callable[..., Any]) -> None:
+    log = scored("error_type", [target("none"), target("entity")], ["There is no error.", "None"], none_allowed=True)
+    assert values(log) == ["C", "I"]
+    log = scored("error_type", [target("entity")], ["There is no error."])
+    assert figures(log)["unparsed"] == 1
+    log = scored("error_type", [target("none")], ["None"])
+    assert "target is 'none', expected entity, relation or sentence; with none_allowed=true" in log.error.message
+
+
+def test_verdict_by_labels_and_reading(scored: Callable[..., Any]) -> None:
+    samples = [target("Yes"), target("Yes"), target("No"), target("No")]
+    replies = ["Verdict: Yes", "No", "Yes", "I cannot determine whether it hallucinates."]
+    log = scored("verdict", samples, replies, labels={"Yes": "wrong", "No": "right"}, reading="hallucinates")
+    assert values(log) == ["C", "I", "I", "I"]
+    found = figures(log)
+    assert [found[name] for name in ("acc", "precision", "recall", "f1")] == [0.25, 0.5, 0.5, 0.5]
+    assert (found["f1_wrong"], found["f1_right"], found["abstained"]) == (0.5, 0, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("scorer", "sample", "arguments", "message"),
+    [
+        (
+            "iou",
+            target("x", question="q", answer="a"),
+            {},
+            "sample 's0': metadata lacks 'text', which iou needs; it has: question, answer",
+        ),
+        ("iou", spans((19, 99)), {}, "sample 's0': metadata 'spans': [19, 99] is not a [start, end] within"),
+        ("exact_match", target("x"), {"cluster": "article"}, "metadata lacks 'article', which exact_match needs"),
+        ("exact_match", Sample(input="?"), {}, "target is [''], expected one or more strings"),
+        ("expmatch", target("one", "two"), {}, "target is ['one', 'two'], expected the reference explanation"),
+        ("verdict", target("Yes"), {}, "sample 's0': target is 'Yes', expected True or False (argument labels)"),
+    ],
+)
+def test_a_sample_that_lacks_something_is_named(
+    scored: Callable[..., Any], scorer: str, sample: Sample, arguments: dict[str, Any], message: str
+) -> None:
+    log = scored(scorer, [sample], ["reply"], **arguments)
+    assert log.status == "error" and message in log.error.message
+
+
+def test_a_log_is_scored_by_name(scored: Callable[..., Any], tmp_path: Path) -> None:
+    """With the command line, which prints an error as one line."""
+    log = scored("exact_match", [target("x", text=TEXT, spans=[[19, 26]])], ["red mat"])
+    write_eval_log(log, path := str(tmp_path / "made.json"))
+
+    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-m", "inspect_ai", "score", path, "--action", "overwrite", "--display", "none"]
+        out = ["--output-file", str(tmp_path / "scored.json"), "--overwrite"]
+        return subprocess.run([*words, *out, *arguments], capture_output=True, text=True, cwd=tmp_path, timeout=120)
+
+    failed = command("--scorer", "halu_tasks/iou", "-S", "text=passage")
+    assert failed.stderr.splitlines()[-1] == (
+        "halu-tasks: sample 's0': metadata lacks 'passage', which iou needs; it has: text, spans"
+    )
+    done = command("--scorer", "halu_tasks/iou")
+    assert done.returncode == 0, done.stderr
+    made = json.loads((tmp_path / "scored.json").read_text())
+    assert made["samples"][0]["scores"]["iou"]["value"] == 1
+    assert made["results"]["scores"][0]["metrics"]["iou"]["value"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "message"),
+    [
+        ("iou", {"returns": "words"}, "returns: expected sentence or entities or passages, got 'words'"),
+        ("iou", {"txt": "x"}, "iou has no argument 'txt' (did you mean 'text'?)"),
+        ("verdict", {"reading": "treu_false"}, "unknown reading 'treu_false' (did you mean 'true_false'?)"),
+        ("verdict", {"labels": [True, False]}, "quote True, False, Yes and No"),
+    ],
+)
+def test_an_argument_that_cannot_be_used_is_named(name: str, arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(TypeError, match=re.escape(message)):
+        registry_create("scorer", f"halu_tasks/{name}", **arguments)
+
+
+# --- lm-eval ----------------------------------------------------------------------------------------
+
+YAML = """
+task: mine
+dataset_path: json
+dataset_kwargs: {data_files: mine.jsonl}
+test_split: train
+output_type: generate_until
+doc_to_text: "{{ask}}"
+doc_to_target: target
+generation_kwargs: {until: [], max_gen_toks: 50}
+"""
+DOCUMENT = "filter_list: [{name: none, filter: [{function: halu_document}]}]\n"
+
+
+def run_folder(folder: Path, server: Any, task: str) -> dict[str, Any]:
+    """lm-eval's results of a task in the folder, asked of a server."""
+    import lm_eval
+    from lm_eval.tasks import TaskManager
+
+    results = lm_eval.simple_evaluate(
+        model="local-chat-completions",
+        model_args={"model": "m", "base_url": f"{server.url}/chat/completions", "tokenizer_backend": None},
+        tasks=[task],
+        task_manager=TaskManager(include_path=str(folder), include_defaults=False),
+        apply_chat_template=True,
+    )
+    assert results is not None
+    return dict(results)
+
+
+@pytest.fixture
+def run_yaml(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, serve: Callable[..., Any]
+) -> Callable[..., dict[str, Any]]:
+    """`run_yaml(metrics, rows, replies)` runs a user's own task in lm-eval; returns its results."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "datasets"))
+
+    def run(metrics: str, rows: Sequence[Mapping[str, Any]], replies: Sequence[str]) -> dict[str, Any]:
+        (tmp_path / "mine.yaml").write_text(YAML + metrics, encoding="utf-8")
+        asked = [{"ask": f"question {number}", "target": "", **row} for number, row in enumerate(rows)]
+        (tmp_path / "mine.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked), encoding="utf-8")
+        said = dict(zip((row["ask"] for row in asked), replies, strict=True))
+        server = serve(lambda request: said[request["messages"][-1]["content"]])
+        return run_folder(tmp_path, server, "mine")
+
+    return run
+
+
+def test_the_metrics_of_lm_eval_are_those_of_inspect(run_yaml: Callable[..., dict[str, Any]]) -> None:
+    rows = [{"passage": TEXT, "spans": [[19, 26]], "article": article} for article in "aab"]
+    replies = ["red mat", "sat on the red mat", "I cannot tell which words are wrong."]
+    metric = "metric_list: [{metric: halu_iou, text: passage, cluster: article, figures: [char_f1, abstained]}]\n"
+    ran = run_yaml(DOCUMENT + metric, rows, replies)
+    found = ran["results"]["mine"]
+    assert found["halu_iou,none"] == pytest.approx(25 / 54)
+    assert found["halu_iou_stderr,none"] == pytest.approx(25 / 72)
+    # 14 of the 14 + 25 characters that were returned and of the 21 that are wrong
+    assert found["halu_iou_char_f1,none"] == pytest.approx(2 * 14 / (25 + 21))
+    assert found["halu_iou_abstained,none"] == pytest.approx(1 / 3)
+    assert [sample["halu_iou"] for sample in ran["samples"]["mine"]] == pytest.approx([1, 7 / 18, 0])
+
+
+def test_metrics_of_the_target_need_no_filter(
+    run_yaml: Callable[..., dict[str, Any]], caplog: pytest.LogCaptureFixture
+) -> None:
+    metrics = """
+metric_list:
+  - metric: halu_verdict
+    aggregation: halu_mean
+    higher_is_better: true
+    labels: ["Yes", "No"]
+    reading: hallucinates
+    figures: [f1]
+"""
+    rows = [{"target": label} for label in ("Yes", "Yes", "No", "No")]
+    with caplog.at_level(logging.WARNING, "halu_tasks"):
+        found = run_yaml(metrics, rows, ["Verdict: Yes", "No", "Yes", ""])["results"]["mine"]
+    assert (found["halu_verdict,none"], found["halu_verdict_f1,none"]) == (0.25, 0.5)
+    # s / sqrt(n) of 1, 0, 0, 0
+    assert found["halu_verdict_stderr,none"] == pytest.approx(0.25)
+    assert "halu_verdict: 1 of 4 replies (25.0%) have no content" in caplog.text
+
+
+def test_each_other_metric_of_the_target(run_yaml: Callable[..., dict[str, Any]]) -> None:
+    metrics = "metric_list: [{metric: halu_exact_match, figures: [em_mask]}]\n"
+    found = run_yaml(metrics, [{"target": "red\nmat"}] * 2, ["1. red\n2. mat", "red\nhat"])["results"]["mine"]
+    assert (found["halu_exact_match,none"], found["halu_exact_match_em_mask,none"]) == (0.5, 0.75)
+    metrics = "metric_list: [{metric: halu_expmatch}]\n"
+    rows = [{"target": "A is B. It was C. Therefore D."}]
+    found = run_yaml(metrics, rows, ["A is B. It was X. Therefore D."])["results"]["mine"]
+    assert found["halu_expmatch,none"] == pytest.approx(0.3 + 0.7 * 2 / 3)
+    assert found["halu_expmatch_stderr,none"] == "N/A"
+    metrics = "metric_list: [{metric: halu_error_type, none_allowed: true}]\n"
+    found = run_yaml(metrics, [{"target": "relation"}, {"target": "none"}], ["Relation error.", "entity"])
+    assert found["results"]["mine"]["halu_error_type,none"] == 0.5
+
+
+def test_filters_reduce_a_reply_for_any_metric(run_yaml: Callable[..., dict[str, Any]]) -> None:
+    """The metrics of this package tell a reply that declined from an unparsed one behind the filters too."""
+    metrics = """
+filter_list:
+  - {name: label, filter: [{function: halu_verdict, reading: error_type}, {function: take_first}]}
+metric_list:
+  - {metric: exact_match, aggregation: mean, higher_is_better: true}
+  - {metric: halu_error_type, figures: [abstained]}
+"""
+    replies = ["The type is **entity**.", "1. entity", "I cannot determine the type."]
+    ran = run_yaml(metrics, [{"target": "entity"}] * 3, replies)
+    assert [sample["filtered_resps"] for sample in ran["samples"]["mine"]] == [["entity"], ["entity"], ["[abstained]"]]
+    found = ran["results"]["mine"]
+    assert found["exact_match,label"] == pytest.approx(2 / 3)
+    assert found["halu_error_type,label"] == pytest.approx(2 / 3)
+    assert found["halu_error_type_abstained,label"] == pytest.approx(1 / 3)
+
+
+def test_strings_are_reduced_to_one_on_each_line(run_yaml: Callable[..., dict[str, Any]]) -> None:
+    metrics = """
+filter_list:
+  - {name: strings, filter: [{function: halu_strings}, {function: take_first}]}
+metric_list:
+  - {metric: halu_exact_match}
+"""
+    replies = ["Wrong entities:\n- Paris\n- 1999", "None", " "]
+    ran = run_yaml(metrics, [{"target": "Paris\n1999"}] * 3, replies)
+    assert [sample["filtered_resps"] for sample in ran["samples"]["mine"]] == [["Paris\n1999"], ["None"], ["[empty]"]]
+    assert ran["results"]["mine"]["halu_exact_match,strings"] == pytest.approx(1 / 3)
+
+
+def test_another_aggregation_has_no_error_rather_than_a_wrong_one(run_yaml: Callable[..., dict[str, Any]]) -> None:
+    metrics = "metric_list: [{metric: halu_verdict, aggregation: mean, higher_is_better: true}]\n"
+    found = run_yaml(metrics, [{"target": "True"}] * 2, ["True", "False"])["results"]["mine"]
+    assert found["halu_verdict,none"] == 0.5 and found["halu_verdict_stderr,none"] != found["halu_verdict_stderr,none"]
+
+
+def test_a_list_as_target_is_told_of(run_yaml: Callable[..., dict[str, Any]], caplog: pytest.LogCaptureFixture) -> None:
+    metrics = "metric_list: [{metric: halu_exact_match}]\n"
+    found = run_yaml(metrics, [{"target": ["red", "mat"]}], ["red"])["results"]["mine"]
+    assert found["halu_exact_match,none"] != found["halu_exact_match,none"]
+    assert "whose doc_to_target is a string" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [
+        ("metric_list: [{metric: halu_iou}]\n", "halu_iou needs the document: write '- function: halu_document'"),
+        (
+            DOCUMENT + "metric_list: [{metric: halu_iou}]\n",
+            "halu_iou: document lacks 'text', which iou needs; it has: ask",
+        ),
+        (
+            "metric_list: [{metric: halu_verdict, readings: x}]\n",
+            "no argument 'readings' (did you mean 'reading'?)",
+        ),
+        ("metric_list: [{metric: halu_verdict, reading: x}]\n", "unknown reading 'x'"),
+        ("metric_list: [{metric: halu_verdict, figures: [f2]}]\n", "halu_verdict has no figure 'f2'; figures: acc, "),
+        ("metric_list: [{metric: halu_verdict}]\n", "halu_verdict: target is 'x', expected True or False"),
+    ],
+)
+def test_what_a_metric_lacks_is_named(run_yaml: Callable[..., dict[str, Any]], metrics: str, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        run_yaml(metrics, [{"target": "x"}], ["True"])
+
+
+def test_figures_survive_the_way_between_processes() -> None:
+    """lm-eval gathers the figures of several processes pickled."""
+    from halu_tasks.scorers.lm_eval_metrics import halu_mean, halu_verdict
+
+    made = [halu_verdict(["True"], [reply], figures=["f1"]) for reply in ("True", "False")]
+    for name, expected in (("halu_verdict", 0.5), ("halu_verdict_stderr", 0.5), ("halu_verdict_f1", 2 / 3)):
+        assert halu_mean(pickle.loads(pickle.dumps([figure[name] for figure in made]))) == pytest.approx(expected)
+
+
+# --- the page ---------------------------------------------------------------------------------------
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+
+
+def test_the_pages_examples_run(
+    serve: Callable[..., Any], openai: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "datasets"))
+    server = serve(lambda request: "sat on the red mat")
+    for language, name in (("python", "wrong_words.py"), ("yaml", "wrong_words.yaml"), ("json", "wrong_words.jsonl")):
+        (text,) = blocks(language)
+        Path(name).write_text(text, encoding="utf-8")
+    (log,) = eval("wrong_words.py", model=openai(server), log_dir="logs", display="none")
+    assert figures(log)["iou"] == pytest.approx(7 / 18)
+    again = score(log, registry_create("scorer", "halu_tasks/iou"), action="append")
+    assert [found.metrics["iou"].value for found in again.results.scores] == pytest.approx([7 / 18] * 2)
+    found = run_folder(tmp_path, server, "wrong_words")["results"]["wrong_words"]
+    assert found["halu_iou,document"] == pytest.approx(7 / 18)
+    # the 7 characters are all that are wrong, of 18 returned
+    assert (found["halu_iou_exact,document"], found["halu_iou_char_f1,document"]) == pytest.approx((0, 14 / 25))
+    assert {request["messages"][-1]["content"] for request in server.asked} == {
+        f"Which words of this text are wrong? Copy them, one on each line.\n\n{TEXT}"
+    }
+
+
+def test_the_page_lists_the_labels_that_readings_return() -> None:
+    from halu_tasks.scorers.registry import reading_named
+
+    (table,) = re.findall(r"^\| reading .*?\n\n", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", table, re.MULTILINE)
+    assert len(rows) == 8
+    said = {"true_false_zh": {"True": "正确", "False": "错误"}}
+    for reading, labels in rows:
+        for label in re.findall(r"`([\w-]+)`", labels):
+            assert reading_named(reading)(said.get(reading, {}).get(label, label)).value == label, (reading, label)
+
+
+@pytest.mark.skipif(os.environ.get("HALU_TASKS_NO_AUTOLOAD") == "1", reason="the hook is switched off")
+def test_the_names_in_lm_eval_are_advertised_too() -> None:
+    """Under the entry points that a later lm-eval reads."""
+    import tomllib
+    from importlib import import_module
+
+    import _halu_tasks_autoload as hook
+
+    project = tomllib.loads((PAGE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    points = project["entry-points"]
+    assert points["lm_eval.filters"] == hook._FILTERS
+    assert set(points["lm_eval.metrics"]) == set(hook._METRICS)
+    for group in ("lm_eval.filters", "lm_eval.metrics", "lm_eval.aggregations"):
+        for place in points[group].values():
+            module, _, name = place.partition(":")
+            assert callable(getattr(import_module(module), name))
