@@ -10,7 +10,7 @@ from halu_tasks.errors import DataError, UsageError
 from halu_tasks.items import Case
 from halu_tasks.options import Options
 from halu_tasks.tasks.derived import task_of
-from halu_tasks.tasks.registry import declarations, group_from
+from halu_tasks.tasks.registry import Declarations, check_tags, declarations, group_from
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
 
@@ -26,25 +26,25 @@ def packaged_faults() -> list[str]:
 
 def faults_of(paths: Iterable[Path]) -> list[str]:
     """One line for each of a user's files with a fault; members of a group may be defined in the other files."""
-    found = declarations()
-    packaged = {name: file for name, file in found.files.items() if "group" in file.values}
-    found.faults = []
-    own_tasks: dict[str, Task] = {}
-    own_groups: dict[str, TaskFile] = {}
+    found = Declarations()
+    groups: dict[str, TaskFile] = {}
     for path in paths:
         with found.noting(path):
             file = read_task_file(path)
             if "group" in file.values:
-                own_groups[str(file.values["group"])] = file
+                groups[str(file.values["group"])] = file
                 continue
             task = task_of(file)
             if "class" not in file.values:
                 raise UsageError(f"{path}: class: is missing; include a packaged task, or _task of `halu-tasks path`")
             check_sample(task, file)
-            own_tasks[task.name] = task
-    for file in own_groups.values():
+            found.tasks[task.name] = task
+    packaged = declarations() if groups else Declarations()
+    known = {name: file for name, file in packaged.files.items() if "group" in file.values}
+    for file in groups.values():
         with found.noting(file.path):
-            group_from(file, {**found.tasks, **own_tasks}, {**packaged, **own_groups})
+            check_tags(file, packaged.files)
+            group_from(file, {**packaged.tasks, **found.tasks}, {**known, **groups})
     return found.faults
 
 

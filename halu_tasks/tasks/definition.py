@@ -252,15 +252,15 @@ class _Definition:
     def reader(self) -> Reader:
         rows = self.mapping("rows", known=("fields", "check", "format", "columns"))
         source, file = self.source(), self.string("file")
-        columns = rows.get("columns")
-        types = rows.get("fields") or dict.fromkeys(columns or (), "string")
+        columns = self.columns(rows.get("columns") or {})
+        types = rows.get("fields") or dict.fromkeys(columns, "string")
         if not isinstance(types, dict) or not all(_hashable_in(kind, _ROW_TYPES) for kind in types.values()):
             self.fail("rows", f"fields: expected names with one of {', '.join(_ROW_TYPES)}, got {types!r}")
         if (form := rows.get("format", "json_lines")) not in (*_FORMATS, "table"):
             self.fail("rows", f"format: expected {', '.join((*_FORMATS, 'table'))}, got {form!r}")
-        lines = _FORMATS.get(form) or partial(
-            data_.table_lines, columns=self.columns(columns or dict.fromkeys(types, ()))
-        )
+        lines = _FORMATS.get(form) or partial(data_.table_lines, columns=columns or dict.fromkeys(types, ()))
+        options = [option.name for option in fields(Options)]
+        self.check_placeholders("file", file, options, "option")
         training = self.string("training_file", None)
         for name in (_file_name(file, Options()), *([training] if training else [])):
             if name not in [known.name for known in source.files]:
@@ -271,8 +271,8 @@ class _Definition:
                 )
         check = self.load("rows", rows["check"]) if "check" in rows else lambda row: None
         self.takes("rows", check, {})
-        fields = {name: _ROW_TYPES[kind] for name, kind in types.items()}
-        return Reader(source, partial(_file_name, file), fields, check, lines, training)
+        row = {name: _ROW_TYPES[kind] for name, kind in types.items()}
+        return Reader(source, partial(_file_name, file), row, check, lines, training)
 
     def columns(self, columns: Any) -> dict[str, tuple[str, ...]]:
         if not isinstance(columns, dict):
@@ -323,15 +323,14 @@ class _Definition:
             prompt[part] = JinjaText(text)
         return prompt
 
-    def check_placeholders(self, key: str, text: str, known: Sequence[str]) -> None:
+    def check_placeholders(self, key: str, text: str, known: Sequence[str], what: str = "field") -> None:
         try:
             unknown = sorted(JinjaText(text).placeholders() - set(known))
         except ValueError as error:
             self.fail(key, error)
         if unknown:
-            self.fail(
-                key, f"{{{{{unknown[0]}}}}} is no field{did_you_mean(unknown[0], known)}; fields: {', '.join(known)}"
-            )
+            close = did_you_mean(unknown[0], known)
+            self.fail(key, f"{{{{{unknown[0]}}}}} is no {what}{close}; {what}s: {', '.join(known)}")
 
     def reply(self, key: str, default: str) -> Callable[[Item], str]:
         """A reply made from an item: a template over its target, or a function of the item. Items of logs have a target
@@ -433,9 +432,10 @@ class _Definition:
 
     def scorer(self, mode: str, answer: AnswerKind) -> TaskScorer:
         """The scorer of a mode. Its arguments `reading` and `labels`, where not given, are the answer's."""
-        spec = self.mapping("scorer", known=MODES).get(mode)
-        if spec is None:
-            self.fail("scorer", f"{mode}: is missing")
+        specs = self.mapping("scorer", known=MODES)
+        if missing := [mode for mode in MODES if specs.get(mode) is None]:
+            self.fail("scorer", f"{missing[0]}: is missing")
+        spec = specs[mode]
         if isinstance(spec, dict):
             arguments = {str(name): self.load("scorer", value) for name, value in spec.items() if name != "name"}
             spec = spec.get("name")

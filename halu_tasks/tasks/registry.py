@@ -102,11 +102,21 @@ def declarations() -> Declarations:
             with found.noting(file.path):
                 check_tags(file, found.files)
                 found.tasks[name] = task_from(file)
+    faulty = found.files.keys() - found.tasks.keys() - group_files.keys()
     for name, file in group_files.items():
-        with found.noting(file.path):
-            check_tags(file, found.files)
-            found.groups[name] = group_from(file, found.tasks, group_files)
+        if faulty.isdisjoint(_declared_members(name, group_files)):  # else a member's fault is what there is to say
+            with found.noting(file.path):
+                check_tags(file, found.files)
+                found.groups[name] = group_from(file, found.tasks, group_files)
     return found
+
+
+def _declared_members(name: str, groups: Mapping[str, TaskFile], within: Sequence[str] = ()) -> set[str]:
+    """The names that a group and the groups among its members list, whatever they are."""
+    listed = groups[name].values.get("task")
+    names = {str(member) for member in listed} if isinstance(listed, list) else set()
+    below = [member for member in names if member in groups and member not in (name, *within)]
+    return names.union(*(_declared_members(member, groups, (name, *within)) for member in below))
 
 
 def check_tags(file: TaskFile, names: Container[str]) -> None:
@@ -211,6 +221,14 @@ def imported(name: str, attributes: Sequence[str] = ()) -> ModuleType | None:
         logger.warning("%s cannot be imported, its tasks are missing (%s)", name, why)
         return None
     return module
+
+
+def group_named(name: str) -> Group:
+    """The packaged group of that name. Raises UsageError when it is missing, as when a member has a fault."""
+    groups = registry()[1]
+    if name not in groups:
+        raise UsageError(f"there is no group {name!r}{did_you_mean(name, groups)}; halu-tasks check tells of faults")
+    return groups[name]
 
 
 def task_named(name: str) -> Task:
