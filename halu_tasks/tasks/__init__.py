@@ -3,7 +3,7 @@
 from halu_tasks.tasks.build import Built, build
 from halu_tasks.tasks.definition import task_from
 from halu_tasks.tasks.derived import logged, logged_task, task_of, task_of_file
-from halu_tasks.tasks.registry import Group, group_named, prompt_names, registry, task_named
+from halu_tasks.tasks.registry import Group, group_named, prompt_names, registry, source_named, sources, task_named
 from halu_tasks.tasks.task import Decoding, Reader, Subject, Task
 
 __all__ = [
@@ -19,6 +19,8 @@ __all__ = [
     "logged_task",
     "prompt_names",
     "registry",
+    "source_named",
+    "sources",
     "task_from",
     "task_named",
     "task_of",

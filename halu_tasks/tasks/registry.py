@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from halu_tasks.errors import UsageError, did_you_mean
 from halu_tasks.scorers.score import Score
+from halu_tasks.sources import SOURCES, Source
 from halu_tasks.tasks.definition import task_from
 from halu_tasks.tasks.listing import in_order
 from halu_tasks.tasks.task import Task
@@ -62,6 +63,19 @@ def registry() -> tuple[dict[str, Task], dict[str, Group]]:
     sources = {name: task.benchmark for name, task in declared.tasks.items()}
     ordered = in_order(sources, [group.members for group in declared.groups.values()])
     return {name: declared.tasks[name] for name in ordered}, declared.groups
+
+
+def sources() -> dict[str, Source]:
+    """The sources of all packaged tasks by name, and those that have none."""
+    return {**SOURCES, **{task.reader.source.name: task.reader.source for task in registry()[0].values()}}
+
+
+def source_named(name: str) -> Source:
+    """The source of that name. Raises UsageError, listing them, when there is none."""
+    known = sources()
+    if name not in known:
+        raise UsageError(f"unknown source {name!r}{did_you_mean(name, known)}; known: {', '.join(known)}")
+    return known[name]
 
 
 @dataclass
