@@ -149,7 +149,12 @@ METRICS = (
     *(
         replace(metric, needs="judge")
         for metric in (
-            mean("summaries_with_any", "any", "share of summaries with a cited sentence that is not supported", higher_is_better=False),
+            mean(
+                "summaries_with_any",
+                "any",
+                "share of summaries with a cited sentence that is not supported",
+                higher_is_better=False,
+            ),
             _count("hallucinations_per_summary_adjusted", "adjusted", f"hallucinations_per_summary {_ADJUSTED}"),
             mean(
                 "summaries_with_any_adjusted",

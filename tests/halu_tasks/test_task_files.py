@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -14,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from halu_tasks.errors import UsageError
+from halu_tasks.scorers.registry import READINGS, SCORERS, scorer_factory
 from halu_tasks.tasks import registry
 from halu_tasks.tasks.checks import check_sample
-from halu_tasks.tasks.definition import KEYS
+from halu_tasks.tasks.definition import _METRIC_KEYS, KEYS, PROMPT_FORMATS
 from halu_tasks.tasks.derived import task_of
 from halu_tasks.tasks.listing import listing, path_of
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file, task_configs
@@ -497,6 +499,69 @@ def test_commands_take_the_path_of_a_task_file(here: Here, tmp_path: Path) -> No
         told = here(*command)
         assert told.returncode == 2 and told.stderr.startswith(f"halu-tasks: {wrong}:4: baseline: expected a string")
         assert len(told.stderr.splitlines()) == 1
+
+
+# --- docs/task-files.md ---------------------------------------------------------------------------
+
+PAGE = (ROOT / "docs" / "task-files.md").read_text(encoding="utf-8")
+
+
+def test_the_page_has_every_key_with_whether_it_is_required() -> None:
+    table = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", PAGE.partition("## Keys")[2].partition("## ")[0], re.MULTILINE))
+    assert set(table) == set(KEYS)
+    file = read_task_file(task_configs() / INDEPENDENT)
+    for key, kind in table.items():
+        values = {k: v for k, v in file.values.items() if k != key}
+        without = TaskFile(file.path, values, {})
+        required = "required" in kind
+        try:
+            task_of(without)
+        except UsageError as error:
+            assert required, error
+            assert key in str(error)
+        else:
+            assert not required, key
+
+
+def test_the_page_has_every_reading_scorer_argument_and_key_of_a_metric() -> None:
+    for name in (*READINGS, *SCORERS, *PROMPT_FORMATS, *_METRIC_KEYS):
+        assert f"`{name}`" in PAGE, name
+    for name in SCORERS:
+        arguments = ", ".join(f"`{argument}`" for argument in inspect.signature(scorer_factory(name)).parameters)
+        assert f"| `{name}` | {arguments or 'none'} |" in PAGE
+
+
+@pytest.fixture
+def printed(tmp_path: Path) -> Path:
+    """The task file that the page prints."""
+    (text,) = re.findall(r"`my_refact.yaml`:\n\n```yaml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    path = tmp_path / "my_refact.yaml"
+    path.write_text(text.replace("TASKS", str(task_configs())))
+    return path
+
+
+def test_the_printed_example_and_the_printed_fault(printed: Path, here: Here) -> None:
+    assert here("check", printed).returncode == 0
+    shown = here("items", printed, "--data", "sample", "--limit", "1").stdout
+    assert "\nA student answered: " in shown and shown.rstrip().endswith("True or False:")
+    printed.write_text(printed.read_text().replace("{{question}}", "{{questoin}}"))
+    assert here("check", printed).stdout.removeprefix(f"{printed.parent}/") in PAGE
+
+
+@pytest.mark.slow
+def test_the_printed_commands_run_the_printed_example(printed: Path) -> None:
+    (block,) = re.findall(r"^```console\n(halu-tasks check my.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    told = harness("halu_tasks", "items", printed.name, "--data", "sample", "--json", folder=printed.parent).stdout
+    rows = [json.loads(line) for line in told.splitlines()]
+    lines = "".join(json.dumps({"id": row["id"], "output": row["target"]}) + "\n" for row in rows)
+    (printed.parent / "replies.jsonl").write_text(lines)
+    programs = {"lm_eval": "lm_eval", "inspect": "inspect_ai", "halu-tasks": "halu_tasks"}
+    for line in block.splitlines():
+        program, *words = line.split()
+        done = harness(programs[program], *words, folder=printed.parent)
+        assert done.returncode == 0, (line, done.stderr)
+        if program == "lm_eval":
+            assert re.search(r"\|my_refact *\|1\.0-sample-prompts_[0-9a-f]{8}\|", done.stdout)
 
 
 # --- in the harnesses -----------------------------------------------------------------------------
