@@ -6,16 +6,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from halu_tasks.errors import UsageError, did_you_mean
 from halu_tasks.sources import SOURCES
 from halu_tasks.tasks.yaml_files import TaskFile, load_object, packaged_files, read_task_file
 
 logger = logging.getLogger(__name__)
+Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def listing() -> tuple[list[ListedTask], list[ListedGroup]]:
 def path_of(name: str) -> Path:
     """The file of a packaged task or group. Raises UsageError if there is none of that name."""
     tasks, groups = listing()
-    paths = {entry.name: entry.path for entry in (*tasks, *groups)}
+    paths = {task.name: task.path for task in tasks} | {group.name: group.path for group in groups}
     if name not in paths:
         raise UsageError(f"unknown task {name!r}{did_you_mean(name, paths)}; tasks and groups: {', '.join(paths)}")
     return paths[name]
@@ -80,7 +81,7 @@ def in_order(sources: Mapping[str, str], groups: Iterable[Sequence[str]]) -> lis
     return [name for source in sorted(set(sources.values())) for name in names if sources[name] == source]
 
 
-def _entries(files: Iterable[TaskFile], entry_of: Any) -> Iterable[Any]:
+def _entries(files: Iterable[TaskFile], entry_of: Callable[[TaskFile], Entry]) -> Iterator[Entry]:
     for file in files:
         try:
             yield entry_of(file)
