@@ -35,11 +35,12 @@ def is_secret(name: str) -> bool:
 
 def redacted(text: str) -> str:
     """A text without the credentials in its addresses, without authorization headers, and without the values of
-    environment variables whose names say that they are secret (a server's error may repeat a key)."""
+    environment variables whose names say that they are secret (a server's error may repeat a key). The shell's `PWD` is
+    the working directory and no password."""
     for pattern, instead in _IN_TEXT:
         text = pattern.sub(instead, text)
     for name, value in os.environ.items():
-        if len(value) >= _SHORTEST and value in text and is_secret(name):
+        if name != "PWD" and len(value) >= _SHORTEST and value in text and is_secret(name):
             text = text.replace(value, _HIDDEN)
     return text
 

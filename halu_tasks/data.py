@@ -22,7 +22,7 @@ from typing import Any, Literal
 
 from halu_tasks import workbooks
 from halu_tasks.errors import DataError
-from halu_tasks.sources import SOURCES, Source
+from halu_tasks.sources import Source
 
 Row = dict[str, Any]
 Lines = Callable[[Path], Iterator[tuple[int, Row]]]
@@ -335,12 +335,3 @@ def with_ids(rows: Iterable[Row], *fields: str) -> Iterator[tuple[str, Row]]:
         id = text_id(*(str(row[field]) for field in fields))
         seen[id] += 1
         yield (id if seen[id] == 1 else f"{id}-{seen[id]}"), row
-
-
-def source_named(name: str) -> Source:
-    """The source of that name; `UsageError` lists the known ones."""
-    from halu_tasks.errors import UsageError, did_you_mean
-
-    if name not in SOURCES:
-        raise UsageError(f"unknown source {name!r}{did_you_mean(name, SOURCES)}; known: {', '.join(SOURCES)}")
-    return SOURCES[name]

@@ -24,7 +24,7 @@ from halu_tasks.scorers.inspect_scorer import checked_address, figures, halu_sco
 from halu_tasks.scoring import prepare_judge
 from halu_tasks.solvers.asking import MOST_ALTERNATIVES, WEIGHED, chat_messages
 from halu_tasks.solvers.prompting import messages
-from halu_tasks.tasks import Built, build, logged, registry, task_named, task_of_file
+from halu_tasks.tasks import Built, build, group_named, logged, registry, task_named, task_of_file
 from halu_tasks.tasks import Task as BenchmarkTask
 
 logger = logging.getLogger(__name__)
@@ -66,13 +66,13 @@ def inspect_config(config: str, **options: Any) -> Task:
 def inspect_group(name: str, **options: Any) -> Task:
     """A group as one Inspect task: the items of all members, each metric under `member.metric`, and the
     group's means. The token limit is the largest of the members'."""
-    _, groups = registry()
-    _check_options(name, task_named(groups[name].members[0]), options)
-    members = [_build(member, options) for member in groups[name].members]
+    group = group_named(name)
+    _check_options(name, task_named(group.members[0]), options)
+    members = [_build(member, options) for member in group.members]
     columns = [[_sample(item, built, group=name) for item in built.items] for built in members]
     # in turn, so that a limited run asks something of every member
     samples = [sample for row in zip_longest(*columns) for sample in row if sample]
-    return _task(name, members, samples, groups[name].version, groups[name].means[0], options)
+    return _task(name, members, samples, group.version, group.means[0], options)
 
 
 def inspect_languages(name: str, lang: str | None, **options: Any) -> Task:
@@ -80,7 +80,7 @@ def inspect_languages(name: str, lang: str | None, **options: Any) -> Task:
 
     Raises UsageError for a language, or an option, that the group has not.
     """
-    members = {member.removeprefix(f"{name}_"): member for member in registry()[1][name].members}
+    members = {member.removeprefix(f"{name}_"): member for member in group_named(name).members}
     _check_options(name, task_named(next(iter(members.values()))), options, "lang")
     if lang is None:
         return inspect_group(name, **options)

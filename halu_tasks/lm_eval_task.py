@@ -31,7 +31,7 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scoring import keep_replies, outcome_of, prepare_judge, reply_warnings, score_replies
 from halu_tasks.tasks import Built, build, task_of
 from halu_tasks.tasks.fewshot import worked_examples
-from halu_tasks.tasks.yaml_files import TaskFile
+from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
 
 logger = logging.getLogger(__name__)
 _loaded: WeakValueDictionary[str, HaluTask] = WeakValueDictionary()
@@ -43,7 +43,8 @@ class HaluTask(ConfigurableTask):
     (`halu_scoring=paper`); items, scores and metrics come from the core."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        file = TaskFile(_path_of(str(config.get("task"))), config, {})
+        path = _path_of(config)
+        file = TaskFile(path, config, _places(path))
         # what the core does is not for lm-eval to do, or to know
         given = {key: config[key] for key in ("task", "task_alias", "num_fewshot", "metadata") if key in config}
         fewshot = given.get("num_fewshot") or 0
@@ -194,10 +195,20 @@ class ScoreReplies(Filter):
         return [json.dumps(score.as_json(), ensure_ascii=False) for score in scores]
 
 
-def _path_of(task: str) -> Path:
-    """The file that defines a task, for errors: lm-eval hands its keys to the class without saying where they stand."""
+def _path_of(config: Mapping[str, Any]) -> Path:
+    """The file that defines a task, for errors. lm-eval tells it of a task that it finds by name; of one that the user
+    named by its file (`--tasks my_task.yaml`) the hook knows it."""
+    task, source = str(config.get("task")), (config.get("metadata") or {}).get("config_source", "inline")
     known: Mapping[str, str] = getattr(sys.modules.get("_halu_tasks_autoload"), "files", {})
-    return Path(known.get(task, f"task {task}"))
+    return Path(known.get(task, f"task {task}") if source == "inline" else source)
+
+
+def _places(path: Path) -> Mapping[str, str]:
+    """Where the keys of a task file stand."""
+    try:
+        return read_task_file(path).places
+    except UsageError:  # no file, such as a task that a program made
+        return {}
 
 
 def results_folder() -> Path | None:

@@ -23,7 +23,7 @@ from halu_tasks.options import Options
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.score import Score
-from halu_tasks.tasks import Built, Task
+from halu_tasks.tasks import Built, Task, registry
 
 logger = logging.getLogger(__name__)
 
@@ -130,7 +130,8 @@ def score_command(built: Built, predictions: Path) -> str:
         if name in built.task.own_options and (value := getattr(options, name)) != option.default:
             given[f"--{name.replace('_', '-')}"] = str(value)
     words = [word for flag, value in given.items() if value for word in (flag, value)]
-    return shlex.join(["halu-tasks", "score", built.task.name, str(predictions), "--partial", *words])
+    name = built.task.name if built.task.name in registry()[0] else str(built.task.path)
+    return shlex.join(["halu-tasks", "score", name, str(predictions), "--partial", *words])
 
 
 class Kept(NamedTuple):

@@ -1,7 +1,8 @@
-"""Where every benchmark's data comes from, pinned: the only place that names addresses and checksums."""
+"""Where the benchmarks' data come from, pinned. A benchmark may also declare its source in its own module."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 _GITHUB = "https://raw.githubusercontent.com"
@@ -32,6 +33,7 @@ class SourceFile:
 class Source:
     """A benchmark's published data.
 
+    `paper` is where the benchmark is published: authors, venue, arXiv number.
     `gated` sources need their terms accepted on the hub and a token. `revision` is the commit that the
     addresses are pinned to; "main" means that the publisher's hub gives no pin and the file may change.
     """
@@ -43,14 +45,34 @@ class Source:
     revision: str
     files: tuple[SourceFile, ...]
     gated: bool = False
+    paper: str = ""
 
     def file(self, name: str) -> SourceFile:
         return next(file for file in self.files if file.name == name)
 
 
-def _source(
-    name: str, title: str, repo: str, licence: str, revision: str, files: dict[str, str | None], folder: str = ""
+def github_source(
+    name: str,
+    title: str,
+    repo: str,
+    licence: str,
+    revision: str,
+    files: Mapping[str, str | None],
+    folder: str = "",
+    paper: str = "",
 ) -> Source:
+    """Data in a repository on GitHub.
+
+    Args:
+        name: the source's name, also of its folders.
+        title: the benchmark's name.
+        repo: `OWNER/NAME`.
+        licence: of the data.
+        revision: the commit.
+        files: the files with their sha256, None where it is not known.
+        folder: where in the repository they lie, with a slash at its end.
+        paper: where the benchmark is published.
+    """
     address = f"{_GITHUB}/{repo}/{revision}/{folder}"
     return Source(
         name,
@@ -59,10 +81,14 @@ def _source(
         licence,
         revision,
         tuple(SourceFile(file, address + file, sha256) for file, sha256 in files.items()),
+        paper=paper,
     )
 
 
-def _hub_source(name: str, title: str, repo: str, licence: str, files: tuple[str, ...], *, gated: bool) -> Source:
+def hub_source(
+    name: str, title: str, repo: str, licence: str, files: Sequence[str], *, gated: bool = False, paper: str = ""
+) -> Source:
+    """Data on the Hugging Face hub, whose newest files are fetched: the arguments are those of `github_source`."""
     address = f"{_HUB}/{repo}"
     return Source(
         name,
@@ -72,10 +98,11 @@ def _hub_source(name: str, title: str, repo: str, licence: str, files: tuple[str
         "main",
         tuple(SourceFile(file, f"{address}/resolve/main/{file}") for file in files),
         gated,
+        paper,
     )
 
 
-REFACT = _source(
+REFACT = github_source(
     "refact",
     "ReFACT",
     "ddz5431/ReFACT",
@@ -85,6 +112,7 @@ REFACT = _source(
         "refact_multi_error.jsonl": "ebd8daa17cc95c1343dbc19d22aa597c0241ae41b52028c0a05aec2ee5c4927e",
         "refact_single_error.jsonl": "da49940a5201149c2f2e76de63c29cc4ee21d6aa03ae7739918dbe6dc5dcf21f",
     },
+    paper="Wang et al., EACL 2026, arXiv 2509.25868",
 )
 
 CFAITH = Source(
@@ -101,6 +129,7 @@ CFAITH = Source(
             "single_choice_qa.jsonl": "d939ad0440ecbbeeac420deb1c0b5582bf02fc7d",
         }.items()
     ),
+    paper="Zhang et al. 2025, arXiv 2504.10167",
 )
 
 _FACTCHD = f"{_HUB}/zjunlp/FactCHD/resolve/12d00b048630728fc2f8626b678e91658f258bbe"
@@ -125,15 +154,17 @@ FACTCHD = Source(
             extracts=("753e4447f689fa6a32a15537b3ab26f6bd7575282c7e3a25a3cdebdc18891bf2",),
         ),
     ),
+    paper="Chen et al., IJCAI 2024, arXiv 2310.12086",
 )
 
-HALLUVERSE25 = _hub_source(
+HALLUVERSE25 = hub_source(
     "halluverse25",
     "HalluVerse25",
     "sabdalja/HalluVerse3",
     "gated",
     ("en_final_data.csv", "ar_final_data.csv", "tr_final_data.csv"),
     gated=True,
+    paper="Abdaljalil, Kurban and Serpedin 2025, arXiv 2503.07833",
 )
 
 _M3_LANGUAGES = ("en", "ar", "hi", "tr")
@@ -154,9 +185,10 @@ HALLUVERSE_M3 = Source(
         for part, pattern in (("QA", "QA"), ("summarization", "*"))
         for language in _M3_LANGUAGES
     ),
+    paper="arXiv 2602.06920",
 )
 
-HALUEVAL = _source(
+HALUEVAL = github_source(
     "halueval",
     "HaluEval",
     "RUCAIBox/HaluEval",
@@ -167,15 +199,17 @@ HALUEVAL = _source(
         "general_data.json": None,
     },
     folder="data/",
+    paper="Li et al., EMNLP 2023, arXiv 2305.11747; claims: George and Stuhlmüller 2023, arXiv 2310.10627",
 )
 
-FAVE = _source(
+FAVE = github_source(
     "fave",
     "FAVE",
     "elicit/fave-dataset",
     "MIT",
     "03f3f26ba2397adbf3382273a2bcf0f524228b01",
     {"paper_dataset.json": None},
+    paper="George and Stuhlmüller 2023, arXiv 2310.10627",
 )
 
 SOURCES: dict[str, Source] = {source.name: source for source in list(globals().values()) if isinstance(source, Source)}

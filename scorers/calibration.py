@@ -53,6 +53,7 @@ def auprc(label: str) -> Metric:
         pooled=pooled,
         needs="probability",
         bears=lambda table: np.ones(len(table), dtype=bool),
+        about=f"average precision of the probability of {label}",
     )
 
 
@@ -77,7 +78,12 @@ def brier(label: str) -> Metric:
         return errors, len(scores), sum(FACT in s.facts for s in scores)
 
     return Metric(
-        "brier", counts, _where_any(lambda sums: ratio(sums[..., :2])), higher_is_better=False, needs="probability"
+        "brier",
+        counts,
+        _where_any(lambda sums: ratio(sums[..., :2])),
+        higher_is_better=False,
+        needs="probability",
+        about=f"mean squared difference of the probability of {label} and whether it is the target",
     )
 
 
@@ -95,7 +101,8 @@ def ece(label: str) -> Metric:
     def value(sums: Array) -> Array:
         return ratio(np.stack([np.abs(sums[..., :BINS]).sum(axis=-1), sums[..., BINS]], axis=-1))
 
-    return Metric("ece", counts, _where_any(value), higher_is_better=False, needs="probability")
+    about = f"expected calibration error of the probability of {label}, in {BINS} bins"
+    return Metric("ece", counts, _where_any(value), higher_is_better=False, needs="probability", about=about)
 
 
 def _where_any(value: Value) -> Value:

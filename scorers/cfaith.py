@@ -67,8 +67,18 @@ def hallucination_rate_scorer(reading: str | Reading, of_truth: bool = False) ->
         return replace(stated, facts={**stated.facts, "hallucinated": wrong, **({kind: wrong} if of_truth else {})})
 
     rates = (
-        mean("false_negative_rate", "false_negative", higher_is_better=False),
-        mean("false_positive_rate", "false_positive", higher_is_better=False),
+        mean(
+            "false_negative_rate",
+            "false_negative",
+            "share of the wrong answers that are not called wrong",
+            higher_is_better=False,
+        ),
+        mean(
+            "false_positive_rate",
+            "false_positive",
+            "share of the correct answers that are not called correct",
+            higher_is_better=False,
+        ),
         _balanced_error(),
     )
     return TaskScorer(score, (_RATE, *(rates if of_truth else ()), share_unparsed()))
@@ -125,14 +135,18 @@ def _balanced_error() -> Metric:
     def value(sums: Array) -> Array:
         return (ratio(sums[..., :2]) + ratio(sums[..., 2:])) / 2
 
-    return Metric("balanced_error_rate", counts, value, higher_is_better=False)
+    about = "mean of false_negative_rate and false_positive_rate"
+    return Metric("balanced_error_rate", counts, value, higher_is_better=False, about=about)
 
 
-_RATE = mean("hallucination_rate", "hallucinated", higher_is_better=False)
+_RATE = mean("hallucination_rate", "hallucinated", "share of items answered wrongly", higher_is_better=False)
 
 
 def open_scorer() -> TaskScorer:
     """Score an open answer that a judge compares with the correct one: `score_open` and its metrics."""
-    failed = replace(mean("judge_failed", "judge_failed", higher_is_better=False), needs="judge")
-    closer = mean("closer_to_correct", "closer_to_correct")
-    return TaskScorer(score_open, (_RATE, failed, closer, share_unparsed()))
+    conflict = replace(_RATE, about="share of replies that conflict with the correct answer, by the judge")
+    about = "share of replies that the judge gave no verdict on"
+    failed = replace(mean("judge_failed", "judge_failed", about, higher_is_better=False), needs="judge")
+    about = "share of replies nearer to the correct answer than to the hallucinated one, by rapidfuzz's ratio"
+    closer = mean("closer_to_correct", "closer_to_correct", about)
+    return TaskScorer(score_open, (conflict, failed, closer, share_unparsed()))

@@ -19,6 +19,12 @@ UNPARSED = "unparsed"
 Unparsed = Literal["miss", "wrong_label", "ignored"]
 """What an unparsed answer is in the figures of a class."""
 
+_MEANING = {
+    "precision": "share of the replies {label} whose target is {label}",
+    "recall": "share of the items with target {label} that are answered so",
+    "f1": "F1 of {label}: harmonic mean of its precision and recall",
+}
+
 
 def score_label(id: str, cluster: str, target: str, answer: Answer[str], tags: Mapping[str, str]) -> Score:
     """Score of one label: `correct` is 1 when it is the target; a reply without an answer is wrong."""
@@ -57,7 +63,8 @@ def label_metric(
         figures = np.where(whole > 0, part / np.maximum(whole, 1), 0.0)
         return np.asarray(np.where(sums[..., 3] > 0, figures, np.nan))
 
-    return Metric(name, counts, value, bears=lambda table: part_and_whole(table)[1] > 0)
+    about = _MEANING[figure].format(label=label)
+    return Metric(name, counts, value, bears=lambda table: part_and_whole(table)[1] > 0, about=about)
 
 
 def macro_metric(
@@ -94,7 +101,9 @@ def macro_metric(
         figures = np.stack([part.value(per_label[..., i, :]) for i, part in enumerate(parts)], axis=-1)
         return np.asarray(figures[..., occurs].mean(axis=-1))
 
-    return Metric(name, counts, value)
+    unread = "a label of their own" if unparsed_is_label else "misses"
+    about = f"unweighted mean of {'F1' if figure == 'f1' else figure} over the labels; unparsed replies are {unread}"
+    return Metric(name, counts, value, about=about)
 
 
 def both_right(name: str, parts: tuple[str, str]) -> Metric:
@@ -105,7 +114,7 @@ def both_right(name: str, parts: tuple[str, str]) -> Metric:
         pairs = pairs_of(scores, parts)
         return sum(all(s.facts["correct"] for s in pair) for pair in pairs), len(pairs)
 
-    return Metric(name, counts, ratio)
+    return Metric(name, counts, ratio, about=f"share of pairs ({' and '.join(parts)}) with both items right")
 
 
 def pairs_of(scores: Sequence[Score], parts: tuple[str, str]) -> list[tuple[Score, Score]]:

@@ -54,13 +54,17 @@ def score_replacements_published(item: Item, reply: str) -> Score:
 
 
 METRICS = (
-    mean("acc", "acc"),
-    mean("em", "em"),
-    mean("em_mask", "em_mask"),
-    mean("em_fuzzy", "em_fuzzy"),
+    mean("acc", "acc", "em, under the name by which groups average it"),
+    mean("em", "em", "share of items with every mask replaced by what stood there"),
+    mean("em_mask", "em_mask", "mean share of the masks that are replaced by what stood there"),
+    mean("em_fuzzy", "em_fuzzy", f"em, where strings of a rapidfuzz ratio of {_FUZZY:g} or more are equal"),
     share_unparsed(),
 )
-PUBLISHED_METRICS = (mean("acc", "acc"), mean("em", "em"), share_unparsed())
+PUBLISHED_METRICS = (
+    mean("acc", "acc", "em, under the name by which groups average it"),
+    mean("em", "em", "mean share of the originals that are among the returned strings, in any order"),
+    share_unparsed(),
+)
 
 
 def exact_match_scorer(published: bool = False) -> TaskScorer:

@@ -386,8 +386,18 @@ def _metrics(unparsed: Unparsed) -> tuple[Metric, ...]:
     factcls, *others = (label_metric(figure, NON_FACTUAL, name, unparsed=unparsed) for name, figure in _CLASS.items())
     # an F1 has no figure of one item; what a harness shows beside it is whether its label is right
     factcls = replace(factcls, item=lambda s: s.facts["correct"])
-    everywhere = (factcls, *others, mean("acc", "correct"), share_unparsed(), mean("expmatch", "expmatch"))
-    parts = tuple(mean(f"expmatch_{part}", f"expmatch_{part}") for part in Parts._fields)
+    about = "mean match of explanation and gold explanation: 0.7 body + 0.15 head + 0.15 tail"
+    everywhere = (
+        factcls,
+        *others,
+        mean("acc", "correct", "share of items answered with the target"),
+        share_unparsed(),
+        mean("expmatch", "expmatch", about),
+    )
+    parts = tuple(
+        mean(f"expmatch_{part}", f"expmatch_{part}", f"mean match of the explanation's {part}")
+        for part in Parts._fields
+    )
     return (*everywhere, *parts, *probability_metrics(NON_FACTUAL))
 
 

@@ -133,8 +133,8 @@ def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
     return Score(item.id, item.cluster, summary and summary[:_KEPT], item.target, facts, item.tags, reason)
 
 
-def _count(name: str, fact: str, *, higher_is_better: bool | None = False) -> Metric:
-    return replace(mean(name, fact, higher_is_better=higher_is_better), range=(0.0, math.inf))
+def _count(name: str, fact: str, about: str, *, higher_is_better: bool | None = False) -> Metric:
+    return replace(mean(name, fact, about, higher_is_better=higher_is_better), range=(0.0, math.inf))
 
 
 def fave_scorer() -> TaskScorer:
@@ -142,23 +142,51 @@ def fave_scorer() -> TaskScorer:
     return TaskScorer(score, METRICS)
 
 
+_ADJUSTED = "times the adjustment factor"
+
 METRICS = (
-    _count("hallucinations_per_summary", "hallucinations"),
+    _count("hallucinations_per_summary", "hallucinations", "mean number of cited sentences that are not supported"),
     *(
         replace(metric, needs="judge")
         for metric in (
-            mean("summaries_with_any", "any", higher_is_better=False),
-            _count("hallucinations_per_summary_adjusted", "adjusted"),
-            mean("summaries_with_any_adjusted", "any_adjusted", higher_is_better=False),
-            _count("adjustment_factor", "factor", higher_is_better=None),
-            micro("judge_failed", "failed", "asked", higher_is_better=False),
+            mean(
+                "summaries_with_any",
+                "any",
+                "share of summaries with a cited sentence that is not supported",
+                higher_is_better=False,
+            ),
+            _count("hallucinations_per_summary_adjusted", "adjusted", f"hallucinations_per_summary {_ADJUSTED}"),
+            mean(
+                "summaries_with_any_adjusted",
+                "any_adjusted",
+                f"summaries_with_any {_ADJUSTED}",
+                higher_is_better=False,
+            ),
+            _count(
+                "adjustment_factor",
+                "factor",
+                "share of reported hallucinations that are taken for real",
+                higher_is_better=None,
+            ),
+            micro(
+                "judge_failed",
+                "failed",
+                "asked",
+                "share of the sentences that the judge gave no verdict on",
+                higher_is_better=False,
+            ),
         )
     ),
-    micro("share_cited", "known", "sentences"),
-    _count("sentences", "sentences", higher_is_better=None),
-    _count("sentences_cited", "cited", higher_is_better=None),
-    _count("citations_unknown", "unknown"),
-    _count("citations_ambiguous", "ambiguous"),
-    _count("cited_without_abstract", "blank", higher_is_better=None),
+    micro("share_cited", "known", "sentences", "share of all sentences that cite a paper of the list"),
+    _count("sentences", "sentences", "mean number of sentences of a summary", higher_is_better=None),
+    _count("sentences_cited", "cited", "mean number of sentences with a citation", higher_is_better=None),
+    _count("citations_unknown", "unknown", "mean number of citations that fit no paper of the list"),
+    _count("citations_ambiguous", "ambiguous", "mean number of citations that fit several papers"),
+    _count(
+        "cited_without_abstract",
+        "blank",
+        "mean number of sentences that cite only papers with a blank abstract",
+        higher_is_better=None,
+    ),
     share_unparsed(),
 )

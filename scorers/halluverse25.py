@@ -38,9 +38,9 @@ def _score(item: Item, answer: Answer[str]) -> Score:
 
 def _confusion(target: str, answer: str) -> Metric:
     """One cell of the confusion matrix, as a share of its row."""
-    rate = mean(f"rate_{target}_as_{answer}", f"as_{answer}", higher_is_better=False).only(
-        "type", target, f"rate_{target}_as_{answer}"
-    )
+    name = f"rate_{target}_as_{answer}"
+    rate = mean(name, f"as_{answer}", higher_is_better=False).only("type", target, name)
+    rate = replace(rate, about=f"share of the items of type {target} that are answered {answer}")
     return replace(rate, needs="with_zero") if NONE in (target, answer) else rate
 
 
@@ -59,7 +59,7 @@ def error_type_scorer(alone: bool = False) -> TaskScorer:
 
 
 METRICS = (
-    mean("acc", "correct"),
+    mean("acc", "correct", "share of items whose type is named"),
     macro_metric("f1", TYPES, "f1_macro", unparsed_is_label=False),
     *(_confusion(target, answer) for target in TYPES for answer in TYPES if target != answer),
     share_unparsed(),

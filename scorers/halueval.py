@@ -105,7 +105,7 @@ def claims_scorer(published: bool = False) -> TaskScorer:
         lambda item, reply, _: score(item, reply),
         (
             *labels.metrics,
-            replace(mean("claims", "claims", higher_is_better=None), range=(0.0, math.inf)),
-            mean("supported", "supported", higher_is_better=None),
+            replace(mean("claims", "claims", "mean number of claims", higher_is_better=None), range=(0.0, math.inf)),
+            mean("supported", "supported", "mean share of the claims that are supported", higher_is_better=None),
         ),
     )

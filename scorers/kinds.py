@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from halu_tasks.items import Case
-from halu_tasks.scorers.metrics import Metric, share_abstained, share_empty
 from halu_tasks.scorers.registry import Reading
+
+if TYPE_CHECKING:
+    from halu_tasks.scorers.metrics import Metric
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class AnswerKind:
 
     def outcome_metrics(self) -> tuple[Metric, ...]:
         """In `strict`, the shares of replies without an answer that are told apart from unparsed ones."""
+        from halu_tasks.scorers.metrics import share_abstained, share_empty
+
         return share_abstained(), share_empty()
 
 
@@ -97,6 +101,8 @@ class JudgedText(AnswerKind):
     name = "judged_text"
 
     def outcome_metrics(self) -> tuple[Metric, ...]:
+        from halu_tasks.scorers.metrics import share_empty
+
         return (share_empty(),)
 
 

@@ -55,7 +55,7 @@ def verdict_scorer(
     return TaskScorer(
         lambda item, reply, _: score_label(item.id, item.cluster, item.target, read(reply), item.tags),
         (
-            mean("acc", "correct"),
+            mean("acc", "correct", "share of items answered with the target"),
             *_of_classes(names, unparsed),
             *(macro_metric(figure, list(names), f"{figure}_macro", unparsed_is_label=True) for figure in _FIGURES),
             macro_metric("f1", list(names), "f1_macro_labels", unparsed_is_label=False),
@@ -100,7 +100,8 @@ def position_bias(first: str) -> Metric:
     def value(sums: Array) -> Array:
         return ratio(sums[..., :2]) - ratio(sums[..., 2:])
 
-    return Metric("position_bias", counts, value, higher_is_better=None, range=(-1.0, 1.0))
+    about = f"share of {first} among the answers minus its share among the targets; 0 is no bias"
+    return Metric("position_bias", counts, value, higher_is_better=None, range=(-1.0, 1.0), about=about)
 
 
 def _of_orders(orders: tuple[str, str]) -> tuple[Metric, Metric]:
@@ -122,4 +123,5 @@ def _flip_rate(orders: tuple[str, str]) -> Metric:
         pairs = pairs_of(scores, orders)
         return sum(flipped(*pair) for pair in pairs), len(pairs)
 
-    return Metric("flip_rate", counts, ratio, higher_is_better=False)
+    about = "share of questions whose answer changes with the order, or is unparsed in one of them"
+    return Metric("flip_rate", counts, ratio, higher_is_better=False, about=about)

@@ -117,16 +117,30 @@ CHAR_F1 = Metric(
         sum(s.facts["gold_chars"] + s.facts["predicted_chars"] for s in scores),
     ),
     _f1,
+    about="harmonic mean of char_precision and char_recall",
 )
 
 METRICS = (
-    mean("acc", "acc"),
-    mean("iou", "iou"),
-    mean("exact", "exact"),
-    micro("char_precision", "shared_chars", "predicted_chars"),
-    micro("char_recall", "shared_chars", "gold_chars"),
+    mean("acc", "acc", "mean share of the gold strings that are returned"),
+    mean("iou", "iou", "mean intersection over union of the returned and the gold characters"),
+    mean("exact", "exact", "share of items whose returned strings are the gold ones, all and no other"),
+    micro(
+        "char_precision",
+        "shared_chars",
+        "predicted_chars",
+        "share of the returned characters that are gold, over all items",
+    ),
+    micro(
+        "char_recall", "shared_chars", "gold_chars", "share of the gold characters that are returned, over all items"
+    ),
     CHAR_F1,
-    micro("unplaced", "unplaced", "strings", higher_is_better=False),
+    micro(
+        "unplaced",
+        "unplaced",
+        "strings",
+        "share of the returned strings that stand nowhere in the text",
+        higher_is_better=False,
+    ),
     share_unparsed(),
 )
 
@@ -141,7 +155,11 @@ def fixed_replies(scores: Sequence[Score]) -> dict[str, dict[str, float]]:
     }
 
 
-PUBLISHED_METRICS = (mean("acc", "acc"), mean("iou", "iou"), share_unparsed())
+PUBLISHED_METRICS = (
+    mean("acc", "acc", "mean share of the gold strings that are returned, as raw strings"),
+    mean("iou", "iou", "mean intersection over union of the first occurrences of the strings"),
+    share_unparsed(),
+)
 
 
 def iou_scorer(returns: Literal["sentence", "entities", "passages"], published: bool = False) -> TaskScorer:

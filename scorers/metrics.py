@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
 
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.score import Score
@@ -57,6 +56,7 @@ class Metric:
         pooled: for a figure that compares items across clusters: the clusters -> sums over all, shape (K,),
             and what goes with each cluster when it is left out, shape (C, K). `counts` then only says how
             many items there are.
+        about: what the figure means, in one line, for listings.
     """
 
     name: str
@@ -69,6 +69,7 @@ class Metric:
     bears: Callable[[Array], npt.NDArray[np.bool_]] = lambda table: np.abs(table).sum(axis=1) > 0
     range: tuple[float, float] = (0.0, 1.0)
     pooled: Callable[[Sequence[Sequence[Score]]], tuple[Array, Array]] | None = None
+    about: str = ""
 
     def sums(self, clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
         """The sums over all clusters, shape (K,), and what would go with each cluster, shape (C, K)."""
@@ -88,7 +89,14 @@ class Metric:
             assert self.pooled
             return self.pooled([[s for s in scores if s.tags.get(tag) == value] for scores in clusters])
 
-        return replace(self, name=name, counts=counts, where=(tag, value), pooled=pooled if self.pooled else None)
+        return replace(
+            self,
+            name=name,
+            counts=counts,
+            where=(tag, value),
+            pooled=pooled if self.pooled else None,
+            about=f"{self.about} ({tag}: {value})",
+        )
 
 
 def by_cluster(scores: Iterable[Score]) -> list[list[Score]]:
@@ -141,6 +149,8 @@ def wilson(value: float, stderr: float, clusters: int, bounds: tuple[float, floa
     of the range the standard error is zero and each cluster counts as one observation. A figure without
     an upper bound is no share: its interval is Student's t around it.
     """
+    from scipy.special import stdtrit  # takes half a second to import, and listings compute no figure
+
     if math.isinf(bounds[1]):
         reach = float(stdtrit(clusters - 1, 0.975)) * stderr
         return max(value - reach, bounds[0]), value + reach
@@ -165,7 +175,7 @@ def ratio(sums: Array) -> Array:
         return np.asarray(np.where(sums[..., 1] > 0, sums[..., 0] / sums[..., 1], np.nan))
 
 
-def mean(name: str, fact: str, *, higher_is_better: bool | None = True) -> Metric:
+def mean(name: str, fact: str, about: str = "", *, higher_is_better: bool | None = True) -> Metric:
     """The mean of one fact over the items that state it."""
     return Metric(
         name,
@@ -173,42 +183,45 @@ def mean(name: str, fact: str, *, higher_is_better: bool | None = True) -> Metri
         ratio,
         higher_is_better,
         item=lambda s: s.facts.get(fact, math.nan),
+        about=about,
     )
 
 
 def share_unparsed() -> Metric:
     """`unparsed`: the share of items whose reply says nothing that can be read."""
-    return _share_of("unparsed", higher_is_better=False)
+    return _share_of("unparsed", "share of replies that say nothing that can be read", higher_is_better=False)
 
 
 def share_abstained() -> Metric:
     """`abstained`: the share of items whose reply declines to answer; such a reply is not right."""
-    return _share_of("abstained", higher_is_better=None)
+    return _share_of("abstained", "share of replies that decline to answer", higher_is_better=None)
 
 
 def share_empty() -> Metric:
     """`empty`: the share of items whose reply has no content, since a server failed or there is no reply at all; such
     a reply is not right."""
-    return _share_of("empty", higher_is_better=False)
+    return _share_of("empty", "share of replies without content", higher_is_better=False)
 
 
-def _share_of(outcome: Outcome, *, higher_is_better: bool | None) -> Metric:
+def _share_of(outcome: Outcome, about: str, *, higher_is_better: bool | None) -> Metric:
     return Metric(
         outcome,
         lambda scores: (sum(s.outcome == outcome for s in scores), len(scores)),
         ratio,
         higher_is_better,
         item=lambda s: float(s.outcome == outcome),
+        about=about,
     )
 
 
-def micro(name: str, part: str, whole: str, *, higher_is_better: bool | None = True) -> Metric:
+def micro(name: str, part: str, whole: str, about: str = "", *, higher_is_better: bool | None = True) -> Metric:
     """One fact's sum over another's, over all items (a micro average)."""
     return Metric(
         name,
         lambda scores: (sum(s.facts.get(part, 0.0) for s in scores), sum(s.facts.get(whole, 0.0) for s in scores)),
         ratio,
         higher_is_better,
+        about=about,
     )
 
 

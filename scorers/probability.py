@@ -107,8 +107,23 @@ def roc_auc(label: str) -> tuple[Metric, Metric]:
         return (table.sum(axis=0), table) if told else (np.zeros(2), table * 0)
 
     return (
-        Metric("roc_auc", counts, value, pooled=pooled, needs="probability"),
-        Metric("no_probability", counts, ratio, higher_is_better=False, pooled=without, needs="probability"),
+        Metric(
+            "roc_auc",
+            counts,
+            value,
+            pooled=pooled,
+            needs="probability",
+            about=f"area under the ROC curve of the probability of {label}",
+        ),
+        Metric(
+            "no_probability",
+            counts,
+            ratio,
+            higher_is_better=False,
+            pooled=without,
+            needs="probability",
+            about="share of items without a probability",
+        ),
     )
 
 

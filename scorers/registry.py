@@ -10,13 +10,15 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from halu_tasks.errors import did_you_mean
 from halu_tasks.items import Item
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.score import Score
+
+if TYPE_CHECKING:
+    from halu_tasks.scorers.metrics import Metric
 
 Reading = Callable[[str], Answer[str]]
 ScoreReply = Callable[[Item, str, Sequence[str] | None], Score]
@@ -82,13 +84,21 @@ def reading_named(name: str | Reading) -> Reading:
     return reading
 
 
+def scorer_factory(name: str | Callable[..., TaskScorer]) -> Callable[..., TaskScorer]:
+    """The function that makes the scorer of that name, or the function itself. Raises ValueError if there is none."""
+    if callable(name):
+        return name
+    factory: Callable[..., TaskScorer] = _load(SCORERS, name, "scorer")
+    return factory
+
+
 def make_scorer(name: str, arguments: Mapping[str, Any], usual: Mapping[str, Any] | None = None) -> TaskScorer:
     """The scorer of that name with these arguments, and those of the `usual` ones that it has and that are not given.
 
     Raises:
         ValueError: there is no such scorer, it has no such argument, or an argument has a value that it cannot use.
     """
-    factory = _load(SCORERS, name, "scorer")
+    factory = scorer_factory(name)
     known = inspect.signature(factory).parameters
     for argument in arguments:
         if argument not in known:

@@ -57,9 +57,9 @@ def tuned_metrics(label: str) -> tuple[Metric, ...]:
     }
     tuned = Metric(
         "threshold", partial(_averaged, label=label), _threshold, higher_is_better=None, where=(PART, TRAIN),
-        needs="probability",
+        needs="probability", about=f"probability of {label} above which items are called so, from the training part",
     )  # fmt: skip
-    return tuned, *(_at_threshold(f"{name}_tuned", label, figure) for name, figure in figures.items())
+    return tuned, *(_at_threshold(name, label, figure) for name, figure in figures.items())
 
 
 def _averaged(scores: Sequence[Score], label: str) -> tuple[float, float, float, float]:
@@ -92,7 +92,7 @@ class _Items(NamedTuple):
         return np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=-1)
 
 
-def _at_threshold(name: str, label: str, part_and_whole: PartAndWhole) -> Metric:
+def _at_threshold(figure_name: str, label: str, part_and_whole: PartAndWhole) -> Metric:
     def figure(counts: Array) -> Array:
         part, whole = part_and_whole(counts)
         figures = np.where(whole > 0, part / np.maximum(whole, 1), 0.0)
@@ -121,14 +121,16 @@ def _at_threshold(name: str, label: str, part_and_whole: PartAndWhole) -> Metric
         table[:, 1] = bears
         return np.array([whole, 0.0]), table
 
+    of = "" if figure_name == "acc" else f" of {label}"
     return Metric(
-        name,
+        f"{figure_name}_tuned",
         lambda scores: (len(scores),),
         lambda sums: np.asarray(sums[..., 0]),
         where=(PART, TEST),
         pooled=pooled,
         needs="probability",
         bears=lambda table: table[:, 1] > 0,
+        about=f"{figure_name}{of} over the test items at the tuned threshold",
     )
 
 

@@ -38,10 +38,10 @@ def _add_tasks(manager):
                     if folder.resolve() not in given:
                         added = build([folder], **kwargs)
                         _merge(index, added)
-                        _warn_of_unread(folder, added.values())
-            for name, entry in index.items():
-                if getattr(entry, "yaml_path", None):
-                    files[name] = str(entry.yaml_path)
+                        _warn_of_unread(folder)
+            for folder in paths:
+                if folder.resolve() != own:
+                    _warn_of_unread(folder)
         except Exception:
             _log("cannot add the advertised tasks")
         return index
@@ -68,21 +68,45 @@ def _advertised(path_type):
             _log(f"cannot load the tasks advertised by {entry_point.name}")
 
 
-def _warn_of_unread(folder, entries):
+def _warn_of_unread(folder):
     """Name the files that lm-eval left out without a word because they are damaged."""
     import logging
 
+    for path in sorted(folder.glob("**/*.yaml")):
+        if path in unread:
+            logging.getLogger("halu_tasks").warning("%s; its task is missing", _reason(path, unread.pop(path)))
+
+
+def _reason(path, error):
+    """What is wrong with a file: in the words of this package's reader, which tells the line, or else of lm-eval."""
     try:
-        from lm_eval.tasks._yaml_loader import load_yaml
-    except ImportError:
-        return
-    read = {getattr(entry, "yaml_path", None) for entry in entries}
-    for path in sorted(set(folder.glob("**/*.yaml")) - read):
+        from halu_tasks.errors import UsageError
+        from halu_tasks.tasks.yaml_files import read_task_file
+
+        read_task_file(path)
+    except UsageError as own:
+        return str(own)
+    except Exception:
+        pass
+    return " ".join(f"{path} cannot be read ({type(error).__name__}: {error})".split())
+
+
+def _watch_files(loader):
+    """Remember which file defines a task, and which files cannot be read: lm-eval tells neither."""
+    load = loader.load_yaml
+
+    def load_yaml(path, **kwargs):
         try:
-            load_yaml(path, resolve_func=False)
+            config = load(path, **kwargs)
         except Exception as error:
-            why = " ".join(f"{type(error).__name__}: {error}".split())
-            logging.getLogger("halu_tasks").warning("%s cannot be read, its task is missing (%s)", path, why)
+            if kwargs.get("_seen") is None:  # not one that another includes
+                unread[path] = error
+            raise
+        if kwargs.get("resolve_func", True) and isinstance(config.get("task"), str):
+            files[config["task"]] = str(path)
+        return config
+
+    loader.load_yaml = load_yaml
 
 
 def _add_models(models):
@@ -118,9 +142,12 @@ def _log(what):
 
 
 files = {}
-"""The file of every task in lm-eval's index, for errors that name it."""
+"""The file that each task was loaded from, for errors that name it."""
+unread = {}
+"""The files that could not be read, with the error."""
 
 _ACTIONS = {
+    "lm_eval.tasks._yaml_loader": _watch_files,
     "lm_eval.tasks.manager": _add_tasks,
     "lm_eval.models": _add_models,
     "lm_eval.filters": _add_filters,

@@ -22,6 +22,9 @@ DONE_IN_PART = 3
 """The exit status of a command that did what it was asked for without a part of its input, which it names."""
 
 
+_TASK_ARGUMENT = "a task name from `halu-tasks list`, or the path of a task file (.yaml)"
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser that tells of a misspelt option under its own command's usage, and what may have been meant."""
 
@@ -69,7 +72,15 @@ def parser() -> argparse.ArgumentParser:
     command = commands.add_parser("list", help="tasks and groups, with items, metrics and source")
     command.add_argument("--json", action="store_true", help="one JSON object instead of tables")
 
-    commands.add_parser("path", help="the folder of the lm-eval YAML files, for --include_path")
+    command = commands.add_parser("path", help="the folder of the task files, for --include_path, or one file")
+    command.add_argument("task", nargs="?", metavar="TASK", help="a task or group whose file to print")
+
+    command = commands.add_parser("show", help="what a task asks, how replies are read, and what is computed")
+    command.add_argument("task", metavar="TASK", help=_TASK_ARGUMENT)
+    command.add_argument("--json", action="store_true", help="one JSON object instead of text")
+
+    command = commands.add_parser("check", help="what is wrong with task files")
+    command.add_argument("files", nargs="*", metavar="FILE", help="task files; the packaged ones when none is given")
 
     command = commands.add_parser("data", help="list the sources, fetch them, or verify what is cached")
     command.add_argument("action", nargs="?", choices=("list", "fetch", "verify"), default="list")
@@ -262,7 +273,7 @@ def _field_arguments(command: argparse.ArgumentParser) -> None:
 
 
 def _task_arguments(command: argparse.ArgumentParser) -> None:
-    command.add_argument("task", metavar="TASK", help="a task name from `halu-tasks list`")
+    command.add_argument("task", metavar="TASK", help=_TASK_ARGUMENT)
     command.add_argument("--data", metavar="PATH|sample", help="a file, a folder, or the packaged sample")
     for name, option in Options.of_some_tasks().items():
         if option.metadata["of_harnesses"]:

@@ -9,17 +9,18 @@ from collections.abc import Callable, Sequence
 
 from halu_tasks.cli import DONE_IN_PART
 from halu_tasks.cli.tables import table
-from halu_tasks.data import cache_folder, cached_path, source_named, verify
+from halu_tasks.data import cache_folder, cached_path, verify
 from halu_tasks.errors import DataError, HaluTasksError
-from halu_tasks.sources import SOURCES, Source
-from halu_tasks.tasks import registry
+from halu_tasks.sources import Source
+from halu_tasks.tasks import registry, source_named, sources
 
 
 def run(arguments: argparse.Namespace) -> int:
     named = [source_named(name) for name in arguments.sources]
     # what has to be downloaded by hand is no failure of a fetch of everything
-    fetched = [source for source in SOURCES.values() if all(file.url for file in source.files)]
-    everything = list(SOURCES.values()) if arguments.action == "list" else fetched
+    known = list(sources().values())
+    fetched = [source for source in known if all(file.url for file in source.files)]
+    everything = known if arguments.action == "list" else fetched
     return {"list": show, "fetch": fetch, "verify": check}[arguments.action](named or everything)
 
 

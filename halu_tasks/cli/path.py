@@ -1,11 +1,12 @@
-"""`halu-tasks path`: where the lm-eval YAML files are."""
+"""`halu-tasks path`: where the task files are."""
 
 from __future__ import annotations
 
 import argparse
 
+from halu_tasks.tasks.listing import path_of
+from halu_tasks.tasks.yaml_files import task_configs
+
 
 def run(arguments: argparse.Namespace) -> None:
-    from halu_tasks import task_configs
-
-    print(next(iter(task_configs.__path__)))
+    print(path_of(arguments.task) if arguments.task else task_configs())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from halu_tasks.scorers.metrics import Estimate
+if TYPE_CHECKING:
+    from halu_tasks.scorers.metrics import Estimate
 
 
 def width(text: str) -> int:

@@ -3,7 +3,7 @@
 from halu_tasks.tasks.build import Built, build
 from halu_tasks.tasks.definition import task_from
 from halu_tasks.tasks.derived import logged, logged_task, task_of, task_of_file
-from halu_tasks.tasks.registry import Group, prompt_names, registry, task_named
+from halu_tasks.tasks.registry import Group, group_named, prompt_names, registry, source_named, sources, task_named
 from halu_tasks.tasks.task import Decoding, Reader, Subject, Task
 
 __all__ = [
@@ -14,10 +14,13 @@ __all__ = [
     "Subject",
     "Task",
     "build",
+    "group_named",
     "logged",
     "logged_task",
     "prompt_names",
     "registry",
+    "source_named",
+    "sources",
     "task_from",
     "task_named",
     "task_of",

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from halu_tasks import data as data_
 from halu_tasks.data import Located
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.items import Example, Item
 from halu_tasks.options import Options
-from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.solvers.prompting import Prompt, prompt_hash, render
 from halu_tasks.tasks.derived import logged
@@ -20,6 +19,9 @@ from halu_tasks.tasks.fewshot import worked_examples
 from halu_tasks.tasks.registry import registry, task_named
 from halu_tasks.tasks.splits import sampled
 from halu_tasks.tasks.task import Task
+
+if TYPE_CHECKING:
+    from halu_tasks.scorers.metrics import Metric
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from halu_tasks import data as data_
 from halu_tasks.errors import UsageError, did_you_mean
@@ -16,12 +15,14 @@ from halu_tasks.json_arrays import array_lines
 from halu_tasks.options import Options
 from halu_tasks.scorers.judge import Judging
 from halu_tasks.scorers.kinds import AnswerKind, JudgedText, Label, Spans, Strings
-from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.registry import TaskScorer, make_scorer, reading_named
 from halu_tasks.solvers.prompting import JinjaText, render_jinja
 from halu_tasks.sources import SOURCES, Source
 from halu_tasks.tasks.task import Decoding, Reader, Subject, Task, Wording
 from halu_tasks.tasks.yaml_files import FunctionName, TaskFile, load_object
+
+if TYPE_CHECKING:
+    from halu_tasks.scorers.metrics import Metric
 
 MODES = ("strict", "paper")
 PROMPT_FORMATS = ("independent", "comparative", "localization", "correction")
@@ -103,8 +104,7 @@ class _Definition:
     # --- access to keys, and errors ---------------------------------------------------------------
 
     def fail(self, key: str, reason: object) -> NoReturn:
-        place = self.file.places.get(key, str(self.file.path))
-        raise UsageError(f"{place}: {key}: {reason}")
+        raise UsageError(f"{self.file.place(key)}: {key}: {reason}")
 
     def get(self, key: str, kind: type | tuple[type, ...], expected: str, default: Any = _REQUIRED) -> Any:
         """The value of a key, of the given kind; the default where it is absent or null."""
@@ -118,7 +118,16 @@ class _Definition:
         return value
 
     def string(self, key: str, default: Any = _REQUIRED) -> Any:
-        return self.get(key, str, "a string", default)
+        value = self.get(key, str, "a string", default)
+        if isinstance(value, FunctionName):
+            self.fail(key, f"expected a string, got !function {value}")
+        return value
+
+    def count(self, key: str, default: Any) -> Any:
+        value = self.get(key, int, "a number", default)
+        if value is not None and value < 0:
+            self.fail(key, f"expected a number of at least 0, got {value}")
+        return value
 
     def strings(self, key: str, default: Any = _REQUIRED) -> tuple[str, ...]:
         return self.all_strings(key, self.get(key, list, "a list of strings", default))
@@ -147,13 +156,21 @@ class _Definition:
     def function(self, key: str, *arguments: Any, **named: Any) -> Any:
         """The function of a key, which must take these arguments."""
         function = self.load(key, self.get(key, object, "!function MODULE.NAME"))
+        self.takes(key, function, *arguments, **named)
+        return function
+
+    def takes(self, key: str, function: Any, *arguments: Any, **named: Any) -> None:
+        """Fail unless `function` can be called with these arguments."""
         if not callable(function):
             self.fail(key, f"expected !function MODULE.NAME, got {function!r}")
         try:
-            inspect.signature(function).bind(*arguments, **named)
+            signature = inspect.signature(function)
+        except ValueError:  # a built-in one that has none
+            return
+        try:
+            signature.bind(*arguments, **named)
         except TypeError as error:
-            self.fail(key, f"{getattr(function, '__name__', function)}{inspect.signature(function)}: {error}")
-        return function
+            self.fail(key, f"{getattr(function, '__name__', function)}{signature}: {error}")
 
     # --- the task --------------------------------------------------------------------------------
 
@@ -170,7 +187,7 @@ class _Definition:
             changed=(),
             version=self.version(),
             about=self.string("about"),
-            size=self.get("items", int, "a number", None),
+            size=self.count("items", None),
             reader=self.reader(),
             cases=self.cases(),
             fields=self.strings("fields"),
@@ -181,7 +198,7 @@ class _Definition:
             decoding=self.decoding(),
             oracle=self.reply("doc_to_target", "{{target}}"),
             baseline=self.reply("baseline", ""),
-            shots=self.get("num_fewshot", int, "a number", 0),
+            shots=self.count("num_fewshot", 0),
             examples=self.function("order_examples", [], Options())
             if "order_examples" in self.file.values
             else lambda cases, options: by_target(cases),
@@ -192,6 +209,7 @@ class _Definition:
             prompt_format=self.prompt_format(),
             inspect_module=self.string("inspect_module", None) or self.source().name,
             definition={key: value for key, value in self.file.values.items() if key in KEYS},
+            path=self.file.path,
         )
         return replace(task, changed=self.changed()) if self.reference else task
 
@@ -210,13 +228,12 @@ class _Definition:
             if key in _WITHOUT_EFFECT:
                 self.fail(key, f"has no effect on a task of halu-tasks; use {_WITHOUT_EFFECT[key]}")
             self.fail(key, f"unknown key{did_you_mean(key, KEYS)}; known: {', '.join(KEYS)}")
-        tags = self.file.values.get("tag", [])
-        if self.string("task") in ([tags] if isinstance(tags, str) else tags or []):
-            self.fail("tag", "a tag must not be the name of a task, which it would replace")
+        if (asked := self.file.values.get("output_type")) not in (None, "generate_until"):
+            self.fail("output_type", f"expected generate_until, got {asked!r}; the option probability weighs labels")
 
     def version(self) -> int:
         version = self.mapping("metadata", {}).get("version", self.reference.version if self.reference else None)
-        if not isinstance(version, int | float) or isinstance(version, bool):
+        if not isinstance(version, int | float) or isinstance(version, bool) or not 0 <= version < 1e6:
             self.fail("metadata", f"version: expected a number, got {version!r}")
         return int(version)
 
@@ -235,15 +252,15 @@ class _Definition:
     def reader(self) -> Reader:
         rows = self.mapping("rows", known=("fields", "check", "format", "columns"))
         source, file = self.source(), self.string("file")
-        columns = rows.get("columns")
-        types = rows.get("fields") or dict.fromkeys(columns or (), "string")
+        columns = self.columns(rows.get("columns") or {})
+        types = rows.get("fields") or dict.fromkeys(columns, "string")
         if not isinstance(types, dict) or not all(_hashable_in(kind, _ROW_TYPES) for kind in types.values()):
             self.fail("rows", f"fields: expected names with one of {', '.join(_ROW_TYPES)}, got {types!r}")
         if (form := rows.get("format", "json_lines")) not in (*_FORMATS, "table"):
             self.fail("rows", f"format: expected {', '.join((*_FORMATS, 'table'))}, got {form!r}")
-        lines = _FORMATS.get(form) or partial(
-            data_.table_lines, columns=self.columns(columns or dict.fromkeys(types, ()))
-        )
+        lines = _FORMATS.get(form) or partial(data_.table_lines, columns=columns or dict.fromkeys(types, ()))
+        options = [option.name for option in fields(Options)]
+        self.check_placeholders("file", file, options, "option")
         training = self.string("training_file", None)
         for name in (_file_name(file, Options()), *([training] if training else [])):
             if name not in [known.name for known in source.files]:
@@ -253,10 +270,9 @@ class _Definition:
                     f"source {source.name} has no file {name!r}; it has {known}",
                 )
         check = self.load("rows", rows["check"]) if "check" in rows else lambda row: None
-        if not callable(check):
-            self.fail("rows", f"check: expected !function MODULE.NAME, got {check!r}")
-        fields = {name: _ROW_TYPES[kind] for name, kind in types.items()}
-        return Reader(source, partial(_file_name, file), fields, check, lines, training)
+        self.takes("rows", check, {})
+        row = {name: _ROW_TYPES[kind] for name, kind in types.items()}
+        return Reader(source, partial(_file_name, file), row, check, lines, training)
 
     def columns(self, columns: Any) -> dict[str, tuple[str, ...]]:
         if not isinstance(columns, dict):
@@ -279,6 +295,8 @@ class _Definition:
         texts = ("description", "doc_to_text", "chain_of_thought")
         if not isinstance(entry, dict) or not isinstance(when := entry.get("when"), dict):
             self.fail("wordings", f"expected a mapping with 'when' and {', '.join(texts)}, got {entry!r}")
+        if not when:
+            self.fail("wordings", "when: names no option")
         for name, value in when.items():
             if name not in options:
                 self.fail("wordings", f"when: {name!r} is not among the task_options")
@@ -297,23 +315,22 @@ class _Definition:
                 if part == "user" and key != "wordings":
                     self.fail(name, f"is missing ({KEYS[name]})")
                 continue
-            if not isinstance(text, str):
-                self.fail(at, f"expected a string, got {text!r}")
+            if not isinstance(text, str) or isinstance(text, FunctionName):
+                self.fail(at, f"expected a string, a template over the fields, got {text!r}")
             if part == "user" and (not text.strip() or text != text.rstrip()):
                 self.fail(at, "is empty or ends in white space")
             self.check_placeholders(at, text, self.strings("fields"))
             prompt[part] = JinjaText(text)
         return prompt
 
-    def check_placeholders(self, key: str, text: str, known: Sequence[str]) -> None:
+    def check_placeholders(self, key: str, text: str, known: Sequence[str], what: str = "field") -> None:
         try:
             unknown = sorted(JinjaText(text).placeholders() - set(known))
         except ValueError as error:
             self.fail(key, error)
         if unknown:
-            self.fail(
-                key, f"{{{{{unknown[0]}}}}} is no field{did_you_mean(unknown[0], known)}; fields: {', '.join(known)}"
-            )
+            close = did_you_mean(unknown[0], known)
+            self.fail(key, f"{{{{{unknown[0]}}}}} is no {what}{close}; {what}s: {', '.join(known)}")
 
     def reply(self, key: str, default: str) -> Callable[[Item], str]:
         """A reply made from an item: a template over its target, or a function of the item. Items of logs have a target
@@ -323,7 +340,7 @@ class _Definition:
             made: Callable[[Item], str] = self.function(key, None)
             return made
         if not isinstance(value, str):
-            self.fail(key, f"expected a string or !function MODULE.NAME, got {value!r}")
+            self.fail(key, f"expected a string (quoted) or !function MODULE.NAME, got {value!r}")
         self.check_placeholders(key, value, ("target",))
         if value == "{{target}}":
             return lambda item: item.target
@@ -351,6 +368,8 @@ class _Definition:
                 self.fail("generation_kwargs", f"{name}: expected a number of at least 0, got {value!r}")
         if given.get("do_sample", temperature > 0) is not (temperature > 0):
             self.fail("generation_kwargs", f"do_sample is {given['do_sample']!r} and temperature is {temperature}")
+        if given.get("until") not in (None, []):
+            self.fail("generation_kwargs", f"until: expected [], since replies are read whole, got {given['until']!r}")
         return Decoding(tokens, float(temperature), None if top_p is None else float(top_p))
 
     # --- answers, scores, metrics ----------------------------------------------------------------
@@ -381,8 +400,11 @@ class _Definition:
             read = reading_named(self.load("answer", reading))
         except ValueError as error:
             self.fail("answer", f"reading: {error}")
+        self.takes("answer", read, "")
         self.all_strings("answer", list(names.values()))
-        return Label(labels, read, names, bool(answer.get("target_varies", False)))
+        if not isinstance(varies := answer.get("target_varies", False), bool):
+            self.fail("answer", f"target_varies: expected true or false, got {varies!r}")
+        return Label(labels, read, names, varies)
 
     def scoring(self, mode: str, answer: AnswerKind) -> TaskScorer:
         """The scorer of a mode, with the metrics of `metric_list` that it has, and the shares of replies without an
@@ -402,15 +424,18 @@ class _Definition:
         if not plain:
             self.fail("metric_list", f"names no metric that the scorer of {mode} has")
         names = {metric.name for metric in plain}
+        if "unparsed" not in own:
+            self.fail("scorer", f"{mode}: the scorer lacks the metric 'unparsed' (scorers.metrics.share_unparsed)")
         counted = [own["unparsed"], *(answer.outcome_metrics() if mode == "strict" else ())]
         metrics = (*plain, *(metric for metric in counted if metric.name not in names), *split)
         return TaskScorer(scorer.score, metrics, scorer.reference_replies)
 
     def scorer(self, mode: str, answer: AnswerKind) -> TaskScorer:
         """The scorer of a mode. Its arguments `reading` and `labels`, where not given, are the answer's."""
-        spec = self.mapping("scorer", known=MODES).get(mode)
-        if spec is None:
-            self.fail("scorer", f"{mode}: is missing")
+        specs = self.mapping("scorer", known=MODES)
+        if missing := [mode for mode in MODES if specs.get(mode) is None]:
+            self.fail("scorer", f"{missing[0]}: is missing")
+        spec = specs[mode]
         if isinstance(spec, dict):
             arguments = {str(name): self.load("scorer", value) for name, value in spec.items() if name != "name"}
             spec = spec.get("name")
@@ -420,8 +445,8 @@ class _Definition:
             if isinstance(spec, str) and not isinstance(spec, FunctionName):
                 return make_scorer(spec, arguments, answer.scorer_arguments())
             made = load_object(spec)(**arguments)
-        except (ValueError, TypeError) as error:
-            self.fail("scorer", f"{mode}: {error}")
+        except Exception as error:  # what a user's function raises is a fault of the file that names it
+            self.fail("scorer", f"{mode}: {' '.join(str(error).split()) or type(error).__name__}")
         if not isinstance(made, TaskScorer):
             self.fail("scorer", f"{mode}: expected a function that returns a TaskScorer, got {type(made).__name__}")
         return made
@@ -543,8 +568,3 @@ def _file_name(template: str, options: Options) -> str:
     if "{" not in template:
         return template
     return render_jinja(template, {option.name: getattr(options, option.name) for option in fields(Options)})
-
-
-def packaged_files(folder: Path) -> list[Path]:
-    """The YAML files of a folder and its folders, in order."""
-    return sorted(folder.glob("**/*.yaml"))

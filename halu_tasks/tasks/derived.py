@@ -14,7 +14,7 @@ from typing import Any
 
 from halu_tasks.errors import UsageError, did_you_mean
 from halu_tasks.tasks.definition import KEYS, comparable, task_from
-from halu_tasks.tasks.registry import registry
+from halu_tasks.tasks.registry import check_tags, registry
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import FunctionName, TaskFile, read_task_file
 
@@ -33,16 +33,18 @@ def task_of_file(path: Path) -> Task:
 
 def task_of(file: TaskFile) -> Task:
     """The task of a file's keys; the packaged task itself where it is the same."""
-    tasks, _ = registry()
+    tasks, groups = registry()
+    check_tags(file, {*tasks, *groups})
     reference = file.values.get("reference_task")
     if not isinstance(reference, str) or reference not in tasks:
         if reference is None or reference != file.values.get("task"):
-            place = file.places.get("reference_task", file.path)
             raise UsageError(
-                f"{place}: reference_task: expected the packaged task that the file includes, got "
-                f"{reference!r}{did_you_mean(str(reference), tasks)}; a task of your own names itself"
+                f"{file.place('reference_task')}: reference_task: expected the packaged task that the file "
+                f"includes, got {reference!r}{did_you_mean(str(reference), tasks)}; a task of your own names itself"
             )
         return task_from(file)
+    if (name := file.values.get("task")) in [*groups, *(other for other in tasks if other != reference)]:
+        raise UsageError(f"{file.place('task')}: task: {name!r} is the name of a packaged task; give it another one")
     packaged = tasks[reference]
     same = [key for key in KEYS if key != "metadata"]
     if all(comparable(file.values.get(key)) == comparable(packaged.definition.get(key)) for key in same):

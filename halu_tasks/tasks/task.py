@@ -15,7 +15,6 @@ from halu_tasks.options import Options
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.judge import Judging, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Label
-from halu_tasks.scorers.probability import with_probability
 from halu_tasks.scorers.registry import Reading, TaskScorer
 from halu_tasks.scorers.score import Score, mark_empty
 from halu_tasks.solvers.prompting import Prompt, given_prompts, next_question
@@ -125,6 +124,7 @@ class Task:
         prompt_format: the solver that asks in the same way on a user's own samples.
         inspect_module: the module of `halu_tasks` that holds the task for Inspect.
         definition: the keys and values of the task file, as JSON.
+        path: the task file; of a task that was restored from a log, what stands for it in errors.
     """
 
     name: str
@@ -152,6 +152,7 @@ class Task:
     prompt_format: str | None
     inspect_module: str
     definition: Mapping[str, Any]
+    path: Path
 
     @property
     def read(self) -> Reading | None:
@@ -166,6 +167,8 @@ class Task:
     def score(self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None = None) -> Score:
         """The score of a reply in `strict` or `paper`, given the judge's verdicts where the task is judged. In
         strict, a reply that goes on to ask itself another question behind its answer is read up to there."""
+        from halu_tasks.scorers.probability import with_probability  # numpy, which listings do without
+
         score = self.scoring[mode].score
         if self.judged:
             labels = None if verdicts is None else [verdict.label for verdict in verdicts]

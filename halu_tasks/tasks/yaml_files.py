@@ -45,6 +45,22 @@ class TaskFile:
     values: Mapping[str, Any]
     places: Mapping[str, str]
 
+    def place(self, key: str) -> str:
+        """Where a key is set, as `path:line`, or the path where it is not."""
+        return self.places.get(key, str(self.path))
+
+
+def task_configs() -> Path:
+    """The folder of the packaged task files."""
+    from halu_tasks import task_configs
+
+    return Path(task_configs.__path__[0])
+
+
+def packaged_files() -> list[Path]:
+    """The packaged task and group files, in order."""
+    return sorted(task_configs().glob("**/*.yaml"))
+
 
 def read_task_file(path: Path) -> TaskFile:
     """Read a task file and what it includes.

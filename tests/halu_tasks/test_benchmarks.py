@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -119,6 +117,8 @@ def test_the_sample_has_what_it_promises() -> None:
 def test_worked_examples_are_no_rows_under_test(task: str, cot: bool, shared_data: Path) -> None:
     if cot and "cot" not in TASKS[task].own_prompt(Options()):
         pytest.skip("no chain of thought there")
+    if not TASKS[task].reader.fewshot_path(Options()).is_file():
+        pytest.skip("no worked examples there")
     built = build(task, Options(data="sample", fewshot=2, cot=cot))
     shown = {example.prompt for example in built.examples}
     assert len(shown) == 2 and not shown & {item.prompt for item in built.items}
@@ -189,33 +189,3 @@ def test_the_released_replies_give_the_published_figures(model: str, task: str, 
     scores, _, _ = score_predictions(built, path, read_predictions(path), partial=True)
     found = estimates(built.scoring.metrics, scores)
     assert {name: round(found[name].value, 3) for name in PUBLISHED[model][task]} == PUBLISHED[model][task]
-
-
-BESIDE = """
-import sys
-from halu_tasks import benchmarks
-benchmarks.__path__.append(sys.argv.pop(1))
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("module", "named"),
-    [
-        ("import no_such_package", "halu_tasks.benchmarks.broken cannot be imported, its tasks are missing (Module"),
-        ("TASKS = ()", "halu_tasks.benchmarks.broken cannot be imported, its tasks are missing (AttributeError"),
-        ("TASKS = GROUPS = ()\nINSPECT_MODULE = 'no_such'", "halu_tasks.no_such cannot be imported, its tasks are"),
-    ],
-)
-def test_a_benchmark_that_cannot_be_imported_is_named_and_the_others_are_there(
-    module: str, named: str, tmp_path: Path
-) -> None:
-    (tmp_path / "broken.py").write_text(module)
-    code = "import halu_tasks._registry; from halu_tasks.tasks import registry; print(*registry()[0])"
-    code += "; from inspect_ai.util import registry_create; registry_create('task', 'halu_tasks/refact', data='sample')"
-    done = subprocess.run(
-        [sys.executable, "-c", BESIDE + code, str(tmp_path)], capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == list(registry()[0])
-    assert done.stderr.count("cannot be imported") == 1 and named in done.stderr

@@ -109,6 +109,13 @@ except SystemExit:
     assert "halu_tasks.cli" in found and not found & {*HEAVY, "halu_tasks.tasks"}
 
 
+@pytest.mark.parametrize("arguments", [["list"], ["path", "fave"]])
+def test_listings_make_no_scorers(arguments: list[str]) -> None:
+    found = loaded_by(f"from halu_tasks.cli import main\nmain({arguments!r})")
+    assert "halu_tasks.tasks" in found
+    assert not found & {"numpy", "scipy", "jinja2", "rapidfuzz", "halu_tasks.benchmarks.refact"}
+
+
 def test_the_core_loads_neither_harness_nor_torch() -> None:
     code = """
 import importlib, pkgutil
@@ -132,6 +139,8 @@ def test_help_names_every_command(cli: Cli) -> None:
     for command in (
         "list",
         "path",
+        "show",
+        "check",
         "data",
         "items",
         "export",

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.data import SAMPLE, cache_folder, cached_path, json_lines, locate, sha256_of, source_named
+from halu_tasks.data import SAMPLE, cache_folder, cached_path, json_lines, locate, sha256_of
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.options import Options
 from halu_tasks.sources import CFAITH, REFACT, Source, SourceFile
-from halu_tasks.tasks import Reader, build, registry
+from halu_tasks.tasks import Reader, build, registry, source_named
 
 PUBLISHED = b'{"a": "published"}\n'
 ROWS, OTHER = "rows.jsonl", "other.jsonl"

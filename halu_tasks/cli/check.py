@@ -1,0 +1,19 @@
+"""`halu-tasks check`: what is wrong with task files."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from halu_tasks.tasks.checks import faults_of, packaged_faults
+from halu_tasks.tasks.yaml_files import packaged_files
+
+
+def run(arguments: argparse.Namespace) -> int:
+    paths = [Path(name).expanduser() for name in arguments.files]
+    faults = faults_of(paths) if paths else packaged_faults()
+    for fault in faults:
+        print(fault)
+    if not faults:
+        print(f"no faults in {len(paths) or len(packaged_files())} files")
+    return 2 if faults else 0

@@ -1,0 +1,85 @@
+"""Checks of task files: their declarations, and what their functions make of the packaged sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from halu_tasks import data as data_
+from halu_tasks.errors import DataError, UsageError
+from halu_tasks.items import Case
+from halu_tasks.options import Options
+from halu_tasks.tasks.derived import task_of
+from halu_tasks.tasks.registry import Declarations, check_tags, declarations, group_from
+from halu_tasks.tasks.task import Task
+from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
+
+
+def packaged_faults() -> list[str]:
+    """One line for each packaged file with a fault: the file, the line, the key and what is wrong."""
+    found = declarations()
+    for name, task in found.tasks.items():
+        with found.noting(task.path):
+            check_sample(task, found.files[name])
+    return found.faults
+
+
+def faults_of(paths: Iterable[Path]) -> list[str]:
+    """One line for each of a user's files with a fault; members of a group may be defined in the other files."""
+    found = Declarations()
+    groups: dict[str, TaskFile] = {}
+    for path in paths:
+        with found.noting(path):
+            file = read_task_file(path)
+            if "group" in file.values:
+                groups[str(file.values["group"])] = file
+                continue
+            task = task_of(file)
+            if "class" not in file.values:
+                raise UsageError(f"{path}: class: is missing; include a packaged task, or _task of `halu-tasks path`")
+            check_sample(task, file)
+            found.tasks[task.name] = task
+    packaged = declarations() if groups else Declarations()
+    known = {name: file for name, file in packaged.files.items() if "group" in file.values}
+    for file in groups.values():
+        with found.noting(file.path):
+            check_tags(file, packaged.files)
+            group_from(file, {**packaged.tasks, **found.tasks}, {**known, **groups})
+    return found.faults
+
+
+def check_sample(task: Task, file: TaskFile) -> None:
+    """Make cases of the packaged sample, where the source has one.
+
+    Raises:
+        UsageError: naming file and key: rows are refused, the function `cases` fails, or its cases are not what the
+            file says of them.
+    """
+
+    def fault(key: str, reason: object) -> UsageError:
+        return UsageError(f"{file.place(key)}: {key}: {' '.join(str(reason).split())}")
+
+    path = data_.SAMPLE / task.reader.source.name / task.reader.file(Options())
+    if not path.is_file():
+        return
+    try:
+        rows = list(task.reader.rows(path))
+    except DataError as error:
+        raise fault("rows", error) from None
+    try:
+        cases = list(task.cases(rows, Options()))
+    except Exception as error:  # whatever the function raises is a fault of the file that names it
+        raise fault("cases", f"fails on the sample ({type(error).__name__}: {error})") from None
+    if not cases or not all(isinstance(case, Case) for case in cases):
+        raise fault("cases", "makes no cases of the sample" if not cases else "makes something else than Cases")
+    for case in cases:
+        if missing := [name for name in task.fields if name not in case.fields]:
+            raise fault("fields", f"the cases lack the field {missing[0]!r}; they have {', '.join(case.fields)}")
+        try:
+            task.answer.check(case)
+        except ValueError as error:
+            raise fault("answer", f"item {case.id!r} of the sample: {error}") from None
+    known = {tag for case in cases for tag in case.tags}
+    for tag in task.definition.get("tags") or ():
+        if tag not in known:
+            raise fault("tags", f"no item of the sample has the tag {tag!r}; they have {', '.join(sorted(known))}")

@@ -1,0 +1,94 @@
+"""The benchmarks that the documentation prints run as printed, without any change of the package's own files."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "add-a-benchmark.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"^`([\w/.]+)`:\n\n```\w+\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the package with the printed files added."""
+    folder = tmp_path_factory.mktemp("checkout")
+    for name in ("halu_tasks", "scorers", "solvers", "task_configs"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, text in FILES.items():
+        path = folder / name
+        assert not path.exists(), f"{name} is a file of the package"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def run(checkout: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", *words],
+        capture_output=True,
+        encoding="utf-8",
+        cwd=checkout,
+        env=os.environ | {"PYTHONPATH": str(checkout), "INSPECT_DISPLAY": "plain"},
+        timeout=300,
+    )
+
+
+@pytest.mark.parametrize("name", ["capitals", "rivers"])
+def test_a_benchmark_is_at_most_four_files_of_eighty_lines(name: str) -> None:
+    files = {path: text for path, text in FILES.items() if name in path}
+    assert len(files) == 4 and max(len(text.splitlines()) for text in files.values()) <= 80
+
+
+def test_the_printed_commands_print_what_the_page_shows(checkout: Path) -> None:
+    (block,) = re.findall(r"^```console\n(\$ .*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    shown = re.findall(r"^\$ halu-tasks (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
+    assert len(shown) == 3
+    for command, output in shown:
+        if "demo" in command:
+            continue
+        done = run(checkout, "halu_tasks", *command.split())
+        assert (done.returncode, done.stdout.rstrip("\n")) == (0, output.rstrip("\n")), done.stderr
+
+
+@pytest.mark.slow
+def test_the_demo_is_the_printed_one(checkout: Path) -> None:
+    (command,) = re.findall(r"^\$ halu-tasks (demo.*)$", PAGE, re.MULTILINE)
+    done = run(checkout, "halu_tasks", *command.split())
+    assert done.returncode == 0 and f"$ halu-tasks {command}\n{done.stdout}" in PAGE
+
+
+def test_the_other_commands_know_them(checkout: Path) -> None:
+    assert {"capitals_tf", "rivers_wrong_passage"} <= {
+        line.split()[0] for line in run(checkout, "halu_tasks", "list").stdout.splitlines() if line
+    }
+    assert "capitals.jsonl" in run(checkout, "halu_tasks", "data").stdout
+    shown = json.loads(run(checkout, "halu_tasks", "show", "rivers_wrong_passage", "--json").stdout)
+    assert shown["metrics"][0]["name"] == "iou" and shown["first_item"]["target"] == "the Black Sea"
+
+
+def test_the_printed_test_passes(checkout: Path) -> None:
+    (text,) = re.findall(
+        r"`tests/halu_tasks/test_capitals.py`:\n\n```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE
+    )
+    (checkout / "test_capitals.py").write_text(text, encoding="utf-8")
+    done = run(checkout, "pytest", "-q", "-p", "no:cacheprovider", "test_capitals.py")
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout
+
+
+@pytest.mark.slow
+def test_both_harnesses_find_them_by_the_printed_commands(checkout: Path) -> None:
+    (block,) = re.findall(r"^```console\n(lm_eval --model halu-oracle.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    first, second = (line.split() for line in block.splitlines())
+    in_lm_eval = run(checkout, "lm_eval", *first[1:])
+    assert in_lm_eval.returncode == 0 and re.search(r"\|acc +\|[^|]*\| +1\|", in_lm_eval.stdout)
+    in_inspect = run(checkout, "inspect_ai", *second[1:])
+    assert in_inspect.returncode == 0 and re.search(r"iou\s+1\.0", in_inspect.stdout), in_inspect.stdout

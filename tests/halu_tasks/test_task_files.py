@@ -1,0 +1,622 @@
+"""Faults of task files: each is told in one line that names the file, the line and the key."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from halu_tasks.errors import UsageError
+from halu_tasks.scorers.registry import READINGS, SCORERS, scorer_factory
+from halu_tasks.tasks import registry
+from halu_tasks.tasks.checks import check_sample
+from halu_tasks.tasks.definition import _METRIC_KEYS, KEYS, PROMPT_FORMATS
+from halu_tasks.tasks.derived import task_of
+from halu_tasks.tasks.listing import listing, path_of
+from halu_tasks.tasks.yaml_files import TaskFile, read_task_file, task_configs
+
+TASKS, GROUPS = registry()
+ROOT = Path(__file__).resolve().parents[2]
+Here = Callable[..., subprocess.CompletedProcess[str]]
+
+INDEPENDENT = "refact/refact_judgment_independent.yaml"
+COMPARATIVE = "refact/refact_judgment_comparative.yaml"
+ENTITY = "refact/refact_localization_entity.yaml"
+CHOICE = "cfaith/cfaith_choice.yaml"
+GENERATIVE = "cfaith/cfaith_gen.yaml"
+BINARY = "halluverse25/halluverse25_binary_en.yaml"
+
+SCORER = "scorer: {strict: {name: verdict, pairs: [original, confabulated]}, paper: verdict}\n"
+
+FAULTS = {
+    # metrics
+    "headline misspelt": (INDEPENDENT, "metric_list: [metric: accc]\n", "metric_list", "did you mean 'acc'?"),
+    "metric misspelt": (
+        INDEPENDENT,
+        "metric_list: [metric: acc, metric: f1x]\n",
+        "metric_list",
+        "unknown metric 'f1x'",
+    ),
+    "second metric misspelt": (
+        INDEPENDENT,
+        "metric_list:\n  - metric: acc\n  - metric: f1_factul\n",
+        "metric_list",
+        "unknown metric 'f1_factul' (did you mean 'f1_factual'?)",
+    ),
+    "metric listed twice": (INDEPENDENT, "metric_list: [{metric: acc}, {metric: acc}]\n", "metric_list", "'acc' twice"),
+    "no metric": (INDEPENDENT, "metric_list: []\n", "metric_list", "is empty; the first metric is the headline"),
+    "unknown key of a metric": (
+        INDEPENDENT,
+        "metric_list: [{metric: acc, aggregation: mean}]\n",
+        "metric_list",
+        "acc: unknown key 'aggregation'",
+    ),
+    "wrong direction": (
+        INDEPENDENT,
+        "metric_list: [{metric: acc, higher_is_better: false}]\n",
+        "metric_list",
+        "higher_is_better is True",
+    ),
+    "tag misspelt in by": (
+        CHOICE,
+        "metric_list: [{metric: hallucination_rate, by: typ}]\n",
+        "metric_list",
+        "got 'typ'",
+    ),
+    "option misspelt in requires": (
+        INDEPENDENT,
+        "metric_list: [{metric: acc, requires: probabilty}]\n",
+        "metric_list",
+        "unknown option 'probabilty'",
+    ),
+    "tag that no item has": (
+        CHOICE,
+        "tags: {kind: [FactFab]}\nmetric_list: [{metric: hallucination_rate, by: kind}]\n",
+        "tags",
+        "has the tag 'kind'; they have type",
+    ),
+    "unquoted tags": (BINARY, "tags: {shown: [yes, no]}\n", "tags", "(quote True, False, Yes and No)"),
+    # scorers and readings
+    "scorer misspelt": (INDEPENDENT, "scorer: {strict: verdct, paper: verdict}\n", "scorer", "did you mean 'verdict'?"),
+    "mode misspelt": (INDEPENDENT, "scorer: {strikt: verdict, paper: verdict}\n", "scorer", "did you mean 'strict'?"),
+    "mode missing": (INDEPENDENT, "scorer: {strict: verdict}\n", "scorer", "paper: is missing"),
+    "scorer argument misspelt": (
+        INDEPENDENT,
+        SCORER.replace("pairs", "pair"),
+        "scorer",
+        "scorer 'verdict' has no argument 'pair' (did you mean 'pairs'?)",
+    ),
+    "scorer argument of the wrong kind": (
+        INDEPENDENT,
+        SCORER.replace("[original, confabulated]", "3"),
+        "scorer",
+        "strict: ",
+    ),
+    "reading misspelt": (
+        INDEPENDENT,
+        "answer: {kind: label, labels: ['False', 'True'], reading: true_fals}\n",
+        "answer",
+        "unknown reading 'true_fals' (did you mean 'true_false'?)",
+    ),
+    "answer kind misspelt": (INDEPENDENT, "answer: {kind: lable}\n", "answer", "kind: expected label, spans"),
+    "key of another answer kind": (
+        ENTITY,
+        "answer: {kind: spans, labels: [a, b]}\n",
+        "answer",
+        "a spans has no labels",
+    ),
+    "unquoted labels": (
+        INDEPENDENT,
+        "answer: {kind: label, labels: [True, False], reading: true_false}\n",
+        "answer",
+        "(quote True, False, Yes and No)",
+    ),
+    "unquoted names of labels": (
+        INDEPENDENT,
+        "answer: {kind: label, labels: {no: a, yes: b}, reading: true_false}\n",
+        "answer",
+        "(quote True, False, Yes and No)",
+    ),
+    "labels that the target is not among": (
+        INDEPENDENT,
+        "answer: {kind: label, labels: [A, B], reading: pick}\ndoc_to_choice: [A, B]\nmetric_list: [metric: acc]\n",
+        "answer",
+        "target is 'True', expected 'A' or 'B'",
+    ),
+    "unquoted choices": (BINARY, "doc_to_choice: [Yes, No]\n", "doc_to_choice", "(quote True, False, Yes and No)"),
+    "choices that are no labels": (BINARY, "doc_to_choice: ['Yes', 'Maybe']\n", "doc_to_choice", "two labels"),
+    "judge missing": (GENERATIVE, "judge: null\n", "judge", "judged_text"),
+    "judge where none is asked": (
+        ENTITY,
+        "judge: !function halu_tasks.scorers.cfaith.JUDGING\n",
+        "judge",
+        "with the answer kind judged_text, and only with it",
+    ),
+    "wrong judge": (
+        GENERATIVE,
+        "judge: !function halu_tasks.scorers.cfaith.read_verdict\n",
+        "judge",
+        "expected !function MODULE.NAME of a Judging",
+    ),
+    # prompts
+    "placeholder misspelt": (
+        INDEPENDENT,
+        "doc_to_text: 'Q {{questoin}}: {{answer}}'\n",
+        "doc_to_text",
+        "{{questoin}} is no field (did you mean 'question'?); fields: question, answer",
+    ),
+    "prompt that is no Jinja": (INDEPENDENT, "doc_to_text: '{{question'\n", "doc_to_text", "is not valid Jinja"),
+    "prompt that ends in white space": (INDEPENDENT, "doc_to_text: 'Q: '\n", "doc_to_text", "ends in white space"),
+    "prompt that is a function": (
+        INDEPENDENT,
+        "doc_to_text: !function halu_tasks.benchmarks.refact.independent\n",
+        "doc_to_text",
+        "expected a string, a template over the fields",
+    ),
+    "placeholder in the target": (COMPARATIVE, "doc_to_target: '{{answer_a}}'\n", "doc_to_target", "fields: target"),
+    "field that no case has": (
+        INDEPENDENT,
+        "fields: [question, answer, source]\n",
+        "fields",
+        "the cases lack the field 'source'; they have question, answer",
+    ),
+    "field of a method misspelt": (
+        INDEPENDENT,
+        "method_input: {text: anwser}\n",
+        "method_input",
+        "text: 'anwser' is no field; fields: question, answer",
+    ),
+    "wording for another task's option": (
+        BINARY,
+        "wordings: [{when: {both_orders: true}, doc_to_text: '{{sentence}}'}]\n",
+        "wordings",
+        "'both_orders' is not among the task_options",
+    ),
+    "prompt format misspelt": (INDEPENDENT, "prompt_format: independant\n", "prompt_format", "'independent'?"),
+    # options and decoding
+    "option misspelt": (INDEPENDENT, "task_options: [subsett]\n", "task_options", "did you mean 'subset'?"),
+    "no token limit": (
+        INDEPENDENT,
+        "generation_kwargs: {max_gen_toks: 0}\n",
+        "generation_kwargs",
+        "max_gen_toks: expected a positive integer, got 0",
+    ),
+    "sampling at temperature 0": (
+        INDEPENDENT,
+        "generation_kwargs: {temperature: 0.0, do_sample: true}\n",
+        "generation_kwargs",
+        "do_sample is True and temperature is 0.0",
+    ),
+    "greedy at temperature 1": (
+        INDEPENDENT,
+        "generation_kwargs: {max_gen_toks: 16, temperature: 1.0, do_sample: false}\n",
+        "generation_kwargs",
+        "do_sample is False and temperature is 1.0",
+    ),
+    "stop strings": (INDEPENDENT, 'generation_kwargs: {until: ["\\n"]}\n', "generation_kwargs", "until: expected []"),
+    "decoding misspelt": (
+        INDEPENDENT,
+        "generation_kwargs: {max_gen_tokens: 5}\n",
+        "generation_kwargs",
+        "did you mean 'max_gen_toks'?",
+    ),
+    # keys
+    "key misspelt": (INDEPENDENT, "doc_to_txt: hello\n", "doc_to_txt", "did you mean 'doc_to_text'?"),
+    "filter_list": (INDEPENDENT, "filter_list: []\n", "filter_list", "has no effect on a task of halu-tasks; use"),
+    "process_results": (
+        INDEPENDENT,
+        "process_results: !function x.y\n",
+        "process_results",
+        "has no effect on a task of halu-tasks; use scorer",
+    ),
+    "process_docs": (INDEPENDENT, "process_docs: !function x.y\n", "process_docs", "use cases"),
+    "repeats": (INDEPENDENT, "repeats: 3\n", "repeats", "self_consistency"),
+    "output_type": (INDEPENDENT, "output_type: multiple_choice\n", "output_type", "expected generate_until"),
+    "wrong type": (INDEPENDENT, "about: [a]\n", "about", "expected a string, got ['a']"),
+    "number as a string": (INDEPENDENT, "num_fewshot: 'two'\n", "num_fewshot", "expected a number, got 'two'"),
+    "list for a mapping": (INDEPENDENT, "scorer: [verdict]\n", "scorer", "expected a mapping"),
+    "missing value": (INDEPENDENT, "generation_kwargs:\n", "generation_kwargs", "is missing (decoding)"),
+    "version": (INDEPENDENT, "metadata: {version: one}\n", "metadata", "version: expected a number, got 'one'"),
+    "unquoted baseline": (BINARY, "baseline: Yes\n", "baseline", "expected a string (quoted)"),
+    # names
+    "tag that is a task": (INDEPENDENT, "tag: factchd\n", "tag", "'factchd' is the name of a task or group"),
+    "tag that is a group": (INDEPENDENT, "tag: [mine, refact]\n", "tag", "'refact' is the name of a task or group"),
+    "name of a group": (INDEPENDENT, "task: refact\n", "task", "'refact' is the name of a packaged task"),
+    "unknown reference": (
+        INDEPENDENT,
+        "reference_task: refact_judgement_independent\n",
+        "reference_task",
+        "did you mean 'refact_judgment_independent'?",
+    ),
+    # functions and data
+    "function that cannot be imported": (
+        INDEPENDENT,
+        "cases: !function no_such_module.cases\n",
+        "cases",
+        "'!function no_such_module.cases' cannot be imported (ModuleNotFoundError",
+    ),
+    "function that is not there": (
+        INDEPENDENT,
+        "cases: !function halu_tasks.benchmarks.refact.no_such\n",
+        "cases",
+        "cannot be imported (AttributeError",
+    ),
+    "function without a module": (INDEPENDENT, "cases: !function cases\n", "cases", "lacks the module"),
+    "function with another signature": (
+        INDEPENDENT,
+        "cases: !function halu_tasks.benchmarks.refact.check_row\n",
+        "cases",
+        "check_row(row: 'Row') -> 'None': too many positional arguments",
+    ),
+    "function that lacks an argument": (
+        INDEPENDENT,
+        "cases: !function halu_tasks.benchmarks.refact.localization_cases\n",
+        "cases",
+        "missing a required argument: 'error_type'",
+    ),
+    "function that fails": (
+        INDEPENDENT,
+        "cases: !function halu_tasks.benchmarks.halueval.general_cases\n",
+        "cases",
+        "fails on the sample (KeyError: 'ID')",
+    ),
+    "check that takes no row": (
+        INDEPENDENT,
+        "rows: {fields: {question: string}, check: !function halu_tasks.data.require_text.__doc__}\n",
+        "rows",
+        "cannot be imported",
+    ),
+    "field of a row that is not there": (
+        INDEPENDENT,
+        "rows: {fields: {questions: string}}\n",
+        "rows",
+        "field 'questions' is missing",
+    ),
+    "type of a row's field": (INDEPENDENT, "rows: {fields: {question: str}}\n", "rows", "string, array, object, any"),
+    "source misspelt": (INDEPENDENT, "source: refakt\n", "source", "did you mean 'refact'?"),
+    "file that the source lacks": (INDEPENDENT, "file: refact.jsonl\n", "file", "source refact has no file"),
+    "file by an unknown option": (
+        INDEPENDENT,
+        "file: refact_{{subst}}.jsonl\n",
+        "file",
+        "{{subst}} is no option (did you mean 'subset'?)",
+    ),
+}
+
+
+def derived(folder: Path, base: str, text: str, name: str = "mine") -> Path:
+    """A file that derives a task from a packaged one."""
+    path = folder / f"{name}.yaml"
+    named = "" if text.startswith("task: ") else f"task: {name}\n"
+    path.write_text(f"# a task of my own\ninclude: {task_configs() / base}\n{named}{text}")
+    return path
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_one_line_with_file_line_and_key(fault: str, here: Here, tmp_path: Path) -> None:
+    base, text, key, said = FAULTS[fault]
+    path = derived(tmp_path, base, text)
+    told = here("check", path)
+    assert told.returncode == 2 and told.stderr == ""
+    (line,) = told.stdout.splitlines()
+    number = next(n for n, each in enumerate(path.read_text().splitlines(), 1) if each.startswith(f"{key}:"))
+    assert line.startswith(f"{path}:{number}: {key}: ") and said in line
+
+
+LABELS = TASKS["refact_judgment_independent"].path
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("task: a\nfields: [question\n", ":3: not YAML (did not find expected ',' or ']')"),
+        ("- task\n", ": expected a mapping of keys to values"),
+        ("task: a\ntask: b\n", ":2: task: the key is set twice"),
+        ("3: a\n", ":1: the key 3 is not a string"),
+        ("task: a\ninclude: nowhere.yaml\n", ":2: include: there is no file "),
+        ("task: a\ninclude: [3]\n", ":2: include: expected the path of a file, got 3"),
+        ("task: a\ninclude: mine.yaml\n", "include: the file is included twice"),
+        (f"task: a\ninclude: [{LABELS}, {LABELS}]\n", "include: the file is included twice"),
+        ("task: a\n", ": reference_task: expected the packaged task that the file includes, got None"),
+        ("task: a\nreference_task: a\n", ": answer: is missing (kind of answer, its labels and its reading)"),
+    ],
+)
+def test_a_file_that_cannot_be_read_or_defines_no_task(text: str, told: str, here: Here, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    shown = here("check", path)
+    (line,) = shown.stdout.splitlines()
+    assert shown.returncode == 2 and told in line
+    assert line.startswith(str(LABELS) if str(LABELS) in text else f"{path}:")
+
+
+def test_a_task_that_lm_eval_would_not_take_for_one(here: Here, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    keys = LABELS.read_text() + (LABELS.parent / "_refact").read_text().replace("include: ../_task", "")
+    path.write_text(
+        keys.replace("include: _refact\n", "").replace("task: refact_judgment_independent", "task: mine", 1)
+    )
+    (line,) = here("check", path).stdout.splitlines()
+    assert line.startswith(f"{path}: class: is missing")
+
+
+GROUP = """group: mine
+task: [refact_correction, refact_localization_entity]
+aggregate_metric_list:
+  - metric: acc
+    weight_by_size: false
+metadata: {version: 1, about: Two tasks}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "instead", "told"),
+    [
+        ("refact_correction", "refact_corection", ":2: task: unknown task 'refact_corection' (did you mean"),
+        ("metric: acc", "metric: em", ":3: aggregate_metric_list: refact_localization_entity has no metric 'em'"),
+        ("weight_by_size: false", "weight_by_size: true", ":3: aggregate_metric_list: expected 'metric: NAME' with"),
+        ("group: mine", "group: factchd", ":1: group: 'factchd' is the name of a task"),
+        ("[refact_correction, ", "[mine, ", ":2: task: the group 'mine' is a member of itself"),
+        (", about: Two tasks", "", ":6: metadata: lacks 'about'"),
+        ("version: 1", "version: one", ":6: metadata: version: expected a number, got 'one'"),
+    ],
+)
+def test_a_fault_of_a_group(given: str, instead: str, told: str, here: Here, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(GROUP.replace(given, instead))
+    shown = here("check", path)
+    (line,) = shown.stdout.splitlines()
+    assert shown.returncode == 2 and line.startswith(f"{path}{told}")
+
+
+def test_files_without_a_fault(here: Here, tmp_path: Path) -> None:
+    task = derived(tmp_path, ENTITY, "doc_to_text: 'Which of {{answer}}?'\n", name="which")
+    group = tmp_path / "group.yaml"
+    group.write_text(GROUP.replace("refact_correction", "which"))
+    # a member may be defined in another of the files
+    assert here("check", group).returncode == 2
+    for files in ([], [task], [task, group]):
+        told = here("check", *files)
+        assert told.returncode == 0 and told.stdout.startswith("no faults in ") and not told.stderr
+
+
+def test_each_file_with_a_fault_has_its_line(here: Here, tmp_path: Path) -> None:
+    files = [derived(tmp_path, INDEPENDENT, "baseline: 3\n", name=name) for name in ("one", "two")]
+    good = derived(tmp_path, INDEPENDENT, "baseline: 'True'\n", name="three")
+    lines = here("check", *files, good, tmp_path / "four.yaml").stdout.splitlines()
+    assert [line.partition(":")[0] for line in lines] == [*map(str, files), str(tmp_path / "four.yaml")]
+
+
+ODD = [
+    *(-3, 1.5, float("nan"), True, "", "x", "{{", [], ["x"], [3], [{}], [None], {}, {"x": 1}, {3: 4}),
+    *({"kind": []}, [{"metric": "acc", "of": []}], [{"when": {"seed": []}}], {"strict": {"name": []}, "paper": 3}),
+    *({"fields": 3}, {"columns": 3}, {"format": []}, {"check": 3}, {"version": []}, {"text": 3}),
+]
+
+
+@pytest.mark.parametrize("base", [INDEPENDENT, BINARY])
+@pytest.mark.parametrize("key", [*KEYS, "tag", "output_type"])
+def test_no_value_ends_in_anything_but_a_line(key: str, base: str) -> None:
+    file = read_task_file(task_configs() / base)
+    for odd in ODD:
+        changed = TaskFile(file.path, {**file.values, "task": "mine", key: odd}, file.places)
+        try:
+            check_sample(task_of(changed), changed)
+        except UsageError as error:
+            assert str(error).startswith(str(file.path.parent)) and "\n" not in str(error)
+
+
+# --- the packaged files ---------------------------------------------------------------------------
+
+
+def copied(folder: Path) -> Path:
+    """A copy of the package, whose files a test may change."""
+    for name in ("halu_tasks", "scorers", "solvers", "task_configs"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def test_a_fault_of_a_packaged_file_is_a_warning_and_the_others_remain(tmp_path: Path) -> None:
+    folder = copied(tmp_path)
+    path = folder / "task_configs" / ENTITY
+    path.write_text(path.read_text().replace("metric: acc", "metric: accc"))
+    broken = folder / "task_configs" / CHOICE
+    broken.write_text("task: [\n")
+    code = "from halu_tasks.tasks import registry; t, g = registry(); print(*t, *g)"
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = os.environ | {"PYTHONPATH": str(folder)}
+        return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=folder, env=environment)
+
+    told = run("-c", code)
+    missing = {path.stem, broken.stem, "refact", "refact_localization", "cfaith"}
+    assert set(told.stdout.split()) == {*TASKS, *GROUPS} - missing
+    first, second = told.stderr.splitlines()[:2]
+    assert first.startswith(f"{broken}:") and "not YAML" in first
+    assert second.startswith(f"{path}:") and "metric_list: unknown metric 'accc'" in second
+    checked = run("-m", "halu_tasks", "check")
+    assert checked.returncode == 2 and {*checked.stdout.splitlines()} >= {first, second}
+    listed = run("-m", "halu_tasks", "list")
+    assert listed.returncode == 0 and str(broken) in listed.stderr and "refact_correction" in listed.stdout
+
+
+@pytest.mark.slow
+def test_a_benchmark_without_its_inspect_module_is_named_and_the_others_are_there(tmp_path: Path) -> None:
+    folder = copied(tmp_path)
+    path = folder / "task_configs" / "halueval" / "_halueval"
+    path.write_text(path.read_text() + "inspect_module: no_such\n")
+    code = "import halu_tasks._registry; from inspect_ai.util import registry_create"
+    code += "; registry_create('task', 'halu_tasks/refact', data='sample')"
+    environment = os.environ | {"PYTHONPATH": str(folder)}
+    arguments = [sys.executable, "-c", code]
+    told = subprocess.run(arguments, capture_output=True, text=True, cwd=folder, env=environment)
+    assert told.returncode == 0, told.stderr
+    assert told.stderr.count("cannot be imported") == 1
+    assert "halu_tasks.no_such cannot be imported, its tasks are missing" in told.stderr
+
+
+# --- what the commands print ----------------------------------------------------------------------
+
+
+def test_a_listing_without_scorers_is_that_of_the_registry() -> None:
+    tasks, groups = listing()
+    assert [(t.name, t.about, t.size, t.headline, t.path) for t in tasks] == [
+        (t.name, t.about, t.size, t.headline, t.path) for t in TASKS.values()
+    ]
+    assert [(g.name, g.means, g.members) for g in groups] == [(g.name, g.means, g.members) for g in GROUPS.values()]
+
+
+def test_path_of_a_task_and_of_a_group(here: Here) -> None:
+    for name, path in {"fave": "fave/fave.yaml", "refact": "refact/_refact.yaml"}.items():
+        assert Path(here("path", name).stdout.strip()) == task_configs() / path == path_of(name)
+    told = here("path", "fav")
+    assert told.returncode == 2 and "did you mean 'fave'?" in told.stderr
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_show_says_what_is_asked_and_what_is_computed(task: str, here: Here) -> None:
+    shown, told = json.loads(here("show", task, "--json").stdout), here("show", task).stdout
+    first = json.loads(here("items", task, "--data", "sample", "--limit", "1", "--json").stdout)
+    assert shown["first_item"]["prompt"] == first["prompt"] and first["prompt"] in told and first["system"] in told
+    assert shown["metrics"][0]["name"] == TASKS[task].headline
+    assert {m["name"] for m in shown["metrics"]} == {m.name for s in TASKS[task].scoring.values() for m in s.metrics}
+    for metric in shown["metrics"]:
+        assert metric["name"] in told and all(len(meaning) > 10 for meaning in metric["about"].values()), metric
+    source = TASKS[task].reader.source
+    for text in (str(TASKS[task].path), source.paper, source.licence, TASKS[task].about, *TASKS[task].own_options):
+        assert text and text in told
+    for mode in ("strict", "paper"):
+        assert shown["scorers"][mode]["about"] and f"Scorer, {mode}: {shown['scorers'][mode]['name']}" in told
+    if TASKS[task].answer.name == "label":
+        assert len(shown["answer"]["reading"]["about"]) > 10
+
+
+def test_commands_take_the_path_of_a_task_file(here: Here, tmp_path: Path) -> None:
+    path = derived(tmp_path, INDEPENDENT, "doc_to_text: 'Mine: {{answer}}'\nbaseline: 'True'\n")
+    assert "derived from            refact_judgment_independent, with other baseline" in here("show", path).stdout
+    items = [json.loads(line) for line in here("items", path, "--data", "sample", "--json").stdout.splitlines()]
+    assert all(item["prompt"].startswith("Mine: ") for item in items)
+    replies = tmp_path / "replies.jsonl"
+    replies.write_text("".join(json.dumps({"id": i["id"], "output": i["target"]}) + "\n" for i in items))
+    scored = json.loads(here("score", path, replies, "--data", "sample", "--json").stdout)
+    assert scored["task"] == "mine" and scored["metrics"]["acc"] == 1.0
+    assert re.fullmatch(r"1-sample-prompts_[0-9a-f]{8}-own_baseline", scored["version"])
+    wrong = derived(tmp_path, INDEPENDENT, "baseline: 3\n", name="wrong")
+    for command in (["show", wrong], ["items", wrong], ["score", wrong, replies]):
+        told = here(*command)
+        assert told.returncode == 2 and told.stderr.startswith(f"halu-tasks: {wrong}:4: baseline: expected a string")
+        assert len(told.stderr.splitlines()) == 1
+
+
+# --- docs/task-files.md ---------------------------------------------------------------------------
+
+PAGE = (ROOT / "docs" / "task-files.md").read_text(encoding="utf-8")
+
+
+def test_the_page_has_every_key_with_whether_it_is_required() -> None:
+    table = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", PAGE.partition("## Keys")[2].partition("## ")[0], re.MULTILINE))
+    assert set(table) == set(KEYS)
+    file = read_task_file(task_configs() / INDEPENDENT)
+    for key, kind in table.items():
+        values = {k: v for k, v in file.values.items() if k != key}
+        without = TaskFile(file.path, values, {})
+        required = "required" in kind
+        try:
+            task_of(without)
+        except UsageError as error:
+            assert required, error
+            assert key in str(error)
+        else:
+            assert not required, key
+
+
+def test_the_page_has_every_reading_scorer_argument_and_key_of_a_metric() -> None:
+    for name in (*READINGS, *SCORERS, *PROMPT_FORMATS, *_METRIC_KEYS):
+        assert f"`{name}`" in PAGE, name
+    for name in SCORERS:
+        arguments = ", ".join(f"`{argument}`" for argument in inspect.signature(scorer_factory(name)).parameters)
+        assert f"| `{name}` | {arguments or 'none'} |" in PAGE
+
+
+@pytest.fixture
+def printed(tmp_path: Path) -> Path:
+    """The task file that the page prints."""
+    (text,) = re.findall(r"`my_refact.yaml`:\n\n```yaml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    path = tmp_path / "my_refact.yaml"
+    path.write_text(text.replace("TASKS", str(task_configs())))
+    return path
+
+
+def test_the_printed_example_and_the_printed_fault(printed: Path, here: Here) -> None:
+    assert here("check", printed).returncode == 0
+    shown = here("items", printed, "--data", "sample", "--limit", "1").stdout
+    assert "\nA student answered: " in shown and shown.rstrip().endswith("True or False:")
+    printed.write_text(printed.read_text().replace("{{question}}", "{{questoin}}"))
+    assert here("check", printed).stdout.removeprefix(f"{printed.parent}/") in PAGE
+
+
+@pytest.mark.slow
+def test_the_printed_commands_run_the_printed_example(printed: Path) -> None:
+    (block,) = re.findall(r"^```console\n(halu-tasks check my.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    told = harness("halu_tasks", "items", printed.name, "--data", "sample", "--json", folder=printed.parent).stdout
+    rows = [json.loads(line) for line in told.splitlines()]
+    lines = "".join(json.dumps({"id": row["id"], "output": row["target"]}) + "\n" for row in rows)
+    (printed.parent / "replies.jsonl").write_text(lines)
+    programs = {"lm_eval": "lm_eval", "inspect": "inspect_ai", "halu-tasks": "halu_tasks"}
+    for line in block.splitlines():
+        program, *words = line.split()
+        done = harness(programs[program], *words, folder=printed.parent)
+        assert done.returncode == 0, (line, done.stderr)
+        if program == "lm_eval":
+            assert re.search(r"\|my_refact *\|1\.0-sample-prompts_[0-9a-f]{8}\|", done.stdout)
+
+
+# --- in the harnesses -----------------------------------------------------------------------------
+
+IN_HARNESSES = {
+    "metric_list: [metric: accc]\n": "metric_list: unknown metric 'accc'",
+    "doc_to_text: 'Q {{questoin}}'\n": "doc_to_text: {{questoin}} is no field",
+    "filter_list: []\n": "filter_list: has no effect",
+}
+
+
+def harness(*words: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", *map(str, words)], capture_output=True, text=True, cwd=folder, timeout=300
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", IN_HARNESSES)
+def test_a_fault_is_one_line_in_inspect(text: str, tmp_path: Path) -> None:
+    path = derived(tmp_path, INDEPENDENT, text)
+    arguments = ("inspect_ai", "eval", "halu_tasks/task", "-T", "config=mine.yaml", "--model", "halu/oracle")
+    told = harness(*arguments, folder=tmp_path)
+    assert told.returncode != 0 and "Traceback" not in told.stderr
+    (line,) = [line for line in told.stderr.splitlines() if "halu-tasks:" in line]
+    assert line.startswith(f"halu-tasks: {path.name}:4: {IN_HARNESSES[text]}")
+
+
+@pytest.mark.slow
+def test_a_fault_is_one_line_in_lm_eval(tmp_path: Path) -> None:
+    texts = dict(zip(("one", "two", "three"), IN_HARNESSES, strict=True))
+    paths = {name: derived(tmp_path, INDEPENDENT, text, name=name) for name, text in texts.items()}
+    (tmp_path / "broken.yaml").write_text("task: [\n")
+    (tmp_path / "lost.yaml").write_text("include: nowhere\ntask: lost\n")
+    named = {"one": ("--include_path", tmp_path, "--tasks", "one"), "two": ("--tasks", "two.yaml")}
+    for name, arguments in named.items():
+        told = harness("lm_eval", "--model", "halu-oracle", *arguments, folder=tmp_path)
+        assert told.returncode != 0 and "Traceback" not in told.stderr
+        assert told.stderr.splitlines()[-1].startswith(f"halu-tasks: {paths[name]}:4: {IN_HARNESSES[texts[name]]}")
+        if name == "one":
+            warned = [line for line in told.stderr.splitlines() if "its task is missing" in line]
+            assert len(warned) == 2 and f"{tmp_path}/broken.yaml:2: not YAML" in warned[0]
+            assert f"{tmp_path}/lost.yaml:1: include: there is no file {tmp_path}/nowhere" in warned[1]

@@ -1,0 +1,117 @@
+"""A user's own task file, derived from a packaged one, in both harnesses and in a report over both."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halu_tasks.tasks.yaml_files import task_configs
+
+pytestmark = pytest.mark.slow
+
+OWN_WORDING = """include: {base}
+task: my_refact
+doc_to_text: |-
+  ZZZ {{{{question}}}}
+  {{{{answer}}}}
+  Verdict:
+"""
+OWN_DECODING = """include: {base}
+task: my_refact
+generation_kwargs: {{temperature: 0.7, do_sample: true}}
+"""
+BASE = task_configs() / "refact" / "refact_judgment_independent.yaml"
+
+
+def run(*words: str | Path, folder: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", *map(str, words)],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        timeout=300,
+        env=os.environ | {"INSPECT_DISPLAY": "plain"},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module", params=[OWN_WORDING, OWN_DECODING], ids=["wording", "decoding"])
+def folder(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where a derived task was run in both harnesses, by its folder and by its file."""
+    folder = tmp_path_factory.mktemp("derived")
+    (folder / "my_refact.yaml").write_text(request.param.format(base=BASE))
+    told = ("--metadata", "halu_data=sample", "--output_path", "results", "--log_samples")
+    named: tuple[str, ...] = ("--include_path", ".", "--tasks", "my_refact")
+    if request.param == OWN_DECODING:
+        named = ("--tasks", "my_refact.yaml")
+    run("lm_eval", "--model", "halu-oracle", *named, *told, folder=folder)
+    arguments = ("-T", "config=my_refact.yaml", "-T", "data=sample", "--model", "halu/oracle", "--log-dir", "logs")
+    run("inspect_ai", "eval", "halu_tasks/task", *arguments, folder=folder)
+    return folder
+
+
+def in_lm_eval(folder: Path) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads(next((folder / "results").rglob("results_*.json")).read_text())
+    return found
+
+
+def in_inspect(folder: Path) -> Any:
+    from inspect_ai.log import read_eval_log
+
+    return read_eval_log(str(next((folder / "logs").glob("*.eval"))))
+
+
+def test_the_oracle_reaches_the_ceiling_in_both(folder: Path) -> None:
+    figures = in_lm_eval(folder)["results"]["my_refact"]
+    log = in_inspect(folder)
+    of_inspect = {name: metric.value for score in log.results.scores for name, metric in score.metrics.items()}
+    for name in ("acc", "f1_factual", "acc_pair"):
+        assert figures[f"{name},none"] == of_inspect[name] == 1.0
+    assert figures["unparsed,none"] == of_inspect["unparsed"] == 0.0
+
+
+def test_both_ask_what_the_file_says(folder: Path) -> None:
+    text = (folder / "my_refact.yaml").read_text()
+    lines = next((folder / "results").rglob("samples_my_refact_*.jsonl")).read_text().splitlines()
+    prompts = [json.loads(line)["doc"]["prompt"] for line in lines]
+    log = in_inspect(folder)
+    assert sorted(prompts) == sorted(sample.input[-1].text for sample in log.samples)
+    assert all(prompt.startswith("ZZZ ") == ("ZZZ" in text) for prompt in prompts)
+    if "generation_kwargs" in text:
+        asked = in_lm_eval(folder)["configs"]["my_refact"]["generation_kwargs"]
+        # what the file does not say stays as in the packaged task
+        assert (asked["temperature"], asked["max_gen_toks"], asked["until"]) == (0.7, 1024, [])
+        assert (log.plan.config.temperature, log.plan.config.max_tokens) == (0.7, 1024)
+
+
+def test_the_version_says_what_differs(folder: Path) -> None:
+    differs = r"prompts_[0-9a-f]{8}" if "ZZZ" in (folder / "my_refact.yaml").read_text() else "own_generation_kwargs"
+    assert re.fullmatch(rf"1\.0-sample-{differs}", in_lm_eval(folder)["versions"]["my_refact"])
+    assert re.fullmatch(rf"1-A-sample-{differs}", in_inspect(folder).eval.task_version)
+
+
+def test_a_report_over_both_logs_shows_the_task(folder: Path) -> None:
+    run("halu_tasks", "report", "results", "logs", "-o", "report", folder=folder)
+    told = json.loads((folder / "report" / "report.json").read_text())
+    assert not told["skipped"] and len(told["results"]) == 2
+    assert {column["task"] for column in told["columns"]} == {"my_refact"}
+    assert all("-sample-" in result["version"] for result in told["results"])
+    assert all(result["metrics"]["acc"]["value"] == 1.0 for result in told["results"])
+
+
+def test_a_log_is_compared_without_the_file(folder: Path) -> None:
+    (folder / "my_refact.yaml").rename(folder / "elsewhere")
+    try:
+        told = json.loads(run("halu_tasks", "compare", "results", "logs", "--json", folder=folder))
+    finally:
+        (folder / "elsewhere").rename(folder / "my_refact.yaml")
+    assert "my_refact" in json.dumps(told)
