@@ -232,10 +232,12 @@ class Task:
 
     def wording(self, options: Options) -> Wording:
         """The wording that is used under `options`."""
-        for wording in reversed(self.wordings):
-            if all(getattr(options, name) == value for name, value in wording.when.items()):
-                return wording
-        raise AssertionError("the first wording holds under any options")
+        fitting: list[Wording] = [
+            wording
+            for wording in self.wordings
+            if all(getattr(options, name) == value for name, value in wording.when.items())
+        ]
+        return fitting[-1]
 
     def lacks_training(self, options: Options) -> bool:
         """Whether the benchmark has a training part and the data that the user named have it not."""
