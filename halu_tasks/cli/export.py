@@ -15,7 +15,7 @@ from halu_tasks.errors import UsageError
 from halu_tasks.files import atomic_write
 from halu_tasks.options import Options
 from halu_tasks.solvers.prompting import messages, render
-from halu_tasks.tasks import Task, registry, task_named
+from halu_tasks.tasks import Task, prompt_of, registry, task_named
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -42,7 +42,7 @@ def training_chats(task: Task, options: Options) -> Iterator[dict[str, list[dict
         path = reader.fewshot_path(options)
     else:
         path = data.locate(reader.source, reader.training, options.data).path
-    prompt = task.own_prompt(options, options.prompts)
+    prompt = prompt_of(task, options)
     return _chats(task, path, options, dict(prompt))
 
 

@@ -1,9 +1,9 @@
 """Tasks: what a task file declares, the registry that both harnesses read, and how items are built."""
 
-from halu_tasks.tasks.build import Built, build
+from halu_tasks.tasks.build import Built, build, prompt_of
 from halu_tasks.tasks.definition import task_from
-from halu_tasks.tasks.derived import logged, logged_task, task_of, task_of_file
-from halu_tasks.tasks.registry import Group, group_named, prompt_names, registry, source_named, sources, task_named
+from halu_tasks.tasks.derived import logged, logged_task, task_named, task_of, task_of_file
+from halu_tasks.tasks.registry import Group, group_named, prompt_names, registry, source_named, sources
 from halu_tasks.tasks.task import Decoding, Reader, Subject, Task
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "logged",
     "logged_task",
     "prompt_names",
+    "prompt_of",
     "registry",
     "source_named",
     "sources",

@@ -13,10 +13,10 @@ from halu_tasks.errors import DataError, UsageError
 from halu_tasks.items import Example, Item
 from halu_tasks.options import Options
 from halu_tasks.scorers.registry import TaskScorer
-from halu_tasks.solvers.prompting import Prompt, prompt_hash, render
-from halu_tasks.tasks.derived import logged
+from halu_tasks.solvers.prompting import Prompt, given_prompts, prompt_hash, render
+from halu_tasks.tasks.derived import logged, task_named
 from halu_tasks.tasks.fewshot import worked_examples
-from halu_tasks.tasks.registry import registry, task_named
+from halu_tasks.tasks.registry import prompt_names, registry
 from halu_tasks.tasks.splits import sampled
 from halu_tasks.tasks.task import Task
 
@@ -136,6 +136,23 @@ class Built:
         }
 
 
+def prompt_of(task: Task, options: Options) -> Prompt:
+    """The prompt that asks a task: its own under `options`, with the texts that the user's prompt file gives.
+
+    Raises:
+        UsageError: the file cannot be read, or names a prompt or a key that does not exist.
+    """
+    wording = task.wording(options)
+    if options.prompts is None:
+        return wording.prompt
+    known = {*prompt_names(), *(task.name + other.suffix for other in task.wordings)}
+    given = given_prompts(options.prompts, known)
+    prompt = wording.prompt
+    for name in dict.fromkeys((task.reference, task.name)):
+        prompt = {**prompt, **given.get(name + wording.suffix, {})}
+    return prompt
+
+
 def build(name: str | Task, options: Options) -> Built:
     """The task under `options`, its data found; rows are read when its items are.
 
@@ -148,7 +165,7 @@ def build(name: str | Task, options: Options) -> Built:
         DataError: the data are missing or damaged.
     """
     task = name if isinstance(name, Task) else task_named(name)
-    prompt = task.own_prompt(options, options.prompts)
+    prompt = prompt_of(task, options)
     if options.cot and "cot" not in prompt:
         raise UsageError(f"task {task.name} has no chain-of-thought prompt; leave the option cot out")
     located = data_.locate(task.reader.source, task.reader.file(options), options.data)

@@ -181,6 +181,7 @@ class _Definition:
         scoring = {mode: self.scoring(mode, answer) for mode in MODES}
         strict = scoring["strict"]
         options = self.options()
+        wordings = self.wordings(options)
         task = Task(
             name=name,
             reference=self.string("reference_task"),
@@ -191,7 +192,8 @@ class _Definition:
             reader=self.reader(),
             cases=self.cases(),
             fields=self.strings("fields"),
-            wordings=self.wordings(options),
+            wordings=wordings,
+            questions=self.reference.questions if self.reference else _questions(wordings),
             answer=answer,
             scoring=scoring,
             headline=strict.metrics[0].name,
@@ -541,6 +543,10 @@ class _MetricEntry:
     values: tuple[str, ...]
     requires: str | None
     split_requires: str | None
+
+
+def _questions(wordings: Iterable[Wording]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(wording.prompt["user"]) for wording in wordings))
 
 
 def _kinds(kind: type | tuple[type, ...]) -> tuple[type, ...]:

@@ -22,6 +22,22 @@ _FUNCTION = "!function "
 NOT_LOGGED = ("task", "about", "items", "metadata")
 
 
+def task_named(name: str) -> Task:
+    """The task of that name, or of a user's task file where `name` is the path of one, which ends in `.yaml`.
+
+    Raises:
+        UsageError: there is no such task, or no such file, or the file has an error.
+    """
+    if name.endswith(".yaml"):
+        return task_of_file(Path(name).expanduser())
+    tasks, groups = registry()
+    if name in groups:
+        raise UsageError(f"{name!r} is a group; name one of its tasks: {', '.join(groups[name].members)}")
+    if name not in tasks:
+        raise UsageError(f"unknown task {name!r}{did_you_mean(name, tasks)}; tasks: {', '.join(tasks)}")
+    return tasks[name]
+
+
 def task_of_file(path: Path) -> Task:
     """The task that a user's file defines: one of its own, or one that includes a packaged file.
 

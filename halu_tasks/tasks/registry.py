@@ -6,7 +6,7 @@ import importlib
 import logging
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -62,7 +62,11 @@ def registry() -> tuple[dict[str, Task], dict[str, Group]]:
         logger.warning("%s", fault)
     sources = {name: task.benchmark for name, task in declared.tasks.items()}
     ordered = in_order(sources, [group.members for group in declared.groups.values()])
-    return {name: declared.tasks[name] for name in ordered}, declared.groups
+    questions: dict[str, dict[str, None]] = {}
+    for task in declared.tasks.values():
+        questions.setdefault(task.benchmark, {}).update(dict.fromkeys(task.questions))
+    tasks = {name: declared.tasks[name] for name in ordered}
+    return {n: replace(task, questions=tuple(questions[task.benchmark])) for n, task in tasks.items()}, declared.groups
 
 
 def sources() -> dict[str, Source]:
@@ -211,13 +215,6 @@ def group_from(
     )
 
 
-@cache
-def questions_of(benchmark: str) -> tuple[str, ...]:
-    """The user texts of all prompts of a benchmark's packaged tasks."""
-    tasks = [task for task in registry()[0].values() if task.benchmark == benchmark]
-    return tuple(dict.fromkeys(str(wording.prompt["user"]) for task in tasks for wording in task.wordings))
-
-
 def prompt_names() -> set[str]:
     """The names under which a user's prompt file may give prompts of the packaged tasks."""
     return {task.name + wording.suffix for task in registry()[0].values() for wording in task.wordings}
@@ -243,21 +240,3 @@ def group_named(name: str) -> Group:
     if name not in groups:
         raise UsageError(f"there is no group {name!r}{did_you_mean(name, groups)}; halu-tasks check tells of faults")
     return groups[name]
-
-
-def task_named(name: str) -> Task:
-    """The task of that name, or of a user's task file where `name` is the path of one, which ends in `.yaml`.
-
-    Raises:
-        UsageError: there is no such task, or no such file, or the file has an error.
-    """
-    if name.endswith(".yaml"):
-        from halu_tasks.tasks.derived import task_of_file
-
-        return task_of_file(Path(name).expanduser())
-    tasks, groups = registry()
-    if name in groups:
-        raise UsageError(f"{name!r} is a group; name one of its tasks: {', '.join(groups[name].members)}")
-    if name not in tasks:
-        raise UsageError(f"unknown task {name!r}{did_you_mean(name, tasks)}; tasks: {', '.join(tasks)}")
-    return tasks[name]

@@ -17,7 +17,7 @@ from halu_tasks.scorers.judge import Judging, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Label
 from halu_tasks.scorers.registry import Reading, TaskScorer
 from halu_tasks.scorers.score import Score, mark_empty
-from halu_tasks.solvers.prompting import Prompt, given_prompts, next_question
+from halu_tasks.solvers.prompting import Prompt, next_question
 from halu_tasks.sources import Source
 
 # No real reply that answers before it asks itself another question is longer, or repeats its own item more often.
@@ -108,6 +108,8 @@ class Task:
         cases: rows and options -> cases.
         fields: the names of the fields that a case has for prompts.
         wordings: the prompts; the first is the usual one.
+        questions: the user texts of all prompts of the benchmark's packaged tasks, by which a reply is recognized that
+            goes on to ask itself another question.
         answer: the kind of answer that is asked for.
         scoring: by mode; every task has `strict` and `paper`.
         headline: the metric that sums the task up.
@@ -137,6 +139,7 @@ class Task:
     cases: Callable[[Iterable[Row], Options], Iterable[Case]]
     fields: tuple[str, ...]
     wordings: tuple[Wording, ...]
+    questions: tuple[str, ...]
     answer: AnswerKind
     scoring: Mapping[str, TaskScorer]
     headline: str
@@ -204,11 +207,9 @@ class Task:
         """What to read of a reply in strict, one after the other until something is read: what stands before another
         question that it goes on to ask itself, and all of it, as always in paper. A label has to be declared before
         the question, since a reply that weighs an answer may repeat the item before it comes to its verdict."""
-        from halu_tasks.tasks.registry import questions_of
-
         if mode != "strict":
             return (reply,)
-        ends = (end.start() for end in next_question(questions_of(self.benchmark)).finditer(reply[:_LONGEST_TURN]))
+        ends = (end.start() for end in next_question(self.questions).finditer(reply[:_LONGEST_TURN]))
         before = [reply[:end] for end in islice(ends, _MOST_TURNS)]
         if self.read:
             return (next((text for text in before if self._answered(text)), reply),)
@@ -220,15 +221,9 @@ class Task:
         answer = self.read(text)
         return answer.outcome != "unparsed" and not answer.inferred
 
-    def own_prompt(self, options: Options, file: str | None = None) -> Prompt:
-        """The prompt that asks the task under `options`: the task's own, with what the user's `file` gives."""
-        wording = self.wording(options)
-        if file is None:
-            return wording.prompt
-        given = given_prompts(file, (self.name + other.suffix for other in self.wordings))
-        for name in (self.reference, self.name):
-            wording = wording._replace(prompt={**wording.prompt, **given.get(name + wording.suffix, {})})
-        return wording.prompt
+    def own_prompt(self, options: Options) -> Prompt:
+        """The prompt that asks the task under `options`."""
+        return self.wording(options).prompt
 
     def wording(self, options: Options) -> Wording:
         """The wording that is used under `options`."""

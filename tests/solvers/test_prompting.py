@@ -17,7 +17,7 @@ from halu_tasks.items import Case, Example, Item
 from halu_tasks.options import Options
 from halu_tasks.scorers.judge import fence
 from halu_tasks.solvers.prompting import PROMPTS, Prompt, fill, messages, prompt_for, prompt_hash, render
-from halu_tasks.tasks import Built, build, registry
+from halu_tasks.tasks import Built, build, prompt_of, registry
 
 TASKS, _ = registry()
 NAME = "refact_judgment_independent"
@@ -26,7 +26,7 @@ WITH_COT = [name for name, task in TASKS.items() if "cot" in task.own_prompt(Opt
 
 
 def own_prompt(file: str) -> Prompt:
-    return TASKS[NAME].own_prompt(Options(), file)
+    return prompt_of(TASKS[NAME], Options(prompts=file))
 
 
 Write = Callable[[object], str]
