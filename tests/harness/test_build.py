@@ -169,11 +169,11 @@ def test_what_is_done_is_not_asked_again_and_another_build_is_refused(build: Run
     build(documents, model)
     assert len(asked) == before and files_of(folder) == made
     told, _ = build(documents[:4], model, fails=True)
-    assert "holds a build with other documents" in told
+    assert "contains a build with other documents" in told
     told, _ = build(documents, model, "-T", "seed=1", fails=True)
-    assert "holds a build with other seed (0, not 1)" in told
+    assert "contains a build with other seed (0, not 1)" in told
     told, _ = build(documents, model, out=".", fails=True)
-    assert "is not empty, and holds no build" in told
+    assert "is not empty and not a build folder" in told
     assert len(asked) == before and files_of(folder) == made
 
 
@@ -223,7 +223,7 @@ def test_a_build_among_its_documents_is_refused(here: Cli, tmp_path: Path) -> No
     (tmp_path / "one.md").write_text(document(1)["text"], encoding="utf-8")
     done = here("build", "haluagent", tmp_path, "-o", tmp_path / "out", "--model", "mockllm/model")
     # its card would be a document of the next run
-    assert done.returncode == 2 and "lies among the documents" in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == 2 and "is inside the documents" in done.stderr and done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == [tmp_path / "one.md"]
 
 
@@ -279,9 +279,9 @@ def test_balance_keeps_as_many_of_each_kind(build: Run) -> None:
     [
         ('{"id": "a"}', "documents.jsonl:1: field 'text' is missing"),
         ('{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}', "two documents have the id 'a'"),
-        ('{"id": "a", "text": 1}', "documents.jsonl:1: field 'text' is int, expected a text"),
+        ('{"id": "a", "text": 1}', "documents.jsonl:1: field 'text': expected a string, got int"),
         ("[]", "documents.jsonl:1"),
-        ("", "holds no documents"),
+        ("", "contains no documents"),
     ],
 )
 def test_bad_documents_are_one_line(here: Cli, tmp_path: Path, row: str, told: str) -> None:
@@ -375,7 +375,7 @@ def test_a_folder_is_gone_on_with_at_another_place(build: Run, tmp_path: Path) -
     told, folder = build(documents, healed, "-T", "seed=0", out="moved")
     assert told["documents"] == 6 and asked and all("Site3" in text for text in asked)
     told, _ = build(documents, HaluModel(), "-M", "organization=other", out="moved", fails=True)
-    assert "holds a build with other model_args" in told
+    assert "contains a build with other model_args" in told
 
 
 def test_no_key_and_no_address_of_a_model_is_written_down(build: Run, serve: Serve) -> None:
