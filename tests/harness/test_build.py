@@ -324,7 +324,7 @@ def test_logs_of_inspect_are_collected_too(build: Run, run_inspect: Run, here: C
     assert 0 < done_of["documents_not_done"] == 12 - done_of["documents"]
     run_inspect("haluagent", model, {**own, "part": "0/2"}, temperature=0.5)
     done = here("collect", logs, "-o", folder.parent / "mixed")
-    assert done.returncode == 2 and "was asked of other models than" in done.stderr
+    assert done.returncode == 2 and "used other models or model settings than" in done.stderr
     for path in set(logs.glob("*.eval")) - whole:
         path.unlink()
     next(logs.glob("*.eval")).unlink()

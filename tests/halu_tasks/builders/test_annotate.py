@@ -238,11 +238,11 @@ def test_labels_of_one_annotator_are_not_enough(
     empty = written(tmp_path / "admin.jsonl", [{"item": "item0", "label": []}])
     result = here("annotate", "import", folder, file, empty)
     assert result.returncode == 2 and "two annotators or more" in result.stderr and len(result.stderr.splitlines()) == 1
-    assert "admin gives no label (no label 1)" in result.stderr
+    assert "admin contains no usable labels (no label 1)" in result.stderr
     other = written(tmp_path / "documents.jsonl", [{"id": "a", "text": "b"}, {"id": "c", "text": "d"}])
     result = here("annotate", "import", folder, file, other)
     assert result.returncode == 2 and len(result.stderr.splitlines()) == 1
-    assert "documents holds no annotations (2 rows without item ids)" in result.stderr
+    assert "documents contains no annotations (2 rows without item ids)" in result.stderr
 
 
 # --- rules and agreement --------------------------------------------------------------------------

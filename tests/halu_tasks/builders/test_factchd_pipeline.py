@@ -171,11 +171,11 @@ def test_triples_come_as_json_lines_or_tables(tmp_path: Path, name: str, text: s
     (tmp_path / name).write_text(text)
     (walk,) = PIPELINE.documents(tmp_path / name)
     assert walk.text == 'A | r | B\nB | s | "C'
-    assert "found 1 multi_hop, 0 comparison, 0 set_operation in 2 triples; 100 of each asked for" in caplog.text
+    assert "found 1 multi_hop, 0 comparison, 0 set_operation in 2 triples; 100 of each requested" in caplog.text
 
 
 def test_triples_of_which_nothing_can_be_made_are_told(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no subgraph of any pattern can be made of the 1 triples"):
+    with pytest.raises(DataError, match="the 1 triples contain no subgraph of any pattern"):
         list(PIPELINE.documents(jsonl(tmp_path / "kg.jsonl", as_rows(GRAPH[:1]))))
 
 

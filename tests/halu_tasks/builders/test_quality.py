@@ -160,9 +160,9 @@ def test_strict_fails_where_leaks_could_not_be_tested(here: Here, built: Callabl
 @pytest.mark.parametrize(
     ("near", "told"),
     [
-        (90.0, "not looked for again (dropped from 90 percent on when collected: 3)"),
-        (100.0, "not looked for (equal ones dropped when collected: 3)"),
-        (None, "not looked for\n"),
+        (90.0, "not checked again (dropped when collected, at 90% similarity or more: 3)"),
+        (100.0, "not checked (equal items dropped when collected: 3)"),
+        (None, "not checked\n"),
     ],
 )
 def test_duplicates_that_collect_dropped_are_told(
