@@ -132,7 +132,8 @@ def _parts(info: CardInfo) -> Iterator[str]:
     yield "## How it was made"
     yield (
         f"Built with the pipeline `{pipeline.name}` (version {pipeline.version}) of halu-tasks "
-        f"{escaped(info.package)}, following {escaped(paper.told)}. The prompts are those of halu-tasks or its user, not the paper's."
+        f"{escaped(info.package)}, following {escaped(paper.told)}. The prompts are those of "
+        "halu-tasks or its user, not the paper's."
     )
     yield from _documents(info)
     yield "## Models"

@@ -351,8 +351,8 @@ def test_a_server_that_is_not_there_and_prompts_that_do_not_fit(build: Run, here
     done = here(*own, "--model-base-url", "http://127.0.0.1:9/v1")
     assert done.returncode == 2 and "at http://127.0.0.1:9/v1 cannot be reached" in done.stderr
     for text, told in (
-        ("About {documnt}, {number}, {type}: {definition}", "has a placeholder of no meaning, {documnt}"),
-        ("About {number}, {type}: {definition}", "leaves out {document}"),
+        ("About {documnt}, {number}, {type}: {definition}", "has the unknown placeholder {documnt}"),
+        ("About {number}, {type}: {definition}", "lacks the placeholder {document}"),
     ):
         prompts = tmp_path / "prompts.yaml"
         prompts.write_text(json.dumps({"haluagent_question_en": {"user": text}}), encoding="utf-8")
@@ -397,7 +397,7 @@ def test_a_file_to_compare_with_that_holds_no_text_is_told(build: Run, here: Cli
     missing = tmp_path / "missing.jsonl"
     asked: list[Any] = []
     told, folder = build(documents, lambda request: asked.append(request), "--against", str(missing), fails=True)
-    assert "there is no such file or folder to compare with" in told and not asked and not folder.exists()
+    assert "no such file or folder to compare with" in told and not asked and not folder.exists()
     told, folder = build(documents, HaluModel(), "--against", str(empty), status=3)
     assert told["documents"] == 2
     for command in ("collect", "quality"):

@@ -184,9 +184,9 @@ def test_triples_of_which_nothing_can_be_made_are_told(tmp_path: Path) -> None:
     ("kg.jsonl", '{"head": "A", "relation": " ", "tail": "B"}\n', "kg.jsonl:1: field 'relation' is empty"),
     ("kg.jsonl", '{"head": ["A"], "relation": "r", "tail": "B"}\n', "kg.jsonl:1: field 'head'"),
     ("kg.tsv", "A\tr\tB\n\nA\tr\n", "kg.tsv:3: row has 2 cells for 3 columns"),
-    ("kg.csv", 'A,r,B\nA,r,"B\n', "kg.csv:2: not a table"),
+    ("kg.csv", 'A,r,B\nA,r,"B\n', "kg.csv:2: cannot be read as a table"),
     ("facts.jsonl", '{"id": "a", "text": "One."}\n{"id": "b"}\n', "facts.jsonl:2: field 'text'"),
-    ("facts.jsonl", '{"name": "a"}\n', "facts.jsonl:1: neither a triple .* nor a text"),
+    ("facts.jsonl", '{"name": "a"}\n', "facts.jsonl:1: expected a triple .* or a text"),
     ("none.jsonl", None, "none.jsonl: No such file"),
 ])  # fmt: skip
 def test_bad_input_is_told_with_file_and_line(tmp_path: Path, name: str, text: str | None, told: str) -> None:
@@ -197,10 +197,10 @@ def test_bad_input_is_told_with_file_and_line(tmp_path: Path, name: str, text: s
 
 
 def test_a_folder_without_either_and_triples_that_are_none_are_told(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"holds neither triples\.\* nor"):
+    with pytest.raises(DataError, match=r"contains neither triples\.\* nor"):
         list(PIPELINE.documents(tmp_path))
     jsonl(tmp_path / "triples.jsonl", [{"id": "a", "text": "One."}])
-    with pytest.raises(DataError, match=r"triples\.jsonl: its rows have no fields head, relation and tail"):
+    with pytest.raises(DataError, match=r"triples\.jsonl: its rows lack the fields head, relation and tail"):
         list(PIPELINE.documents(tmp_path))
 
 

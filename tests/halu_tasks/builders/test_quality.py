@@ -287,7 +287,7 @@ def test_what_is_at_hand_is_compared_and_the_rest_is_named(tmp_path: Path, halu_
 
 
 def test_a_folder_without_published_files_is_told(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="holds no file of a published benchmark"):
+    with pytest.raises(DataError, match="contains no file of a published benchmark"):
         at_hand([tmp_path])
     with pytest.raises(DataError, match="no such file or folder"):
         at_hand([tmp_path / "nothing"])
