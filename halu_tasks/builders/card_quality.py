@@ -14,11 +14,11 @@ SAME = "same in every pair"
 Figures = Mapping[str, Any]
 
 
-def balance_section(found: Figures) -> Iterator[str]:
+def balance_section(report: Figures) -> Iterator[str]:
     """Yield the section on kinds and labels, given the result of `quality.quality`."""
     yield "## Balance"
-    rows = [["kind", *_spread(found["balance"]["kinds"])]]
-    for file, fields in found["balance"]["labels"].items():
+    rows = [["kind", *_spread(report["balance"]["kinds"])]]
+    for file, fields in report["balance"]["labels"].items():
         rows += [[escaped(f"{field} in {file}"), *_spread(counts)] for field, counts in fields.items()]
     yield table(["of", "numbers", "evenness", "always the same reply"], rows)
     yield (
@@ -27,28 +27,28 @@ def balance_section(found: Figures) -> Iterator[str]:
     )
 
 
-def leaks_section(found: Figures) -> Iterator[str]:
+def leaks_section(report: Figures) -> Iterator[str]:
     """Yield the sections on leaks and duplicates, given the result of `quality.quality`."""
-    pairs = found["pairs"]
+    pairs = report["pairs"]
     yield "## Leaks"
     yield (
         "How well a feature that says nothing about facts separates hallucinated texts from true ones: 0.5 is chance, "
         f"1 and 0 are perfect. Based on {pairs['used']:,} of {pairs['n']:,} pairs, with 95% intervals clustered by "
         "document."
     )
-    features = {**found["leaks"], "words alone, to a classifier": found["classifier"]}
+    features = {**report["leaks"], "words alone, to a classifier": report["classifier"]}
     rows = [
         [escaped(name), *(figure(without_interval(figures, key)) for key in ("area", "in_pairs")), _verdict(figures)]
         for name, figures in features.items()
     ]
     yield table(["feature", "all texts", "within pairs", "leak"], rows)
-    if telling := found["classifier"].get("words"):
+    if telling := report["classifier"].get("words"):
         sides = [
             f"{escaped(side)}: {', '.join(map(escaped, words)) or 'none'}" for side, words in sorted(telling.items())
         ]
         yield "Words that best separate the two for the classifier, by side. " + ". ".join(sides) + "."
     yield "## Duplicates"
-    within, against = found["duplicates"], found["benchmarks"]
+    within, against = report["duplicates"], report["benchmarks"]
     similar = near_duplicates(within)
     lines = [
         f"Items equal to an earlier one: {within['same']['n']:,}; nearly the same: {similar}.",
@@ -62,14 +62,15 @@ def leaks_section(found: Figures) -> Iterator[str]:
     yield "\n".join(f"- {line}" for line in lines)
 
 
-def annotation_section(found: Figures) -> Iterator[str]:
+def annotation_section(report: Figures) -> Iterator[str]:
     """Yield the section on annotators' labels, given the result of `annotation.Annotation.report`."""
     yield "## Annotation"
-    agreement = found["agreement"]
+    agreement = report["agreement"]
     yield (
-        f"{len([annotator for annotator in found['annotators'] if annotator['labels']])} annotators labelled "
-        f"{found['annotated']:,} of {found['items']:,} items; {found['kept']:,} were kept by the rule "
-        f"`{escaped(found['rule'])}` with at least {found['least']} labels, {found['relabelled']:,} of them relabelled."
+        f"{len([annotator for annotator in report['annotators'] if annotator['labels']])} annotators labelled "
+        f"{report['annotated']:,} of {report['items']:,} items; {report['kept']:,} were kept by the rule "
+        f"`{escaped(report['rule'])}` with at least {report['least']} labels, {report['relabelled']:,} of them "
+        "relabelled."
     )
     rows = [
         ["pairwise agreement", f"{agreement['items']:,}", figure(agreement.get("pairwise_agreement"))],
@@ -80,30 +81,32 @@ def annotation_section(found: Figures) -> Iterator[str]:
         rows.append([f"agreement of {names}", f"{pair['items']:,}", figure(pair["agreement"])])
         rows.append([f"Cohen's kappa of {names}", f"{pair['items']:,}", figure(pair["cohen_kappa"])])
     yield table(["agreement", "items", "figure"], rows)
-    if found["dropped"]:
+    if report["dropped"]:
         dropped = [
             [escaped(reason), escaped(kind), f"{number:,}"]
-            for reason, kinds in found["dropped"].items()
+            for reason, kinds in report["dropped"].items()
             for kind, number in kinds.items()
         ]
         yield "Dropped:"
         yield table(["reason", "kind", "items"], dropped)
 
 
-def figure(own: Mapping[str, float | None] | None) -> str:
+def figure(estimate: Mapping[str, float | None] | None) -> str:
     """Format a figure with its interval."""
-    if own is None:
+    if estimate is None:
         return "–"
-    return f"{own['value']:.3f}" + ("" if own["low"] is None else f" [{own['low']:.3f}, {own['high']:.3f}]")
+    return f"{estimate['value']:.3f}" + (
+        "" if estimate["low"] is None else f" [{estimate['low']:.3f}, {estimate['high']:.3f}]"
+    )
 
 
-def without_interval(own: Figures, key: str) -> Mapping[str, float | None] | None:
+def without_interval(figures: Figures, key: str) -> Mapping[str, float | None] | None:
     """Return a feature's figure, without its interval if the feature is the same in both texts of every pair.
 
     In that case the figure is not subject to chance.
     """
-    estimate: Mapping[str, float | None] | None = own.get(key)
-    return {**estimate, "low": None, "high": None} if estimate and own.get("same") else estimate
+    estimate: Mapping[str, float | None] | None = figures.get(key)
+    return {**estimate, "low": None, "high": None} if estimate and figures.get("same") else estimate
 
 
 def _spread(counted: Figures) -> list[str]:

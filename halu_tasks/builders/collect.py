@@ -101,17 +101,17 @@ def items(
             yield item
 
 
-def balanced(found: Iterator[Item], limits: Mapping[str, int], tally: Tally, reject: Reject) -> Iterator[Item]:
+def balanced(candidates: Iterator[Item], limits: Mapping[str, int], tally: Tally, reject: Reject) -> Iterator[Item]:
     """Yield at most `limits[kind]` items of each kind: the first ones, which is a random choice as order is by hash.
 
     Args:
-        found: the items.
+        candidates: the items.
         limits: maximum number of items by kind.
         tally: updated with the dropped items.
         reject: called with every dropped item.
     """
     taken: Counter[str] = Counter()
-    for item in found:
+    for item in candidates:
         if taken[item.kind] >= limits.get(item.kind, 0):
             tally.dropped[BALANCE] += 1
             record = {"document": item.document, "draft": item.id, "check": BALANCE}

@@ -72,9 +72,9 @@ def describe(
     return report
 
 
-def without_text(found: Mapping[str, Any]) -> list[str]:
+def without_text(report: Mapping[str, Any]) -> list[str]:
     """Return the files that a user asked to compare with, but that contain no texts."""
-    compared = found["benchmarks"]["compared"]
+    compared = report["benchmarks"]["compared"]
     return [file["file"] for file in compared if file["of"] == NAMED and not file["texts"]]
 
 

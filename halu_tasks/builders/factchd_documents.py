@@ -38,20 +38,22 @@ def text_facts(path: Path) -> Iterator[Document]:
             yield document
 
 
-def subgraph_documents(found: Sequence[Subgraph], wanted: int, graph: Graph, where: str) -> Iterator[Document]:
+def subgraph_documents(subgraphs: Sequence[Subgraph], requested: int, graph: Graph, where: str) -> Iterator[Document]:
     """Yield a document for each subgraph, and log a warning if a pattern has too few.
 
     Args:
-        found: the subgraphs.
-        wanted: number of subgraphs of each pattern that were asked for.
+        subgraphs: the subgraphs.
+        requested: number of subgraphs of each pattern that were asked for.
         graph: the graph they were sampled from.
         where: name of the graph's source, for the warning.
     """
-    counts = Counter(subgraph.pattern for subgraph in found)
-    if any(counts[pattern] < wanted for pattern in _SUBGRAPHS):
+    counts = Counter(subgraph.pattern for subgraph in subgraphs)
+    if any(counts[pattern] < requested for pattern in _SUBGRAPHS):
         summary = ", ".join(f"{counts[pattern]} {pattern}" for pattern in _SUBGRAPHS)
-        logger.warning("%s: found %s in %d triples; %d of each requested", where, summary, len(graph.triples), wanted)
-    for subgraph in found:
+        logger.warning(
+            "%s: found %s in %d triples; %d of each requested", where, summary, len(graph.triples), requested
+        )
+    for subgraph in subgraphs:
         parts = (subgraph.pattern, subgraph.operation, *(part for each in subgraph.conditions for part in each))
         text = "\n".join(" | ".join(triple) for triple in subgraph.triples)
         fields = {

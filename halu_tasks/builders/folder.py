@@ -419,11 +419,11 @@ def _writer(name: str, file: Any, first: Row) -> Any:
     return lambda row: file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def replace_folder(made: Path, place: Path) -> None:
-    """Move the folder `made` to `place`, deleting what was there."""
+def replace_folder(new: Path, place: Path) -> None:
+    """Move the folder `new` to `place`, deleting what was there."""
     old = place.with_name(place.name + ".old")
     shutil.rmtree(old, ignore_errors=True)
     if place.exists():
         place.rename(old)
-    made.rename(place)
+    new.rename(place)
     shutil.rmtree(old, ignore_errors=True)

@@ -91,7 +91,7 @@ def _of_file(path: Path) -> list[tuple[str | None, Compared]]:
         raise DataError(f"{path}: no such file or folder to compare with")
     for name, reader in _readers().items():
         source, file = name.split("/")
-        if any(path.match(known) for known in SOURCES[source].file(file).names if "*" not in known):
+        if any(path.match(pattern) for pattern in SOURCES[source].file(file).names if "*" not in pattern):
             return [(name, Compared(source, file, NAMED, Texts(path, reader)))]
     return [(None, Compared("", path.name, NAMED, Texts(path, None)))]
 

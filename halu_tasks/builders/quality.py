@@ -82,34 +82,34 @@ def quality(
     return {**report, "flagged": [finding._asdict() for finding in findings(report)]}
 
 
-def findings(found: Mapping[str, Any]) -> Iterator[Finding]:
+def findings(report: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield the problems of a dataset, given the result of `quality`."""
-    for feature, figures in found["leaks"].items():
+    for feature, figures in report["leaks"].items():
         if figures["verdict"] == LEAK:
             yield Finding("leak", f"{feature}: {told_by(figures)}")
-    if found["classifier"]["verdict"] == LEAK:
-        yield Finding("leak", f"words alone, to a classifier: {told_by(found['classifier'])}")
-    if TOO_FEW in {figures["verdict"] for figures in (*found["leaks"].values(), found["classifier"])}:
+    if report["classifier"]["verdict"] == LEAK:
+        yield Finding("leak", f"words alone, to a classifier: {told_by(report['classifier'])}")
+    if TOO_FEW in {figures["verdict"] for figures in (*report["leaks"].values(), report["classifier"])}:
         yield Finding("not tested", f"{TOO_FEW}; for leaks, pairs of {FEWEST_DOCUMENTS} are needed")
-    for file, fields in found["balance"]["labels"].items():
+    for file, fields in report["balance"]["labels"].items():
         for field, figures in fields.items():
             if figures.get("verdict") == LEAK:
                 most = max(figures["counts"], key=figures["counts"].__getitem__)
                 yield Finding("balance", f"{field} in {file}: always {most} is right for {figures['largest']:.1%}")
-    for name, figures in found["duplicates"].items():
+    for name, figures in report["duplicates"].items():
         if name in ("same", "similar") and figures and figures["n"]:
             what = "the same as" if name == "same" else "nearly the same as"
-            yield Finding("duplicates", f"{figures['n']:,} of {found['items']:,} items are {what} an earlier one")
-    if found["benchmarks"]["n"]:
-        named = [file["source"] or file["file"] for file in found["benchmarks"]["compared"] if file["n"]]
+            yield Finding("duplicates", f"{figures['n']:,} of {report['items']:,} items are {what} an earlier one")
+    if report["benchmarks"]["n"]:
+        named = [file["source"] or file["file"] for file in report["benchmarks"]["compared"] if file["n"]]
         where = ", ".join(dict.fromkeys(named))
-        shared = f"{found['benchmarks']['n']:,} of {found['items']:,} items share text with {where}"
+        shared = f"{report['benchmarks']['n']:,} of {report['items']:,} items share text with {where}"
         yield Finding("benchmarks", shared)
 
 
-def near_duplicates(found: Mapping[str, Any]) -> str:
+def near_duplicates(duplicates: Mapping[str, Any]) -> str:
     """Describe the near-duplicates of a dataset, given `duplicates` of its quality."""
-    similar, dropped = found["similar"], found.get("dropped")
+    similar, dropped = duplicates["similar"], duplicates.get("dropped")
     if similar is not None:
         return f"{similar['n']:,}"
     if dropped is None:

@@ -38,10 +38,10 @@ def pipeline_named(name: str, options: Mapping[str, Any]) -> Pipeline:
     Raises:
         UsageError: the pipeline or an option does not exist, or a value has the wrong type.
     """
-    known = pipelines()
-    if name not in known:
-        raise UsageError(f"unknown builder {name!r}{did_you_mean(name, known)}; builders: {', '.join(known)}")
-    kind = known[name]
+    classes = pipelines()
+    if name not in classes:
+        raise UsageError(f"unknown builder {name!r}{did_you_mean(name, classes)}; builders: {', '.join(classes)}")
+    kind = classes[name]
     given = {key: value for key, value in options.items() if value is not None}
     if unknown := sorted(given.keys() - kind.options().keys()):
         close = did_you_mean(unknown[0], kind.options())
