@@ -53,13 +53,13 @@ def telling_words(sample: Sequence[Sampled], seed: int = 0) -> dict[str, Any]:
     likely = np.zeros(len(texts))
     for fold in range(FOLDS):
         tested = folds == fold
-        likely[tested] = _trained(features[~tested], hallucinated[~tested]).decision_function(features[tested])
+        likely[tested] = _train(features[~tested], hallucinated[~tested]).decision_function(features[tested])
     # decimals beyond these differ from machine to machine, and would break ties
     values = [(float(one), float(other)) for one, other in np.round(likely, 6).reshape(-1, 2)]
-    return {**told(clusters, values), "words": _telling(_trained(features, hallucinated).coef_[0], names)}
+    return {**told(clusters, values), "words": _telling(_train(features, hallucinated).coef_[0], names)}
 
 
-def _trained(features: Any, labels: npt.NDArray[np.int64]) -> Any:
+def _train(features: Any, labels: npt.NDArray[np.int64]) -> Any:
     """Fit the classifier."""
     from sklearn.linear_model import LogisticRegression  # takes a second to import
 

@@ -112,7 +112,7 @@ def read_annotators(paths: Sequence[Path], fingerprints: Mapping[str, str], labe
     """
     annotators = []
     for path in paths:
-        with _unpacked(path) as files:
+        with _unpack(path) as files:
             for name, file in files:
                 try:
                     rows = [row for _, row in json_lines(file)]
@@ -192,7 +192,7 @@ def _item_of(row: Mapping[str, Any]) -> str | None:
 
 
 @contextmanager
-def _unpacked(path: Path) -> Iterator[list[tuple[str, Path]]]:
+def _unpack(path: Path) -> Iterator[list[tuple[str, Path]]]:
     """Yield annotators' names and files: `path` itself, or the files in a zip archive."""
     if path.suffix.lower() != ".zip":
         yield [(path.stem, path)]

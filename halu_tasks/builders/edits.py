@@ -107,8 +107,8 @@ def form_faults(original: str, edited: str, language: str) -> list[str]:
     tests = {
         "several lines": len(edited.strip().splitlines()) > 1,
         "several sentences": sentence_count(edited, language) > max(sentence_count(original, language), 1),
-        "markup": any(_stray(char) and char not in original for char in " ".join(edited.split())),
-        "quotes around it": _quoted(edited) and not _quoted(original),
+        "markup": any(_is_stray(char) and char not in original for char in " ".join(edited.split())),
+        "quotes around it": _is_quoted(edited) and not _is_quoted(original),
         "length": not LENGTHS[0] <= len(one_line(edited)) / max(len(one_line(original)), 1) <= LENGTHS[1],
         "another script": script(edited) != script(original),
     }
@@ -172,10 +172,10 @@ def _has_digit(word: str) -> bool:
     return any(char.isdigit() for char in word)
 
 
-def _stray(char: str) -> bool:
+def _is_stray(char: str) -> bool:
     return char in _MARKUP or unicodedata.category(char) in ("Cc", "Cs", "Co")
 
 
-def _quoted(text: str) -> bool:
+def _is_quoted(text: str) -> bool:
     text = text.strip()
     return len(text) > 1 and text[0] in _QUOTES and text.rstrip(".")[-1:] in _QUOTES

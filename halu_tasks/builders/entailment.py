@@ -57,7 +57,7 @@ def load(model: str) -> None:
         UsageError: the model cannot be loaded, or is not an NLI model.
     """
     with _LOCK:
-        loaded = _loaded(model)
+        loaded = _load_once(model)
         if isinstance(loaded, UsageError):
             raise loaded
 
@@ -87,7 +87,7 @@ def _decide(model: str, one: str, other: str) -> Verdict:
     with _LOCK:
         import torch
 
-        loaded = _loaded(model)
+        loaded = _load_once(model)
         if isinstance(loaded, UsageError):
             raise loaded
         tokenizer, classifier, entailment, longest = loaded
@@ -100,7 +100,7 @@ def _decide(model: str, one: str, other: str) -> Verdict:
 
 
 @cache
-def _loaded(model: str) -> tuple[Any, Any, int, int] | UsageError:
+def _load_once(model: str) -> tuple[Any, Any, int, int] | UsageError:
     """Load a model, or return the error, so that loading is tried only once.
 
     Returns:

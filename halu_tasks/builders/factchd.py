@@ -130,7 +130,7 @@ class FactCHDPipeline(Pipeline):
         facts = self._facts(document)
         first = LABELS[self.draw(document.id, "label") % 2]
         labels = (first, OTHER[first])
-        query, responses = await self._written(facts, labels, ask)
+        query, responses = await self._write(facts, labels, ask)
         by_label: dict[str, Draft] = {}
         if ready := [label for label in labels if responses[label].value is not None]:
             adherence = await adheres(self, facts, query, ask)
@@ -152,7 +152,7 @@ class FactCHDPipeline(Pipeline):
         name = (subgraph.operation or subgraph.pattern) if subgraph else VANILLA
         return Facts(document, subgraph, self.prompt(f"rule_{name}", first=first, second=second))
 
-    async def _written(self, facts: Facts, labels: tuple[str, str], ask: Ask) -> tuple[str, dict[str, Answer[str]]]:
+    async def _write(self, facts: Facts, labels: tuple[str, str], ask: Ask) -> tuple[str, dict[str, Answer[str]]]:
         """Return the query, and for each label its response or why there is none."""
         first, second = labels
         prompt = self.prompt("query", **facts.shown, label=self.texts[DEMANDS[first]])

@@ -93,8 +93,10 @@ def pattern_faults(query: str, subgraph: Subgraph | None) -> list[tuple[str, str
 
 
 def named(subgraph: Subgraph) -> tuple[str, ...]:
-    """Return the names a query about a subgraph states: the start of a walk, the entities compared, or what a set's
-    members have in common."""
+    """Return the names a query about a subgraph must state.
+
+    These are the start of a walk, the entities compared, or what a set's members have in common.
+    """
     if subgraph.pattern == MULTI_HOP:
         return (subgraph.triples[0].head,)
     if subgraph.pattern == COMPARISON:

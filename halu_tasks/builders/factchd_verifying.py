@@ -84,7 +84,7 @@ async def adheres(pipeline: Pipeline, facts: Facts, query: str, ask: Ask) -> tup
     """
     prompt = pipeline.prompt("check_pattern", **facts.shown, query=fence(query))
     faults = [Failure(PATTERN, *fault) for fault in pattern_faults(query, facts.subgraph)]
-    return (*faults, *_denied(PATTERN, await ask(prompt, VERIFIER), "not of its pattern"))
+    return (*faults, *_denial(PATTERN, await ask(prompt, VERIFIER), "not of its pattern"))
 
 
 async def consistency(pipeline: Pipeline, claim: Claim, ask: Ask, votes: int) -> tuple[Failure, ...]:
@@ -134,10 +134,10 @@ async def explanation(pipeline: Pipeline, claim: Claim, ask: Ask) -> tuple[str, 
         for fault, detail in explanation_faults(reason, claim.facts.evidence)
     ]
     prompt = pipeline.prompt("check_explanation", **claim.shown, explanation=fence(reason))
-    return reason, (*faults, *_denied(EXPLANATION, await ask(prompt, VERIFIER), "does not bear out the label"))
+    return reason, (*faults, *_denial(EXPLANATION, await ask(prompt, VERIFIER), "does not bear out the label"))
 
 
-def _denied(check: str, reply: str, denied: str) -> tuple[Failure, ...]:
+def _denial(check: str, reply: str, denied: str) -> tuple[Failure, ...]:
     """Return the failure stated by a verifier's reply, if any; `denied` is the reason if it says no."""
     verdict = read_verdict(reply)
     if verdict.value is None:

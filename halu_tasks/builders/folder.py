@@ -121,11 +121,13 @@ class Folder:
 
     @property
     def options(self) -> dict[str, Any]:
+        """The options the build was started with, with the prompt file kept in the folder."""
         prompts = {"prompts": str(self.path / PROMPTS)} if (self.path / PROMPTS).is_file() else {}
         return {**self.plan["options"], **prompts}
 
     @property
     def parts(self) -> int:
+        """The number of parts, empty ones included."""
         return int(self.plan["parts"])
 
     @property
@@ -183,11 +185,11 @@ class Folder:
     def seal(self, part: int, log: Path) -> None:
         """Record the name and checksum of a finished part's log, so that changes can be detected."""
         record = {"log": log.name, "sha256": sha256_of(log)}
-        atomic_write_text(self._sealed(part), json.dumps(record) + "\n")
+        atomic_write_text(self._seal_path(part), json.dumps(record) + "\n")
 
     def check_log(self, part: int, log: Path) -> None:
         """Raise DataError if a part's log is not the one that finished it. Older builds have no record to check."""
-        if not (path := self._sealed(part)).is_file():
+        if not (path := self._seal_path(part)).is_file():
             return
         record = read_json(path)
         if record.get("log") != log.name or record.get("sha256") != sha256_of(log):
@@ -196,7 +198,7 @@ class Folder:
                 f"{record.get('log')} from a backup, or remove {path} to accept the change"
             )
 
-    def _sealed(self, part: int) -> Path:
+    def _seal_path(self, part: int) -> Path:
         return self.path / LOGS / f"{self.logs(part).name}.json"
 
     def items(self) -> Iterator[Item]:

@@ -108,7 +108,7 @@ class HalluVerse25Pipeline(Pipeline):
                 continue
             seen.add(key)
             facts.append(sentence)
-        drafts = await side_by_side(*(self._edited(document, source, sentence, ask) for sentence in facts))
+        drafts = await side_by_side(*(self._edit(document, source, sentence, ask) for sentence in facts))
         return [*drafts, *failed]
 
     def _fact(self, source: Source, extracted: str) -> tuple[str, str]:
@@ -123,7 +123,7 @@ class HalluVerse25Pipeline(Pipeline):
             return "", "too short" if number < SHORTEST else "too long"
         return sentence.value, ""
 
-    async def _edited(self, document: Document, source: Source, sentence: str, ask: Ask) -> Draft:
+    async def _edit(self, document: Document, source: Source, sentence: str, ask: Ask) -> Draft:
         """Ask for an edit of a sentence, check it by rules and by the verifier, and return the draft."""
         id = item_id(document.id, sentence)
         kind = self.types[self.draw(document.id, sentence) % len(self.types)]
@@ -141,7 +141,7 @@ class HalluVerse25Pipeline(Pipeline):
             faults = ["stands in the document"]
         failures += [Failure(EXTENT, fault, pair) for fault in faults]
         prompt = self.prompt("verify", original=fence(sentence), edited=fence(edited))
-        checks, denials = _verified(await ask(prompt, VERIFIER), kind, pair)
+        checks, denials = _verify(await ask(prompt, VERIFIER), kind, pair)
         failures += denials
         row = {"orig_sentence": sentence, "edited_sentence": edited, "final_label": kind}
         return Draft(id, kind, checks, tuple(failures), None if failures else row)
@@ -169,7 +169,7 @@ class HalluVerse25Pipeline(Pipeline):
         return item._replace(kind=label, row={**item.row, "final_label": label})
 
 
-def _verified(reply: str, kind: str, pair: str) -> tuple[tuple[str, ...], list[Failure]]:
+def _verify(reply: str, kind: str, pair: str) -> tuple[tuple[str, ...], list[Failure]]:
     """Return the checks that could be made from a verifier's reply, and the failures among them.
 
     The verifier does not know the type that was asked for.

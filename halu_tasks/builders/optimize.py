@@ -115,7 +115,7 @@ def optimize(
         candidates: number of candidates per round.
         language: language of the optimizer's prompt.
     """
-    current = _tried(pipeline, "round-0", pipeline.texts, evaluate)
+    current = _evaluate(pipeline, "round-0", pipeline.texts, evaluate)
     yield Round(0, [current], current)
     for number in range(1, rounds + 1):
         trained = evaluate(f"{current.name}-train", current.texts, TRAIN)
@@ -133,7 +133,7 @@ def optimize(
         if not written:
             yield Round(number, [], None, rejects, UNREAD, problems)
             return
-        tried = [_tried(pipeline, name, texts, evaluate) for name, texts in written.items()]
+        tried = [_evaluate(pipeline, name, texts, evaluate) for name, texts in written.items()]
         best = max(tried, key=lambda one: one.rate)
         fell = best.rate < current.rate
         ended = "the validation rate fell" if fell else "that was the last round" if number == rounds else ""
@@ -148,7 +148,7 @@ def best_of(rounds: Iterable[Round]) -> Tried:
     return max((each.chosen for each in rounds if each.chosen), key=lambda tried: tried.rate)
 
 
-def _tried(pipeline: Pipeline, name: str, texts: Texts, evaluate: Evaluate) -> Tried:
+def _evaluate(pipeline: Pipeline, name: str, texts: Texts, evaluate: Evaluate) -> Tried:
     """Evaluate prompts on the validation documents."""
     rates = Rates(pipeline.checks)
     for outcome in evaluate(name, texts, VALIDATION):

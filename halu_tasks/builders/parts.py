@@ -84,6 +84,7 @@ def split(documents: Iterable[Document], folder: Path, parts: int) -> int:
 
 
 def part_name(number: int) -> str:
+    """Return the name of a part's file."""
     return f"{number:05}.jsonl"
 
 

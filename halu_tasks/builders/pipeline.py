@@ -60,6 +60,7 @@ class Draft:
 
     @property
     def passed(self) -> bool:
+        """Whether the draft passed all checks."""
         return not self.failures
 
 
@@ -119,7 +120,7 @@ class Pipeline(ABC):
     prompts_used: ClassVar[tuple[str, ...]]
     """Entries of the prompt file, without the language suffix."""
     near: ClassVar[float] = 100.0
-    """Default similarity in percent above which two items' keys are duplicates; 100 means equal."""
+    """Default similarity in percent from which on two items' keys are duplicates; 100 means equal."""
     generating: ClassVar[tuple[str, ...]] = ()
     """The prompts of `prompts_used` that can be optimized; `blamed` maps each failure to one of them."""
     labels: ClassVar[tuple[str, ...]] = ("valid", "invalid")

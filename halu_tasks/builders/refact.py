@@ -159,7 +159,7 @@ class RefactPipeline(Pipeline):
         if attempt.kind == SWAP:
             variants = await self._not_equivalent(attempt, variants)
         edits = await self._most_convincing(attempt, variants)
-        return await self._verified(attempt, edits) if edits else attempt.draft()
+        return await self._verify(attempt, edits) if edits else attempt.draft()
 
     async def _not_equivalent(self, attempt: Attempt, variants: list[Edits]) -> list[Edits]:
         """Return the variants whose changed sentences all have a new meaning.
@@ -207,7 +207,7 @@ class RefactPipeline(Pipeline):
             return ()
         return variants[choice.value - 1]
 
-    async def _verified(self, attempt: Attempt, edits: Edits) -> Draft:
+    async def _verify(self, attempt: Attempt, edits: Edits) -> Draft:
         """Verify a variant and return its draft.
 
         The variant must be false, coherent and still an answer (sections 3.2 and 3.3), with tags where it was edited.

@@ -144,7 +144,7 @@ async def mentions(attempt: Attempt, facts: Sequence[Span], stop_words: frozense
         return []
     rejected = []
     for phrase in reply.value:
-        spans = _placed(attempt, phrase, stop_words)
+        spans = _find_places(attempt, phrase, stop_words)
         if isinstance(spans, str):
             rejected.append(Failure(PHRASE, spans, phrase))
         elif not any(a <= start and end <= b for start, end in spans for a, b in facts):
@@ -166,7 +166,7 @@ async def _with_coreferences(
         return []
     spans = list(mentioned_at)
     for other in reply.value:
-        more = _placed(attempt, other, stop_words)
+        more = _find_places(attempt, other, stop_words)
         if isinstance(more, str):
             attempt.left_out.append(Failure(PHRASE, more, other))
         else:
@@ -174,7 +174,7 @@ async def _with_coreferences(
     return longest(attempt.prose.text, spans)
 
 
-def _placed(attempt: Attempt, phrase: str, stop_words: frozenset[str]) -> list[Span] | str:
+def _find_places(attempt: Attempt, phrase: str, stop_words: frozenset[str]) -> list[Span] | str:
     """Return where a phrase occurs, or a short reason why it cannot be replaced."""
     prose = attempt.prose
     if only_stop_words(phrase, stop_words):
@@ -207,10 +207,10 @@ async def replacements(attempt: Attempt, spans: Sequence[Span], draws: int) -> l
         phrases=listed(phrases),
     )
     replies = await side_by_side(*(attempt.ask(prompt, GENERATOR, draw=draw, draws=draws) for draw in range(draws)))
-    return [_replaced(attempt.prose, spans, reply) for reply in replies]
+    return [_read_replacements(attempt.prose, spans, reply) for reply in replies]
 
 
-def _replaced(prose: Prose, spans: Sequence[Span], reply: str) -> Edits | Failure:
+def _read_replacements(prose: Prose, spans: Sequence[Span], reply: str) -> Edits | Failure:
     """Read replacements from a reply and turn them into edits."""
     texts = read_texts(reply, len(spans))
     if texts.value is None:

@@ -119,7 +119,7 @@ def comparisons(graph: Graph, draw: Draw, most: int, class_relation: str) -> lis
         most: maximum number of subgraphs.
         class_relation: the relation to an entity's class.
     """
-    groups = _measured(graph, class_relation)
+    groups = _measure(graph, class_relation)
 
     def make(name: str, number: str) -> Subgraph | None:
         group = groups[name]
@@ -139,7 +139,7 @@ def comparisons(graph: Graph, draw: Draw, most: int, class_relation: str) -> lis
     return collect(drawn(groups, draw, COMPARISON), make, most)
 
 
-def _measured(graph: Graph, class_relation: str) -> dict[str, list[_Measured]]:
+def _measure(graph: Graph, class_relation: str) -> dict[str, list[_Measured]]:
     """Return the entities with a quantity, grouped by relation, kind, unit and class."""
     by_relation: dict[str, list[tuple[str, str, Quantity]]] = defaultdict(list)
     single = ((key, tails[0]) for key, tails in graph.tails.items() if len(tails) == 1 and key[1] != class_relation)
