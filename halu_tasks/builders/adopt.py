@@ -1,4 +1,4 @@
-"""Logs of builds that `inspect eval` or `inspect eval-set` wrote, as a build's folder."""
+"""Importing logs of builds, written by `inspect eval` or `inspect eval-set`, into a build's folder."""
 
 from __future__ import annotations
 
@@ -17,28 +17,36 @@ _OF_PART = ("part",)
 
 
 def adopt(logs: Path, path: Path) -> Folder:
-    """A build's folder with the logs of a run, or of all parts of one; the newest of a part counts.
+    """Create a build's folder from the logs of a run, or of all parts of one.
+
+    If a part has several logs, the newest one is used.
+
+    Args:
+        logs: a log, or a folder of logs.
+        path: the folder to create.
 
     Raises:
         UsageError: there are no logs.
-        DataError: they are of several builds, parts are missing or unfinished, or `path` is in use.
+        DataError: the logs are of several builds, parts are missing or unfinished, or `path` is not empty.
     """
     if path.exists() and any(path.iterdir()):
-        raise DataError(f"{path}: is not empty; name another folder")
-    found = logs_in(logs)
-    if not found:
-        raise UsageError(f"{logs}: holds no logs of builds")
-    # of a part the newest that is finished, where one is
-    by_part = {str(log.told["part"]): log for log in sorted(found, key=lambda log: log.finished)}
+        raise DataError(f"{path}: is not empty; choose another folder")
+    candidates = logs_in(logs)
+    if not candidates:
+        raise UsageError(f"{logs}: contains no logs of builds")
+    # the newest log of each part, or the newest finished one if there is one
+    by_part = {str(log.told["part"]): log for log in sorted(candidates, key=lambda log: log.finished)}
     first = next(iter(by_part.values()))
-    for log in found:
+    for log in candidates:
         if other := next((key for key in first.told if key not in _OF_PART and log.told[key] != first.told[key]), None):
-            raise DataError(f"{log.path}: is of another build than {first.path} (its {other} differs); collect one")
+            raise DataError(
+                f"{log.path}: belongs to another build than {first.path} (its {other} differs); collect one"
+            )
     for log in by_part.values():
-        if _asked(log) != _asked(first):
-            raise DataError(f"{log.path}: was asked of other models than {first.path}, or otherwise; collect one")
+        if _settings_by_role(log) != _settings_by_role(first):
+            raise DataError(f"{log.path}: used other models or model settings than {first.path}; collect one of them")
         if (log.header.eval.config.epochs or 1) > 1:
-            raise DataError(f"{log.path}: has every document several times; build with one epoch")
+            raise DataError(f"{log.path}: contains every document several times; build with one epoch")
     parts = _parts(logs, by_part)
     if undone := next((log for log in parts if not log.finished), None):
         raise DataError(
@@ -46,9 +54,9 @@ def adopt(logs: Path, path: Path) -> Folder:
         )
     options = dict(first.told["options"])
     prompts = options.pop("prompts", None)
-    _same_prompts(first, options, prompts)
+    _check_prompts(first, options, prompts)
     path.mkdir(parents=True, exist_ok=True)
-    folder = {
+    plan = {
         "builder": first.told["builder"],
         "options": options,
         "settings": {key: value for key, value in first.told.items() if key not in _SOURCE},
@@ -59,24 +67,24 @@ def adopt(logs: Path, path: Path) -> Folder:
     }
     if prompts:
         copied(Path(str(prompts)).expanduser(), path / PROMPTS)
-    atomic_write_text(path / PLAN, json.dumps(folder, ensure_ascii=False, indent=1) + "\n")
-    made = Folder(path)
+    atomic_write_text(path / PLAN, json.dumps(plan, ensure_ascii=False, indent=1) + "\n")
+    adopted = Folder(path)
     for number, log in enumerate(parts):
-        made.logs(number).mkdir(parents=True)
-        copied(log.path, made.logs(number) / log.path.name)
-        made.seal(number, made.logs(number) / log.path.name)
-    return made
+        adopted.logs(number).mkdir(parents=True)
+        copied(log.path, adopted.logs(number) / log.path.name)
+        adopted.seal(number, adopted.logs(number) / log.path.name)
+    return adopted
 
 
 _SOURCE = ("documents", "documents_sha256", "part", "options")
 
 
 def _parts(logs: Path, by_part: dict[str, BuildLog]) -> list[BuildLog]:
-    """The log of each part, in order. Raises DataError where one is missing."""
+    """Return the log of each part, in order; raise DataError if one is missing."""
     if set(by_part) == {"None"}:
         return list(by_part.values())
     if "None" in by_part:
-        raise DataError(f"{logs}: holds logs of parts and of all documents; collect one of them")
+        raise DataError(f"{logs}: contains logs of parts and logs of all documents; collect one kind")
     named = {Part.named(name): log for name, log in by_part.items()}
     numbers = {part.of for part in named}
     missing = [f"{number}/{of}" for of in numbers for number in range(of) if Part(number, of) not in named]
@@ -85,27 +93,30 @@ def _parts(logs: Path, by_part: dict[str, BuildLog]) -> list[BuildLog]:
     return [named[part] for part in sorted(named)]
 
 
-def _same_prompts(log: BuildLog, options: dict[str, Any], prompts: Any) -> None:
-    """Raises DataError where the prompts that a log was asked with are no longer to be had."""
-    own = pipeline_named(log.told["builder"], {**options, "prompts": prompts}).settings["prompt_hash"]
-    if own != log.told["prompt_hash"]:
+def _check_prompts(log: BuildLog, options: dict[str, Any], prompts: Any) -> None:
+    """Raise DataError if the prompts have changed since a log was written."""
+    current = pipeline_named(log.told["builder"], {**options, "prompts": prompts}).settings["prompt_hash"]
+    if current != log.told["prompt_hash"]:
         raise DataError(
-            f"{log.path}: was asked with other prompts ({log.told['prompt_hash']}) than there are now ({own})"
+            f"{log.path}: was built with other prompts ({log.told['prompt_hash']}) than the current ones ({current})"
         )
 
 
 _TRANSPORT = ("max_retries", "timeout", "attempt_timeout", "max_connections", "adaptive_connections")
-"""Settings of how calls are made, which replies do not depend on."""
+"""Settings of how calls are made, which do not affect replies."""
 
 
-def _asked(log: BuildLog) -> dict[str, dict[str, Any]]:
+def _settings_by_role(log: BuildLog) -> dict[str, dict[str, Any]]:
+    """Return the models by role with the settings that affect replies."""
     return {
-        role: {name: value for name, value in own.items() if name not in _TRANSPORT} for role, own in log.models.items()
+        role: {name: value for name, value in settings.items() if name not in _TRANSPORT}
+        for role, settings in log.models.items()
     }
 
 
 def _roles(log: BuildLog) -> dict[str, str]:
-    found = {}
+    """Return the names of the models by role."""
+    roles = {}
     for role, models in (log.header.eval.model_roles or {}).items():
-        found[role] = ", ".join(named.model for named in (models if isinstance(models, list) else [models]))
-    return found
+        roles[role] = ", ".join(model.model for model in (models if isinstance(models, list) else [models]))
+    return roles

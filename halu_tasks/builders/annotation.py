@@ -1,4 +1,4 @@
-"""What several annotators make of items: how they agree, which label an item gets, what is dropped and why."""
+"""Combining several annotators' labels: their agreement, the label of each item, and which items are dropped."""
 
 from __future__ import annotations
 
@@ -19,16 +19,20 @@ from halu_tasks.scorers.score import Score
 MAJORITY, TWO = "majority", "two"
 RULES = (MAJORITY, TWO)
 LEAST = 2
-"""Labels that an item needs: the word of one annotator is no agreement."""
+"""Default minimum number of labels of an item: a single annotator's label is no agreement."""
 
 NOT_ANNOTATED, TOO_FEW, NO_MAJORITY = "not annotated", "too few labels", "no majority"
-"""Why an item has no label."""
+"""Reasons why an item has no label."""
 
 
 def settled(labels: Sequence[str], rule: str = MAJORITY, least: int = LEAST) -> tuple[str | None, str]:
-    """The label that annotators' labels of an item settle on, or None and the reason.
+    """Return the label that annotators agree on, or None and the reason.
 
-    By `majority` it is that of more than half of them; by `two` one that at least two give and no other has as many.
+    Args:
+        labels: the annotators' labels of one item.
+        rule: `majority` requires more than half of the labels; `two` requires two equal labels, and no other label
+            that is as frequent.
+        least: minimum number of labels.
     """
     if len(labels) < least:
         return None, TOO_FEW if labels else NOT_ANNOTATED
@@ -37,14 +41,15 @@ def settled(labels: Sequence[str], rule: str = MAJORITY, least: int = LEAST) -> 
     return (label, "") if agreed else (None, NO_MAJORITY)
 
 
-def _without_labels(own: Annotator) -> str:
-    """What is said of a file that gives no label; nothing of others."""
-    if own.labels:
+def _without_labels(annotator: Annotator) -> str:
+    """Describe why a file contains no usable labels; empty if it does."""
+    if annotator.labels:
         return ""
-    if own.left_out[NO_ITEM] == own.rows:
-        why = f"no annotations ({own.rows:,} rows without item ids)" if own.rows else "no rows"
-        return f"{own.name} holds {why}; "
-    return f"{own.name} gives no label ({', '.join(f'{name} {number:,}' for name, number in own.left_out.items())}); "
+    if annotator.left_out[NO_ITEM] == annotator.rows:
+        reason = f"no annotations ({annotator.rows:,} rows without item ids)" if annotator.rows else "no rows"
+        return f"{annotator.name} contains {reason}; "
+    reasons = ", ".join(f"{name} {number:,}" for name, number in annotator.left_out.items())
+    return f"{annotator.name} contains no usable labels ({reasons}); "
 
 
 @dataclass
@@ -52,10 +57,13 @@ class Annotation:
     """Annotators' labels of a dataset's items.
 
     Attributes:
-        annotators: those who gave any label, and all others.
-        clusters: by item id, in the order of the dataset: its document.
-        rule, least: see `settled`.
-        dropped: filled while `kept` is read: items by reason and kind.
+        annotators: all annotators, including those without usable labels.
+        clusters: the document of each item by item id, in the order of the dataset.
+        rule: how labels are combined, see `settled`.
+        least: minimum number of labels, see `settled`.
+        number: number of items kept; counted while `kept` is read.
+        relabelled: number of kept items that were changed; counted while `kept` is read.
+        dropped: dropped items by reason and kind; counted while `kept` is read.
     """
 
     annotators: Sequence[Annotator]
@@ -68,32 +76,32 @@ class Annotation:
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
-            raise UsageError(f"rule {self.rule!r} is unknown; choose {' or '.join(RULES)}")
-        if sum(bool(own.labels) for own in self.annotators) < 2:
-            without = "".join(map(_without_labels, self.annotators))
+            raise UsageError(f"option rule: expected {' or '.join(RULES)}, got {self.rule!r}")
+        if sum(bool(annotator.labels) for annotator in self.annotators) < 2:
+            unusable = "".join(map(_without_labels, self.annotators))
             raise UsageError(
-                f"{without}labels of two annotators or more are needed, one file each; if doccano gave one file for "
-                "all, members share their annotations in that project: let them not, and export anew"
+                f"{unusable}expected labels of two annotators or more, one file each; if doccano exported a single "
+                "file for all, turn off shared annotations in the project's settings and export again"
             )
 
     def of(self, item: str) -> list[str]:
-        """The labels that annotators gave an item."""
-        return [own.labels[item] for own in self.annotators if item in own.labels]
+        """Return the labels that annotators gave an item."""
+        return [annotator.labels[item] for annotator in self.annotators if item in annotator.labels]
 
     def kept(self, pipeline: Pipeline, items: Iterable[Item]) -> Iterator[Item]:
-        """The items that stay, as `Pipeline.annotated` leaves them; the others are counted in `dropped`."""
+        """Yield the items to keep, as returned by `Pipeline.annotated`; count the others in `dropped`."""
         for item in items:
             label, reason = settled(self.of(item.id), self.rule, self.least)
-            found = None if label is None else pipeline.annotated(item, label)
-            if found is None:
+            result = None if label is None else pipeline.annotated(item, label)
+            if result is None:
                 self.dropped.setdefault(reason or f"voted {label}", Counter())[item.kind] += 1
                 continue
             self.number += 1
-            self.relabelled += found != item
-            yield found
+            self.relabelled += result != item
+            yield result
 
     def report(self) -> dict[str, Any]:
-        """All of it as JSON values, after `kept` was read: annotators, agreement, shares of labels, kept, dropped."""
+        """Return annotators, agreement, shares of labels, and counts as JSON values, after `kept` was read."""
         return {
             "rule": self.rule,
             "least": self.least,
@@ -106,47 +114,57 @@ class Annotation:
             "agreement": self._agreement(),
             "annotators": [
                 {
-                    "name": own.name,
-                    "rows": own.rows,
-                    "labels": len(own.labels),
-                    "left_out": dict(sorted(own.left_out.items())),
-                    "comments": own.comments,
+                    "name": annotator.name,
+                    "rows": annotator.rows,
+                    "labels": len(annotator.labels),
+                    "left_out": dict(sorted(annotator.left_out.items())),
+                    "comments": annotator.comments,
                 }
-                for own in self.annotators
+                for annotator in self.annotators
             ],
         }
 
     def _shares(self) -> dict[str, Any]:
-        """Of the items with enough labels: how many settled on each, and on none, with the share."""
-        found = {item: settled(labels, self.rule, self.least) for item in self.clusters if (labels := self.of(item))}
-        told = {item: label or reason for item, (label, reason) in found.items() if reason != TOO_FEW}
+        """Return the number and share of items by agreed label, or by the reason there is none.
+
+        Items with too few labels are left out.
+        """
+        agreed = {item: settled(labels, self.rule, self.least) for item in self.clusters if (labels := self.of(item))}
+        outcomes = {item: label or reason for item, (label, reason) in agreed.items() if reason != TOO_FEW}
         shares = {}
-        for label in sorted(set(told.values())):
-            scores = [Score(item, self.clusters[item], None, "", {"is": own == label}) for item, own in told.items()]
+        for label in sorted(set(outcomes.values())):
+            scores = [
+                Score(item, self.clusters[item], None, "", {"is": outcome == label})
+                for item, outcome in outcomes.items()
+            ]
             share = estimate(mean("is", "is"), by_cluster(scores))
-            shares[label] = {"n": sum(own == label for own in told.values()), "share": as_json(share)}
+            shares[label] = {"n": sum(outcome == label for outcome in outcomes.values()), "share": as_json(share)}
         return shares
 
     def _agreement(self) -> dict[str, Any]:
-        """`pairwise_agreement` and `fleiss_kappa` over the items that have as many labels as most have, whoever gave
-        them, as groups of annotators may share the work; for each two annotators `agreement` and `cohen_kappa` over the
-        items that both labelled. Documents are the clusters."""
+        """Return the agreement of all annotators, and of each two, with documents as clusters.
+
+        `pairwise_agreement` and `fleiss_kappa` are computed over the items with the most common number of labels,
+        whoever gave them, because groups of annotators may share the work; `agreement` and `cohen_kappa` over the items
+        that both annotators of a pair labelled.
+        """
         labels = {item: self.of(item) for item in self.clusters}
-        sizes = Counter(len(own) for own in labels.values() if len(own) > 1)
-        found: dict[str, Any] = {"annotators_per_item": None, "items": 0, "pairs": []}
+        sizes = Counter(len(given) for given in labels.values() if len(given) > 1)
+        agreement: dict[str, Any] = {"annotators_per_item": None, "items": 0, "pairs": []}
         if sizes:
             size = max(sizes, key=lambda size: (sizes[size], size))
-            items = [item for item, own in labels.items() if len(own) == size]
+            items = [item for item, given in labels.items() if len(given) == size]
             raters = list(zip(*(labels[item] for item in items), strict=True))
             clusters = [self.clusters[item] for item in items]
-            found |= {
+            agreement |= {
                 "annotators_per_item": size,
                 "items": len(items),
-                "with_other_numbers": sum(bool(own) for own in labels.values()) - len(items),
+                "with_other_numbers": sum(bool(given) for given in labels.values()) - len(items),
                 "pairwise_agreement": as_json(pairwise_agreement(raters, clusters)),
                 "fleiss_kappa": as_json(fleiss_kappa(raters, clusters)),
             }
-        for one, other in combinations([own for own in self.annotators if own.labels], 2):
+        labelling = [annotator for annotator in self.annotators if annotator.labels]
+        for one, other in combinations(labelling, 2):
             items = [item for item in self.clusters if item in one.labels and item in other.labels]
             if items:
                 both = [one.labels[item] for item in items], [other.labels[item] for item in items]
@@ -155,6 +173,6 @@ class Annotation:
                     "agreement": pairwise_agreement(both, clusters),
                     "cohen_kappa": cohen_kappa(*both, clusters),
                 }
-                told = {name: as_json(figure) for name, figure in figures.items()}
-                found["pairs"].append({"annotators": [one.name, other.name], "items": len(items), **told})
-        return found
+                as_values = {name: as_json(figure) for name, figure in figures.items()}
+                agreement["pairs"].append({"annotators": [one.name, other.name], "items": len(items), **as_values})
+        return agreement

@@ -1,7 +1,7 @@
-"""Can a classifier that knows no facts tell hallucinated texts from true ones by their words alone?
+"""Testing whether a classifier can separate hallucinated from true texts by their words alone.
 
-Logistic regression on the words and characters of a text, without its source, tested on documents that it was not
-trained on. Where it can, models that write the hallucinations favour some words, and a detector may learn these.
+Logistic regression on the words and characters of a text, without its source, tested on documents it was not trained
+on. If it succeeds, the models that wrote the hallucinations favour certain words, and a detector may learn these.
 """
 
 from __future__ import annotations
@@ -17,27 +17,34 @@ from halu_tasks.builders.sampling import Sampled, hash_of
 
 FOLDS = 5
 _FEATURES = 50_000
-"""Most n-grams of words, and of characters, that are looked at: the commonest."""
+"""Maximum number of n-grams of words, and of characters; the most frequent ones are used."""
 _TELLING = 10
 
 
 def telling_words(sample: Sequence[Sampled], seed: int = 0) -> dict[str, Any]:
-    """How well the classifier does: `area` and `in_pairs` as in `leaks` (the share of pairs in which it finds the
-    hallucinated text the likelier one), `verdict`, and `words`: the n-grams of words that tell most, by what they
-    speak for. Where there are fewer than ten documents, `verdict` alone, with the `reason`.
+    """Measure how well the classifier separates hallucinated from true texts.
 
-    The texts of a document are all in one of five folds, which are drawn by the hash of its id and the seed. The
-    intervals hold for these documents and this training; that other training texts would give another classifier is
-    not in them.
+    The texts of a document are all in one of five folds, assigned by the hash of its id and the seed. The intervals
+    hold for these documents and this training; they do not include the variation from other training texts.
+
+    Args:
+        sample: the pairs of texts.
+        seed: seed of the folds.
+
+    Returns:
+        `area` and `in_pairs` as in `leaks` (the latter is the share of pairs in which the hallucinated text is rated
+        more likely to be one), `verdict`, and `words`, the most telling n-grams of words by side. With fewer than ten
+        documents, only `verdict` and `reason`.
     """
-    documents = sorted({own.pair.cluster for own in sample}, key=lambda id: (hash_of(seed, id), id))
+    documents = sorted({each.pair.cluster for each in sample}, key=lambda id: (hash_of(seed, id), id))
     if len(documents) < FEWEST_DOCUMENTS:
-        found = told([], [])["verdict"]
-        return {"verdict": found, "reason": f"{len(documents)} documents; {FEWEST_DOCUMENTS} are needed"}
+        too_few = told([], [])["verdict"]
+        return {"verdict": too_few, "reason": f"{len(documents)} documents; {FEWEST_DOCUMENTS} are needed"}
+    # further decimals differ between machines and would break ties
     fold_of = {id: place % FOLDS for place, id in enumerate(documents)}
-    clusters = [own.pair.cluster for own in sample]
+    clusters = [each.pair.cluster for each in sample]
     folds = np.repeat([fold_of[id] for id in clusters], 2)
-    texts = [text for own in sample for text in (own.pair.hallucinated, own.pair.true)]
+    texts = [text for each in sample for text in (each.pair.hallucinated, each.pair.true)]
     hallucinated = np.tile([1, 0], len(sample))
     try:
         features, names = _features(texts)
@@ -46,20 +53,21 @@ def telling_words(sample: Sequence[Sampled], seed: int = 0) -> dict[str, Any]:
     likely = np.zeros(len(texts))
     for fold in range(FOLDS):
         tested = folds == fold
-        likely[tested] = _trained(features[~tested], hallucinated[~tested]).decision_function(features[tested])
+        likely[tested] = _train(features[~tested], hallucinated[~tested]).decision_function(features[tested])
     # decimals beyond these differ from machine to machine, and would break ties
     values = [(float(one), float(other)) for one, other in np.round(likely, 6).reshape(-1, 2)]
-    return {**told(clusters, values), "words": _telling(_trained(features, hallucinated).coef_[0], names)}
+    return {**told(clusters, values), "words": _telling(_train(features, hallucinated).coef_[0], names)}
 
 
-def _trained(features: Any, labels: npt.NDArray[np.int64]) -> Any:
-    from sklearn.linear_model import LogisticRegression  # it takes a second to import
+def _train(features: Any, labels: npt.NDArray[np.int64]) -> Any:
+    """Fit the classifier."""
+    from sklearn.linear_model import LogisticRegression  # takes a second to import
 
     return LogisticRegression(max_iter=1000).fit(features, labels)
 
 
 def _features(texts: Sequence[str]) -> tuple[Any, list[str]]:
-    """A sparse matrix of a row a text, and the names of its first columns, the n-grams of words."""
+    """Return a sparse matrix with one row per text, and the names of its first columns, the n-grams of words."""
     from scipy.sparse import hstack
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -71,8 +79,9 @@ def _features(texts: Sequence[str]) -> tuple[Any, list[str]]:
 
 
 def _telling(weights: npt.NDArray[np.float64], names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the n-grams with the largest weights, by side."""
     ranked = sorted((round(float(weight), 4), name) for weight, name in zip(weights, names, strict=False))
-    # what weighs little beside the heaviest tells little, and may stand on either side by chance
+    # n-grams with a weight far below the largest say little, and their side may be a matter of chance
     least = max((abs(weight) for weight, _ in ranked), default=0.0) / 10
     return {
         HALLUCINATED: [name for weight, name in ranked[: -_TELLING - 1 : -1] if weight > least],

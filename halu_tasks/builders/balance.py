@@ -1,4 +1,4 @@
-"""Balance: how the items spread over kinds, and over the labels that a model is asked for."""
+"""Balance: how items are distributed over kinds, and over the labels that models are asked for."""
 
 from __future__ import annotations
 
@@ -18,16 +18,20 @@ LABELS: dict[str, tuple[str, ...]] = {
     "halluverse25": ("final_label",),
     "refact": ("error_type",),
 }
-"""The fields of a benchmark's files that hold labels."""
+"""The label fields of each benchmark's files."""
 _POSITIONS = {"correct_option": "ABCD"}
-"""Those that say where the right answer stands, with all of the places: each should be as frequent as the others."""
+"""Fields with the position of the right answer, and all positions, which should be equally frequent."""
 _TRUTHS = {"label": {"FACTUAL", "True"}}
-"""Those that say whether a text is true, with what they say of a true one."""
+"""Fields that say whether a text is true, and their values for a true text."""
 _SURE = 0.01
 
 
 class Balance:
-    """Counts kinds and labels one item after the other."""
+    """Counts the kinds and labels of items, one item at a time.
+
+    Args:
+        benchmark: name of the benchmark in whose format the items are written.
+    """
 
     def __init__(self, benchmark: str) -> None:
         self.kinds: Counter[str] = Counter()
@@ -35,7 +39,7 @@ class Balance:
         self._labels: dict[tuple[str, str], Counter[str]] = {}
 
     def add(self, kind: str, lines: Iterable[tuple[str, Row]]) -> None:
-        """Count an item: its kind, and the labels of what it adds to the benchmark's files."""
+        """Count an item's kind, and the labels of its rows in the benchmark's files."""
         self.kinds[kind] += 1
         for file, row in lines:
             for field in self._fields:
@@ -43,8 +47,10 @@ class Balance:
                     self._labels.setdefault((file, field), Counter())[str(row[field])] += 1
 
     def found(self) -> dict[str, Any]:
-        """`kinds`, and `labels` by file and field, each as `spread` says; labels with a `verdict` where they say
-        which answer is right."""
+        """Return the distribution of `kinds`, and of `labels` by file and field (see `spread`).
+
+        Labels that say which answer is right have a `verdict`.
+        """
         labels: dict[str, dict[str, Any]] = {}
         for (file, field), counts in sorted(self._labels.items()):
             labels.setdefault(file, {})[field] = {**spread(counts), **_verdict(field, counts)}
@@ -52,11 +58,15 @@ class Balance:
 
 
 def spread(counts: Mapping[str, int]) -> dict[str, Any]:
-    """How counts spread: `counts`; `evenness`, their entropy over the largest possible one for as many labels (1 where
-    all are equal, None for fewer than two); `ratio`, the largest over the smallest; `largest`, the share of the most
-    frequent, which is the accuracy of a reply that is always the same."""
-    whole = sum(counts.values())
-    shares = [count / whole for count in counts.values() if count]
+    """Describe a distribution of counts.
+
+    Returns:
+        `counts`; `evenness`, their entropy divided by the maximum for this number of labels (1 if all are equal, None
+        if there are fewer than two); `ratio`, the largest count over the smallest; `largest`, the share of the most
+        frequent label, which is the accuracy of always giving the same reply.
+    """
+    total = sum(counts.values())
+    shares = [count / total for count in counts.values() if count]
     entropy = -sum(share * math.log(share) for share in shares)
     return {
         "counts": dict(sorted(counts.items())),
@@ -67,17 +77,18 @@ def spread(counts: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _verdict(field: str, counts: Mapping[str, int]) -> dict[str, Any]:
-    whole = sum(counts.values())
+    """Return the verdict on a label field that says which answer is right; empty for other fields."""
+    total = sum(counts.values())
     if field in _TRUTHS:
-        share = sum(counts.get(label, 0) for label in _TRUTHS[field]) / whole
+        share = sum(counts.get(label, 0) for label in _TRUTHS[field]) / total
         return {"verdict": NONE if LIMITS[0] <= share <= LIMITS[1] else LEAK}
     if field not in _POSITIONS:
         return {}
     seen = [counts.get(place, 0) for place in _POSITIONS[field]]
     if sum(seen) < 5 * len(seen):
-        # below five expected in a cell, the test says nothing
+        # with fewer than five expected counts per cell the test is not valid
         return {"p": None, "verdict": UNSURE}
     expected = sum(seen) / len(seen)
-    # Pearson's test that all places are as frequent
+    # Pearson's chi-squared test that all positions are equally frequent
     p = float(chdtrc(len(seen) - 1, sum((number - expected) ** 2 / expected for number in seen)))
     return {"p": round(p, 4), "verdict": LEAK if p < _SURE else NONE}

@@ -1,6 +1,6 @@
-"""A dataset's card in the form of the Hugging Face hub: front matter, and what a user of the dataset must know.
+"""Dataset cards in the format of the Hugging Face hub: front matter, and what users of the dataset must know.
 
-The card is a function of the build alone: no date, machine or path, so that the same build has the same card.
+The card depends only on the build: it contains no date, machine or path, so the same build has the same card.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LICENCES = {
     *(f"cc-{kind}-{version}" for kind in ("by-nc", "by-nc-nd", "by-nc-sa") for version in ("2.0", "3.0", "4.0")),
     "cc-by-nd-4.0",
 }
-"""Licences that the hub has names for; others are told by their own."""
+"""Licences known to the hub; others are given as `license_name`."""
 _CATEGORIES = {
     "cfaith": ["question-answering", "multiple-choice"],
     "refact": ["text-classification", "question-answering"],
@@ -38,33 +38,33 @@ _CATEGORIES = {
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _MORE = "n>1M"
 DEFAULTS = {"temperature": 0.0, "max_tokens": 4096}
-"""How a model is asked where the user has not said otherwise."""
+"""Default settings of model calls."""
 
 _SEVERAL_DRAWS = ("candidates", "votes")
-"""Options by which a prompt is asked several times, where they are more than 1."""
+"""Options that, if greater than 1, cause prompts to be asked several times."""
 
 
 @dataclass(frozen=True)
 class CardInfo:
-    """What a card tells.
+    """The contents of a card.
 
     Attributes:
         title: the dataset's name.
-        pipeline: with the options that it was built with.
+        pipeline: the pipeline with the options of the build.
         package: the version of this package.
         source: `name` and `sha256` of the documents.
-        documents: how many they are.
-        files: rows by file of the dataset.
-        items: how many there are.
-        models: `model` and settings of the run's model, and under `roles` the models of some roles: a name each, or
-            `model` and settings.
-        collected: what became of the documents: `refused`, counted by reason; `rates` by check, each with `passed`,
+        documents: number of documents.
+        files: number of rows by file of the dataset.
+        items: number of items.
+        models: `model` and settings of the run's model, and under `roles` the models of individual roles: a name each,
+            or `model` and settings.
+        collected: what became of the documents: `refused`, counts by reason; `rates` by check, each with `passed`,
             `of`, `value`, `low` and `high`; `rejected`, failures of drafts by `check: reason`; `dropped`, items that
             are not in the dataset, by reason.
-        licences: what the documents say of their licences, counted.
-        licence: that of the dataset, where the user named one.
-        quality: as `quality.quality` returns it.
-        annotation: as `annotation.Annotation.report` returns it.
+        licences: number of documents by the licence they state.
+        licence: licence of the dataset, if the user specified one.
+        quality: as returned by `quality.quality`.
+        annotation: as returned by `annotation.Annotation.report`.
     """
 
     title: str
@@ -83,13 +83,13 @@ class CardInfo:
 
 
 def card(info: CardInfo) -> str:
-    """The text of the card, `README.md` of the dataset."""
+    """Return the text of the card, to be written to the dataset's `README.md`."""
     front = yaml.safe_dump(front_matter(info), sort_keys=False, allow_unicode=True, width=120)
     return f"---\n{front}---\n\n" + "\n\n".join(_parts(info)) + "\n"
 
 
 def front_matter(info: CardInfo) -> dict[str, Any]:
-    """What the hub reads of a card."""
+    """Return the metadata that the hub reads from a card."""
     size = next((name for limit, name in _SIZES if info.items < limit), _MORE)
     return {
         "pretty_name": " ".join(info.title.split()),
@@ -108,6 +108,7 @@ def front_matter(info: CardInfo) -> dict[str, Any]:
 
 
 def _licence(named: str | None) -> dict[str, str]:
+    """Return the licence as metadata for the hub."""
     if named is None:
         return {"license": UNKNOWN}
     plain = "-".join(named.casefold().replace("_", " ").split())
@@ -115,32 +116,34 @@ def _licence(named: str | None) -> dict[str, str]:
 
 
 def tasks_on(benchmark: str, files: Mapping[str, int]) -> list[str]:
-    """The tasks that read one of the files."""
+    """Return the names of the tasks that read at least one of the files."""
     tasks = registry()[0].values()
     return [task.name for task in tasks if task.benchmark == benchmark and task.reader.file(Options()) in files]
 
 
 def _parts(info: CardInfo) -> Iterator[str]:
+    """Yield the paragraphs of the card."""
     pipeline, paper = info.pipeline, paper_named(info.pipeline.paper)
     yield f"# {escaped(info.title)}"
     yield (
-        f"{info.items:,} items made by models of {info.documents:,} documents, in the format of the benchmark "
+        f"{info.items:,} items generated by models from {info.documents:,} documents, in the format of the benchmark "
         f"{escaped(pipeline.benchmark)}: {escaped(pipeline.about.rstrip('.'))}."
     )
     yield "## How it was made"
     yield (
-        f"By the pipeline `{pipeline.name}`, version {pipeline.version}, of halu-tasks {escaped(info.package)}, after "
-        f"{escaped(paper.told)}. The prompts are this package's or its user's, not the paper's."
+        f"Built with the pipeline `{pipeline.name}` (version {pipeline.version}) of halu-tasks "
+        f"{escaped(info.package)}, following {escaped(paper.told)}. The prompts are those of "
+        "halu-tasks or its user, not the paper's."
     )
     yield from _documents(info)
     yield "## Models"
     yield _models(info.models)
     if any(int(pipeline.settings.get(name, 1)) > 1 for name in _SEVERAL_DRAWS):
-        yield "Prompts that are asked several times are asked at temperature 1."
+        yield "Prompts that are asked several times use temperature 1."
     yield "## Prompts, seeds and options"
-    yield "What decides what is made of a document, besides the models:"
+    yield "Everything besides the models that determines the items:"
     yield code_block(_json(pipeline.settings), "json")
-    yield f"The prompts, together `{pipeline.settings['prompt_hash']}`:"
+    yield f"The prompts (hash `{pipeline.settings['prompt_hash']}`):"
     for name, text in sorted(pipeline.texts.items()):
         yield f"<details>\n<summary>{escape(name)}</summary>\n\n{code_block(text, 'text')}\n\n</details>"
     yield from _rates(info)
@@ -152,99 +155,107 @@ def _parts(info: CardInfo) -> Iterator[str]:
     yield from _use(info)
     yield from _limits(info)
     yield "## Citation"
-    yield f"Cite the paper that the method is of, and name halu-tasks by its version, {escaped(info.package)}."
+    yield f"Cite the paper that describes the method, and mention halu-tasks {escaped(info.package)}."
     if paper.bibtex:
         yield code_block(paper.bibtex, "bibtex")
 
 
 def _documents(info: CardInfo) -> Iterator[str]:
+    """Yield the section on the documents and their licences."""
     yield "## Documents"
     refused = info.collected.get("refused", {})
     rows = [
         ["name", escaped(info.source["name"])],
         ["documents", f"{info.documents:,}"],
         ["sha256", escaped(info.source["sha256"])],
-        *([f"not worked on: {escaped(reason)}", f"{n:,}"] for reason, n in sorted(refused.items())),
+        *([f"refused: {escaped(reason)}", f"{n:,}"] for reason, n in sorted(refused.items())),
     ]
     if undone := info.collected.get("documents_not_done"):
-        rows.append(["**not done when this was collected**", f"{undone:,}"])
+        rows.append(["**not finished when this was collected**", f"{undone:,}"])
     yield table(["", ""], rows)
-    told = {name: n for name, n in info.licences.items() if name not in (UNKNOWN, "")}
-    unknown = info.documents - sum(told.values())
-    if told:
-        counted = [[escaped(name), f"{n:,}"] for name, n in sorted(told.items())]
-        yield "What the documents say of their licences:"
+    stated = {name: n for name, n in info.licences.items() if name not in (UNKNOWN, "")}
+    unknown = info.documents - sum(stated.values())
+    if stated:
+        counted = [[escaped(name), f"{n:,}"] for name, n in sorted(stated.items())]
+        yield "Licences stated by the documents:"
         yield table(["licence", "documents"], [*counted, *([["not known", f"{unknown:,}"]] if unknown else [])])
     else:
-        yield "**The documents say nothing of their licences: they are not known.**"
+        yield "**The documents do not state their licences, which are therefore unknown.**"
     if info.licence is None:
-        yield "**No licence was named for this dataset: it is not known.** Texts of the documents stand in it."
+        yield "**No licence was specified for this dataset.** It contains text of the documents."
     else:
-        yield f"Licence of this dataset, as named by who built it: {escaped(info.licence)}."
+        yield f"Licence of this dataset, as specified by its builder: {escaped(info.licence)}."
 
 
 def _models(models: Mapping[str, Any]) -> str:
-    named = {role: own if isinstance(own, Mapping) else {"model": own} for role, own in models.get("roles", {}).items()}
-    run = {name: value for name, value in models.items() if name != "roles"}
+    """Return a table of the models and settings by role."""
+    roles = {
+        role: model if isinstance(model, Mapping) else {"model": model}
+        for role, model in models.get("roles", {}).items()
+    }
+    default = {name: value for name, value in models.items() if name != "roles"}
     rows = []
-    for role in sorted({GENERATOR, VERIFIER, *named}):
-        own = {**DEFAULTS, **named.get(role, run)}
-        model = own.pop("model", UNKNOWN)
+    for role in sorted({GENERATOR, VERIFIER, *roles}):
+        settings = {**DEFAULTS, **roles.get(role, default)}
+        model = settings.pop("model", UNKNOWN)
         shown = ", ".join(map(escaped, model)) if isinstance(model, list) else escaped(model)
-        settings = ", ".join(f"{escaped(name)}={escaped(value)}" for name, value in sorted(own.items()))
-        rows.append([escaped(role), shown, settings])
+        listed = ", ".join(f"{escaped(name)}={escaped(value)}" for name, value in sorted(settings.items()))
+        rows.append([escaped(role), shown, listed])
     return table(["role", "model", "settings"], rows)
 
 
 def _rates(info: CardInfo) -> Iterator[str]:
+    """Yield the section on pass rates and reasons of failure."""
     yield "## Pass rates"
-    yield "Of the drafts that a check was made of, the share that passed, with its 95% interval over documents:"
+    yield "The share of checked drafts that passed each check, with 95% intervals clustered by document:"
     rows = [
-        [escaped(check), f"{own['of']:,}", f"{own['passed']:,}", figure(own)]
-        for check, own in info.collected.get("rates", {}).items()
+        [escaped(check), f"{rate['of']:,}", f"{rate['passed']:,}", figure(rate)]
+        for check, rate in info.collected.get("rates", {}).items()
     ]
     yield table(["check", "drafts", "passed", "share"], rows) if rows else "There were no drafts."
-    for told, key in (
-        ("Why drafts failed; a draft may fail for several reasons:", "rejected"),
-        ("Items that passed and are not in the dataset:", "dropped"),
+    for heading, key in (
+        ("Reasons why drafts failed (a draft may fail for several reasons):", "rejected"),
+        ("Items that passed but are not in the dataset:", "dropped"),
     ):
         if counts := info.collected.get(key):
-            ordered = sorted(counts.items(), key=lambda own: (-own[1], own[0]))
-            yield told
+            ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+            yield heading
             yield table(["reason", "number"], [[escaped(reason), f"{number:,}"] for reason, number in ordered])
 
 
 def _use(info: CardInfo) -> Iterator[str]:
+    """Yield the section on the files and the tasks that read them."""
     yield "## Use"
     yield table(["file", "rows"], [[f"`{escape(name)}`", f"{rows:,}"] for name, rows in sorted(info.files.items())])
     tasks = tasks_on(info.pipeline.benchmark, info.files)
     if not tasks:
-        yield "No task of halu-tasks reads these files under their names."
+        yield "No task of halu-tasks reads files with these names."
         return
-    yield "With halu-tasks installed, the folder being `path/to/dataset`:"
-    named = ",".join(tasks)
-    lines = [f"lm_eval --model hf --model_args pretrained=MODEL --tasks {named} --metadata halu_data=path/to/dataset"]
+    yield "With halu-tasks installed and the dataset in the folder `path/to/dataset`:"
+    names = ",".join(tasks)
+    lines = [f"lm_eval --model hf --model_args pretrained=MODEL --tasks {names} --metadata halu_data=path/to/dataset"]
     lines += [f"inspect eval halu_tasks/{task} -T data=path/to/dataset --model MODEL" for task in tasks]
     yield code_block("\n".join(lines), "console")
-    yield "Figures on it are not those of the published benchmark; versions that the harnesses print say `local`."
+    yield "Results cannot be compared with those of the published benchmark; task versions contain `local`."
 
 
 def _limits(info: CardInfo) -> Iterator[str]:
+    """Yield the section on limits and biases."""
     yield "## Limits and biases"
     lines = [
-        "Questions, answers and errors were written by models. They have the models' style and blind spots, and a "
-        "model may do better on texts of its own kin.",
-        "What a verifier passed is what a model found right: it misses errors that it would make itself. The pass "
-        "rates say how strict it was, not how often it was right.",
-        "True is what the documents say. Where they are wrong or out of date, so is the dataset.",
-        "Errors were put in on purpose. Those that models make by themselves may be others, and harder to find.",
+        "Questions, answers and errors were written by models. They have the style and blind spots of these models, "
+        "and a model may do better on texts written by related models.",
+        "Items were accepted by a verifier model, which misses errors that it would make itself. The pass rates show "
+        "how strict it was, not how often it was right.",
+        "The documents define what is true. If they are wrong or out of date, so is the dataset.",
+        "Errors were inserted on purpose. Errors that models make on their own may differ, and be harder to detect.",
     ]
     if info.annotation:
-        lines.append("People looked at the items; how they agreed stands above.")
+        lines.append("Annotators checked the items; their agreement is reported above.")
     else:
         lines.append("No person has checked the items.")
     if info.quality is None:
-        lines.append("Leaks, balance and duplicates were not looked for.")
+        lines.append("Leaks, balance and duplicates were not checked.")
     yield "\n".join(f"- {line}" for line in lines)
 
 

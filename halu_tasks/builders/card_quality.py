@@ -1,4 +1,4 @@
-"""The parts of a dataset's card that tell of its balance, its leaks and its annotation."""
+"""The sections of a dataset's card about its balance, its leaks and its annotation."""
 
 from __future__ import annotations
 
@@ -10,64 +10,67 @@ from halu_tasks.builders.quality import near_duplicates
 from halu_tasks.markdown import escaped, table
 
 SAME = "same in every pair"
-"""What is said of a feature that cannot leak."""
+"""The verdict shown for a feature that cannot leak."""
 Figures = Mapping[str, Any]
 
 
-def balance_section(found: Figures) -> Iterator[str]:
-    """Kinds and labels, from `quality.quality`."""
+def balance_section(report: Figures) -> Iterator[str]:
+    """Yield the section on kinds and labels, given the result of `quality.quality`."""
     yield "## Balance"
-    rows = [["kind", *_spread(found["balance"]["kinds"])]]
-    for file, fields in found["balance"]["labels"].items():
-        rows += [[escaped(f"{field} in {file}"), *_spread(own)] for field, own in fields.items()]
+    rows = [["kind", *_spread(report["balance"]["kinds"])]]
+    for file, fields in report["balance"]["labels"].items():
+        rows += [[escaped(f"{field} in {file}"), *_spread(counts)] for field, counts in fields.items()]
     yield table(["of", "numbers", "evenness", "always the same reply"], rows)
     yield (
-        "Evenness is the entropy over that of equal shares, 1 being even. The last column is the share of the most "
-        "frequent label."
+        "Evenness is the entropy divided by its maximum (1 means evenly distributed). The last column is the share of "
+        "the most frequent label."
     )
 
 
-def leaks_section(found: Figures) -> Iterator[str]:
-    """Leaks and duplicates, from `quality.quality`."""
-    pairs = found["pairs"]
+def leaks_section(report: Figures) -> Iterator[str]:
+    """Yield the sections on leaks and duplicates, given the result of `quality.quality`."""
+    pairs = report["pairs"]
     yield "## Leaks"
     yield (
-        "How well a feature that says nothing of facts tells hallucinated texts from true ones; 0.5 is not at all, and "
-        f"1 and 0 are perfectly. {pairs['used']:,} of {pairs['n']:,} pairs were looked at, with 95% intervals over "
-        "documents."
+        "How well a feature that says nothing about facts separates hallucinated texts from true ones: 0.5 is chance, "
+        f"1 and 0 are perfect. Based on {pairs['used']:,} of {pairs['n']:,} pairs, with 95% intervals clustered by "
+        "document."
     )
-    features = {**found["leaks"], "words alone, to a classifier": found["classifier"]}
+    features = {**report["leaks"], "words alone, to a classifier": report["classifier"]}
     rows = [
-        [escaped(name), *(figure(without_interval(own, key)) for key in ("area", "in_pairs")), _verdict(own)]
-        for name, own in features.items()
+        [escaped(name), *(figure(without_interval(figures, key)) for key in ("area", "in_pairs")), _verdict(figures)]
+        for name, figures in features.items()
     ]
     yield table(["feature", "all texts", "within pairs", "leak"], rows)
-    if telling := found["classifier"].get("words"):
-        told = [f"{escaped(side)}: {', '.join(map(escaped, own)) or 'none'}" for side, own in sorted(telling.items())]
-        yield "Words that tell the classifier most, by what they speak for. " + ". ".join(told) + "."
+    if telling := report["classifier"].get("words"):
+        sides = [
+            f"{escaped(side)}: {', '.join(map(escaped, words)) or 'none'}" for side, words in sorted(telling.items())
+        ]
+        yield "Words that best separate the two for the classifier, by side. " + ". ".join(sides) + "."
     yield "## Duplicates"
-    within, against = found["duplicates"], found["benchmarks"]
+    within, against = report["duplicates"], report["benchmarks"]
     similar = near_duplicates(within)
     lines = [
-        f"Items that are the same as an earlier one: {within['same']['n']:,}; nearly the same: {similar}.",
+        f"Items equal to an earlier one: {within['same']['n']:,}; nearly the same: {similar}.",
         *(
-            f"Items that share text with {escaped(own['source'])} {escaped(own['file'])}: {own['n']:,}."
-            for own in against["compared"]
+            f"Items that share text with {escaped(file['source'])} {escaped(file['file'])}: {file['n']:,}."
+            for file in against["compared"]
         ),
     ]
     if against["not_compared"]:
-        lines.append(f"Not compared with, as they were not at hand: {escaped(', '.join(against['not_compared']))}.")
+        lines.append(f"Not compared with (not available locally): {escaped(', '.join(against['not_compared']))}.")
     yield "\n".join(f"- {line}" for line in lines)
 
 
-def annotation_section(found: Figures) -> Iterator[str]:
-    """Annotators' labels, from `annotation.Annotation.report`."""
+def annotation_section(report: Figures) -> Iterator[str]:
+    """Yield the section on annotators' labels, given the result of `annotation.Annotation.report`."""
     yield "## Annotation"
-    agreement = found["agreement"]
+    agreement = report["agreement"]
     yield (
-        f"{len([own for own in found['annotators'] if own['labels']])} annotators labelled {found['annotated']:,} of "
-        f"{found['items']:,} items; {found['kept']:,} were kept by the rule `{escaped(found['rule'])}` of at least "
-        f"{found['least']} labels, {found['relabelled']:,} of these changed."
+        f"{len([annotator for annotator in report['annotators'] if annotator['labels']])} annotators labelled "
+        f"{report['annotated']:,} of {report['items']:,} items; {report['kept']:,} were kept by the rule "
+        f"`{escaped(report['rule'])}` with at least {report['least']} labels, {report['relabelled']:,} of them "
+        "relabelled."
     )
     rows = [
         ["pairwise agreement", f"{agreement['items']:,}", figure(agreement.get("pairwise_agreement"))],
@@ -78,36 +81,42 @@ def annotation_section(found: Figures) -> Iterator[str]:
         rows.append([f"agreement of {names}", f"{pair['items']:,}", figure(pair["agreement"])])
         rows.append([f"Cohen's kappa of {names}", f"{pair['items']:,}", figure(pair["cohen_kappa"])])
     yield table(["agreement", "items", "figure"], rows)
-    if found["dropped"]:
+    if report["dropped"]:
         dropped = [
             [escaped(reason), escaped(kind), f"{number:,}"]
-            for reason, kinds in found["dropped"].items()
+            for reason, kinds in report["dropped"].items()
             for kind, number in kinds.items()
         ]
         yield "Dropped:"
         yield table(["reason", "kind", "items"], dropped)
 
 
-def figure(own: Mapping[str, float | None] | None) -> str:
-    """A figure with its interval."""
-    if own is None:
+def figure(estimate: Mapping[str, float | None] | None) -> str:
+    """Format a figure with its interval."""
+    if estimate is None:
         return "–"
-    return f"{own['value']:.3f}" + ("" if own["low"] is None else f" [{own['low']:.3f}, {own['high']:.3f}]")
+    return f"{estimate['value']:.3f}" + (
+        "" if estimate["low"] is None else f" [{estimate['low']:.3f}, {estimate['high']:.3f}]"
+    )
 
 
-def without_interval(own: Figures, key: str) -> Mapping[str, float | None] | None:
-    """A figure of a feature; without its interval where the feature is the same in both texts of every pair, for
-    then there is nothing that chance could have had a part in."""
-    found: Mapping[str, float | None] | None = own.get(key)
-    return {**found, "low": None, "high": None} if found and own.get("same") else found
+def without_interval(figures: Figures, key: str) -> Mapping[str, float | None] | None:
+    """Return a feature's figure, without its interval if the feature is the same in both texts of every pair.
+
+    In that case the figure is not subject to chance.
+    """
+    estimate: Mapping[str, float | None] | None = figures.get(key)
+    return {**estimate, "low": None, "high": None} if estimate and figures.get("same") else estimate
 
 
-def _spread(own: Figures) -> list[str]:
-    counts = ", ".join(f"{escaped(name) or 'none'} {number:,}" for name, number in own["counts"].items())
-    return [counts, *("–" if own[name] is None else f"{own[name]:.3f}" for name in ("evenness", "largest"))]
+def _spread(counted: Figures) -> list[str]:
+    """Return the table cells for counts: the counts, their evenness, and the largest share."""
+    counts = ", ".join(f"{escaped(name) or 'none'} {number:,}" for name, number in counted["counts"].items())
+    return [counts, *("–" if counted[name] is None else f"{counted[name]:.3f}" for name in ("evenness", "largest"))]
 
 
-def _verdict(own: Figures) -> str:
-    if own.get("same") and own["verdict"] == NONE:
+def _verdict(figures: Figures) -> str:
+    """Format a feature's verdict."""
+    if figures.get("same") and figures["verdict"] == NONE:
         return SAME
-    return f"**{own['verdict']}**" if own["verdict"] == "leak" else escaped(own["verdict"])
+    return f"**{figures['verdict']}**" if figures["verdict"] == "leak" else escaped(figures["verdict"])

@@ -1,8 +1,8 @@
-"""doccano: items as the rows that it imports, and annotators' labels from the rows that it exports.
+"""Exchanging data with doccano: rows of items to import, and annotators' labels from exported rows.
 
-A row of its JSON Lines has `text`, `label` (a list, of spans [begin, end, label] in projects for sequences) and any
-other fields, which doccano keeps as metadata and writes out again; `id` is its own. A project in which annotators do
-not see each other's labels exports one file a member, named after them, in a zip archive.
+A row of doccano's JSON Lines has `text`, `label` (a list; of spans [begin, end, label] in sequence labelling projects)
+and any other fields, which doccano keeps as metadata and exports again; `id` is doccano's own. A project in which
+annotators do not see each other's labels exports one file per member, named after them, in a zip archive.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from halu_tasks.data import json_lines
 from halu_tasks.errors import DataError, UsageError
 
 ITEM = "item"
-"""The field of metadata that holds an item's id."""
+"""The metadata field that holds an item's id."""
 _LABELS = ("label", "labels", "cats")
-"""What releases of doccano and kinds of projects call the field of labels."""
+"""Names of the label field in different releases of doccano and kinds of projects."""
 
 NO_LABEL, TWO_LABELS, NO_SUCH_LABEL = "no label", "several labels", "label not in the list"
 CONFLICTING, REPEATED = "conflicting rows", "repeated row"
 NO_ITEM, UNKNOWN_ITEM, OTHER_TEXT = "no item id", "unknown item", "another text"
-"""Why a row gives no label."""
+"""Reasons why a row gives no label."""
 
 
 @dataclass
 class Annotator:
-    """What one annotator's rows say.
+    """The labels of one annotator.
 
     Attributes:
-        name: that of the file.
-        rows: how many there are.
-        labels: by item; each is a row that counts.
-        left_out: the other rows, counted by reason.
-        comments: how many rows have a comment.
+        name: name of the file.
+        rows: number of rows.
+        labels: labels by item id.
+        left_out: number of unused rows by reason.
+        comments: number of rows with a comment.
     """
 
     name: str
@@ -55,9 +55,17 @@ class Annotator:
 
 
 def tasks(pipeline: Pipeline, items: Iterable[Item], number: int | None = None, seed: int = 0) -> list[dict[str, Any]]:
-    """The rows for doccano: the items, or a sample of `number` of them, in the order of a hash of seed and id, which
-    tells nothing of what they are. A row holds the parts that annotators are shown, the empty list of labels and the
-    item's id, and nothing of what a model said of it."""
+    """Return the rows to import into doccano.
+
+    A row contains the parts of an item that annotators are shown, an empty list of labels, and the item's id, but no
+    labels given by models.
+
+    Args:
+        pipeline: the pipeline that built the items.
+        items: the items.
+        number: number of items to sample; None for all.
+        seed: seed of the order, which is by a hash and reveals nothing about the items.
+    """
 
     def rank(item: Item) -> tuple[int, str]:
         return hash_of(seed, item.id), item.id
@@ -67,12 +75,12 @@ def tasks(pipeline: Pipeline, items: Iterable[Item], number: int | None = None, 
 
 
 def shown_text(pipeline: Pipeline, item: Item) -> str:
-    """What an annotator sees of an item: its parts under their names."""
+    """Return what annotators see of an item: its parts under their names."""
     return "\n\n".join(f"[{name}]\n{text}" for name, text in pipeline.shown(item).items())
 
 
 def label_types(labels: Sequence[str]) -> list[dict[str, str]]:
-    """The labels as doccano imports them, each with the number key that sets it."""
+    """Return the labels as doccano imports them, each with the number key that selects it."""
     colours = ("#7c20e0", "#005f73", "#9b2226", "#bb3e03", "#31572c", "#3d405b")
     return [
         {
@@ -86,25 +94,25 @@ def label_types(labels: Sequence[str]) -> list[dict[str, str]]:
 
 
 def fingerprint(text: str) -> str:
-    """What two renderings of one text have in common: a short hash of it without its white space."""
+    """Return a short hash of a text without its white space, which is equal for different renderings of the text."""
     return hashlib.sha256("".join(text.split()).encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def read_annotators(paths: Sequence[Path], fingerprints: Mapping[str, str], labels: Sequence[str]) -> list[Annotator]:
-    """The annotators of files, or zip archives of files, as doccano exports them.
+    """Read annotators' labels from files, or zip archives of files, exported by doccano.
 
     Args:
-        paths: the files, one an annotator.
-        fingerprints: by item id, of the text that was shown (`fingerprint`).
-        labels: what annotators chose from.
+        paths: the files, one per annotator.
+        fingerprints: the `fingerprint` of the text that was shown, by item id.
+        labels: the labels annotators could choose from.
 
     Raises:
-        DataError: a file that cannot be read or is not JSON Lines.
-        UsageError: two files of one annotator.
+        DataError: a file cannot be read or is not JSON Lines.
+        UsageError: two files have the same annotator.
     """
-    found = []
+    annotators = []
     for path in paths:
-        with _unpacked(path) as files:
+        with _unpack(path) as files:
             for name, file in files:
                 try:
                     rows = [row for _, row in json_lines(file)]
@@ -112,54 +120,58 @@ def read_annotators(paths: Sequence[Path], fingerprints: Mapping[str, str], labe
                     raise DataError(
                         str(error).replace(str(file), f"{path}" if file == path else f"{path}:{name}")
                     ) from None
-                found.append(_annotator(name, rows, fingerprints, labels))
-    names = Counter(own.name for own in found)
+                annotators.append(_annotator(name, rows, fingerprints, labels))
+    names = Counter(annotator.name for annotator in annotators)
     if twice := [name for name, count in names.items() if count > 1]:
-        raise UsageError(f"two files are of annotator {twice[0]!r}; rename one, as files are named after annotators")
-    return found
+        raise UsageError(
+            f"two files belong to annotator {twice[0]!r}; rename one, as files are named after their annotators"
+        )
+    return annotators
 
 
 def _annotator(
     name: str, rows: Sequence[Mapping[str, Any]], fingerprints: Mapping[str, str], labels: Sequence[str]
 ) -> Annotator:
-    own = Annotator(name, len(rows))
+    """Read one annotator's labels from rows."""
+    annotator = Annotator(name, len(rows))
     by_item: dict[str, list[tuple[str, ...]]] = {}
     for row in rows:
-        own.comments += bool(row.get("Comments"))
+        annotator.comments += bool(row.get("Comments"))
         item = _item_of(row)
         if item is None:
-            own.left_out[NO_ITEM] += 1
+            annotator.left_out[NO_ITEM] += 1
         elif item not in fingerprints:
-            own.left_out[UNKNOWN_ITEM] += 1
+            annotator.left_out[UNKNOWN_ITEM] += 1
         elif "text" in row and fingerprint(str(row["text"])) != fingerprints[item]:
-            own.left_out[OTHER_TEXT] += 1
-        elif given := labels_of(row):
-            by_item.setdefault(item, []).append(given)
+            annotator.left_out[OTHER_TEXT] += 1
+        elif row_labels := labels_of(row):
+            by_item.setdefault(item, []).append(row_labels)
         else:
-            own.left_out[NO_LABEL] += 1
-    known = {label.casefold(): label for label in labels}
-    for item, said in by_item.items():
-        if len(set(said)) > 1:
-            own.left_out[CONFLICTING] += len(said)
-        elif len(said[0]) > 1:
-            own.left_out[TWO_LABELS] += len(said)
-        elif said[0][0] not in known:
-            own.left_out[NO_SUCH_LABEL] += len(said)
+            annotator.left_out[NO_LABEL] += 1
+    spellings = {label.casefold(): label for label in labels}
+    for item, given_labels in by_item.items():
+        if len(set(given_labels)) > 1:
+            annotator.left_out[CONFLICTING] += len(given_labels)
+        elif len(given_labels[0]) > 1:
+            annotator.left_out[TWO_LABELS] += len(given_labels)
+        elif given_labels[0][0] not in spellings:
+            annotator.left_out[NO_SUCH_LABEL] += len(given_labels)
         else:
-            own.labels[item] = known[said[0][0]]
-            own.left_out[REPEATED] += len(said) - 1
-    own.left_out = +own.left_out
-    return own
+            annotator.labels[item] = spellings[given_labels[0][0]]
+            annotator.left_out[REPEATED] += len(given_labels) - 1
+    annotator.left_out = +annotator.left_out
+    return annotator
 
 
 def labels_of(row: Mapping[str, Any]) -> tuple[str, ...]:
-    """The labels of a row, folded and sorted, each once: whatever form a project gives them."""
+    """Return the different labels of a row, case-folded and sorted, in whatever format a project exports them."""
     value: Any = next((row[name] for name in _LABELS if row.get(name) not in (None, [], "")), [])
-    given = value if isinstance(value, list) else [value]
-    return tuple(sorted({text for each in given if (text := _label(each))}))
+    listed = value if isinstance(value, list) else [value]
+    return tuple(sorted({text for each in listed if (text := _label(each))}))
 
 
 def _label(value: Any) -> str:
+    """Return one label, case-folded; empty if there is none."""
     if isinstance(value, list):
         value = value[-1] if value else ""
     elif isinstance(value, dict):
@@ -168,7 +180,7 @@ def _label(value: Any) -> str:
 
 
 def _item_of(row: Mapping[str, Any]) -> str | None:
-    """The item's id, among the row's fields or, in older exports, in its `meta`, which may be JSON in a text."""
+    """Return the item's id from the row's fields or, in older exports, from its `meta`, which may be a JSON string."""
     meta = row.get("meta", {})
     if isinstance(meta, str):
         try:
@@ -180,8 +192,8 @@ def _item_of(row: Mapping[str, Any]) -> str | None:
 
 
 @contextmanager
-def _unpacked(path: Path) -> Iterator[list[tuple[str, Path]]]:
-    """The annotators' names and files: `path` alone, or what a zip archive holds."""
+def _unpack(path: Path) -> Iterator[list[tuple[str, Path]]]:
+    """Yield annotators' names and files: `path` itself, or the files in a zip archive."""
     if path.suffix.lower() != ".zip":
         yield [(path.stem, path)]
         return
@@ -194,9 +206,9 @@ def _unpacked(path: Path) -> Iterator[list[tuple[str, Path]]]:
                     files.append((Path(member).stem, Path(folder) / f"{place}.jsonl"))
                     files[-1][1].write_bytes(archive.read(member))
         except FileNotFoundError:
-            raise DataError(f"{path}: there is no such file") from None
+            raise DataError(f"{path}: no such file") from None
         except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
-            raise DataError(f"{path}: not a zip archive that can be read ({error})") from None
+            raise DataError(f"{path}: cannot be read as a zip archive ({error})") from None
         if not files:
-            raise DataError(f"{path}: holds no .jsonl files; export from doccano as JSONL")
+            raise DataError(f"{path}: contains no .jsonl files; export from doccano as JSONL")
         yield files

@@ -1,4 +1,4 @@
-"""Documents: what pipelines read, one after the other, and which of them they do not work on."""
+"""Reading the documents that pipelines work on, and refusing unsuitable ones."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ _LETTER = re.compile(r"[^\W\d_]")
 _END = re.compile(r"[.!?。！？؟…।]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _SHORTEST = 20
-"""Letters of the shortest document that can hold a fact and its sentence."""
+"""Fewest letters of a document that can hold a fact and its sentence."""
 _LONGEST_ID = 10_000
-"""Bytes of the longest id: with it are named the files in logs, which are archives."""
+"""Longest id in bytes; ids become file names inside logs, which are archives."""
 _SURE = 200
-"""Letters from which on the language of a text is told with some certainty."""
+"""Fewest letters for the language of a text to be detected reliably."""
 
 
 NO_LICENCE = "unknown"
-"""What stands for the licence of a document that tells none."""
+"""The licence of a document that does not state one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text that items are made of.
+    """A document to make items of.
 
     Attributes:
-        id: unique within the corpus; a document's items depend on it and on the text alone.
+        id: unique within the corpus; a document's items depend only on its id and text.
         text: the text itself.
-        fields: what else its row holds: `title`, `source` and `licence` for the card, and what a pipeline asks for.
+        fields: the other fields of its row: `title`, `source` and `licence` for the card, and those a pipeline uses.
     """
 
     id: str
@@ -42,23 +42,29 @@ class Document:
 
     @property
     def licence(self) -> str:
-        """What the document says of its licence, in a field `licence` or `license`; `unknown` where it says nothing."""
-        named = self.fields.get("licence") or self.fields.get("license")
-        return " ".join(named.split()) if isinstance(named, str) and named.strip() else NO_LICENCE
+        """The licence stated in the field `licence` or `license`; `unknown` if there is none."""
+        stated = self.fields.get("licence") or self.fields.get("license")
+        return " ".join(stated.split()) if isinstance(stated, str) and stated.strip() else NO_LICENCE
 
 
 def read_documents(path: Path) -> Iterator[Document]:
-    """The documents of a file of JSON Lines (`id`, `text`, and whatever else), or of a folder of `.txt` and `.md`
-    files, whose ids are their paths within it. Nothing but the document at hand is held in memory.
+    """Read documents one at a time.
+
+    Args:
+        path: a JSON Lines file (`id`, `text` and any other fields), or a folder of `.txt` and `.md` files, whose ids
+            are their paths relative to the folder.
+
+    Yields:
+        The documents; only the current one is held in memory.
 
     Raises:
-        DataError: naming file and line: nothing there, a bad row, or bytes that are not UTF-8.
+        DataError: nothing was found, a row is invalid, or a file is not UTF-8; the message names file and line.
     """
     if path.is_dir():
-        found = sorted(file for file in path.rglob("*") if file.suffix in (".txt", ".md") and file.is_file())
-        if not found:
+        files = sorted(file for file in path.rglob("*") if file.suffix in (".txt", ".md") and file.is_file())
+        if not files:
             raise DataError(f"{path}: holds no .txt or .md files")
-        for file in found:
+        for file in files:
             try:
                 text = file.read_text(encoding="utf-8-sig")
             except (OSError, ValueError) as error:
@@ -78,22 +84,26 @@ def read_documents(path: Path) -> Iterator[Document]:
 
 
 def document_of(row: Row) -> Document:
-    """A row as a document. Raises ValueError where it has no id or no text."""
+    """Convert a row to a document.
+
+    Raises:
+        ValueError: `id` or `text` is missing or invalid.
+    """
     for name in ("id", "text"):
         if name not in row:
             raise ValueError(f"field {name!r} is missing")
     id = str(row["id"]) if isinstance(row["id"], int) else row["id"]
     _check_id(id)
     if not isinstance(row["text"], str):
-        raise ValueError(f"field 'text' is {type(row['text']).__name__}, expected a text")
+        raise ValueError(f"field 'text': expected a string, got {type(row['text']).__name__}")
     return Document(id, row["text"], {key: value for key, value in row.items() if key not in ("id", "text")})
 
 
 def _check_id(id: str) -> None:
     require_text({"id": id}, "id")
-    # an archive's names end there, and two documents would be one
+    # file names in archives end at a NUL character, so two documents could become one
     if "\0" in id:
-        raise ValueError("field 'id' holds a NUL character")
+        raise ValueError("field 'id' contains a NUL character")
     if len(id.encode()) > _LONGEST_ID:
         raise ValueError(f"field 'id' is longer than {_LONGEST_ID:,} bytes")
 
@@ -101,10 +111,17 @@ def _check_id(id: str) -> None:
 def refusal(
     document: Document, language: str | None, max_chars: int, shortest: int = _SHORTEST
 ) -> tuple[str, str] | None:
-    """Why a document is not worked on, as a reason that is counted and a detail; None where it is.
+    """Return why a document cannot be used; None if it can.
 
-    It is not where it is too long, holds halves of characters, no sentence or fewer than `shortest` letters, or is of
-    another language than `language`.
+    Args:
+        document: the document to check.
+        language: the expected language (ISO 639-1); None skips the check.
+        max_chars: maximum length in characters.
+        shortest: minimum number of letters.
+
+    Returns:
+        A reason, which is counted, and a detail. Documents are refused if they are too long, contain lone surrogates,
+        have fewer than `shortest` letters or no end of a sentence, or seem to be in another language.
     """
     text = document.text
     if len(text) > max_chars:
@@ -114,14 +131,14 @@ def refusal(
     letters = len(_LETTER.findall(text))
     if letters < shortest or not _END.search(text):
         return "no sentence", f"{letters} letters and {len(_END.findall(text))} ends of sentences"
-    if language is not None and letters >= _SURE and (found := language_of(text)) != language:
-        return "another language", f"looks like {found!r}, expected {language!r}"
+    if language is not None and letters >= _SURE and (detected := language_of(text)) != language:
+        return "another language", f"looks like {detected!r}, expected {language!r}"
     return None
 
 
 def language_of(text: str) -> str:
-    """The ISO 639-1 code of the language that a text is most likely in; varieties of Chinese are `zh`."""
-    from py3langid.langid import classify  # it takes memory, and most commands do not need it
+    """Return the ISO 639-1 code of a text's most likely language; varieties of Chinese are `zh`."""
+    from py3langid.langid import classify  # imported here because it takes memory that most commands do not need
 
-    found = str(classify(text[:5_000])[0])
-    return "zh" if found in ("wuu", "yue", "lzh", "gan", "hak", "nan") else found
+    code = str(classify(text[:5_000])[0])
+    return "zh" if code in ("wuu", "yue", "lzh", "gan", "hak", "nan") else code

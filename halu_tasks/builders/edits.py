@@ -1,12 +1,12 @@
-"""Edits of a sentence that make it wrong: what a rule can tell of their form and of how much they change.
+"""Rule-based checks of edits that make a sentence wrong: their form, and how much they change.
 
-HalluVerse25's types (Abdaljalil, Kurban and Serpedin 2025, section 2 and appendix B): an entity error exchanges a
-person, place, date, number or thing; a relation error what connects them; a sentence error makes the whole claim
-another one. Rules can tell the first two from rewriting, and the third from the change of a word. What is left (which
-of entity and relation it is, whether it is wrong at all) is a verifier's to say.
+HalluVerse25's types (Abdaljalil, Kurban and Serpedin 2025, section 2 and appendix B): an entity error replaces a
+person, place, date, number or thing; a relation error replaces what connects them; a sentence error changes the whole
+claim. Rules can distinguish the first two from rewriting, and the third from the change of a word. The rest (whether it
+is an entity or a relation error, and whether the sentence is wrong at all) is decided by a verifier.
 
-The limits, and how they are known. The paper states none, and its data are handed out on request alone: what could be
-measured are the 27 pairs that it prints (table 1, three in each language; appendices B and C, 18 in English).
+The limits and their source: the paper states none, and its data are only available on request. Measured were the 27
+pairs that it prints (table 1, three in each language; appendices B and C, 18 in English).
 
 | measure | entity, relation (18 pairs) | sentence (9) | limit |
 |---|---|---|---|
@@ -14,8 +14,8 @@ measured are the 27 pairs that it prints (table 1, three in each language; appen
 | words changed | 1 to 4 | 3 to 9 | two, for sentence |
 | characters, edited to original | 0.86 to 1.24 | 0.98 to 1.22 | half to twice |
 
-All 27 pass, which for 18 pairs says no more than that at least 0.82 of such pairs do (95%, Wilson). The limits are
-therefore the wide ones that the definitions give: most of a sentence is half of it, more than a word is two.
+All 27 pass, which for 18 pairs only shows that at least 0.82 of such pairs do (95%, Wilson). The limits are therefore
+the wide ones implied by the definitions: most of a sentence is at least half of it, and more than a word is two.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from halu_tasks.scorers.error_type import ENTITY, RELATION
 from halu_tasks.words import SPACELESS
 
 KEPT = 0.5
-"""Share of the words of the longer sentence that an entity or relation edit keeps at least."""
+"""Minimum share of the longer sentence's words that an entity or relation edit keeps."""
 REWRITTEN = 2
-"""Words that a sentence edit changes at least."""
+"""Minimum number of words that a sentence edit changes."""
 LENGTHS = (0.5, 2.0)
-"""Characters of the edited sentence, as a multiple of the original's: least and most."""
+"""Minimum and maximum length of the edited sentence in characters, relative to the original."""
 
 _APOSTROPHES = str.maketrans("’ʼ＇", "'''")
 _ARABIC_MARKS = re.compile("[\u0640\u064b-\u065f\u0670\u06d6-\u06ed]")
 _DOTTED_I = ("tr", "az")
 _SUFFIXED = ("tr", "az", "en")
-"""Languages that write a name's suffix behind an apostrophe."""
+"""Languages that attach suffixes to names with an apostrophe."""
 _INSIDE = "\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0900-\u0963\u0971-\u0dff\u200c\u200d"
 _WORD = re.compile(
     rf"[{SPACELESS}]|[+#%‰°$€£¥₺&@]"
@@ -65,13 +65,13 @@ _FUNCTION_WORDS = {
 
 
 class Change(NamedTuple):
-    """What an edit does to the words of a sentence, folded.
+    """What an edit does to the words of a sentence, after case folding.
 
     Attributes:
-        kept: the share of the longer sentence's words that both have, in the same order.
-        words: how many words of the longer sentence are not kept.
-        removed: words that the edited sentence has not, or not as often.
-        added: words that the original has not, or not as often.
+        kept: share of the longer sentence's words that both sentences contain in the same order.
+        words: number of words of the longer sentence that are not kept.
+        removed: words that the edited sentence lacks, or has less often.
+        added: words that the original lacks, or has less often.
     """
 
     kept: float
@@ -81,8 +81,11 @@ class Change(NamedTuple):
 
 
 def words(text: str, language: str) -> list[str]:
-    """The words of a sentence, without case, tatweel and Arabic vowel signs, with digits of any script as 0 to 9. A
-    suffix behind an apostrophe belongs to its word; characters of scripts without spaces are words each."""
+    """Return the words of a sentence, normalized.
+
+    Case, tatweel and Arabic vowel signs are removed, and digits of any script become 0 to 9. A suffix after an
+    apostrophe belongs to its word; in scripts without spaces each character is a word.
+    """
     text = one_line(text).translate(_APOSTROPHES)
     if language in _DOTTED_I:
         text = text.replace("İ", "i").replace("I", "ı")
@@ -91,7 +94,7 @@ def words(text: str, language: str) -> list[str]:
 
 
 def change(original: str, edited: str, language: str) -> Change:
-    """How the words of the two sentences differ."""
+    """Compare the words of two sentences."""
     before, after = words(original, language), words(edited, language)
     longer = max(len(before), len(after))
     same = LCSseq.similarity(before, after)
@@ -100,36 +103,38 @@ def change(original: str, edited: str, language: str) -> Change:
 
 
 def form_faults(original: str, edited: str, language: str) -> list[str]:
-    """Why an edited sentence is not one sentence written as the original is; none where it is."""
+    """Return why an edited sentence is not a single sentence in the form of the original; empty if it is."""
     tests = {
         "several lines": len(edited.strip().splitlines()) > 1,
         "several sentences": sentence_count(edited, language) > max(sentence_count(original, language), 1),
-        "markup": any(_stray(char) and char not in original for char in " ".join(edited.split())),
-        "quotes around it": _quoted(edited) and not _quoted(original),
+        "markup": any(_is_stray(char) and char not in original for char in " ".join(edited.split())),
+        "quotes around it": _is_quoted(edited) and not _is_quoted(original),
         "length": not LENGTHS[0] <= len(one_line(edited)) / max(len(one_line(original)), 1) <= LENGTHS[1],
         "another script": script(edited) != script(original),
     }
-    return [fault for fault, found in tests.items() if found]
+    return [fault for fault, present in tests.items() if present]
 
 
 def extent_faults(original: str, edited: str, kind: str, language: str) -> list[str]:
-    """Why an edit changes too little, too much or the wrong thing for its type; none where it does not."""
-    found = change(original, edited, language)
-    if found.words == 0:
+    """Return why an edit changes too little, too much or the wrong thing for its type; empty if it does not."""
+    difference = change(original, edited, language)
+    if difference.words == 0:
         return ["unchanged"]
     if kind not in (ENTITY, RELATION):
-        return ["one word changed"] if found.words < REWRITTEN else []
-    faults = ["most of it rewritten"] if found.kept < KEPT else []
-    if kind == ENTITY and not _new_content(found, language):
+        return ["one word changed"] if difference.words < REWRITTEN else []
+    faults = ["most of it rewritten"] if difference.kept < KEPT else []
+    if kind == ENTITY and not _new_content(difference, language):
         faults.append("no new name, number or thing")
-    if kind == RELATION and (both := found.removed + found.added) and all(map(_has_digit, both)):
+    if kind == RELATION and (both := difference.removed + difference.added) and all(map(_has_digit, both)):
         faults.append("only numbers changed")
     return faults
 
 
 def finished(original: str, edited: str) -> str:
-    """The edited sentence on one line, with the original's apostrophes and its full stop or none: else these alone
-    would tell the two apart."""
+    """Return the edited sentence on one line, with the original's style of apostrophes and its full stop or none.
+
+    Otherwise these alone would distinguish the two.
+    """
     text = one_line(edited)
     if "’" in original and "'" not in original:
         text = text.replace("'", "’")
@@ -141,32 +146,36 @@ def finished(original: str, edited: str) -> str:
 
 
 def script(text: str) -> str:
-    """The script of most letters of a text, by the first word of their Unicode names; Han and kana are one."""
+    """Return the script of most letters of a text, by the first word of their Unicode names; Han and kana are `CJK`."""
     names = Counter(unicodedata.name(char, "").partition(" ")[0] for char in text if char.isalpha())
-    found = max(names, key=lambda name: (names[name], name), default="")
-    return "CJK" if found in ("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA") else found
+    most_common = max(names, key=lambda name: (names[name], name), default="")
+    return "CJK" if most_common in ("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA") else most_common
 
 
-def _new_content(found: Change, language: str) -> bool:
-    """Is there among the added words one that is no function word, where the language's are known, and no name of the
-    original with another suffix ("Moskova'da", "Moskova'dan")?"""
+def _new_content(difference: Change, language: str) -> bool:
+    """Whether a content word was added.
+
+    Function words do not count (in languages with a list of them), nor does a name of the original with another suffix
+    ("Moskova'da", "Moskova'dan").
+    """
     functional = set(words(_FUNCTION_WORDS.get(language, ""), language))
-    known = set(_heads(found.removed, language))
-    return any(head not in known and head not in functional for head in _heads(found.added, language))
+    removed = set(_heads(difference.removed, language))
+    return any(head not in removed and head not in functional for head in _heads(difference.added, language))
 
 
-def _heads(found: Iterable[str], language: str) -> list[str]:
-    return [word.partition("'")[0] if language in _SUFFIXED else word for word in found]
+def _heads(tokens: Iterable[str], language: str) -> list[str]:
+    """Return words without suffixes after an apostrophe, in languages that write them so."""
+    return [word.partition("'")[0] if language in _SUFFIXED else word for word in tokens]
 
 
 def _has_digit(word: str) -> bool:
     return any(char.isdigit() for char in word)
 
 
-def _stray(char: str) -> bool:
+def _is_stray(char: str) -> bool:
     return char in _MARKUP or unicodedata.category(char) in ("Cc", "Cs", "Co")
 
 
-def _quoted(text: str) -> bool:
+def _is_quoted(text: str) -> bool:
     text = text.strip()
     return len(text) > 1 and text[0] in _QUOTES and text.rstrip(".")[-1:] in _QUOTES

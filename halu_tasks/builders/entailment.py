@@ -1,5 +1,7 @@
-"""Do two sentences say the same? A natural-language-inference model's answer: yes where each entails the other
-(ReFACT, section 3.2.2). Needs the extra `nli`."""
+"""Deciding whether two sentences mean the same with a model for natural-language inference (NLI).
+
+They do if each entails the other (ReFACT, section 3.2.2). Requires the extra `nli`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from halu_tasks.errors import UsageError
 
 AUTO, JUDGE = "auto", "judge"
 PAPER_MODEL = "MoritzLaurer/mDeBERTa-v3-base-xnli-multilingual-nli-2mil7"
-"""The classifier of the paper: fifteen languages of XNLI and twelve more, and others by transfer."""
+"""The classifier used by the paper, trained on fifteen languages of XNLI and twelve more."""
 _ENTAILMENT = "entailment"
 _NEEDS = ("torch", "transformers")
 _MOST_TOKENS = 512
@@ -26,11 +28,14 @@ _LIMITER: RunVar[CapacityLimiter] = RunVar("halu_tasks_nli")
 
 
 def chosen_model(option: str) -> str | None:
-    """The model that an option names: `auto` the paper's where the extra is installed, `judge` none, and whatever else
-    itself, a folder or a name on the hub, which may end in `@revision`.
+    """Return the model selected by an option.
+
+    Args:
+        option: `auto` for the paper's model if the extra is installed, `judge` for none, or a folder or a name on the
+            hub, which may end in `@revision`.
 
     Raises:
-        UsageError: a model is named and the extra is not installed.
+        UsageError: a model is named, but the extra is not installed.
     """
     installed = all(find_spec(name) for name in _NEEDS)
     if option == JUDGE:
@@ -39,26 +44,36 @@ def chosen_model(option: str) -> str | None:
         return PAPER_MODEL if installed else None
     if not installed:
         raise UsageError(
-            f"option nli_model={option} needs {' and '.join(_NEEDS)}: pip install 'halu-tasks[nli]', "
-            f"or leave the decision to the verifier (nli_model={JUDGE})"
+            f"option nli_model: {option} requires {' and '.join(_NEEDS)}: pip install 'halu-tasks[nli]', "
+            f"or let the verifier decide with nli_model={JUDGE}"
         )
     return option
 
 
 def load(model: str) -> None:
-    """Load the model, once. Raises UsageError where it cannot be loaded, or is none of natural-language inference."""
+    """Load a model, once per process.
+
+    Raises:
+        UsageError: the model cannot be loaded, or is not an NLI model.
+    """
     with _LOCK:
-        loaded = _loaded(model)
+        loaded = _load_once(model)
         if isinstance(loaded, UsageError):
             raise loaded
 
 
 async def same_meaning(model: str, one: str, other: str) -> Verdict:
-    """`yes` where the model finds that each text entails the other, `no` where not; `uncertain` where they are longer
-    than it reads. The model is loaded at the first call, and works in a thread, one pair after the other.
+    """Return `yes` if each text entails the other, `no` if not, and `uncertain` if they are too long for the model.
+
+    The model is loaded at the first call, and runs in a thread on one pair at a time.
+
+    Args:
+        model: a folder or a name on the hub, which may end in `@revision`.
+        one: the one text.
+        other: the other text.
 
     Raises:
-        UsageError: the model cannot be loaded, or is none of natural-language inference.
+        UsageError: the model cannot be loaded, or is not an NLI model.
     """
     limiter = _LIMITER.get(None)
     if limiter is None:
@@ -68,10 +83,11 @@ async def same_meaning(model: str, one: str, other: str) -> Verdict:
 
 
 def _decide(model: str, one: str, other: str) -> Verdict:
+    """Load the model if necessary, and classify both directions."""
     with _LOCK:
         import torch
 
-        loaded = _loaded(model)
+        loaded = _load_once(model)
         if isinstance(loaded, UsageError):
             raise loaded
         tokenizer, classifier, entailment, longest = loaded
@@ -84,9 +100,12 @@ def _decide(model: str, one: str, other: str) -> Verdict:
 
 
 @cache
-def _loaded(model: str) -> tuple[Any, Any, int, int] | UsageError:
-    """Tokenizer, classifier, the number of its label for entailment, and the tokens of the longest pair it reads; or
-    why not, which is found out once."""
+def _load_once(model: str) -> tuple[Any, Any, int, int] | UsageError:
+    """Load a model, or return the error, so that loading is tried only once.
+
+    Returns:
+        The tokenizer, the classifier, the index of its entailment label, and the maximum number of tokens of a pair.
+    """
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -105,8 +124,8 @@ def _loaded(model: str) -> tuple[Any, Any, int, int] | UsageError:
     entailment = [number for number, label in labels.items() if label.casefold() == _ENTAILMENT]
     if len(entailment) != 1:
         return UsageError(
-            f"option nli_model: {model} has no label {_ENTAILMENT!r} but {', '.join(labels.values())}; name a model of "
-            "natural-language inference"
+            f"option nli_model: {model} has the labels {', '.join(labels.values())} instead of {_ENTAILMENT!r}; name a "
+            "model for natural-language inference"
         )
     classifier.eval().to("cuda" if torch.cuda.is_available() else "cpu")
     longest = min(tokenizer.model_max_length, classifier.config.max_position_embeddings, _MOST_TOKENS)

@@ -1,5 +1,8 @@
-"""What can be told of a FactCHD draft without a model: whether its query gives away what it asks for, and whether its
-explanation is one of its label that cites its evidence."""
+"""Checks of FactCHD drafts that need no model.
+
+They test whether a query reveals what it asks for, and whether an explanation agrees with its label and cites its
+evidence.
+"""
 
 from __future__ import annotations
 
@@ -16,31 +19,33 @@ from halu_tasks.scorers.ngram import tokens
 from halu_tasks.scorers.sentences import sentences
 
 _SENTENCES = 3
-"""Sentences of an explanation at least: what it says of the response, facts, and a conclusion, as head, body and tail
-of it are scored."""
+"""Minimum number of sentences of an explanation: a statement about the response, facts, and a conclusion, which are
+scored as its head, body and tail."""
 _LONGEST = 8_000
-"""Characters of a query, a response or an explanation; longer ones are of models caught in a loop."""
+"""Maximum number of characters of a query, response or explanation; models caught in a loop write longer ones."""
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _STATED = re.compile(r"\b(?:non|not|un)?[\s\-‐‑–]*factual\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
 _LONG = 8
-"""Letters of a word that is cited, and not there by chance."""
+"""Minimum number of letters for a shared word to count as cited rather than as a coincidence."""
 
 
 def plain(text: str) -> str:
-    """The words of a text in a spelling that finds them again: folded, single spaces around each, numbers without
-    marks of thousands. Each character is a word in scripts that set no spaces."""
+    """Normalize a text to words for searching: folded, with single spaces around each, and no thousands separators.
+
+    In scripts without spaces each character is a word.
+    """
     words = [word for word in tokens(_THOUSANDS.sub("", fold(text))) if any(map(str.isalnum, word))]
     return f" {' '.join(words)} "
 
 
 def names(text: str, name: str) -> bool:
-    """Whether a text holds a name, as whole words."""
+    """Whether a text contains a name as whole words."""
     return plain(name).strip() != "" and plain(name) in plain(text)
 
 
 def unfit(*texts: str, longest: int | None = _LONGEST) -> str:
-    """Why texts of a reply cannot be written as they are, in a few words; empty where they can."""
+    """Return a short reason why texts of a reply cannot be used as they are; empty if they can."""
     try:
         "".join(texts).encode()
     except UnicodeEncodeError:
@@ -52,34 +57,46 @@ def unfit(*texts: str, longest: int | None = _LONGEST) -> str:
 
 
 def query_faults(query: str, response: str, subgraph: Subgraph | None) -> list[tuple[str, str]]:
-    """What is wrong with a query, as reasons that are counted and their details: it says its label, it holds the
-    response, or it names what the facts are to tell."""
-    found = []
+    """Return what is wrong with a query, as reasons (which are counted) with details.
+
+    A query must not state its label, contain the response, or name what is to be inferred from the facts.
+
+    Args:
+        query: the query.
+        response: the response to it.
+        subgraph: the facts it asks about; None for a text fact.
+    """
+    faults = []
     if stated := _STATED.search(query):
-        found.append(("states a label", stated[0]))
+        faults.append(("states a label", stated[0]))
     if plain(response).strip() and plain(response) in plain(query):
-        found.append(("holds the response", ""))
+        faults.append(("holds the response", ""))
     if subgraph:
-        left = plain(query)
+        remaining = plain(query)
         for name in sorted({plain(name) for name in named(subgraph)}, key=len, reverse=True):
-            # what a name of the query holds by chance is not given away: "Paris" in "Paris Opera"
-            left = left.replace(name, " | ") if name.strip() else left
-        given = [name for name in hidden(subgraph) if plain(name).strip() and plain(name) in left]
-        if given:
-            found.append(("gives the answer away", given[0]))
-    return found
+            # a short name inside a longer one that the query may state is not revealed: "Paris" in "Paris Opera"
+            remaining = remaining.replace(name, " | ") if name.strip() else remaining
+        revealed = [name for name in hidden(subgraph) if plain(name).strip() and plain(name) in remaining]
+        if revealed:
+            faults.append(("gives the answer away", revealed[0]))
+    return faults
 
 
 def pattern_faults(query: str, subgraph: Subgraph | None) -> list[tuple[str, str]]:
-    """What of the facts a query of its pattern has to name, and does not. What sets are told by may be inflected
-    ("sovereign states"), so that their names are not looked for."""
-    wanted = named(subgraph) if subgraph and subgraph.pattern != SET_OPERATION else ()
-    missing = [name for name in wanted if plain(name).strip() and not names(query, name)]
+    """Return which name a query of this pattern should state, but does not.
+
+    Names that define sets are not checked, as they may be inflected ("sovereign states").
+    """
+    required = named(subgraph) if subgraph and subgraph.pattern != SET_OPERATION else ()
+    missing = [name for name in required if plain(name).strip() and not names(query, name)]
     return [("does not name what it is about", missing[0])] if missing else []
 
 
 def named(subgraph: Subgraph) -> tuple[str, ...]:
-    """What a query about a subgraph names: where a walk begins, who is compared, or what members of a set have."""
+    """Return the names a query about a subgraph must state.
+
+    These are the start of a walk, the entities compared, or what a set's members have in common.
+    """
     if subgraph.pattern == MULTI_HOP:
         return (subgraph.triples[0].head,)
     if subgraph.pattern == COMPARISON:
@@ -88,7 +105,7 @@ def named(subgraph: Subgraph) -> tuple[str, ...]:
 
 
 def hidden(subgraph: Subgraph) -> tuple[str, ...]:
-    """What a query about a subgraph must not name: the rest of a walk, the values compared, or the members."""
+    """Return the names a query about a subgraph must not state: the rest of a walk, the values, or the members."""
     if subgraph.pattern == MULTI_HOP:
         return tuple(triple.tail for triple in subgraph.triples)
     if subgraph.pattern == COMPARISON:
@@ -101,9 +118,9 @@ def hidden(subgraph: Subgraph) -> tuple[str, ...]:
 
 
 def reason_of(label: str, explanation: str) -> Answer[str]:
-    """The field `reason` of a row: the label, then the explanation without a label of its own.
+    """Return the field `reason` of a row: the label, then the explanation without its own statement of the label.
 
-    None where a reader of the row would take it for the other label, or for none.
+    The answer is empty if a reader of the row would find the other label, or none.
     """
     opening = factchd.label_of(explanation)
     if opening not in (None, label):
@@ -111,42 +128,45 @@ def reason_of(label: str, explanation: str) -> Answer[str]:
     if opening:
         explanation = factchd.explanation_of(explanation)
     reason = f"{label}.\n{explanation.strip()}"
-    found = factchd.read(reason)[0].value
-    if found != label or factchd.label_of(reason) != label or not factchd.explanation_of(reason):
-        return Answer(None, "states the other label" if found else "states no label")
+    label_read = factchd.read(reason)[0].value
+    if label_read != label or factchd.label_of(reason) != label or not factchd.explanation_of(reason):
+        return Answer(None, "states the other label" if label_read else "states no label")
     return Answer(reason)
 
 
 def explanation_faults(reason: str, evidence: Evidence) -> list[tuple[str, str]]:
-    """What is wrong with an explanation: it has fewer than three sentences, or cites none of the evidence."""
+    """Return what is wrong with an explanation: fewer than three sentences, or no evidence cited."""
     explanation = factchd.explanation_of(reason)
-    found = []
+    faults = []
     if (number := len(sentences(explanation))) < _SENTENCES:
-        found.append(("fewer than three sentences", f"{number} sentences"))
+        faults.append(("fewer than three sentences", f"{number} sentences"))
     if not any(names(explanation, term) for term in terms(evidence)):
-        found.append(("cites none of the evidence", ""))
-    return found
+        faults.append(("cites none of the evidence", ""))
+    return faults
 
 
 def terms(evidence: Evidence) -> Iterable[str]:
-    """What an explanation can cite of the evidence: the ends of triples; of a text its names, numbers and long words,
-    or its other words, or its pairs of characters, where it has none of those."""
-    found: list[str] = []
+    """Return the strings by which an explanation can cite the evidence.
+
+    These are the heads and tails of triples; of a text its names, numbers and long words, or if it has none of these,
+    its other words or pairs of characters.
+    """
+    cited: list[str] = []
     for piece in evidence:
         if not isinstance(piece, str) and len(piece) == 3:
-            found += [piece[0], piece[2]]
+            cited += [piece[0], piece[2]]
         else:
-            found += _terms_of_text(piece if isinstance(piece, str) else piece[-1])
-    return dict.fromkeys(found)
+            cited += _terms_of_text(piece if isinstance(piece, str) else piece[-1])
+    return dict.fromkeys(cited)
 
 
 def _terms_of_text(text: str) -> Sequence[str]:
-    # words of scripts that set spaces
+    # words of scripts that use spaces
     words = [word for word in _WORD.findall(text) if len(plain(word).split()) == 1 or word.isascii()]
     cited = [
         word
         for place, word in enumerate(words)
-        # the first word has a capital whatever it is
+        # the first word is capitalized in any case
         if any(map(str.isdigit, word)) or (place and word[0].isupper()) or len(word) >= _LONG
     ]
     characters = plain(text).split()

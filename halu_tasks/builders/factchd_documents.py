@@ -1,4 +1,4 @@
-"""What FactCHD items are made of: subgraphs that are sampled of triples, and text facts, as documents."""
+"""The documents FactCHD items are made of: subgraphs sampled from triples, and text facts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VANILLA = "vanilla"
 """The pattern of text facts."""
 
 Evidence = list[list[str] | str]
-"""Pieces of evidence: a triple, a title and a sentence, or a sentence."""
+"""Pieces of evidence: each a triple, a pair of title and sentence, or a sentence."""
 
 _SUBGRAPHS = (MULTI_HOP, COMPARISON, SET_OPERATION)
 
@@ -26,10 +26,10 @@ logger = logging.getLogger(__name__)
 
 
 def text_facts(path: Path) -> Iterator[Document]:
-    """The text facts of a file or folder, one after the other; rows that are subgraphs already stay what they are.
+    """Read the text facts of a file or folder one at a time; rows that are subgraphs are kept as such.
 
     Raises:
-        DataError: as `read_documents` does.
+        DataError: as in `read_documents`.
     """
     for document in read_documents(path):
         if subgraph_of(document) is None:
@@ -38,13 +38,22 @@ def text_facts(path: Path) -> Iterator[Document]:
             yield document
 
 
-def subgraph_documents(found: Sequence[Subgraph], wanted: int, graph: Graph, where: str) -> Iterator[Document]:
-    """A document for each subgraph; where a pattern has fewer than `wanted`, the log says how many."""
-    counts = Counter(subgraph.pattern for subgraph in found)
-    if any(counts[pattern] < wanted for pattern in _SUBGRAPHS):
-        told = ", ".join(f"{counts[pattern]} {pattern}" for pattern in _SUBGRAPHS)
-        logger.warning("%s: found %s in %d triples; %d of each asked for", where, told, len(graph.triples), wanted)
-    for subgraph in found:
+def subgraph_documents(subgraphs: Sequence[Subgraph], requested: int, graph: Graph, where: str) -> Iterator[Document]:
+    """Yield a document for each subgraph, and log a warning if a pattern has too few.
+
+    Args:
+        subgraphs: the subgraphs.
+        requested: number of subgraphs of each pattern that were asked for.
+        graph: the graph they were sampled from.
+        where: name of the graph's source, for the warning.
+    """
+    counts = Counter(subgraph.pattern for subgraph in subgraphs)
+    if any(counts[pattern] < requested for pattern in _SUBGRAPHS):
+        summary = ", ".join(f"{counts[pattern]} {pattern}" for pattern in _SUBGRAPHS)
+        logger.warning(
+            "%s: found %s in %d triples; %d of each requested", where, summary, len(graph.triples), requested
+        )
+    for subgraph in subgraphs:
         parts = (subgraph.pattern, subgraph.operation, *(part for each in subgraph.conditions for part in each))
         text = "\n".join(" | ".join(triple) for triple in subgraph.triples)
         fields = {
@@ -57,7 +66,7 @@ def subgraph_documents(found: Sequence[Subgraph], wanted: int, graph: Graph, whe
 
 
 def subgraph_of(document: Document) -> Subgraph | None:
-    """The subgraph that a document shows; None where it is a text."""
+    """Return the subgraph of a document; None if it is a text fact."""
     fields = document.fields
     pattern, operation = fields.get("pattern"), fields.get("operation", "")
     triples = [_texts(each, 3) for each in _list(fields.get("triples"))]
@@ -77,20 +86,24 @@ def subgraph_of(document: Document) -> Subgraph | None:
 
 
 def _list(value: Any) -> list[Any]:
+    """Return the value if it is a list, else an empty list."""
     return value if isinstance(value, list) else []
 
 
 def _texts(value: Any, number: int) -> list[str] | None:
+    """Return the value as a list of `number` nonblank strings; None if it is not."""
     if not isinstance(value, list | tuple) or len(value) != number:
         return None
     return list(value) if all(isinstance(each, str) and each.strip() for each in value) else None
 
 
 def evidence_of(document: Document, subgraph: Subgraph | None) -> Evidence:
-    """The evidence of a row, as the released ones have it: triples, or a title with each sentence, which stands alone
-    where there is no title."""
+    """Return the evidence of a row in the format of the published ones.
+
+    Each piece is a triple, or a sentence with the document's title, or a sentence alone if there is no title.
+    """
     if subgraph:
         return [list(triple) for triple in subgraph.triples]
     title = document.fields.get("title")
-    found = [" ".join(sentence.split()) for sentence in sentences(document.text)]
-    return [[title, sentence] for sentence in found] if isinstance(title, str) and title.strip() else [*found]
+    facts = [" ".join(sentence.split()) for sentence in sentences(document.text)]
+    return [[title, sentence] for sentence in facts] if isinstance(title, str) and title.strip() else [*facts]

@@ -1,5 +1,8 @@
-"""What a FactCHD draft is asked about: whether its query is one of its pattern, whether its label is what a verifier
-says who is not told it, and whether a chain of evidence bears it out (sections 4.2, 4.4 and 4.5)."""
+"""Checks of FactCHD drafts by a verifier (sections 4.2, 4.4 and 4.5).
+
+The query must follow its pattern, the label must be the verifier's own (who does not know it), and a chain of evidence
+must support it.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,13 @@ from halu_tasks.solvers.concurrency import side_by_side
 PATTERN, CONSISTENCY, EXPLANATION = "pattern", "consistency", "explanation"
 OTHER = {FACTUAL: NON_FACTUAL, NON_FACTUAL: FACTUAL}
 DEMANDS = {FACTUAL: "label_factual", NON_FACTUAL: "label_non_factual"}
-"""The prompts that say what a response of a label is."""
+"""The prompts that describe a response of each label."""
 
 _WANTED = {FACTUAL: YES, NON_FACTUAL: NO}
 
 
 class Facts(NamedTuple):
-    """What a document states, and the rule that queries about it follow."""
+    """What a document states, and the rule for queries about it."""
 
     document: Document
     subgraph: Subgraph | None
@@ -32,23 +35,26 @@ class Facts(NamedTuple):
 
     @property
     def pattern(self) -> str:
+        """The pattern of queries about the facts."""
         return self.subgraph.pattern if self.subgraph else VANILLA
 
     def kind(self, label: str) -> str:
-        """The kind of a draft: pattern and label, so that both can be balanced."""
+        """Return the kind of a draft: pattern and label, so that items can be balanced by both."""
         return f"{self.pattern}/{label}"
 
     @property
     def shown(self) -> dict[str, str]:
+        """The values of prompts about the facts."""
         return {"knowledge": fence(self.document.text), "rule": self.rule}
 
     @property
     def evidence(self) -> Evidence:
+        """The evidence of rows about the facts."""
         return evidence_of(self.document, self.subgraph)
 
 
 class Claim(NamedTuple):
-    """A response to a query, and the label that it is meant to have."""
+    """A response to a query, and the label it is intended to have."""
 
     facts: Facts
     query: str
@@ -57,69 +63,89 @@ class Claim(NamedTuple):
 
     @property
     def shown(self) -> dict[str, str]:
+        """The values of prompts about the claim."""
         texts = {"knowledge": self.facts.document.text, "query": self.query, "response": self.response}
         return {name: fence(text) for name, text in texts.items()}
 
     @property
     def told(self) -> str:
+        """The claim as the details of failures show it."""
         return f"label: {self.label}\nquery: {self.query}\nresponse: {self.response}"
 
 
 async def adheres(pipeline: Pipeline, facts: Facts, query: str, ask: Ask) -> tuple[Failure, ...]:
-    """What is against a query as one of its pattern. It bears on both labels, which share the query."""
-    asked = pipeline.prompt("check_pattern", **facts.shown, query=fence(query))
+    """Return why a query does not follow its pattern, which applies to both labels as they share the query.
+
+    Args:
+        pipeline: the pipeline whose prompt is used.
+        facts: the facts the query is about.
+        query: the query.
+        ask: asks the models.
+    """
+    prompt = pipeline.prompt("check_pattern", **facts.shown, query=fence(query))
     faults = [Failure(PATTERN, *fault) for fault in pattern_faults(query, facts.subgraph)]
-    return (*faults, *_denied(PATTERN, await ask(asked, VERIFIER), "not of its pattern"))
+    return (*faults, *_denial(PATTERN, await ask(prompt, VERIFIER), "not of its pattern"))
 
 
 async def consistency(pipeline: Pipeline, claim: Claim, ask: Ask, votes: int) -> tuple[Failure, ...]:
-    """What is against the label: more than half of the verifier's votes have to be for it. The verifier is not told
-    it. What cannot be read is a vote for nothing."""
-    asked = pipeline.prompt("check_label", **claim.shown)
-    replies = await side_by_side(*(ask(asked, VERIFIER, draw=draw, draws=votes) for draw in range(votes)))
-    read = [read_verdict(reply) for reply in replies]
-    given = [answer.value.value if answer.value else None for answer in read]
-    wanted = _WANTED[claim.label]
-    if 2 * given.count(wanted) > votes:
+    """Return why the label is not confirmed: more than half of the verifier's votes must agree with it.
+
+    The verifier does not know the label. Replies that cannot be read count as votes without agreement.
+
+    Args:
+        pipeline: the pipeline whose prompt is used.
+        claim: the claim to verify.
+        ask: asks the models.
+        votes: number of votes.
+    """
+    prompt = pipeline.prompt("check_label", **claim.shown)
+    replies = await side_by_side(*(ask(prompt, VERIFIER, draw=draw, draws=votes) for draw in range(votes)))
+    answers = [read_verdict(reply) for reply in replies]
+    votes_cast = [answer.value.value if answer.value else None for answer in answers]
+    expected = _WANTED[claim.label]
+    if 2 * votes_cast.count(expected) > votes:
         return ()
-    if 2 * given.count(None) >= votes:
-        reason = f"verdict unread: {next(answer.reason for answer in read if answer.value is None)}"
-    elif 2 * given.count(UNCERTAIN) >= votes:
+    if 2 * votes_cast.count(None) >= votes:
+        reason = f"verdict unread: {next(answer.reason for answer in answers if answer.value is None)}"
+    elif 2 * votes_cast.count(UNCERTAIN) >= votes:
         reason = "uncertain"
-    elif 2 * given.count(_WANTED[OTHER[claim.label]]) > votes:
+    elif 2 * votes_cast.count(_WANTED[OTHER[claim.label]]) > votes:
         reason = f"verified as {OTHER[claim.label]}"
     else:
         reason = "no majority"
-    said = "; ".join(answer.value.reason for answer in read if answer.value and answer.value.reason)
-    return (Failure(CONSISTENCY, reason, f"verifier: {said}"),)
+    reasons = "; ".join(answer.value.reason for answer in answers if answer.value and answer.value.reason)
+    return (Failure(CONSISTENCY, reason, f"verifier: {reasons}"),)
 
 
 async def explanation(pipeline: Pipeline, claim: Claim, ask: Ask) -> tuple[str, tuple[Failure, ...]]:
-    """The chain of evidence as the field `reason` has it, and what is against it; empty where there is none."""
-    told = pipeline.texts[DEMANDS[claim.label]]
-    reply = await ask(pipeline.prompt("explanation", **claim.shown, demanded=claim.label, label=told), GENERATOR)
-    found = read_object(reply, "explanation")
-    if found.value is None:
-        return "", (Failure(EXPLANATION, f"explanation: {found.reason}"),)
-    text = found.value["explanation"]
-    reason = reason_of(claim.label, text)
-    if why := unfit(text) or reason.reason:
-        return "", (Failure(EXPLANATION, why, text),)
-    own = str(reason.value)
+    """Return the chain of evidence as the field `reason` (empty if there is none), and the checks it failed."""
+    demand = pipeline.texts[DEMANDS[claim.label]]
+    reply = await ask(pipeline.prompt("explanation", **claim.shown, demanded=claim.label, label=demand), GENERATOR)
+    answer = read_object(reply, "explanation")
+    if answer.value is None:
+        return "", (Failure(EXPLANATION, f"explanation: {answer.reason}"),)
+    text = answer.value["explanation"]
+    row_reason = reason_of(claim.label, text)
+    if fault := unfit(text) or row_reason.reason:
+        return "", (Failure(EXPLANATION, fault, text),)
+    reason = str(row_reason.value)
     faults = [
-        Failure(EXPLANATION, why, f"{own}\n{detail}") for why, detail in explanation_faults(own, claim.facts.evidence)
+        Failure(EXPLANATION, fault, f"{reason}\n{detail}")
+        for fault, detail in explanation_faults(reason, claim.facts.evidence)
     ]
-    asked = pipeline.prompt("check_explanation", **claim.shown, explanation=fence(own))
-    return own, (*faults, *_denied(EXPLANATION, await ask(asked, VERIFIER), "does not bear out the label"))
+    prompt = pipeline.prompt("check_explanation", **claim.shown, explanation=fence(reason))
+    return reason, (*faults, *_denial(EXPLANATION, await ask(prompt, VERIFIER), "does not bear out the label"))
 
 
-def _denied(check: str, reply: str, no: str) -> tuple[Failure, ...]:
-    """What a verifier's reply says against a draft: `no` is the reason where it denies."""
+def _denial(check: str, reply: str, denied: str) -> tuple[Failure, ...]:
+    """Return the failure stated by a verifier's reply, if any; `denied` is the reason if it says no."""
     verdict = read_verdict(reply)
     if verdict.value is None:
         return (Failure(check, f"verdict unread: {verdict.reason}", reply[:200]),)
     if verdict.value.value == YES:
         return ()
     return (
-        Failure(check, "uncertain" if verdict.value.value == UNCERTAIN else no, f"verifier: {verdict.value.reason}"),
+        Failure(
+            check, "uncertain" if verdict.value.value == UNCERTAIN else denied, f"verifier: {verdict.value.reason}"
+        ),
     )

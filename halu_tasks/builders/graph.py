@@ -14,11 +14,11 @@ INTERSECTION, UNION, DIFFERENCE, COUNTING = "intersection", "union", "difference
 OPERATIONS = (INTERSECTION, UNION, DIFFERENCE, COUNTING)
 
 _ROUNDS = 20
-"""Times that each entity or group may begin a subgraph."""
+"""Number of times each entity or group can be the start of a subgraph."""
 
 Draw = Callable[..., int]
 Condition = tuple[str, str]
-"""A relation and a tail: those entities meet it that have it."""
+"""A relation and a tail; an entity meets the condition if it has this tail."""
 
 
 class Subgraph(NamedTuple):
@@ -26,9 +26,9 @@ class Subgraph(NamedTuple):
 
     Attributes:
         pattern: the factuality pattern, by the paper's name.
-        operation: what is done to the sets; empty for other patterns.
-        conditions: what tells the sets, one or two; none for other patterns.
-        triples: the facts; those of a walk in its order.
+        operation: the set operation; empty for other patterns.
+        conditions: the one or two conditions that define the sets; empty for other patterns.
+        triples: the facts; those of a walk are in its order.
     """
 
     pattern: str
@@ -38,7 +38,14 @@ class Subgraph(NamedTuple):
 
 
 class Graph:
-    """Triples by what they are looked up by, all in sorted order."""
+    """Triples, indexed for lookups; all indexes are sorted.
+
+    Attributes:
+        triples: all triples.
+        of_head: triples by head.
+        members: heads by condition.
+        tails: tails by head and relation.
+    """
 
     def __init__(self, triples: Iterable[Triple]) -> None:
         self.triples = frozenset(triples)
@@ -52,30 +59,36 @@ class Graph:
 
     @cached_property
     def tails_of_relation(self) -> dict[str, list[str]]:
-        """The tails that a relation has anywhere, each once."""
-        found: dict[str, list[str]] = defaultdict(list)
+        """The different tails of each relation."""
+        by_relation: dict[str, list[str]] = defaultdict(list)
         for relation, tail in self.members:
-            found[relation].append(tail)
-        return {relation: sorted(tails) for relation, tails in found.items()}
+            by_relation[relation].append(tail)
+        return {relation: sorted(tails) for relation, tails in by_relation.items()}
 
 
 def collect(begins: Sequence[str], make: Callable[[str, str], Subgraph | None], most: int) -> list[Subgraph]:
-    """Subgraphs made of each beginning in turn, round after round, until there are `most` or two rounds bring none."""
-    found: dict[Subgraph, None] = {}
+    """Make subgraphs from each start in turn, until there are `most` or two rounds add none.
+
+    Args:
+        begins: the starts.
+        make: makes a subgraph from a start and the number of the round; None if it cannot.
+        most: maximum number of subgraphs.
+    """
+    subgraphs: dict[Subgraph, None] = {}
     idle = 0
     for number in range(_ROUNDS):
-        before = len(found)
+        before = len(subgraphs)
         for begin in begins:
-            if len(found) >= most:
-                return list(found)
+            if len(subgraphs) >= most:
+                return list(subgraphs)
             if subgraph := make(begin, str(number)):
-                found.setdefault(subgraph)
-        idle = 0 if len(found) > before else idle + 1
+                subgraphs.setdefault(subgraph)
+        idle = 0 if len(subgraphs) > before else idle + 1
         if idle == 2:
             break
-    return list(found)
+    return list(subgraphs)
 
 
 def drawn(names: Iterable[str], draw: Draw, *of: str) -> list[str]:
-    """The names in an order that is drawn."""
+    """Return the names in a random order determined by `draw`."""
     return sorted(names, key=lambda name: (draw(*of, name), name))

@@ -1,5 +1,7 @@
-"""HalluVerse25's construction (Abdaljalil, Kurban and Serpedin 2025, section 3 and appendix B): factual sentences of
-biographies, one error of a drawn type put into each."""
+"""The construction of HalluVerse25 (Abdaljalil, Kurban and Serpedin 2025, section 3 and appendix B).
+
+Factual sentences are copied from biographies, and one error of a randomly drawn type is put into each.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ from halu_tasks.solvers.concurrency import side_by_side
 
 TYPES = (ENTITY, RELATION, SENTENCE)
 SHORTEST, LONGEST = 4, 150
-"""Words of a sentence that is taken, least and most."""
+"""Minimum and maximum number of words of a sentence."""
 
 EXTRACTION, COPY, EDIT, FORM, EXTENT = "extraction", "copy", "edit", "form", "extent"
 VERDICT, WRONG, FLUENT, TYPE = "verdict", "wrong", "fluent", "type"
@@ -44,10 +46,10 @@ _ASKED = (WRONG, FLUENT, TYPE)
 
 @dataclass(frozen=True)
 class HalluVerse25Pipeline(Pipeline):
-    """Sentences copied from biographies, each edited so that it has an entity, relation or sentence error.
+    """Copy sentences from biographies, and edit each to contain an entity, relation or sentence error.
 
-    A draft is a sentence that was asked for, or one more than that. Its type is drawn from the document's id and the
-    sentence, so that nothing else changes it.
+    There is a draft for every sentence that was requested or returned. Its error type is drawn from the document's id
+    and the sentence, so it depends on nothing else.
     """
 
     name: ClassVar[str] = "halluverse25_pipeline"
@@ -59,70 +61,70 @@ class HalluVerse25Pipeline(Pipeline):
     prompts_used: ClassVar[tuple[str, ...]] = ("extract", *TYPES, "verify")
     labels: ClassVar[tuple[str, ...]] = (*TYPES, "0")
 
-    min_sentences: int = option(20, "sentences of the shortest document that is taken")
-    facts: int = option(5, "sentences to take of a document")
+    min_sentences: int = option(20, "minimum number of sentences of a document")
+    facts: int = option(5, "number of sentences to copy from a document")
     types: tuple[str, ...] = option(TYPES, f"types of error to draw from: {', '.join(TYPES)}")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         types = (self.types,) if isinstance(self.types, str) else tuple(self.types)
         if unknown := [name for name in types if name not in TYPES]:
-            raise UsageError(f"option types: there is no type {unknown[0]!r}; choose from {', '.join(TYPES)}")
+            raise UsageError(f"option types: unknown type {unknown[0]!r}; choose from {', '.join(TYPES)}")
         if not types or len(set(types)) < len(types):
-            raise UsageError("option types names none, or one twice")
-        # in one order, for the draw is by place
+            raise UsageError("option types: expected one or more different types")
+        # in a fixed order, because the draw is by position
         object.__setattr__(self, "types", tuple(name for name in TYPES if name in types))
         for name in ("min_sentences", "facts"):
             if getattr(self, name) < 1:
-                raise UsageError(f"option {name}={getattr(self, name)} is less than 1")
+                raise UsageError(f"option {name}: must be at least 1, got {getattr(self, name)}")
 
     def refuse(self, document: Document) -> Failure | None:
         if failure := super().refuse(document):
             return failure
-        found = sentence_count(document.text, self.language)
-        if found < self.min_sentences:
-            return Failure("document", "too few sentences", f"{found}, fewer than min_sentences={self.min_sentences}")
+        count = sentence_count(document.text, self.language)
+        if count < self.min_sentences:
+            return Failure("document", "too few sentences", f"{count}, fewer than min_sentences={self.min_sentences}")
         return None
 
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
-        asked = self.prompt("extract", document=fence(document.text), number=str(self.facts))
-        reply = read_texts(await ask(asked, GENERATOR))
-        told = reply.value or []
+        prompt = self.prompt("extract", document=fence(document.text), number=str(self.facts))
+        reply = read_texts(await ask(prompt, GENERATOR))
+        extracted = reply.value or []
         source, seen = Source(document.text), set[tuple[str, ...]]()
         facts: list[str] = []
         failed: list[Draft] = []
-        for place in range(max(len(told), self.facts)):
+        for place in range(max(len(extracted), self.facts)):
             id = item_id(document.id, "", str(place))
-            if place >= len(told) or place >= self.facts:
+            if place >= len(extracted) or place >= self.facts:
                 reason = reply.reason or ("fewer than asked for" if place < self.facts else "more than asked for")
-                failure = Failure(EXTRACTION, reason, "" if place >= len(told) else one_line(told[place]))
+                failure = Failure(EXTRACTION, reason, "" if place >= len(extracted) else one_line(extracted[place]))
                 failed.append(Draft(id, "", (EXTRACTION,), (failure,)))
                 continue
-            sentence, reason = self._fact(source, told[place])
+            sentence, reason = self._fact(source, extracted[place])
             key = tuple(words(sentence, self.language))
             reason = reason or ("repeated" if key in seen else "")
             if reason:
-                failed.append(Draft(id, "", _OF_FACT, (Failure(COPY, reason, one_line(told[place])),)))
+                failed.append(Draft(id, "", _OF_FACT, (Failure(COPY, reason, one_line(extracted[place])),)))
                 continue
             seen.add(key)
             facts.append(sentence)
-        edited = await side_by_side(*(self._edited(document, source, sentence, ask) for sentence in facts))
-        return [*edited, *failed]
+        drafts = await side_by_side(*(self._edit(document, source, sentence, ask) for sentence in facts))
+        return [*drafts, *failed]
 
-    def _fact(self, source: Source, told: str) -> tuple[str, str]:
-        """A copied sentence as the document writes it, or an empty text and why it is none."""
-        found = source.sentence(told)
-        if found.value is None:
-            return "", found.reason
-        if sentence_count(found.value, self.language) > 1:
+    def _fact(self, source: Source, extracted: str) -> tuple[str, str]:
+        """Return a copied sentence as the document writes it, or an empty string and why it cannot be used."""
+        sentence = source.sentence(extracted)
+        if sentence.value is None:
+            return "", sentence.reason
+        if sentence_count(sentence.value, self.language) > 1:
             return "", "several sentences"
-        number = len(words(found.value, self.language))
+        number = len(words(sentence.value, self.language))
         if not SHORTEST <= number <= LONGEST:
             return "", "too short" if number < SHORTEST else "too long"
-        return found.value, ""
+        return sentence.value, ""
 
-    async def _edited(self, document: Document, source: Source, sentence: str, ask: Ask) -> Draft:
-        """The draft of a sentence: edited, and checked by rules and by the verifier."""
+    async def _edit(self, document: Document, source: Source, sentence: str, ask: Ask) -> Draft:
+        """Ask for an edit of a sentence, check it by rules and by the verifier, and return the draft."""
         id = item_id(document.id, sentence)
         kind = self.types[self.draw(document.id, sentence) % len(self.types)]
         reply = read_object(await ask(self.prompt(kind, sentence=fence(sentence)), GENERATOR), "edited")
@@ -138,10 +140,9 @@ class HalluVerse25Pipeline(Pipeline):
         if not faults and source.holds(edited):
             faults = ["stands in the document"]
         failures += [Failure(EXTENT, fault, pair) for fault in faults]
-        asked = self.prompt("verify", original=fence(sentence), edited=fence(edited))
-        said = await ask(asked, VERIFIER)
-        checks, found = _verified(said, kind, pair)
-        failures += found
+        prompt = self.prompt("verify", original=fence(sentence), edited=fence(edited))
+        checks, denials = _verify(await ask(prompt, VERIFIER), kind, pair)
+        failures += denials
         row = {"orig_sentence": sentence, "edited_sentence": edited, "final_label": kind}
         return Draft(id, kind, checks, tuple(failures), None if failures else row)
 
@@ -152,38 +153,42 @@ class HalluVerse25Pipeline(Pipeline):
         yield Pair(item.row["orig_sentence"], item.row["edited_sentence"], item.document, item.kind)
 
     def shown(self, item: Item) -> dict[str, str]:
-        """What the paper's annotators saw: the two sentences, and not the type that was asked for."""
+        """Return what the paper's annotators saw: the two sentences, without the type that was asked for."""
         return {"original": item.row["orig_sentence"], "edited": item.row["edited_sentence"]}
 
     def key(self, item: Item) -> str:
         return str(item.row["orig_sentence"])
 
     def annotated(self, item: Item, label: str) -> Item | None:
-        """The item with the annotators' label as its type. 0 drops it: the benchmark's files hold such rows, but the
-        tasks leave them out unless they are asked for."""
+        """Return the item with the annotators' label as its type; None if the label is 0 (no error).
+
+        The benchmark's files contain rows labelled 0 as well, but its tasks skip them by default.
+        """
         if label == self.labels[-1]:
             return None
         return item._replace(kind=label, row={**item.row, "final_label": label})
 
 
-def _verified(reply: str, kind: str, pair: str) -> tuple[tuple[str, ...], list[Failure]]:
-    """The checks that a verifier's reply makes possible, and those that the edit failed. The verifier does not know
-    the type that was asked for."""
-    said = read_own_object(reply, *_ASKED)
-    if said.value is None:
-        return _OF_TEXT, [Failure(VERDICT, said.reason, pair)]
-    # a reason is wanted, but not required
+def _verify(reply: str, kind: str, pair: str) -> tuple[tuple[str, ...], list[Failure]]:
+    """Return the checks that could be made from a verifier's reply, and the failures among them.
+
+    The verifier does not know the type that was asked for.
+    """
+    reply_fields = read_own_object(reply, *_ASKED)
+    if reply_fields.value is None:
+        return _OF_TEXT, [Failure(VERDICT, reply_fields.reason, pair)]
+    # the reason is requested, but optional
     with_reason = read_own_object(reply, *_ASKED, "reason").value or {}
     reason = with_reason.get("reason", "")
-    about = f"{pair}\nverifier: {one_line(reason)}" if reason else pair
+    context = f"{pair}\nverifier: {one_line(reason)}" if reason else pair
     failures = []
     for check, denied in _DENIED.items():
-        verdict = read_verdict(said.value[check]).value
-        told = {YES: "", NO: denied, UNCERTAIN: "uncertain"}[verdict.value] if verdict else "unread"
-        if told:
-            failures.append(Failure(check, told, about))
-    seen = error_type(said.value[TYPE]).value
+        verdict = read_verdict(reply_fields.value[check]).value
+        fault = {YES: "", NO: denied, UNCERTAIN: "uncertain"}[verdict.value] if verdict else "unread"
+        if fault:
+            failures.append(Failure(check, fault, context))
+    seen = error_type(reply_fields.value[TYPE]).value
     if seen != kind:
-        told = "unread" if seen is None else "seen as no error" if seen == NONE else f"seen as {seen}"
-        failures.append(Failure(TYPE, told, about))
+        fault = "unread" if seen is None else "seen as no error" if seen == NONE else f"seen as {seen}"
+        failures.append(Failure(TYPE, fault, context))
     return (*_OF_TEXT, *_ASKED), failures

@@ -1,5 +1,8 @@
-"""Prompt optimization in Inspect: an eval for each set of prompts that is tried, and one for what the optimizer replies
-in a round. All logs are kept, and what is done is not asked again."""
+"""Prompt optimization in Inspect.
+
+There is an eval for each set of prompts that is evaluated, and one for the optimizer's replies of each round. All logs
+are kept, and finished work is not repeated.
+"""
 
 from __future__ import annotations
 
@@ -29,41 +32,43 @@ _REPLY = "halu_reply"
 MAX_TOKENS = 8192
 
 Run = Callable[[Task, Path], EvalLog]
-"""Runs a task, with its logs in a folder, to its end."""
+"""Runs a task to its end, with its logs in a folder."""
 
 
 class Lab:
-    """Where prompts are tried.
+    """Evaluates and rewrites prompts for an optimization.
 
     Args:
-        folder: of the optimization.
-        pipeline: whose prompts they are.
-        options: of the pipeline, without its prompt file.
-        run: how a task is run.
+        folder: folder of the optimization.
+        pipeline: the pipeline whose prompts are optimized.
+        options: options of the pipeline, without its prompt file.
+        run: runs a task.
     """
 
     def __init__(self, folder: Path, pipeline: Pipeline, options: Mapping[str, Any], run: Run) -> None:
         self._folder, self._pipeline, self._options, self._run = folder, pipeline, dict(options), run
 
     def evaluate(self, name: str, texts: Texts, part: str) -> Sequence[Outcome]:
-        """What becomes of the documents of `train` or `validation` under prompts, kept as `name.yaml`."""
+        """Run the pipeline on the `train` or `validation` documents with prompts, which are saved as `name.yaml`."""
         prompts = self._folder / "prompts" / f"{name}.yaml"
         prompts.parent.mkdir(exist_ok=True)
         write_prompts(prompts, self._pipeline, texts)
-        own = {**self._options, "prompts": str(prompts)}
+        options = {**self._options, "prompts": str(prompts)}
         documents = str(self._folder / f"{part}.jsonl")
-        task = build_task(self._pipeline.name, documents, **own)
+        task = build_task(self._pipeline.name, documents, **options)
         logs = self._folder / "logs" / name
         self._run(task, logs)
         return outcomes(build_logs(logs))
 
     def rewrite(self, number: int, asked: Sequence[Asked]) -> Sequence[str]:
-        """The optimizer's replies of a round, in order."""
+        """Return the optimizer's replies of a round, in order."""
         samples = [
             Sample(
-                id=f"candidate-{one.candidate + 1}-{one.prompt}", input=one.question, metadata={"draw": one.candidate}
+                id=f"candidate-{request.candidate + 1}-{request.prompt}",
+                input=request.question,
+                metadata={"draw": request.candidate},
             )
-            for one in asked
+            for request in asked
         ]
         task = Task(
             dataset=MemoryDataset(samples, name="optimize"),
@@ -72,16 +77,16 @@ class Lab:
             config=GenerateConfig(max_tokens=MAX_TOKENS),
         )
         log = self._run(task, self._folder / "logs" / f"round-{number}-optimizer")
-        found = {
+        replies = {
             sample["id"]: ((sample.get("output") or {}).get("metadata") or {}).get(_REPLY, "")
             for sample in samples_of(path_of(log.location))
         }
-        return [found.get(sample.id, "") for sample in samples]
+        return [replies.get(sample.id, "") for sample in samples]
 
 
 @solver
 def rewrite_prompt() -> Solver:
-    """Ask the model in the role `optimizer` for a candidate, at temperature 1."""
+    """Ask the model in the role `optimizer` for a rewritten prompt, at temperature 1."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         draw = int(state.metadata["draw"])
@@ -94,16 +99,17 @@ def rewrite_prompt() -> Solver:
 
 
 def write_prompts(path: Path, pipeline: Pipeline, texts: Texts) -> None:
-    """Write prompts as a file that the option `prompts` takes."""
+    """Write prompts to a file that can be passed as the option `prompts`."""
     entries = {f"{pipeline.name}_{name}_{pipeline.language}": {"user": text} for name, text in texts.items()}
     atomic_write_text(path, yaml.dump(entries, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=10_000))
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as such."""
+    """A YAML dumper that writes strings of several lines as blocks."""
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    """Represent a string, as a block if it has several lines."""
     style = "|" if "\n" in text else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
@@ -112,6 +118,6 @@ _Dumper.add_representer(str, _text)
 
 
 def write_documents(path: Path, documents: Sequence[Document]) -> None:
-    """Write documents as JSON Lines."""
-    lines = ({"id": own.id, "text": own.text, **own.fields} for own in documents)
+    """Write documents to a JSON Lines file."""
+    lines = ({"id": document.id, "text": document.text, **document.fields} for document in documents)
     atomic_write_text(path, "".join(json.dumps(line) + "\n" for line in lines))

@@ -1,7 +1,7 @@
-"""Leaks: does a simple feature of a text, which says nothing of facts, tell hallucinated texts from true ones?
+"""Leaks: simple features of a text that say nothing about facts, but separate hallucinated texts from true ones.
 
-A benchmark that can be passed by looking at lengths or line ends measures that. HaluEval is known for one: its true
-summaries end in a line end, its hallucinated ones do not.
+A benchmark that can be passed by looking at lengths or line ends measures just that. HaluEval is a known example: its
+true summaries end in a line end, its hallucinated ones do not.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from halu_tasks.scorers.score import Score
 
 TRUE, HALLUCINATED = "true", "hallucinated"
 LIMITS = (0.4, 0.6)
-"""A figure within these is too near to chance to be called a leak, however sure it is."""
+"""A figure within these limits is too close to chance to be called a leak, however certain it is."""
 FEWEST_DOCUMENTS = 10
-"""Documents below which there is no verdict: items of one document are alike, and so few tell nothing of others."""
+"""Minimum number of documents for a verdict: items of one document are similar, and few documents say little about
+others."""
 
 LEAK, NONE, UNSURE, TOO_FEW = "leak", "none", "unsure", "too few documents"
-"""Verdicts: surely beyond the limits of chance and of `LIMITS`; surely within these; neither; not to be told."""
+"""Verdicts: certainly different from chance and outside `LIMITS`; certainly within them; neither; too little data."""
 
 _AREA = roc_auc(HALLUCINATED)[0]
 _MORE = mean("more", "more")
 
 
 def words(text: str) -> list[str]:
-    """The words of a text, folded; in Chinese and Japanese each character is one."""
+    """Return the words of a text, folded; in Chinese and Japanese each character is a word."""
     return [token for token in tokens(text) if any(char.isalnum() for char in token)]
 
 
@@ -44,19 +45,21 @@ FEATURES: dict[str, Callable[[str], float]] = {
     "digits": lambda text: sum(char.isdigit() for char in text),
     "punctuation at the end": lambda text: unicodedata.category(text.rstrip()[-1:] or " ").startswith("P"),
 }
-"""What is measured of a text alone."""
+"""Features of a text alone."""
 
 Measure = Callable[[str, Mapping[str, str]], float]
-"""A number for a text and what stands beside it."""
+"""Takes a text and its context; returns the value of a feature."""
 
 
 def leaks(sample: Sequence[Sampled]) -> dict[str, dict[str, Any]]:
-    """By feature: how well it tells hallucinated texts (1) from true ones, 0.5 being not at all.
+    """Measure for each feature how well it separates hallucinated texts (1) from true ones; 0.5 is chance.
 
-    `area` is the area under the ROC curve over all texts: the share of pairs of a hallucinated and a true text, of any
-    two items, in which the hallucinated one has more. `in_pairs` is that share within the pairs, for whoever sees both
-    texts of one. Equals count half. Both have 95% intervals with documents as clusters. `same` is true where the
-    feature is the same in both texts of every pair. `verdict` is of both figures.
+    Returns:
+        For each feature: `area`, the area under the ROC curve over all texts, which is the share of pairs of a
+        hallucinated and a true text of any two items in which the hallucinated one has the larger value; `in_pairs`,
+        this share within pairs, which matters to readers who see both texts of a pair. Equal values count half. Both
+        have 95% intervals clustered by document. `same` is true if the feature is the same in both texts of every
+        pair. `verdict` takes both figures into account.
     """
     measured: dict[str, Measure] = {name: partial(_alone, feature) for name, feature in FEATURES.items()}
     for part in sorted({name for sampled in sample for name in sampled.context}):
@@ -65,13 +68,18 @@ def leaks(sample: Sequence[Sampled]) -> dict[str, dict[str, Any]]:
 
 
 def _figures(sample: Sequence[Sampled], feature: Measure) -> dict[str, Any]:
-    values = [(feature(own.pair.hallucinated, own.context), feature(own.pair.true, own.context)) for own in sample]
-    return told([own.pair.cluster for own in sample], values)
+    """Measure one feature."""
+    values = [(feature(each.pair.hallucinated, each.context), feature(each.pair.true, each.context)) for each in sample]
+    return told([each.pair.cluster for each in sample], values)
 
 
 def told(clusters: Sequence[str], values: Sequence[tuple[float, float]]) -> dict[str, Any]:
-    """The figures of a number that each hallucinated and each true text of N pairs has, by `area`, `in_pairs`,
-    `same` and `verdict` (see `leaks`)."""
+    """Compute `area`, `in_pairs`, `same` and `verdict` of a feature (see `leaks`).
+
+    Args:
+        clusters: the documents of N pairs.
+        values: the feature's values for the hallucinated and the true text of each of the N pairs.
+    """
     texts = [
         Score("", cluster, None, label, {FACT: value})
         for cluster, pair in zip(clusters, values, strict=True)
@@ -91,18 +99,19 @@ def told(clusters: Sequence[str], values: Sequence[tuple[float, float]]) -> dict
 
 
 def verdict(documents: int, *figures: Estimate | None) -> str:
-    """What figures of which 0.5 is chance say together."""
+    """Return the joint verdict on figures for which 0.5 is chance."""
     if documents < FEWEST_DOCUMENTS:
         return TOO_FEW
     verdicts = {_verdict(figure) for figure in figures}
-    return next(found for found in (LEAK, UNSURE, NONE) if found in verdicts)
+    return next(each for each in (LEAK, UNSURE, NONE) if each in verdicts)
 
 
 def _verdict(figure: Estimate | None) -> str:
+    """Return the verdict on one figure."""
     if figure is None or figure.low is None or figure.high is None:
         return UNSURE
     if figure.value == 0.5 and figure.stderr == 0:
-        return NONE  # every document says so: the feature is the same in both texts
+        return NONE  # the feature is the same in both texts of every document
     beyond = not LIMITS[0] <= figure.value <= LIMITS[1]
     if beyond and not figure.low <= 0.5 <= figure.high:
         return LEAK
@@ -110,17 +119,18 @@ def _verdict(figure: Estimate | None) -> str:
 
 
 def as_json(figure: Estimate | None) -> dict[str, float | None] | None:
-    """A figure to four decimals, which are the same on every machine."""
+    """Return a figure rounded to four decimals, which are the same on every machine."""
     if figure is None:
         return None
     return {name: None if value is None else round(value, 4) for name, value in figure._asdict().items()}
 
 
 def _alone(feature: Callable[[str], float], text: str, context: Mapping[str, str]) -> float:
+    """Measure a feature of the text alone."""
     return float(feature(text))
 
 
 def _shared(part: str, text: str, context: Mapping[str, str]) -> float:
-    """The share of a text's words that a part of the context has too."""
-    own, others = words(text), set(words(context.get(part, "")))
-    return sum(word in others for word in own) / len(own) if own else 0.0
+    """Return the share of a text's words that a part of the context contains."""
+    in_text, in_context = words(text), set(words(context.get(part, "")))
+    return sum(word in in_context for word in in_text) / len(in_text) if in_text else 0.0

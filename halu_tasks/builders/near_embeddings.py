@@ -1,5 +1,7 @@
-"""Near duplicates by what texts mean: the cosine of their embeddings (FactCHD, section 4.3), for those who installed
-the extra `embeddings`."""
+"""Finding near-duplicates by meaning: the cosine similarity of embeddings (FactCHD, section 4.3).
+
+Requires the extra `embeddings`.
+"""
 
 from __future__ import annotations
 
@@ -16,39 +18,45 @@ from halu_tasks.builders.near import Filter, NearDuplicates
 from halu_tasks.errors import UsageError
 
 SIMILARITY = 0.9
-"""Cosine from which on two texts are near duplicates."""
+"""Default cosine similarity from which on two texts are near-duplicates."""
 
 _BLOCK = 8192
-"""Earlier embeddings that are read from disk at once."""
+"""Number of earlier embeddings to read from disk at once."""
 
 Vector = NDArray[np.float32]
 
 
 class NearEmbeddings:
-    """Texts seen so far, and whether a new one means nearly what one of them does.
+    """A filter that finds near-duplicates by meaning.
 
-    Every earlier embedding is looked at, so that time grows with the square of the number of texts: it is meant for up
-    to some ten thousand. Embeddings lie in a temporary file. As with `NearDuplicates`, a near duplicate is not kept.
+    Each text is compared with every earlier one, so that time grows with the square of the number of texts: it is meant
+    for up to about ten thousand. Embeddings are kept in a temporary file. As in `NearDuplicates`, near-duplicates are
+    not kept.
     """
 
     def __init__(self, model: str, similarity: float = SIMILARITY, folder: Path | None = None) -> None:
-        """`model` is a name or folder that sentence-transformers loads.
+        """Create an empty filter.
+
+        Args:
+            model: a name or folder that sentence-transformers can load.
+            similarity: cosine similarity from which on two texts are near-duplicates.
+            folder: where to put the temporary file; None for the default folder of temporary files.
 
         Raises:
-            UsageError: the extra is not installed, the model cannot be loaded, or the similarity is none.
+            UsageError: the extra is not installed, the model cannot be loaded, or the similarity is out of range.
         """
         if not 0 < similarity <= 1:
-            raise UsageError(f"a similarity of near duplicates is above 0 and at most 1, found {similarity}")
+            raise UsageError(f"near-duplicates: expected a similarity above 0 and up to 1, got {similarity}")
         self.similarity = similarity
         self._model = _load(model)
         self._ids: list[str] = []
         self._groups: defaultdict[str, list[int]] = defaultdict(list)
-        self._file = tempfile.TemporaryFile(prefix="near-", dir=folder)  # noqa: SIM115 it lives as long as this
+        self._file = tempfile.TemporaryFile(prefix="near-", dir=folder)  # noqa: SIM115 closed by close()
 
     def add(self, id: str, text: str, group: str = "") -> str | None:
-        """As `NearDuplicates.add`, but that texts of one group are no duplicates of each other at all."""
+        """Do the same as `NearDuplicates.add`, except that texts of one group are never duplicates of each other."""
         vector: Vector = np.asarray(self._model.encode(text, show_progress_bar=False), dtype=np.float32).reshape(-1)
-        # a vector of nothing is like none
+        # a zero vector is similar to nothing
         vector = vector / (float(np.linalg.norm(vector)) or 1.0)
         for start in range(0, len(self._ids), _BLOCK):
             self._file.seek(start * vector.nbytes)
@@ -65,7 +73,7 @@ class NearEmbeddings:
         return None
 
     def close(self) -> None:
-        """Forget all texts, and remove the temporary file."""
+        """Forget all texts and remove the temporary file."""
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -78,17 +86,28 @@ class NearEmbeddings:
 
 
 def _load(model: str) -> Any:
+    """Load a model, on the CPU."""
     try:
         from sentence_transformers import SentenceTransformer
     except ImportError:
-        raise UsageError("near duplicates by embeddings need the extra: pip install 'halu-tasks[embeddings]'") from None
+        raise UsageError("near-duplicates by embeddings require: pip install 'halu-tasks[embeddings]'") from None
     try:
         return SentenceTransformer(model, device="cpu")
     except Exception as error:
-        raise UsageError(f"embeddings {model}: {' '.join(str(error).split())[:200]}") from None
+        raise UsageError(
+            f"embeddings {model}: cannot be loaded ({' '.join(str(error).split())[:200]}); name a folder or a model on "
+            "the hub"
+        ) from None
 
 
 def near_filter(percent: float, embeddings: str | None = None) -> Filter:
-    """The filter by spelling; or by meaning, where a model of embeddings is named, of whose cosine `percent` is a
-    hundred times the least. Raises UsageError as they do."""
+    """Create a filter by spelling or, if an embedding model is named, by meaning.
+
+    Args:
+        percent: threshold in percent; for embeddings, a hundred times the cosine similarity.
+        embeddings: name or folder of an embedding model.
+
+    Raises:
+        UsageError: as in `NearDuplicates` and `NearEmbeddings`.
+    """
     return NearEmbeddings(embeddings, percent / 100) if embeddings else NearDuplicates(percent)

@@ -1,5 +1,8 @@
-"""Prompt optimization (C-FAITH, section 3.2): in each round, candidate prompts are written from what the verifier had
-against drafts of training documents, and the one by which most drafts of validation documents pass is kept."""
+"""Prompt optimization (C-FAITH, section 3.2).
+
+In each round, candidate prompts are written from the verifier's objections to drafts of training documents, and the
+candidate with the highest pass rate on validation documents is kept.
+"""
 
 from __future__ import annotations
 
@@ -19,27 +22,33 @@ from halu_tasks.scorers.judge import fence
 from halu_tasks.solvers.prompting import PLACEHOLDER, fill
 
 OPTIMIZER = "optimizer"
-"""The model role that writes candidates."""
+"""The model role that writes candidate prompts."""
 
 TRAIN, VALIDATION = "train", "validation"
 
 UNREAD = "no candidate could be read"
-"""How a round ends in which no reply of the optimizer holds a prompt that can be used."""
+"""The reason a round ends if no reply of the optimizer contains a usable prompt."""
 
 MOST_REJECTS = 12
-"""Rejected drafts that an optimizer is shown for a prompt."""
+"""Maximum number of rejected drafts shown to the optimizer for a prompt."""
 _SHOWN = 1_500
-"""Characters of each."""
+"""Maximum number of characters of each."""
 _OPENS, _CLOSES = "<prompt>", "</prompt>"
 _LONGEST = 12_000
-"""Characters of the longest prompt that is taken."""
+"""Maximum number of characters of a prompt."""
 
 Texts = Mapping[str, str]
 """Prompts by name."""
 
 
 class Asked(NamedTuple):
-    """A prompt to be rewritten for a candidate: its number among the round's, the prompt's name, and the question."""
+    """A request to rewrite a prompt.
+
+    Attributes:
+        candidate: number of the candidate within the round, from 0.
+        prompt: name of the prompt.
+        question: what the optimizer is asked.
+    """
 
     candidate: int
     prompt: str
@@ -48,7 +57,7 @@ class Asked(NamedTuple):
 
 @dataclass(frozen=True)
 class Tried:
-    """A set of prompts and how it did on the validation documents."""
+    """A set of prompts and its pass rates on the validation documents."""
 
     name: str
     texts: Texts
@@ -56,16 +65,24 @@ class Tried:
 
     @property
     def rate(self) -> float:
-        """The share of drafts of validation documents that passed every check; 0 where there was none."""
+        """The share of drafts of validation documents that passed every check; 0 if there were no drafts."""
         passed, made = self.validation.counts()[OVERALL]
         return passed / made if made else 0.0
 
 
 @dataclass
 class Round:
-    """One round: what was tried, what was chosen, and the drafts of training documents that were rejected under the
-    prompts that it began with. `problems` are replies of the optimizer that were not taken, by candidate and prompt: a
-    candidate of which none was taken is not tried."""
+    """One round of optimization.
+
+    Attributes:
+        number: number of the round; 0 for the initial prompts.
+        tried: the candidates that were evaluated.
+        chosen: the best of them; None if none was evaluated.
+        rejects: document id, draft id and failure of training drafts rejected under the prompts of the previous round.
+        ended: why the optimization ended after this round; empty if it did not.
+        problems: why replies of the optimizer were not used, by candidate and prompt. A candidate without a usable
+            reply is not evaluated.
+    """
 
     number: int
     tried: list[Tried]
@@ -76,21 +93,29 @@ class Round:
 
 
 Evaluate = Callable[[str, Texts, str], Sequence[Outcome]]
-"""Name, prompts, and `train` or `validation` → what becomes of these documents under the prompts."""
+"""Takes a name, prompts, and `train` or `validation`; returns the outcomes of these documents under the prompts."""
 Rewrite = Callable[[int, Sequence[Asked]], Sequence[str]]
-"""A round's number and what is asked in it → the optimizer's replies, in order."""
+"""Takes the number of a round and its requests; returns the optimizer's replies, in order."""
 
 
 def optimize(
     pipeline: Pipeline, evaluate: Evaluate, rewrite: Rewrite, rounds: int, candidates: int, language: str
 ) -> Iterator[Round]:
-    """The rounds, round 0 with the prompts as they are first.
+    """Yield the rounds; round 0 evaluates the initial prompts.
 
-    It ends after `rounds` of them, when the best candidate passes less than the prompts before it, when no candidate
-    could be read, or when nothing is rejected any more. The best prompts are those of the round with the highest rate,
-    the earliest of several.
+    The optimization ends after `rounds` rounds, when the best candidate has a lower pass rate than the prompts before
+    it, when no candidate could be read, or when no draft is rejected any more. The best prompts are those of the round
+    with the highest rate, the earliest one if several are equal; see `best_of`.
+
+    Args:
+        pipeline: the pipeline whose prompts are optimized.
+        evaluate: runs the pipeline with a set of prompts.
+        rewrite: asks the optimizer.
+        rounds: maximum number of rounds.
+        candidates: number of candidates per round.
+        language: language of the optimizer's prompt.
     """
-    current = _tried(pipeline, "round-0", pipeline.texts, evaluate)
+    current = _evaluate(pipeline, "round-0", pipeline.texts, evaluate)
     yield Round(0, [current], current)
     for number in range(1, rounds + 1):
         trained = evaluate(f"{current.name}-train", current.texts, TRAIN)
@@ -100,15 +125,15 @@ def optimize(
             for draft in outcome.drafts
             for failure in draft.failures
         ]
-        asked = questions(pipeline, current.texts, [failure for _, _, failure in rejects], candidates, language)
-        if not asked:
+        requests = questions(pipeline, current.texts, [failure for _, _, failure in rejects], candidates, language)
+        if not requests:
             yield Round(number, [], None, rejects, "no draft of the training documents was rejected for a prompt")
             return
-        written, problems = _candidates(number, current, asked, rewrite(number, asked))
+        written, problems = _candidates(number, current, requests, rewrite(number, requests))
         if not written:
             yield Round(number, [], None, rejects, UNREAD, problems)
             return
-        tried = [_tried(pipeline, name, texts, evaluate) for name, texts in written.items()]
+        tried = [_evaluate(pipeline, name, texts, evaluate) for name, texts in written.items()]
         best = max(tried, key=lambda one: one.rate)
         fell = best.rate < current.rate
         ended = "the validation rate fell" if fell else "that was the last round" if number == rounds else ""
@@ -119,11 +144,12 @@ def optimize(
 
 
 def best_of(rounds: Iterable[Round]) -> Tried:
-    """The prompts of the highest validation rate, the earliest of several."""
-    return max((found.chosen for found in rounds if found.chosen), key=lambda tried: tried.rate)
+    """Return the prompts with the highest validation rate; the earliest ones if several are equal."""
+    return max((each.chosen for each in rounds if each.chosen), key=lambda tried: tried.rate)
 
 
-def _tried(pipeline: Pipeline, name: str, texts: Texts, evaluate: Evaluate) -> Tried:
+def _evaluate(pipeline: Pipeline, name: str, texts: Texts, evaluate: Evaluate) -> Tried:
+    """Evaluate prompts on the validation documents."""
     rates = Rates(pipeline.checks)
     for outcome in evaluate(name, texts, VALIDATION):
         rates.add(Rates.counted(outcome))
@@ -131,54 +157,63 @@ def _tried(pipeline: Pipeline, name: str, texts: Texts, evaluate: Evaluate) -> T
 
 
 def _candidates(
-    number: int, current: Tried, asked: Sequence[Asked], replies: Sequence[str]
+    number: int, current: Tried, requests: Sequence[Asked], replies: Sequence[str]
 ) -> tuple[dict[str, Texts], dict[str, dict[str, str]]]:
-    """The candidates of a round in which at least one prompt was rewritten, and the problems of all, each by name."""
+    """Return the candidates with at least one rewritten prompt, and the problems of all candidates, by name."""
     rewrites: dict[str, dict[str, str]] = {}
     problems: dict[str, dict[str, str]] = {}
-    for one, reply in zip(asked, replies, strict=True):
-        name = f"round-{number}-candidate-{one.candidate + 1}"
-        answer = rewritten(reply, current.texts[one.prompt])
+    for request, reply in zip(requests, replies, strict=True):
+        name = f"round-{number}-candidate-{request.candidate + 1}"
+        answer = rewritten(reply, current.texts[request.prompt])
         if answer.value is None:
-            problems.setdefault(name, {})[one.prompt] = answer.reason
+            problems.setdefault(name, {})[request.prompt] = answer.reason
         else:
-            rewrites.setdefault(name, {})[one.prompt] = answer.value
+            rewrites.setdefault(name, {})[request.prompt] = answer.value
     return {name: {**current.texts, **texts} for name, texts in rewrites.items()}, problems
 
 
 def questions(
     pipeline: Pipeline, texts: Texts, failures: Sequence[Failure], candidates: int, language: str
 ) -> list[Asked]:
-    """What the optimizer is asked: for each candidate, each prompt that a failure is laid to."""
+    """Return the requests to the optimizer: for each candidate, one per prompt that caused a failure.
+
+    Args:
+        pipeline: the pipeline whose prompts are optimized.
+        texts: the current prompts.
+        failures: failures of training drafts.
+        candidates: number of candidates.
+        language: language of the optimizer's prompt.
+    """
     by_prompt: dict[str, list[Failure]] = {}
     for failure in failures:
         if prompt := pipeline.blamed(failure):
             by_prompt.setdefault(prompt, []).append(failure)
-    told = prompt_texts("optimize", ("rewrite",), language, None)["rewrite"]
-    found = []
+    template = prompt_texts("optimize", ("rewrite",), language, None)["rewrite"]
+    requests = []
     for candidate in range(candidates):
         for prompt in pipeline.generating:
-            if own := by_prompt.get(prompt):
-                # every candidate is written from other rejects, where there are enough
-                shown = sorted(set(own), key=lambda failure: _mark(candidate, *failure))[:MOST_REJECTS]
+            if blamed := by_prompt.get(prompt):
+                # each candidate is shown other rejected drafts, if there are enough
+                shown = sorted(set(blamed), key=lambda failure: _mark(candidate, *failure))[:MOST_REJECTS]
                 listed = "\n\n".join(f"{f.check}: {f.reason}\n{f.detail[:_SHOWN]}" for f in shown)
                 fields = {
                     "prompt": fence(texts[prompt]),
                     "rejects": fence(listed),
-                    "number": str(len(own)),
+                    "number": str(len(blamed)),
                     "placeholders": " ".join(sorted(set(PLACEHOLDER.findall(texts[prompt])))),
                 }
                 fields["placeholders"] = ", ".join(f"{{{name}}}" for name in fields["placeholders"].split())
-                found.append(Asked(candidate, prompt, fill(told, fields)))
-    return found
+                requests.append(Asked(candidate, prompt, fill(template, fields)))
+    return requests
 
 
 def _mark(*of: Any) -> str:
+    """Return a hash to sort by."""
     return hashlib.sha256("\0".join(map(str, of)).encode()).hexdigest()
 
 
 def _last_inside(text: str) -> str | None:
-    """What stands between the last `<prompt>` and `</prompt>`, one pair behind the other."""
+    """Return the text between the last pair of `<prompt>` and `</prompt>`, reading pairs from the start."""
     inside = None
     start = text.find(_OPENS)
     while start >= 0 and (end := text.find(_CLOSES, start)) >= 0:
@@ -188,16 +223,18 @@ def _last_inside(text: str) -> str | None:
 
 
 def rewritten(reply: str, current: str) -> Answer[str]:
-    """The prompt that a reply gives between `<prompt>` and `</prompt>`: with the same placeholders as the current one,
-    and not the same text."""
+    """Read the rewritten prompt of a reply, between `<prompt>` and `</prompt>`.
+
+    It must have the same placeholders as the current prompt, and differ from it.
+    """
     inside = _last_inside(strip_reasoning(reply) or "")
     if inside is None:
         return Answer(None, "no <prompt>")
     text = inside.strip(" \t").strip("\n")
-    wanted, own = set(PLACEHOLDER.findall(current)), set(PLACEHOLDER.findall(text))
-    if missing := sorted(wanted - own):
+    expected, actual = set(PLACEHOLDER.findall(current)), set(PLACEHOLDER.findall(text))
+    if missing := sorted(expected - actual):
         return Answer(None, f"leaves out {{{missing[0]}}}")
-    if more := sorted(own - wanted):
+    if more := sorted(actual - expected):
         return Answer(None, f"adds {{{more[0]}}}")
     if text == current.strip("\n"):
         return Answer(None, "the same as before")
@@ -209,17 +246,27 @@ def rewritten(reply: str, current: str) -> Answer[str]:
 def choose(
     pipeline: Pipeline, documents: Iterable[Document], train: int, validation: int, seed: int
 ) -> tuple[list[Document], list[Document]]:
-    """Documents to train and to validate on, drawn by the seed and their ids from those that the pipeline works on.
+    """Draw training and validation documents from those the pipeline accepts, by a hash of the seed and their ids.
+
+    Args:
+        pipeline: the pipeline.
+        documents: the documents to choose from.
+        train: number of training documents.
+        validation: number of validation documents.
+        seed: the seed.
+
+    Returns:
+        The training documents and the validation documents.
 
     Raises:
-        UsageError: there are not as many.
+        UsageError: there are too few usable documents.
     """
     usable = (document for document in documents if pipeline.refuse(document) is None)
-    wanted = train + validation
-    drawn = heapq.nsmallest(wanted, usable, key=lambda document: _mark(seed, document.id))
-    if len(drawn) < wanted:
+    number = train + validation
+    drawn = heapq.nsmallest(number, usable, key=lambda document: _mark(seed, document.id))
+    if len(drawn) < number:
         raise UsageError(
-            f"{train} documents to train and {validation} to validate on are asked for, and {len(drawn)} can be used; "
-            "give others with --train and --validation"
+            f"expected at least {train} training and {validation} validation documents, but only {len(drawn)} can be "
+            "used; reduce --train and --validation"
         )
     return drawn[:train], drawn[train:]

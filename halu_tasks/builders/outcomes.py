@@ -1,4 +1,4 @@
-"""What became of documents: their drafts, as a log keeps them, and the rates of what passed."""
+"""What became of documents: their drafts as stored in logs, and the pass rates of checks."""
 
 from __future__ import annotations
 
@@ -14,13 +14,20 @@ from halu_tasks.builders.pipeline import Draft, Failure
 from halu_tasks.scorers.metrics import Array, Estimate, jackknife, ratio
 
 OVERALL, KEPT = "overall", "kept"
-"""Names of rates beside those of the checks: drafts that passed every check, and drafts of which an item is kept."""
+"""Names of rates besides those of the checks: drafts that passed every check, and drafts an item was kept of."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one document: a refusal, or its drafts; what asking cost, where something was asked; and what the
-    document says of its licence."""
+    """The result of working on one document.
+
+    Attributes:
+        document: the document's id.
+        drafts: its drafts; empty if it was refused.
+        refused: why it was refused; None if it was not.
+        cost: cost of the model calls; None if there were none.
+        licence: licence stated by the document.
+    """
 
     document: str
     drafts: tuple[Draft, ...] = ()
@@ -29,6 +36,7 @@ class Outcome:
     licence: str = NO_LICENCE
 
     def as_json(self) -> dict[str, Any]:
+        """Return the outcome as JSON values, without its cost."""
         drafts = [
             {
                 "id": draft.id,
@@ -44,6 +52,7 @@ class Outcome:
 
     @staticmethod
     def of_json(record: Mapping[str, Any], cost: Mapping[str, float] | None = None) -> Outcome:
+        """Create an outcome from what `as_json` returned, and its cost."""
         drafts = tuple(
             Draft(
                 draft["id"],
@@ -59,8 +68,11 @@ class Outcome:
 
 
 class Rates:
-    """The share of drafts that passed each check, of those it was made of; that passed all, `overall`; and of which an
-    item is kept, `kept`. Sixteen bytes a rate and document are held."""
+    """Pass rates of drafts.
+
+    For each check the share of drafts that passed it, out of those it was run on; `overall`, the share that passed all
+    checks; `kept`, the share an item was kept of. Uses 16 bytes per rate and document.
+    """
 
     def __init__(self, checks: Sequence[str]) -> None:
         self.names = (*checks, OVERALL, KEPT)
@@ -68,37 +80,40 @@ class Rates:
 
     @staticmethod
     def counted(outcome: Outcome) -> dict[str, list[int]]:
-        """Of one document's drafts, by rate: how many passed, and of how many it was made."""
-        found: dict[str, list[int]] = {}
+        """Return for each rate how many of a document's drafts passed, and how many were checked."""
+        counts: dict[str, list[int]] = {}
         for draft in outcome.drafts:
             failed = {failure.check for failure in draft.failures}
             facts = {check: check not in failed for check in draft.checks}
             for name, right in {**facts, OVERALL: draft.passed, KEPT: draft.row is not None}.items():
-                own = found.setdefault(name, [0, 0])
-                own[0] += right
-                own[1] += 1
-        return found
+                count = counts.setdefault(name, [0, 0])
+                count[0] += right
+                count[1] += 1
+        return counts
 
     def add(self, counts: Mapping[str, Sequence[int]]) -> None:
-        """Add what `counted` found of one document."""
+        """Add the result of `counted` for one document."""
         if counts:
             self._counts.extend(number for name in self.names for number in counts.get(name, (0, 0)))
 
     def estimates(self) -> dict[str, Estimate]:
-        """Each rate that any draft bears on, with its standard error and 95% interval, clustered by document."""
-        found = {}
+        """Return each rate with its standard error and 95% interval, clustered by document.
+
+        Rates of checks that were never run are left out.
+        """
+        estimates = {}
         for name, table in zip(self.names, self._tables(), strict=True):
-            bearing = table[table[:, 1] > 0]
-            if len(bearing) and (estimate := jackknife(ratio, bearing.sum(axis=0), bearing)):
-                found[name] = estimate
-        return found
+            nonempty = table[table[:, 1] > 0]
+            if len(nonempty) and (estimate := jackknife(ratio, nonempty.sum(axis=0), nonempty)):
+                estimates[name] = estimate
+        return estimates
 
     def counts(self) -> dict[str, tuple[int, int]]:
-        """Each rate's drafts that passed, and drafts it was made of."""
+        """Return for each rate the number of drafts that passed and the number that were checked."""
         sums = [table.sum(axis=0) for table in self._tables()]
-        return {name: (int(own[0]), int(own[1])) for name, own in zip(self.names, sums, strict=True)}
+        return {name: (int(sum[0]), int(sum[1])) for name, sum in zip(self.names, sums, strict=True)}
 
     def _tables(self) -> list[Array]:
-        """A table of passed and made for each rate, a row a document."""
+        """Return for each rate an array of shape (documents, 2): drafts that passed, and drafts checked."""
         table = np.array(self._counts, dtype=np.float64).reshape(-1, len(self.names), 2)
         return [table[:, number] for number in range(len(self.names))]

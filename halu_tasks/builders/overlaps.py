@@ -1,9 +1,9 @@
-"""Overlaps: items that are duplicates of each other, or that stand in a published benchmark already.
+"""Finding items that duplicate each other, or that overlap with a published benchmark.
 
-What is compared is the text of `Pipeline.key` (a question, a sentence), as folded words without punctuation. Two such
-texts are the same where all words are. A key overlaps with a text of a benchmark where the two share a run of 13 words
-(the contamination measure of Brown et al. 2020, GPT-3, appendix C), or of 26 characters where the key is Chinese or
-Japanese; or, for keys below that, where the whole texts are the same.
+Compared is the text of `Pipeline.key` (a question, a sentence), as folded words without punctuation. Two such texts are
+the same if all words are equal. A key overlaps with a text of a benchmark if they share a run of 13 words (the
+contamination measure of Brown et al. 2020, GPT-3, appendix C), or of 26 characters if the key is Chinese or Japanese;
+shorter keys overlap if the whole texts are the same.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ class Near(Protocol):
     """Finds near-duplicates."""
 
     def add(self, id: str, text: str, group: str = "") -> str | None:
-        """Takes a text, and gives the id of an earlier one that it nearly is, and that is alike by no purpose as those
-        of one group are."""
+        """Return the id of an earlier text that `text` nearly equals, unless both are of the same `group`."""
         ...
 
 
 class Compared(NamedTuple):
-    """The texts of a file of a benchmark.
+    """The texts of a benchmark's file.
 
     Attributes:
-        source, file: the benchmark and the file's name.
+        source: name of the benchmark.
+        file: name of the file.
         of: where the file was found: `cache`, or `named` by the user.
-        texts: its texts, read as they are asked for.
+        texts: its texts, read on iteration.
     """
 
     source: str
@@ -48,7 +48,11 @@ class Compared(NamedTuple):
 
 
 class Overlaps:
-    """Takes the keys of all items, then compares them with benchmarks."""
+    """Collects the keys of all items, and compares them with each other and with benchmarks.
+
+    Args:
+        near: finds near-duplicates; None skips them.
+    """
 
     def __init__(self, near: Near | None = None) -> None:
         self._near = near
@@ -60,78 +64,84 @@ class Overlaps:
         self._whole, self._runs = _Places(), _Places()
 
     def add(self, id: str, key: str, group: str = "") -> None:
-        """Take an item's key, and the group of items that are alike on purpose."""
-        place, own = len(self._ids), words(key)
+        """Add an item's key; items of one `group` are similar on purpose."""
+        place, tokens = len(self._ids), words(key)
         self._ids.append(id)
-        whole = _hash(own)
+        whole = _hash(tokens)
         if whole in self._first:
             self._count("same", self._same, (id, self._ids[self._first[whole]]))
         else:
             self._first[whole] = place
             if self._near and (earlier := self._near.add(id, key, group)) is not None:
                 self._count("similar", self._similar, (id, earlier))
-        if len(own) < (length := run_length(own)):
+        if len(tokens) < (length := run_length(tokens)):
             self._whole.add(whole, place)
-        for run in set(_runs(own, length)):
+        for run in set(_runs(tokens, length)):
             self._runs.add(run, place)
 
     def within(self) -> dict[str, Any]:
-        """The items whose key is that of an earlier item, `same`, or nearly so, `similar` (None where that was not
-        looked for): their number `n` and some `examples` as [item, earlier item]."""
+        """Return the items whose key equals an earlier one (`same`), or nearly does (`similar`).
+
+        Each has the number of items `n` and some `examples` as [item, earlier item]; `similar` is None if it was not
+        checked.
+        """
         similar = {"n": self._counts["similar"], "examples": [list(pair) for pair in self._similar]}
         same = {"n": self._counts["same"], "examples": [list(pair) for pair in self._same]}
         return {"items": len(self._ids), "same": same, "similar": similar if self._near else None}
 
     def against(self, files: Iterable[Compared]) -> dict[str, Any]:
-        """The items that overlap with texts of benchmarks: how many in all, and by file, with some examples.
+        """Return the number of items that overlap with texts of benchmarks, in total and by file with some examples.
 
         Raises:
-            DataError: a file has a bad row.
+            DataError: a file contains an invalid row.
         """
         everywhere: set[int] = set()
         compared = []
         for file in files:
-            number, found = 0, set[int]()
+            number, overlapping = 0, set[int]()
             for text in file.texts:
                 number += 1
-                found |= self._overlapping(words(text))
-            everywhere |= found
+                overlapping |= self._overlapping(words(text))
+            everywhere |= overlapping
             compared.append(
                 {
                     "source": file.source,
                     "file": file.file,
                     "of": file.of,
                     "texts": number,
-                    "n": len(found),
-                    "examples": [self._ids[place] for place in sorted(found)[:_EXAMPLES]],
+                    "n": len(overlapping),
+                    "examples": [self._ids[place] for place in sorted(overlapping)[:_EXAMPLES]],
                 }
             )
         return {"items": len(self._ids), "n": len(everywhere), "compared": compared}
 
-    def _overlapping(self, own: Sequence[str]) -> set[int]:
-        runs = [run for length in (RUN, RUN_OF_CHARACTERS) for run in _runs(own, length)]
-        return self._whole.of([_hash(own)]) | self._runs.of(runs)
+    def _overlapping(self, tokens: Sequence[str]) -> set[int]:
+        """Return the positions of the items that overlap with a text."""
+        runs = [run for length in (RUN, RUN_OF_CHARACTERS) for run in _runs(tokens, length)]
+        return self._whole.of([_hash(tokens)]) | self._runs.of(runs)
 
     def _count(self, name: str, examples: list[tuple[str, str]], pair: tuple[str, str]) -> None:
+        """Count a duplicate, and keep the first ones as examples."""
         self._counts[name] += 1
         if len(examples) < _EXAMPLES:
             examples.append(pair)
 
 
 class _Places:
-    """Which items have a hash: twelve bytes for each, since there are many."""
+    """The positions of items by hash, in twelve bytes each because there are many."""
 
     def __init__(self) -> None:
         self._hashes, self._places = array("Q"), array("I")
         self._sorted: tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32]] | None = None
 
     def add(self, hashed: int, place: int) -> None:
+        """Add an item under a hash."""
         self._hashes.append(hashed)
         self._places.append(place)
         self._sorted = None
 
     def of(self, hashes: Sequence[int]) -> set[int]:
-        """The items that have one of the hashes."""
+        """Return the positions of the items with one of the hashes."""
         if not hashes or not self._hashes:
             return set()
         if self._sorted is None:
@@ -139,21 +149,24 @@ class _Places:
             order = np.argsort(every, kind="stable")
             self._sorted = every[order], places[order]
         every, places = self._sorted
-        wanted = np.array(hashes, dtype=np.uint64)
-        begins, ends = np.searchsorted(every, wanted, "left"), np.searchsorted(every, wanted, "right")
+        queried = np.array(hashes, dtype=np.uint64)
+        begins, ends = np.searchsorted(every, queried, "left"), np.searchsorted(every, queried, "right")
         return {int(place) for hit in np.flatnonzero(begins < ends) for place in places[begins[hit] : ends[hit]]}
 
 
-def run_length(own: Sequence[str]) -> int:
-    """How long a run of these words is no coincidence: 13, or 26 where most are single characters of a script that
-    writes no spaces."""
-    single = sum(len(word) == 1 and word >= "\u3041" for word in own)
-    return RUN_OF_CHARACTERS if 2 * single > len(own) else RUN
+def run_length(tokens: Sequence[str]) -> int:
+    """Return the length of a run that is not a coincidence: 13 words, or 26 for scripts without spaces.
+
+    The latter applies if most words are single characters of such a script.
+    """
+    single = sum(len(word) == 1 and word >= "\u3041" for word in tokens)
+    return RUN_OF_CHARACTERS if 2 * single > len(tokens) else RUN
 
 
-def _runs(own: Sequence[str], length: int) -> Iterator[int]:
-    return (hash(tuple(own[start : start + length])) & _MASK for start in range(len(own) - length + 1))
+def _runs(tokens: Sequence[str], length: int) -> Iterator[int]:
+    """Yield the hashes of all runs of a given length."""
+    return (hash(tuple(tokens[start : start + length])) & _MASK for start in range(len(tokens) - length + 1))
 
 
-def _hash(own: Sequence[str]) -> int:
-    return hash_of(0, *own)
+def _hash(tokens: Sequence[str]) -> int:
+    return hash_of(0, *tokens)

@@ -1,4 +1,4 @@
-"""The papers that the pipelines are of, as a dataset's card cites them."""
+"""The papers that describe the pipelines' methods, as cited by dataset cards."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Paper(NamedTuple):
-    """How a paper is told of in a sentence, and its BibTeX entry."""
+    """A paper's name in a sentence, and its BibTeX entry."""
 
     told: str
     bibtex: str = ""
@@ -62,10 +62,10 @@ PAPERS = {
 }""",
     ),
 }
-"""By the names that pipelines have for them."""
+"""The papers by the names that pipelines use."""
 
 
 def paper_named(name: str) -> Paper:
-    """The paper of that name; a name that is not known is told as it is."""
-    found = PAPERS.get(name)
-    return Paper(found.told, found.bibtex.strip()) if found else Paper(name)
+    """Return the paper with this name; an unknown name is used as it is, without BibTeX."""
+    paper = PAPERS.get(name)
+    return Paper(paper.told, paper.bibtex.strip()) if paper else Paper(name)

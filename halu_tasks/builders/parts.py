@@ -1,5 +1,7 @@
-"""A corpus in parts: by the hash of a document's id, so that a part is the same whoever works on it, and in which
-order documents are listed does not matter."""
+"""Splitting a corpus into parts by the hashes of document ids.
+
+The parts are the same in every process, and do not depend on the order in which documents are listed.
+"""
 
 from __future__ import annotations
 
@@ -16,45 +18,57 @@ from halu_tasks.errors import DataError, UsageError
 
 _BITS = 64
 _BUFFERED = 8 << 20
-"""Characters of documents that are held before they are written to their parts."""
+"""Characters of documents to hold before writing them to their parts."""
 
 
 class Part(NamedTuple):
-    """One of `of` equal ranges of hashes, counted from 0."""
+    """One of `of` equal ranges of hashes; `number` counts from 0."""
 
     number: int
     of: int
 
     @staticmethod
     def named(text: str) -> Part:
-        """The part that `number/of` names. Raises UsageError where it names none."""
+        """Parse `number/of`, for example `0/4`.
+
+        Raises:
+            UsageError: the string does not name a part.
+        """
         number, slash, of = str(text).partition("/")
         if not (slash and number.isdecimal() and of.isdecimal() and int(number) < int(of)):
-            raise UsageError(f"{text!r} names no part; write 0/4 for the first of four")
+            raise UsageError(f"expected a part such as 0/4 (the first of four), got {text!r}")
         return Part(int(number), int(of))
 
     def holds(self, id: str) -> bool:
+        """Whether the document with this id belongs to the part."""
         return part_of(id, self.of) == self.number
 
 
 def place(id: str) -> str:
-    """Where a document stands in the order of all: the sha256 of its id, in hex."""
+    """Return a document's sort key: the sha256 of its id, in hex."""
     return hashlib.sha256(id.encode()).hexdigest()
 
 
 def part_of(id: str, parts: int) -> int:
-    """The part, of `parts` equal ranges of hashes, that a document falls into."""
+    """Return which of `parts` equal ranges of hashes a document belongs to."""
     return int(place(id)[: _BITS // 4], 16) * parts >> _BITS
 
 
 def split(documents: Iterable[Document], folder: Path, parts: int) -> int:
-    """Write each document to its part's file in `folder` (`00000.jsonl` and so on), each in the order of all. Returns
-    the number of documents.
+    """Write each document to the file of its part (`00000.jsonl` and so on), sorted by `place`.
 
-    Holds a few million characters and one part at a time in memory; `folder` appears when it is whole.
+    Holds a few million characters and one part at a time in memory; `folder` appears only when it is complete.
+
+    Args:
+        documents: the documents.
+        folder: the folder to create.
+        parts: the number of parts.
+
+    Returns:
+        The number of documents.
 
     Raises:
-        DataError: two documents have one id, or the files cannot be written.
+        DataError: two documents have the same id, or a file cannot be written.
     """
     partial = folder.with_name(folder.name + ".part")
     shutil.rmtree(partial, ignore_errors=True)
@@ -70,6 +84,7 @@ def split(documents: Iterable[Document], folder: Path, parts: int) -> int:
 
 
 def part_name(number: int) -> str:
+    """Return the name of a part's file."""
     return f"{number:05}.jsonl"
 
 
@@ -77,7 +92,7 @@ def _spread(documents: Iterable[Document], folder: Path, parts: int) -> int:
     waiting: dict[int, list[str]] = {}
     count = size = 0
     for document in documents:
-        # JSON escapes make a line of it, whatever the text holds, halves of characters included
+        # JSON escapes keep any text on one line, lone surrogates included
         line = json.dumps({"id": document.id, "text": document.text, **document.fields})
         waiting.setdefault(part_of(document.id, parts), []).append(line)
         count, size = count + 1, size + len(line)
@@ -103,34 +118,46 @@ def _sort(path: Path) -> None:
         rows = [(str(json.loads(line)["id"]), line) for line in file]
     rows.sort(key=lambda row: place(row[0]))
     if twice := next((id for (id, _), (other, _) in itertools.pairwise(rows) if id == other), None):
-        raise DataError(f"two documents have the id {twice!r}; ids must differ")
+        raise DataError(f"two documents have the id {twice!r}; ids must be unique")
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(line for _, line in rows)
 
 
 def in_order(documents: Iterable[Document]) -> list[Document]:
-    """Documents in the order of all. Raises DataError where two have one id."""
-    found = sorted(documents, key=lambda document: place(document.id))
-    ids = [document.id for document in found]
+    """Sort documents by `place`.
+
+    Raises:
+        DataError: two documents have the same id.
+    """
+    in_place = sorted(documents, key=lambda document: place(document.id))
+    ids = [document.id for document in in_place]
     if twice := next((id for id, other in itertools.pairwise(ids) if id == other), None):
-        raise DataError(f"two documents have the id {twice!r}; ids must differ")
-    return found
+        raise DataError(f"two documents have the id {twice!r}; ids must be unique")
+    return in_place
 
 
 def of_part(documents: Iterable[Document], part: str | None) -> Iterator[Document]:
-    """The documents of a part, all where none is named. Raises UsageError where `part` names none."""
-    wanted = Part.named(part) if part else None
-    return (document for document in documents if wanted is None or wanted.holds(document.id))
+    """Return the documents of a part such as `0/4`; all documents if `part` is None.
+
+    Raises:
+        UsageError: `part` does not name a part.
+    """
+    selected = Part.named(part) if part else None
+    return (document for document in documents if selected is None or selected.holds(document.id))
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object of a build folder. Raises DataError where it is missing or damaged."""
+    """Read a JSON object from a file of a build folder.
+
+    Raises:
+        DataError: the file is missing or damaged.
+    """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or error}") from None
     except ValueError:
-        raise DataError(f"{path}: is no JSON") from None
-    if not isinstance(found, dict):
-        raise DataError(f"{path}: holds no JSON object")
-    return found
+        raise DataError(f"{path}: is not valid JSON") from None
+    if not isinstance(content, dict):
+        raise DataError(f"{path}: expected a JSON object, got {type(content).__name__}")
+    return content

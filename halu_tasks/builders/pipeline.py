@@ -1,5 +1,7 @@
-"""What a pipeline is: how one document becomes drafts of items, which checks each draft has to pass, and what is
-written of those that pass. No pipeline knows a harness, a file system or another document.
+"""The base class of pipelines, which turn documents into validated items of a benchmark.
+
+A pipeline decides how one document becomes drafts of items, which checks each draft has to pass, and which rows are
+written for the drafts that pass. It knows nothing of a harness, of the file system or of other documents.
 
     documents → (refused | drafts, each with the checks it failed) → items → files in a benchmark's format
 """
@@ -21,11 +23,17 @@ from halu_tasks.solvers.prompting import fill, prompt_hash
 Row = dict[str, Any]
 
 GENERATOR, VERIFIER = "generator", "verifier"
-"""The model roles of every pipeline; each is the run's model where none is named for it."""
+"""The model roles of every pipeline; a role that the user assigns no model to uses the run's model."""
 
 
 class Failure(NamedTuple):
-    """Why a draft did not pass: the check, a reason of a few words that is counted, and what it was about."""
+    """The reason why a draft (or a document) was rejected.
+
+    Attributes:
+        check: name of the check that failed.
+        reason: a few words; reasons are counted, so equal failures should have equal reasons.
+        detail: what exactly was wrong in this case.
+    """
 
     check: str
     reason: str
@@ -34,14 +42,14 @@ class Failure(NamedTuple):
 
 @dataclass(frozen=True)
 class Draft:
-    """One item as a model drafted it.
+    """One item as drafted by a model.
 
     Attributes:
-        id: unique within the build, made of the document's id and of what the draft is the only one of.
-        kind: the type by which items may be balanced; empty where there is none yet.
-        checks: the checks that were made of it, in order.
-        failures: those that it failed, one entry a reason.
-        row: what is kept of it, JSON values; None where it is dropped.
+        id: unique within the build; derived from the document's id and from what distinguishes the draft within it.
+        kind: the type by which items can be balanced; empty if it is not known yet.
+        checks: the checks that were run on the draft, in order.
+        failures: the failed checks, one entry per reason.
+        row: the data to keep, as JSON values; None if the draft is dropped.
     """
 
     id: str
@@ -52,13 +60,18 @@ class Draft:
 
     @property
     def passed(self) -> bool:
+        """Whether the draft passed all checks."""
         return not self.failures
 
 
 class Pair(NamedTuple):
-    """A true and a hallucinated text that differ in nothing else: what a shortcut could tell apart.
+    """A true and a hallucinated text that differ only in the hallucination, to test for shortcuts.
 
-    `cluster` is the document both come from, `kind` the type of the hallucination.
+    Attributes:
+        true: the true text.
+        hallucinated: the hallucinated text.
+        cluster: id of the document that both texts come from.
+        kind: the type of the hallucination.
     """
 
     true: str
@@ -68,7 +81,7 @@ class Pair(NamedTuple):
 
 
 class Item(NamedTuple):
-    """An item of a built dataset: a kept draft's row with its id, its kind and the document it is of."""
+    """An item of a built dataset: the row of a kept draft with its id, kind and document id."""
 
     id: str
     kind: str
@@ -77,128 +90,143 @@ class Item(NamedTuple):
 
 
 class Ask(Protocol):
-    """Asks the model in a role. `draw` tells apart replies to one prompt that are drawn several times; more than one
-    draw is drawn at temperature 1."""
+    """Ask the model in a role.
+
+    `draw` distinguishes several replies to the same prompt. If there is more than one (`draws`), they are sampled at
+    temperature 1.
+    """
 
     async def __call__(self, prompt: str, role: str, *, draw: int = 0, draws: int = 1) -> str: ...
 
 
 def option(default: Any, about: str) -> Any:
-    """A field of a pipeline that a user may set, with what `--help` and the documentation say about it."""
+    """Declare a pipeline field that users can set; `about` is shown by `--help` and in the documentation."""
     return field(default=default, metadata={"about": about})
 
 
 @dataclass(frozen=True)
 class Pipeline(ABC):
-    """A builder of one benchmark's format. Its fields are its options."""
+    """A builder for the format of one benchmark. Its dataclass fields are its options."""
 
     name: ClassVar[str]
     version: ClassVar[int]
     about: ClassVar[str]
     benchmark: ClassVar[str]
-    """The name of the source whose tasks read the files."""
+    """Name of the source whose tasks read the built files."""
     paper: ClassVar[str]
-    """Where the method comes from, as a dataset's card cites it."""
+    """The paper that describes the method, as cited by the dataset card."""
     checks: ClassVar[tuple[str, ...]]
-    """All checks of drafts, in the order in which they are told of."""
+    """All checks of drafts, in the order in which they are reported."""
     prompts_used: ClassVar[tuple[str, ...]]
-    """Entries of the prompt file, without the language at their ends."""
+    """Entries of the prompt file, without the language suffix."""
     near: ClassVar[float] = 100.0
-    """Similarity in percent from which on two items' keys are duplicates, where the user names none; 100 for equal."""
+    """Default similarity in percent from which on two items' keys are duplicates; 100 means equal."""
     generating: ClassVar[tuple[str, ...]] = ()
-    """Those of them that may be optimized; `blamed` tells which one a failure is laid to."""
+    """The prompts of `prompts_used` that can be optimized; `blamed` maps each failure to one of them."""
     labels: ClassVar[tuple[str, ...]] = ("valid", "invalid")
-    """What annotators choose from; the first ones keep an item, the last one drops it."""
+    """The labels annotators choose from; the last one drops an item, the others keep it."""
 
-    language: str = option("en", "language of the documents and of the prompts (ISO 639-1)")
-    prompts: str | None = option(None, "a prompt file whose wording replaces the package's, or adds a language")
-    seed: int = option(0, "what the seeded choices depend on, together with the document's id")
-    max_chars: int = option(20_000, "characters of the longest document that is taken")
-    check_language: bool = option(True, "refuse documents of another language")
+    language: str = option("en", "language of the documents and the prompts (ISO 639-1)")
+    prompts: str | None = option(None, "a prompt file that replaces the built-in prompts or adds a language")
+    seed: int = option(0, "seed of random choices; they also depend on the document's id")
+    max_chars: int = option(20_000, "maximum length of a document in characters")
+    check_language: bool = option(True, "refuse documents in another language")
 
     def __post_init__(self) -> None:
         if self.max_chars < 1:
-            raise UsageError(f"option max_chars={self.max_chars} is less than 1")
-        # a prompt that is missing is told before anything is asked
+            raise UsageError(f"option max_chars: must be at least 1, got {self.max_chars}")
+        # report missing prompts before any model is asked
         prompt_texts(self.name, self.prompts_used, self.language, self.prompts)
 
     def ready(self) -> None:  # noqa: B027 most pipelines need nothing
-        """Called before anything is asked. Raises UsageError where something that is needed cannot be had."""
+        """Check that everything the pipeline needs is available, before any model is asked.
+
+        Raises:
+            UsageError: something the pipeline needs cannot be loaded.
+        """
 
     @property
     def texts(self) -> Mapping[str, str]:
-        """The prompts in the language, by their names without it."""
+        """The prompts in the pipeline's language, by name without the language suffix."""
         return prompt_texts(self.name, self.prompts_used, self.language, self.prompts)
 
     def prompt(self, name: str, **shown: str) -> str:
-        """The prompt `name` in the language, filled."""
+        """Return the prompt `name` with `shown` filled in."""
         return fill(self.texts[name], shown)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Everything that decides what is made of a document, besides the models: JSON values."""
-        own = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
-        own.pop("prompts")
-        return {"builder": self.name, "version": self.version, **own, "prompt_hash": prompt_hash(self.texts)}
+        """Everything besides the models that determines what a document becomes, as JSON values."""
+        values = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        values.pop("prompts")
+        return {"builder": self.name, "version": self.version, **values, "prompt_hash": prompt_hash(self.texts)}
 
     @classmethod
     def options(cls) -> dict[str, tuple[Any, str]]:
-        """The options by name, each with its default and what it is about."""
-        return {own.name: (own.default, own.metadata["about"]) for own in fields(cls)}
+        """Return the default and the description of each option by name."""
+        return {option.name: (option.default, option.metadata["about"]) for option in fields(cls)}
 
     def draw(self, *of: str) -> int:
-        """A number that depends on the seed and on the texts given alone: seeded choices are made by it."""
+        """Return a 64-bit number that depends only on the seed and the given strings, for seeded choices."""
         text = "\0".join((str(self.seed), *of))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
     def documents(self, path: Path) -> Iterator[Document]:
-        """The documents of a file or folder. Raises DataError as `read_documents` does."""
+        """Read the documents of a file or folder.
+
+        Raises:
+            DataError: as in `read_documents`.
+        """
         return read_documents(path)
 
     def refuse(self, document: Document) -> Failure | None:
-        """Why a document is not worked on; None where it is."""
+        """Return why a document cannot be used; None if it can."""
         reason = refusal(document, self.language if self.check_language else None, self.max_chars)
         return Failure("document", *reason) if reason else None
 
     @abstractmethod
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
-        """The drafts of a document, in an order that depends on the document alone."""
+        """Return the drafts of a document, in an order that depends only on the document."""
 
     @abstractmethod
     def lines(self, item: Item) -> Iterable[tuple[str, Row]]:
-        """What an item adds to the files of the benchmark's format: file name and row each."""
+        """Return the rows an item adds to the benchmark's files, each with its file name."""
 
     @abstractmethod
     def pairs(self, item: Item) -> Iterable[Pair]:
-        """The pairs of texts in which an item could leak which one is true."""
+        """Return the pairs of texts that could leak which one is true."""
 
     def context(self, item: Item) -> Mapping[str, str]:
-        """What a task shows beside the texts of the pairs, by name (the question); nothing where a text stands
-        alone. Words shared with it may tell the true text from the hallucinated one."""
+        """Return what a task shows together with the texts of a pair, by name (for example the question).
+
+        Words shared with the context may reveal which text is true. Empty if the texts are shown alone.
+        """
         return {}
 
     @abstractmethod
     def shown(self, item: Item) -> Mapping[str, str]:
-        """What an annotator is shown of an item, by the names of its parts."""
+        """Return what annotators see of an item, by the names of its parts."""
 
     @abstractmethod
     def key(self, item: Item) -> str:
-        """The text by which two items are duplicates of each other (a question, a sentence)."""
+        """Return the text by which duplicates are detected (a question, a sentence)."""
 
     def blamed(self, failure: Failure) -> str | None:
-        """The prompt of `generating` that a failure is laid to; None where it is none of them."""
+        """Return the prompt of `generating` that caused a failure; None if none of them did."""
         return None
 
     def group(self, item: Item) -> str:
-        """What items share that are alike on purpose, and so duplicates of each other only where they are equal; empty
-        where there is nothing such."""
+        """Return a label shared by items that are similar on purpose; empty by default.
+
+        Items of one group are duplicates only if they are equal.
+        """
         return ""
 
     def annotated(self, item: Item, label: str) -> Item | None:
-        """The item after annotators settled on a label; None where that drops it."""
+        """Return the item with the label annotators agreed on; None if the label drops it."""
         return None if label == self.labels[-1] else item
 
 
 def item_id(document: str, *parts: str) -> str:
-    """An id for a draft: 16 hex digits of the document's id and of what else tells it apart."""
+    """Return an id of 16 hex digits for a draft, from its document's id and what distinguishes it."""
     return hashlib.sha256("\0".join((document, *parts)).encode()).hexdigest()[:16]

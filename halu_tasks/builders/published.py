@@ -1,4 +1,4 @@
-"""The texts of the published benchmarks, as far as they are at hand: nothing is fetched for a comparison."""
+"""The texts of published benchmarks that are available locally; nothing is downloaded for a comparison."""
 
 from __future__ import annotations
 
@@ -18,33 +18,37 @@ NAMED, _CACHE = "named", "cache"
 
 
 def at_hand(named: Sequence[Path]) -> tuple[list[Compared], list[str]]:
-    """The files of benchmarks to compare with, and the published files that are neither in what the user named nor in
-    the cache, as source/file.
+    """Find published files to compare with.
 
     Args:
-        named: folders of published files, as `data=` takes them, and files: published ones by their names, or any of
-            JSON Lines.
+        named: folders of published files, as in `data=`, and files: published ones with their original names, or any
+            JSON Lines files.
+
+    Returns:
+        The files found among `named` and in the cache, and the names (source/file) of published files in neither.
 
     Raises:
-        DataError: nothing is there, a folder has no published file, or a cached file is not the published one.
+        DataError: a path does not exist, a folder contains no published file, or a cached file is not the published
+            one.
     """
-    found: dict[str, Compared] = {}
+    published: dict[str, Compared] = {}
     others = []
     for path in named:
-        own = _of_folder(path) if path.is_dir() else _of_file(path)
-        others += [compared for name, compared in own if name is None]
-        found |= {name: compared for name, compared in own if name is not None}
+        files = _of_folder(path) if path.is_dir() else _of_file(path)
+        others += [compared for name, compared in files if name is None]
+        published |= {name: compared for name, compared in files if name is not None}
     for name, reader in _readers().items():
         source, file = name.split("/")
         path = cached_path(SOURCES[source], file)
-        if name not in found and path.is_file():
+        if name not in published and path.is_file():
             verify(SOURCES[source], file, path)
-            found[name] = Compared(source, file, _CACHE, Texts(path, reader))
-    return [*(found[name] for name in sorted(found)), *others], [name for name in _readers() if name not in found]
+            published[name] = Compared(source, file, _CACHE, Texts(path, reader))
+    missing = [name for name in _readers() if name not in published]
+    return [*(published[name] for name in sorted(published)), *others], missing
 
 
 class Texts:
-    """The texts of all rows of a file, in any field, however deep; read anew each time."""
+    """The strings in all rows of a file, in any field and at any depth; the file is read on each iteration."""
 
     def __init__(self, path: Path, reader: Reader | None) -> None:
         self.path, self.reader = path, reader
@@ -57,40 +61,43 @@ class Texts:
 
 @cache
 def _readers() -> dict[str, Reader]:
-    """By source/file: how each published file that a task reads is read."""
-    found: dict[str, Reader] = {}
+    """Return the readers of the published files that tasks use, by source/file."""
+    readers: dict[str, Reader] = {}
     for task in registry()[0].values():
         reader = task.reader
         choices = {name: Options.of_some_tasks()[name].metadata["choices"] for name in task.own_options}
-        variants = [Options(**{name: choice}) for name, own in choices.items() for choice in own]
+        variants = [Options(**{name: choice}) for name, values in choices.items() for choice in values]
         files = [reader.file(options) for options in (Options(), *variants)]
         for file in (*files, *([reader.training] if reader.training else [])):
-            found.setdefault(f"{reader.source.name}/{file}", reader)
-    return found
+            readers.setdefault(f"{reader.source.name}/{file}", reader)
+    return readers
 
 
 def _of_folder(folder: Path) -> list[tuple[str | None, Compared]]:
-    found: list[tuple[str | None, Compared]] = []
+    """Return the published files in a folder, by source/file."""
+    files: list[tuple[str | None, Compared]] = []
     for name, reader in _readers().items():
         source, file = name.split("/")
         if path := in_folder(SOURCES[source], file, folder):
-            found.append((name, Compared(source, file, NAMED, Texts(path, reader))))
-    if not found:
-        raise DataError(f"{folder}: holds no file of a published benchmark; `halu-tasks data` lists their names")
-    return found
+            files.append((name, Compared(source, file, NAMED, Texts(path, reader))))
+    if not files:
+        raise DataError(f"{folder}: contains no file of a published benchmark; list their names with: halu-tasks data")
+    return files
 
 
 def _of_file(path: Path) -> list[tuple[str | None, Compared]]:
+    """Return a file as the published one of this name, or under no name as JSON Lines."""
     if not path.is_file():
-        raise DataError(f"{path}: there is no such file or folder to compare with")
+        raise DataError(f"{path}: no such file or folder to compare with")
     for name, reader in _readers().items():
         source, file = name.split("/")
-        if any(path.match(known) for known in SOURCES[source].file(file).names if "*" not in known):
+        if any(path.match(pattern) for pattern in SOURCES[source].file(file).names if "*" not in pattern):
             return [(name, Compared(source, file, NAMED, Texts(path, reader)))]
     return [(None, Compared("", path.name, NAMED, Texts(path, None)))]
 
 
 def _texts(value: Any) -> Iterator[str]:
+    """Yield all strings of a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, (list, tuple)):

@@ -1,6 +1,6 @@
-"""Quantities: what the tail of a triple says as a number with its unit or as a date, so that two can be compared.
+"""Parsing the tails of triples as quantities (numbers with a unit, or dates), so that they can be compared.
 
-Read conservatively: what may be read in two ways is no quantity.
+Parsing is conservative: strings with more than one possible meaning are not quantities.
 """
 
 from __future__ import annotations
@@ -18,9 +18,13 @@ _YEAR = re.compile(r"[1-9]\d{3}", re.ASCII)
 
 
 class Quantity(NamedTuple):
-    """A number or a date as the range of what it can mean: a year is all of its days.
+    """A number or a date, as the range of its possible values: a year includes all of its days.
 
-    `low` and `high` are numbers of one length: one number, or year, month and day. `unit` is empty where there is none.
+    Attributes:
+        kind: `number` or `date`.
+        unit: the unit; empty if there is none.
+        low: lower end of the range: one number, or year, month and day.
+        high: upper end of the range, in the same format.
     """
 
     kind: str
@@ -30,24 +34,26 @@ class Quantity(NamedTuple):
 
 
 def quantity_of(text: str) -> Quantity | None:
-    """The quantity that a text is as a whole: `57750 square kilometre`, `1,234.5`, `12%`, `1969-11-03`, `1969-11`.
+    """Parse a string as a quantity: `57750 square kilometre`, `1,234.5`, `12%`, `1969-11-03`, `1969-11`.
 
-    A number of four digits may be a year: see `as_year`. None where it is none, such as "about 20", "1,5" or "3 of 4".
+    Four-digit numbers may be years, see `as_year`. None if the string is not a quantity ("about 20") or ambiguous
+    ("1,5", "3 of 4").
     """
     text = text.strip()
-    if found := _DATE.fullmatch(text):
-        return _date(found)
-    if not (found := _NUMBER.fullmatch(text)):
+    if match := _DATE.fullmatch(text):
+        return _date(match)
+    if not (match := _NUMBER.fullmatch(text)):
         return None
-    unit = " ".join(found[2].split()).casefold()
+    unit = " ".join(match[2].split()).casefold()
     if unit and not _UNIT.fullmatch(unit):
         return None
-    number = (Decimal(found[1].replace(",", "").replace("−", "-")),)
+    number = (Decimal(match[1].replace(",", "").replace("−", "-")),)
     return Quantity(NUMBER, unit, number, number)
 
 
-def _date(found: re.Match[str]) -> Quantity | None:
-    year, month, day = int(found[1]), int(found[2]), int(found[3] or 0)
+def _date(match: re.Match[str]) -> Quantity | None:
+    """Convert a matched date; None if month or day are out of range."""
+    year, month, day = int(match[1]), int(match[2]), int(match[3] or 0)
     if month > 12 or day > 31 or (day and not month):
         return None
     low, high = (year, month or 1, day or 1), (year, month or 12, day or 31)
@@ -55,7 +61,7 @@ def _date(found: re.Match[str]) -> Quantity | None:
 
 
 def as_year(text: str) -> Quantity | None:
-    """The year that a text of four digits is, for a relation that has dates beside it; None where it is no such."""
+    """Parse a four-digit year, for relations that also have dates; None if `text` is not one."""
     text = text.strip()
     if not _YEAR.fullmatch(text):
         return None
@@ -64,5 +70,5 @@ def as_year(text: str) -> Quantity | None:
 
 
 def comparable(one: Quantity, other: Quantity) -> bool:
-    """Whether one is certainly less than the other: of one kind and unit, and without overlap."""
+    """Whether two quantities have the same kind and unit and do not overlap, so that one is certainly less."""
     return one[:2] == other[:2] and (one.high < other.low or other.high < one.low)

@@ -1,4 +1,4 @@
-"""A draft of ReFACT's construction in the making, and the two ways in which an answer is made false."""
+"""A draft of ReFACT's construction in progress, and the two ways to make an answer false."""
 
 from __future__ import annotations
 
@@ -33,21 +33,25 @@ FACTS, PHRASE, FORMAT = "facts", "phrase", "format"
 Edits = tuple[Edit, ...]
 
 MOST_MENTIONS = 20
-"""Places at which one phrase is replaced: more than in any row of the published data, and few enough for a model to
-return as many replacements."""
+"""Maximum number of places to replace one phrase at: more than in any row of the published data, and few enough for a
+model to return as many replacements."""
 
 _STOPS = re.compile(r"[.!?。！？؟…।]+\Z")
 
 
 @dataclass
 class Attempt:
-    """A draft in the making.
+    """A draft in progress.
 
     Attributes:
+        pipeline: the pipeline that makes the draft.
+        ask: asks the models.
+        document: the question with its true answer.
+        prose: the answer.
         kind: `neg` or `swap`.
-        checks: those made of it so far.
-        failures: why it is dropped, if it is.
-        left_out: why sentences, phrases and variants were left out on the way; they drop nothing, and are counted.
+        checks: the checks run so far.
+        failures: why the draft is dropped, if it is.
+        left_out: why sentences, phrases and variants were skipped on the way; these are counted, but drop nothing.
     """
 
     pipeline: Pipeline
@@ -61,30 +65,34 @@ class Attempt:
 
     @property
     def question(self) -> str:
+        """The document's question."""
         return str(self.document.fields["question"])
 
     def prompt(self, name: str, **more: str) -> str:
-        """The prompt `name` with question, answer and what else it shows."""
+        """Return the prompt `name` filled with question, answer and further values."""
         shown = {"question": fence(self.question), "answer": fence(self.prose.text)}
         return self.pipeline.prompt(name, **{**shown, **more})
 
     def fail(self, *failures: Failure) -> None:
+        """Add failures that drop the draft."""
         self.failures += failures
 
     def draft(self, row: Row | None = None) -> Draft:
-        """The draft as it stands, kept where it failed nothing; one entry a reason, and checks in the order of the
-        pipeline's."""
+        """Return the draft in its current state; it is kept if there were no failures.
+
+        Failures are merged by reason, and checks are in the pipeline's order.
+        """
         details: dict[tuple[str, str], list[str]] = {}
         for failure in (*self.failures, *self.left_out):
             details.setdefault((failure.check, failure.reason), []).append(failure.detail)
-        failures = tuple(Failure(*about, "\n".join(filter(None, told))) for about, told in details.items())
+        failures = tuple(Failure(*key, "\n".join(filter(None, lines))) for key, lines in details.items())
         checks = tuple(sorted(self.checks, key=self.pipeline.checks.index))
-        own = item_id(self.document.id, self.kind)
-        return Draft(own, self.kind, checks, failures, None if self.failures else row)
+        id = item_id(self.document.id, self.kind)
+        return Draft(id, self.kind, checks, failures, None if self.failures else row)
 
 
 def listed(texts: Iterable[str]) -> str:
-    """Texts as a JSON array between two equal lines."""
+    """Format strings as a fenced JSON array."""
     return fence(json.dumps(list(texts), ensure_ascii=False))
 
 
@@ -92,33 +100,42 @@ def listed(texts: Iterable[str]) -> str:
 
 
 async def negations(attempt: Attempt, facts: Sequence[Span]) -> list[Edits | Failure]:
-    """For each factual sentence the edit that negates it, or why there is none."""
+    """Return for each factual sentence the edit that negates it, or a failure."""
     return await side_by_side(*(_negation(attempt, span) for span in facts))
 
 
 async def _negation(attempt: Attempt, span: Span) -> Edits | Failure:
+    """Ask the generator to negate one sentence."""
     original = attempt.prose.text[slice(*span)]
-    asked = attempt.prompt("negate", sentence=fence(original))
-    reply = read_object(await attempt.ask(asked, GENERATOR), "sentence")
+    prompt = attempt.prompt("negate", sentence=fence(original))
+    reply = read_object(await attempt.ask(prompt, GENERATOR), "sentence")
     if reply.value is None:
         return Failure(FORMAT, "negation unread", f"{original}\n{reply.reason}")
     text = begun_as(in_one_line(reply.value["sentence"], original), original)
     if (stops := _STOPS.search(original)) and text[-1].isalnum():
         text += stops[0]
-    why = unfit(text, original)
-    if not why and len(sentence_spans(text)) != 1:
-        why = "several sentences"
-    if not why and attempt.prose.has_sentence(text):
-        why = "another sentence of the answer"
-    return Failure(FORMAT, why, f"{original}\n{text}") if why else (Edit(*span, text),)
+    fault = unfit(text, original)
+    if not fault and len(sentence_spans(text)) != 1:
+        fault = "several sentences"
+    if not fault and attempt.prose.has_sentence(text):
+        fault = "another sentence of the answer"
+    return Failure(FORMAT, fault, f"{original}\n{text}") if fault else (Edit(*span, text),)
 
 
 # --- replaced entities (section 3.2.2) ----------------------------------------------------------------
 
 
 async def mentions(attempt: Attempt, facts: Sequence[Span], stop_words: frozenset[str]) -> list[Span]:
-    """Where the answer speaks of the entity that a key phrase of its factual sentences stands for; nowhere where the
-    attempt fails."""
+    """Return where the answer mentions the entity that a key phrase of its factual sentences refers to.
+
+    Args:
+        attempt: the draft in progress; it fails if no phrase can be used.
+        facts: spans of the factual sentences.
+        stop_words: words that are no key phrase on their own.
+
+    Returns:
+        The spans of the mentions; empty if the attempt failed.
+    """
     prose = attempt.prose
     sentences = listed(prose.text[slice(*span)] for span in facts)
     reply = read_texts(await attempt.ask(attempt.prompt("phrase", sentences=sentences), GENERATOR))
@@ -127,76 +144,84 @@ async def mentions(attempt: Attempt, facts: Sequence[Span], stop_words: frozense
         return []
     rejected = []
     for phrase in reply.value:
-        found = _placed(attempt, phrase, stop_words)
-        if isinstance(found, str):
-            rejected.append(Failure(PHRASE, found, phrase))
-        elif not any(a <= start and end <= b for start, end in found for a, b in facts):
+        spans = _find_places(attempt, phrase, stop_words)
+        if isinstance(spans, str):
+            rejected.append(Failure(PHRASE, spans, phrase))
+        elif not any(a <= start and end <= b for start, end in spans for a, b in facts):
             rejected.append(Failure(PHRASE, "not in a factual sentence", phrase))
         else:
             attempt.left_out += rejected
-            return await _with_coreferences(attempt, phrase, found, stop_words)
+            return await _with_coreferences(attempt, phrase, spans, stop_words)
     attempt.fail(*(rejected or [Failure(PHRASE, "no key phrase")]))
     return []
 
 
 async def _with_coreferences(
-    attempt: Attempt, phrase: str, found: Sequence[Span], stop_words: frozenset[str]
+    attempt: Attempt, phrase: str, mentioned_at: Sequence[Span], stop_words: frozenset[str]
 ) -> list[Span]:
+    """Return the spans of a phrase and of the other mentions of its entity that the generator names."""
     reply = read_texts(await attempt.ask(attempt.prompt("mentions", phrase=fence(phrase)), GENERATOR))
     if reply.value is None:
         attempt.fail(Failure(PHRASE, "mentions unread", reply.reason))
         return []
-    spans = list(found)
+    spans = list(mentioned_at)
     for other in reply.value:
-        also = _placed(attempt, other, stop_words)
-        if isinstance(also, str):
-            attempt.left_out.append(Failure(PHRASE, also, other))
+        more = _find_places(attempt, other, stop_words)
+        if isinstance(more, str):
+            attempt.left_out.append(Failure(PHRASE, more, other))
         else:
-            spans += also
+            spans += more
     return longest(attempt.prose.text, spans)
 
 
-def _placed(attempt: Attempt, phrase: str, stop_words: frozenset[str]) -> list[Span] | str:
-    """Where a phrase stands, or why it is not to be replaced, in a few words."""
+def _find_places(attempt: Attempt, phrase: str, stop_words: frozenset[str]) -> list[Span] | str:
+    """Return where a phrase occurs, or a short reason why it cannot be replaced."""
     prose = attempt.prose
     if only_stop_words(phrase, stop_words):
         return "only stop words"
     if mentioned(attempt.question, phrase):
         return "in the question"
-    found = prose.mentions(phrase)
-    if any(prose.text[start:end] != in_one_line(prose.text[start:end]) for start, end in found):
+    spans = prose.mentions(phrase)
+    if any(prose.text[start:end] != in_one_line(prose.text[start:end]) for start, end in spans):
         return "over the end of a line"
-    if any(start <= a and b <= end for start, end in found for a, b in prose.sentences):
+    if any(start <= a and b <= end for start, end in spans for a, b in prose.sentences):
         return "a whole sentence"
-    if len(found) > MOST_MENTIONS:
+    if len(spans) > MOST_MENTIONS:
         return "too many mentions"
-    return found or "not in the answer"
+    return spans or "not in the answer"
 
 
 async def replacements(attempt: Attempt, spans: Sequence[Span], draws: int) -> list[Edits | Failure]:
-    """For each of several draws the edits that replace what stands at the spans, or why there are none."""
+    """Return for each of several sampled replies the edits that replace the text at the spans, or a failure.
+
+    Args:
+        attempt: the draft in progress.
+        spans: the mentions to replace.
+        draws: number of replies to sample.
+    """
     phrases = [attempt.prose.text[slice(*span)] for span in spans]
-    asked = attempt.prompt(
+    prompt = attempt.prompt(
         "replace",
         answer=fence(marked(attempt.prose.text, spans, SWAP)),
         number=str(len(phrases)),
         phrases=listed(phrases),
     )
-    replies = await side_by_side(*(attempt.ask(asked, GENERATOR, draw=draw, draws=draws) for draw in range(draws)))
-    return [_replaced(attempt.prose, spans, reply) for reply in replies]
+    replies = await side_by_side(*(attempt.ask(prompt, GENERATOR, draw=draw, draws=draws) for draw in range(draws)))
+    return [_read_replacements(attempt.prose, spans, reply) for reply in replies]
 
 
-def _replaced(prose: Prose, spans: Sequence[Span], reply: str) -> Edits | Failure:
+def _read_replacements(prose: Prose, spans: Sequence[Span], reply: str) -> Edits | Failure:
+    """Read replacements from a reply and turn them into edits."""
     texts = read_texts(reply, len(spans))
     if texts.value is None:
         return Failure(FORMAT, "replacements unread", texts.reason)
     edits = []
-    became: dict[str, str] = {}
+    replaced_by: dict[str, str] = {}
     for (start, end), text in zip(spans, texts.value, strict=True):
         original = prose.text[start:end]
-        if why := unfit(text, original):
-            return Failure(FORMAT, why, f"{original} → {text}")
-        if not same(became.setdefault(alike(original), text), text):
+        if fault := unfit(text, original):
+            return Failure(FORMAT, fault, f"{original} → {text}")
+        if not same(replaced_by.setdefault(alike(original), text), text):
             return Failure(FORMAT, "one phrase replaced in two ways", f"{original} → {text}")
         edits.append(Edit(start, end, begun_as(text, original) if prose.begins(start) else text))
     return tuple(edits)

@@ -1,4 +1,4 @@
-"""Rows of ReFACT's format: made of edits, and read back as its tasks read them."""
+"""Rows in ReFACT's format: made from edits, and checked by reading them as ReFACT's tasks do."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _TASKS: dict[str, tuple[_Task, ...]] = {
         (correction_cases, score_replacements, ("em",)),
     ),
 }
-"""The tasks whose answers are parts of the text, and the facts that are 1 where an answer is right."""
+"""The tasks whose answers are parts of the text, and the scores that must be 1 for a right answer."""
 
 
 def row_of(document: Document, kind: str, edits: Sequence[Edit]) -> Row:
-    """The document's answer after the edits, as a row."""
+    """Return the row for a document's answer after the edits."""
     changed, tagged = edited(document.text, edits, kind)
     return {
-        # what two rows of one answer share ends at the first underscore, as in the published data
+        # rows of one answer share the id up to the first underscore, as in the published data
         "sample_id": f"{hashlib.sha256(document.id.encode()).hexdigest()}_{kind}",
         "question": document.fields["question"],
         "correct_answer": document.text,
@@ -51,17 +51,25 @@ def row_of(document: Document, kind: str, edits: Sequence[Edit]) -> Row:
 
 
 def misread(row: Row, originals: Sequence[str], replacements: Sequence[str]) -> str:
-    """Why the tasks would not read of a row what was done, in a few words; empty where they do: its tags strip to the
-    text and stand around the replacements, what stood there is told, and a right answer is found right."""
+    """Return a short reason why ReFACT's tasks would misread a row; empty if they read it correctly.
+
+    They do if its tags can be stripped and enclose the replacements, the original strings can be recovered, and the
+    right answer is scored as right.
+
+    Args:
+        row: the row.
+        originals: the strings that were replaced.
+        replacements: the strings that replaced them.
+    """
     try:
         check_correctable(row)
         text, spans = tagged_spans(row["error_spans"])
-        told = originals_of(row) if row["error_type"] == SWAP else list(originals)
+        recovered = originals_of(row) if row["error_type"] == SWAP else list(originals)
     except ValueError:
         return "refused by the reader"
     if [text[start:end] for start, end in spans] != list(replacements):
         return "spans elsewhere"
-    if told != list(originals):
+    if recovered != list(originals):
         return "originals cannot be told"
     for cases, score, facts in _TASKS[row["error_type"]]:
         for case in cases([row], Options()):
@@ -73,16 +81,19 @@ def misread(row: Row, originals: Sequence[str], replacements: Sequence[str]) -> 
 
 
 def singles(row: Row) -> list[Row]:
-    """The single-error rows of a row that is read as it should be: itself where it has one span, else one a span, the
-    others untagged (`…_split1` and on); none where one of these would be misread."""
+    """Return the single-error rows of a row that the tasks read correctly.
+
+    This is the row itself if it has one span; otherwise one row per span with the other spans untagged
+    (`…_split1`, `…_split2`, …). Empty if the tasks would misread one of them.
+    """
     text, spans = tagged_spans(row["error_spans"])
     if len(spans) == 1:
         return [row]
-    found = []
+    rows = []
     for number, (span, original) in enumerate(zip(spans, originals_of(row), strict=True), 1):
         tagged = marked(text, [span], row["error_type"])
         single = {**row, "sample_id": f"{row['sample_id']}_split{number}", "error_spans": tagged}
         if misread(single, [original], [text[slice(*span)]]):
             return []
-        found.append(single)
-    return found
+        rows.append(single)
+    return rows

@@ -1,4 +1,4 @@
-"""All pipelines by name: the classes of the modules of this package."""
+"""The registry of pipelines: all pipeline classes in the modules of this package."""
 
 from __future__ import annotations
 
@@ -14,28 +14,34 @@ from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.errors import UsageError, did_you_mean
 
 _PATHS = ("prompts", "stop_words")
-"""Options that name a file."""
+"""Options that hold a path to a file."""
+_TYPES = {int: "an integer", float: "a number", bool: "true or false"}
+"""Types of options as error messages describe them."""
 
 
 @cache
 def pipelines() -> dict[str, type[Pipeline]]:
-    """The pipelines, by name, sorted."""
+    """Return the pipelines by name, sorted."""
     for module in pkgutil.iter_modules(builders.__path__):
         importlib.import_module(f"{builders.__name__}.{module.name}")
-    own = [kind for kind in Pipeline.__subclasses__() if kind.__module__.startswith(f"{builders.__name__}.")]
-    return dict(sorted((kind.name, kind) for kind in own))
+    classes = [kind for kind in Pipeline.__subclasses__() if kind.__module__.startswith(f"{builders.__name__}.")]
+    return dict(sorted((kind.name, kind) for kind in classes))
 
 
 def pipeline_named(name: str, options: Mapping[str, Any]) -> Pipeline:
-    """The pipeline of that name with a user's options, of which None is the default.
+    """Create a pipeline by name.
+
+    Args:
+        name: name of the pipeline.
+        options: the user's options; None stands for the default.
 
     Raises:
-        UsageError: there is no such pipeline or option, or a value is none that the option can have.
+        UsageError: the pipeline or an option does not exist, or a value has the wrong type.
     """
-    known = pipelines()
-    if name not in known:
-        raise UsageError(f"unknown builder {name!r}{did_you_mean(name, known)}; builders: {', '.join(known)}")
-    kind = known[name]
+    classes = pipelines()
+    if name not in classes:
+        raise UsageError(f"unknown builder {name!r}{did_you_mean(name, classes)}; builders: {', '.join(classes)}")
+    kind = classes[name]
     given = {key: value for key, value in options.items() if value is not None}
     if unknown := sorted(given.keys() - kind.options().keys()):
         close = did_you_mean(unknown[0], kind.options())
@@ -45,7 +51,7 @@ def pipeline_named(name: str, options: Mapping[str, Any]) -> Pipeline:
 
 
 def _value(name: str, key: str, value: Any, kind: Any) -> Any:
-    """A value as the option's type has it."""
+    """Convert a value to the type of its option, or raise UsageError."""
     if kind == tuple[str, ...]:
         listed = value.split(",") if isinstance(value, str) else value
         if isinstance(listed, list | tuple):
@@ -53,12 +59,13 @@ def _value(name: str, key: str, value: Any, kind: Any) -> Any:
     elif kind is float and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     elif key == "language" and value is False:
-        # Norwegian, which YAML reads as no
+        # YAML reads Norwegian (no) as false
         return "no"
     elif kind in (str, str | None):
-        # a model is a name, or a folder that there is
+        # a model is either a name or an existing folder
         local = key in _PATHS or (key.endswith("_model") and Path(str(value)).expanduser().is_dir())
         return str(Path(str(value)).expanduser().absolute()) if local else str(value)
     elif kind in (int, bool) and type(value) is kind:
         return value
-    raise UsageError(f"{name}: option {key}={value!r} is no {getattr(kind, '__name__', kind)}")
+    expected = "a list of strings" if kind == tuple[str, ...] else _TYPES.get(kind, str(kind))
+    raise UsageError(f"{name}: option {key}: expected {expected}, got {value!r}")

@@ -1,4 +1,4 @@
-"""What a model's reply to a pipeline says: JSON of a stated shape, or nothing and why."""
+"""Reading what models reply to pipelines: JSON of an expected shape, or the reason why it could not be read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from halu_tasks.scorers.verdict_reader import own_value, verdict_reader
 
 _OPENS = {"object": "{", "array": "["}
 _MOST_STARTS = 200
-"""Places in a reply at which JSON is looked for."""
+"""Maximum number of positions in a reply to try JSON decoding at, counted from the end."""
 
 YES, NO, UNCERTAIN = "yes", "no", "uncertain"
 _read = verdict_reader(
@@ -25,132 +25,143 @@ _read = verdict_reader(
 
 
 class Verdict(NamedTuple):
-    """A verifier's answer: `yes`, `no` or `uncertain`, and its reason."""
+    """A verifier's answer (`yes`, `no` or `uncertain`) and its reason."""
 
     value: str
     reason: str = ""
 
 
 def read_object(reply: str, *fields: str) -> Answer[dict[str, str]]:
-    """The last JSON object of a reply that has all `fields`, each a text that is not blank; others are left out."""
-    why = ""
-    for found in _values(reply, "object"):
-        if isinstance(found, dict):
-            texts = {name: found[name].strip() for name in fields if isinstance(found.get(name), str)}
+    """Read the last JSON object that has all `fields` as nonblank strings; other fields are dropped."""
+    problem = ""
+    for value in _values(reply, "object"):
+        if isinstance(value, dict):
+            texts = {name: value[name].strip() for name in fields if isinstance(value.get(name), str)}
             if len(texts) == len(fields) and all(texts.values()):
                 return Answer(texts)
             missing = next(name for name in fields if not texts.get(name))
-            why = why or f"no text {missing!r}"
-    return Answer(None, why or _nothing(reply, "JSON object"))
+            problem = problem or f"no text {missing!r}"
+    return Answer(None, problem or _unreadable(reply, "JSON object"))
 
 
 def read_objects(reply: str, *fields: str) -> Answer[list[dict[str, str]]]:
-    """The last JSON array of objects that all have `fields`, each a text that is not blank; an object alone is an array
-    of one."""
-    why = ""
-    for found in _values(reply, "array"):
-        if isinstance(found, list) and found and all(isinstance(each, dict) for each in found):
+    """Read the last JSON array of objects that all have `fields` as nonblank strings.
+
+    A single object counts as an array of one.
+    """
+    problem = ""
+    for value in _values(reply, "array"):
+        if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
             rows = [
-                {name: str(each[name]).strip() for name in fields if isinstance(each.get(name), str)} for each in found
+                {name: str(each[name]).strip() for name in fields if isinstance(each.get(name), str)} for each in value
             ]
             if all(len(row) == len(fields) and all(row.values()) for row in rows):
                 return Answer(rows)
-            why = why or f"an object without {' or '.join(fields)}"
-    alone = read_object(reply, *fields) if not why else Answer[dict[str, str]](None)
-    told = alone.reason if alone.reason.startswith("no text") else _nothing(reply, "JSON array of objects")
-    return Answer([alone.value]) if alone.value else Answer(None, why or told)
+            problem = problem or f"an object without {' or '.join(fields)}"
+    single = read_object(reply, *fields) if not problem else Answer[dict[str, str]](None)
+    if single.value:
+        return Answer([single.value])
+    unread = single.reason if single.reason.startswith("no text") else _unreadable(reply, "JSON array of objects")
+    return Answer(None, problem or unread)
 
 
 def read_texts(reply: str, number: int | None = None) -> Answer[list[str]]:
-    """The last JSON array of texts of a reply, none of them blank; of exactly `number`, where one is given."""
-    why = ""
-    for found in _values(reply, "array"):
-        if isinstance(found, list) and all(isinstance(text, str) for text in found):
-            texts = [text.strip() for text in found]
+    """Read the last JSON array of nonblank strings; of exactly `number` of them, if given."""
+    problem = ""
+    for value in _values(reply, "array"):
+        if isinstance(value, list) and all(isinstance(text, str) for text in value):
+            texts = [text.strip() for text in value]
             if all(texts) and number in (None, len(texts)):
                 return Answer(texts)
-            why = why or (f"{len(texts)} texts for {number}" if all(texts) else "a blank text")
-    return Answer(None, why or _nothing(reply, "JSON array of texts"))
+            problem = problem or (f"{len(texts)} texts for {number}" if all(texts) else "a blank text")
+    return Answer(None, problem or _unreadable(reply, "JSON array of texts"))
 
 
 def read_own_object(reply: str, *fields: str) -> Answer[dict[str, str]]:
-    """The JSON object that a verifier's reply is, begins with or ends in, with all `fields`, each a text that is not
-    blank. One that is quoted does not count."""
-    found = own_value(reply, "{")
-    if not isinstance(found, dict):
-        return Answer(None, _nothing(reply, "JSON object"))
-    texts = {name: found[name].strip() for name in fields if isinstance(found.get(name), str)}
+    """Read the JSON object that is a verifier's whole reply, or its beginning or end, with all `fields` as strings.
+
+    The strings must not be blank. Quoted objects do not count.
+    """
+    value = own_value(reply, "{")
+    if not isinstance(value, dict):
+        return Answer(None, _unreadable(reply, "JSON object"))
+    texts = {name: value[name].strip() for name in fields if isinstance(value.get(name), str)}
     missing = next((name for name in fields if not texts.get(name)), None)
     return Answer(None, f"no text {missing!r}") if missing else Answer(texts)
 
 
 def read_verdicts(reply: str, number: int) -> Answer[list[Verdict]]:
-    """The JSON array of `number` objects with `verdict` and, optionally, `reason` that a reply is, begins with or ends
-    in."""
-    found = own_value(reply, "[")
-    if isinstance(found, list):
-        verdicts = [verdict for each in found if (verdict := _verdict(each))]
-        if len(found) == len(verdicts) == number:
+    """Read the JSON array of `number` verdicts that is the whole reply, or its beginning or end.
+
+    Each verdict is an object with `verdict` and optionally `reason`.
+    """
+    value = own_value(reply, "[")
+    if isinstance(value, list):
+        verdicts = [verdict for each in value if (verdict := _verdict(each))]
+        if len(value) == len(verdicts) == number:
             return Answer(verdicts)
-        if found:
+        if value:
             return Answer(None, f"{len(verdicts)} verdicts for {number}")
-    if number == 1 and (one := read_verdict(reply)).value:
-        return Answer([one.value])
-    return Answer(None, _nothing(reply, "JSON array of verdicts"))
+    if number == 1 and (single := read_verdict(reply)).value:
+        return Answer([single.value])
+    return Answer(None, _unreadable(reply, "JSON array of verdicts"))
 
 
 def read_verdict(reply: str) -> Answer[Verdict]:
-    """The verdict that a verifier's reply states, and its reason."""
-    found = _read(reply)
-    return Answer(Verdict(found.value, found.reason)) if found.value else Answer(None, found.reason)
+    """Read the verdict that a verifier's reply states, and its reason."""
+    answer = _read(reply)
+    return Answer(Verdict(answer.value, answer.reason)) if answer.value else Answer(None, answer.reason)
 
 
 def read_choice(reply: str, number: int) -> Answer[int]:
-    """Which of `number` texts, counted from 1, a reply chooses: the `choice` of the JSON object that it is, begins with
-    or ends in, else a reply that is a number and nothing more."""
-    found = own_value(reply, "{")
-    said = found["choice"] if isinstance(found, dict) and "choice" in found else strip_reasoning(reply) or ""
-    text = str(said)[:100].strip(" \t\r\n*\"'`.。")
+    """Read which of `number` texts, counted from 1, a reply chooses.
+
+    This is the field `choice` of a JSON object that is the whole reply, or its beginning or end; otherwise a reply
+    that is nothing but a number.
+    """
+    value = own_value(reply, "{")
+    choice = value["choice"] if isinstance(value, dict) and "choice" in value else strip_reasoning(reply) or ""
+    text = str(choice)[:100].strip(" \t\r\n*\"'`.。")
     if not re.fullmatch(r"[0-9]{1,9}", text):
-        return Answer(None, _nothing(reply, "choice"))
+        return Answer(None, _unreadable(reply, "choice"))
     return Answer(int(text)) if 1 <= int(text) <= number else Answer(None, "a choice that there is none of")
 
 
-def _verdict(found: Any) -> Verdict | None:
-    if isinstance(found, str):
-        found = {"verdict": found}
-    value = _read.label(found.get("verdict")) if isinstance(found, dict) else None
-    reason = found.get("reason") if isinstance(found, dict) else ""
-    return Verdict(value, reason.strip() if isinstance(reason, str) else "") if value else None
+def _verdict(value: Any) -> Verdict | None:
+    if isinstance(value, str):
+        value = {"verdict": value}
+    label = _read.label(value.get("verdict")) if isinstance(value, dict) else None
+    reason = value.get("reason") if isinstance(value, dict) else ""
+    return Verdict(label, reason.strip() if isinstance(reason, str) else "") if label else None
 
 
 def _values(reply: str, kind: str) -> Iterator[Any]:
-    """The JSON values in a reply behind its reasoning, from the last one on; what lies inside another value comes after
-    it."""
+    """Yield the JSON values of a reply after its reasoning, last one first; nested values come after all others."""
     text = strip_reasoning(reply)
     if text is None:
         return
     decoder = json.JSONDecoder()
-    found: list[tuple[int, int, Any]] = []
+    decoded: list[tuple[int, int, Any]] = []
     for start in [match.start() for match in re.finditer(re.escape(_OPENS[kind]), text)][-_MOST_STARTS:]:
         try:
             value, end = decoder.raw_decode(text, start)
-            # escapes can make halves of characters, which are no text
+            # escapes can decode to lone surrogates, which are not valid text
             json.dumps(value, ensure_ascii=False).encode()
         except (ValueError, RecursionError):
             continue
-        found.append((start, end, value))
+        decoded.append((start, end, value))
     outer: list[tuple[int, int, Any]] = []
-    for start, end, value in found:
+    for start, end, value in decoded:
         if not outer or start >= outer[-1][1]:
             outer.append((start, end, value))
     yield from (value for _, _, value in reversed(outer))
-    yield from (value for each in reversed(found) if each not in outer for value in [each[2]])
+    yield from (value for each in reversed(decoded) if each not in outer for value in [each[2]])
 
 
-def _nothing(reply: str, wanted: str) -> str:
+def _unreadable(reply: str, expected: str) -> str:
+    """Return why nothing could be read from a reply."""
     if not reply.strip():
         return "empty"
     if strip_reasoning(reply) is None:
         return "unclosed reasoning"
-    return f"no {wanted}"
+    return f"no {expected}"

@@ -1,4 +1,4 @@
-"""Sets of entities of a knowledge graph, and what questions do to them (FactCHD, sections 3 and 4.2)."""
+"""Set operations on entities of a knowledge graph, for questions about them (FactCHD, sections 3 and 4.2)."""
 
 from __future__ import annotations
 
@@ -20,20 +20,24 @@ from halu_tasks.builders.quantities import quantity_of
 from halu_tasks.builders.triples import Triple
 
 MOST_MEMBERS = 8
-"""Entities of a set that is shown at most; the two sets of an intersection may have more, of which those in both are
-shown."""
+"""Maximum number of entities shown. The two sets of an intersection may be larger, as only common members are shown."""
 MOST_TRIPLES = 20
 
 _WIDEST = 10_000
-"""Entities of the smaller of two sets whose intersection is looked for."""
+"""Maximum size of the smaller of two sets to look for their intersection."""
 
 
 def set_operations(graph: Graph, draw: Draw, most: int) -> list[Subgraph]:
-    """Entities that meet a condition, and what is done to them: those who meet two conditions, one of two, or one and
-    not the other, and their number. What is shown holds every member that the graph has.
+    """Return subgraphs of entities that meet conditions, for set operations.
 
-    Where a condition is not met, the entity has that relation to something else: a graph that does not say is no
-    evidence.
+    The entities meet two conditions, one of two, or one but not the other, or are counted. Subgraphs contain every
+    member in the graph. If an entity does not meet a condition, it has that relation to something else: a missing
+    relation would be no evidence.
+
+    Args:
+        graph: the graph.
+        draw: draws numbers.
+        most: maximum number of subgraphs.
     """
     makers = {INTERSECTION: _intersection, UNION: _union, DIFFERENCE: _difference, COUNTING: _counting}
 
@@ -47,32 +51,34 @@ def set_operations(graph: Graph, draw: Draw, most: int) -> list[Subgraph]:
         second = others[turn // len(conditions) % len(others)] if others else None
         start = draw("operation", number, begin) % len(OPERATIONS)
         for operation in (*OPERATIONS[start:], *OPERATIONS[:start]):
-            if made := makers[operation](graph, first, second, turn):
-                conditions_, triples = made
+            if operands := makers[operation](graph, first, second, turn):
+                used, triples = operands
                 if len(triples) <= MOST_TRIPLES:
-                    return Subgraph(SET_OPERATION, operation, conditions_, triples)
+                    return Subgraph(SET_OPERATION, operation, used, triples)
         return None
 
     return collect(drawn(graph.of_head, draw, SET_OPERATION), make, most)
 
 
-_Made = tuple[tuple[Condition, ...], tuple[Triple, ...]] | None
+_Operands = tuple[tuple[Condition, ...], tuple[Triple, ...]] | None
 
 
-def _intersection(graph: Graph, first: Condition, second: Condition | None, turn: int) -> _Made:
+def _intersection(graph: Graph, first: Condition, second: Condition | None, turn: int) -> _Operands:
+    """Return the entities that meet both conditions."""
     if second is None:
         return None
-    few = min(graph.members[first], graph.members[second], key=len)
-    if len(few) > _WIDEST:
+    smaller = min(graph.members[first], graph.members[second], key=len)
+    if len(smaller) > _WIDEST:
         return None
     one, other = sorted((first, second))
-    both = [head for head in few if Triple(head, *one) in graph.triples and Triple(head, *other) in graph.triples]
+    both = [head for head in smaller if Triple(head, *one) in graph.triples and Triple(head, *other) in graph.triples]
     if not 2 <= len(both) <= MOST_MEMBERS:
         return None
     return (one, other), tuple(Triple(head, *each) for head in both for each in (one, other))
 
 
-def _union(graph: Graph, first: Condition, second: Condition | None, turn: int) -> _Made:
+def _union(graph: Graph, first: Condition, second: Condition | None, turn: int) -> _Operands:
+    """Return the entities that meet the first condition, or the same relation to another tail."""
     relation = first[0]
     tails = graph.tails_of_relation[relation]
     other = relation, tails[turn % len(tails)]
@@ -84,8 +90,8 @@ def _union(graph: Graph, first: Condition, second: Condition | None, turn: int) 
     return (min(first, other), max(first, other)), tuple(shown)
 
 
-def _difference(graph: Graph, first: Condition, second: Condition | None, turn: int) -> _Made:
-    """Those who meet the first condition and not the second, which some of them do."""
+def _difference(graph: Graph, first: Condition, second: Condition | None, turn: int) -> _Operands:
+    """Return the entities that meet the first condition, some but not all of which meet the second."""
     members = graph.members[first]
     if second is None or second[0] == first[0] or len(members) > MOST_MEMBERS:
         return None
@@ -97,7 +103,8 @@ def _difference(graph: Graph, first: Condition, second: Condition | None, turn: 
     return (first, second), tuple(triple for each in shown for triple in each)
 
 
-def _counting(graph: Graph, first: Condition, second: Condition | None, turn: int) -> _Made:
+def _counting(graph: Graph, first: Condition, second: Condition | None, turn: int) -> _Operands:
+    """Return the entities that meet the first condition, to be counted."""
     members = graph.members[first]
     if not 2 <= len(members) <= MOST_MEMBERS:
         return None

@@ -1,6 +1,6 @@
-"""Edits of an answer: where a sentence or a phrase stands in it, and the answer with tags around what was changed.
+"""Edits of an answer: finding sentences and phrases in it, and tagging what was changed.
 
-Spans are (start, end) code-point offsets, end excluded.
+Spans are (start, end) offsets in code points; the end is exclusive.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from halu_tasks.scorers.spans import Span, Text
 _TAG = re.compile(r"<\s*/?\s*(?:neg|swap|mask)\b[^<>]*>", re.IGNORECASE)
 _LINE_END = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _JOINERS = "\u200c\u200d"
-# Written without spaces, so that a word may begin and end between any two characters: Thai, Lao, Tibetan, Burmese,
+# Scripts without spaces, in which a word may begin and end between any two characters: Thai, Lao, Tibetan, Burmese,
 # Khmer, kana and Chinese characters.
 _UNSPACED = re.compile(
     "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -26,7 +26,7 @@ _UNSPACED = re.compile(
 
 
 class Edit(NamedTuple):
-    """What stands from `start` to `end` becomes `text`."""
+    """Replaces the text from `start` to `end` with `text`."""
 
     start: int
     end: int
@@ -34,27 +34,27 @@ class Edit(NamedTuple):
 
 
 def has_tags(text: str) -> bool:
-    """Has the text anything that looks like a tag of ReFACT's, closed or not, or like the mask of its correction?"""
+    """Whether a text contains anything that looks like a tag of ReFACT, closed or not, or like its correction mask."""
     return _TAG.search(text) is not None
 
 
 def is_text(text: str) -> bool:
-    """Is every character one that a line of text may hold? Lone surrogates and control characters are not."""
+    """Whether a text contains neither lone surrogates nor control characters other than tabs and line ends."""
     return not any(unicodedata.category(char) in ("Cc", "Cs") for char in _LINE_END.sub("", text).replace("\t", ""))
 
 
 def same(one: str, other: str) -> bool:
-    """Do two texts differ in nothing but case, white space and the forms of characters?"""
+    """Whether two texts differ only in case, white space and compatibility forms of characters."""
     return alike(one) == alike(other)
 
 
 def alike(text: str) -> str:
-    """The text without what `same` makes nothing of."""
+    """Normalize a text so that texts for which `same` is true become equal."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def unfit(text: str, original: str) -> str:
-    """Why `text` may not stand in the place of `original`, in a few words; empty where it may."""
+    """Return a short reason why `text` cannot replace `original`; empty if it can."""
     if has_tags(text):
         return "tags of its own"
     if not is_text(text):
@@ -67,7 +67,11 @@ def unfit(text: str, original: str) -> str:
 
 
 class Prose:
-    """A text in which sentences and phrases are looked up; what each look-up needs is made once."""
+    """A text, prepared for looking up many sentences and phrases.
+
+    Args:
+        text: the text.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -77,51 +81,57 @@ class Prose:
         self._placed = Text(text)
 
     def sentence(self, string: str) -> Span | str:
-        """The sentence that `string` is, or is a part of; case, white-space runs and quote style make no difference.
+        """Find the sentence that `string` is or is part of, ignoring case, runs of white space and quote style.
 
-        Returns why there is none, in a few words: it is nowhere, stands there more than once, or goes over several
-        sentences.
+        Returns:
+            The span of the sentence, or a short reason: the string does not occur, occurs more than once, or spans
+            several sentences.
         """
-        found = self._placed.place(string, fuzzy=False)
-        if not found:
+        places = self._placed.place(string, fuzzy=False)
+        if not places:
             return "not in the answer"
-        if len(found) > 1:
+        if len(places) > 1:
             return "more than once in the answer"
-        ((start, end),) = found
+        ((start, end),) = places
         over = self.over(start, end)
         if len(over) != 1:
             return "several sentences" if over else "not in the answer"
         return over[0] if self._alike[alike(self.text[slice(*over[0])])] == 1 else "more than once in the answer"
 
     def over(self, start: int, end: int) -> list[Span]:
-        """The sentences that a span lies in, or goes over."""
+        """Return the sentences that overlap a span."""
         return [span for span in self.sentences if span[0] < end and start < span[1]]
 
     def has_sentence(self, string: str) -> bool:
+        """Whether the text contains this sentence, ignoring what `alike` ignores."""
         return self._alike[alike(string)] > 0
 
     def begins(self, at: int) -> bool:
-        """Does a sentence begin at character `at`?"""
+        """Whether a sentence begins at offset `at`."""
         return at in self._begins
 
     def mentions(self, phrase: str) -> list[Span]:
-        """Every place where `phrase` stands as whole words, white-space runs aside, in order.
+        """Return all occurrences of `phrase` as whole words, in order; runs of white space are equal.
 
-        A word that is written with a capital where a sentence begins is the same word without one.
+        A word that is capitalized at the beginning of a sentence is the same word in lower case.
         """
-        found = _whole_words(self.text, phrase)
+        occurrences = _whole_words(self.text, phrase)
         first = phrase[:1]
         other = first.lower() if first.isupper() else first.upper()
         if other == first or len(other) != 1:
-            return found
+            return occurrences
         toggled = _whole_words(self.text, other + phrase[1:])
         if first.isupper():
-            # elsewhere than where a sentence begins, the capital belongs to a name
-            return sorted([*found, *toggled]) if found and all(self.begins(start) for start, _ in found) else found
-        return sorted([*found, *(span for span in toggled if self.begins(span[0]))])
+            # a capital letter in the middle of a sentence belongs to a name
+            return (
+                sorted([*occurrences, *toggled])
+                if occurrences and all(self.begins(start) for start, _ in occurrences)
+                else occurrences
+            )
+        return sorted([*occurrences, *(span for span in toggled if self.begins(span[0]))])
 
     def changed_parts(self, edits: Sequence[Edit]) -> list[tuple[str, str]]:
-        """The sentences that edits change, each before and after; sentences that one edit goes over are one."""
+        """Return the sentences that edits change, before and after; an edit over several sentences joins them."""
         parts: list[Span] = []
         for edit in edits:
             spans = [*self.over(edit.start, edit.end), (edit.start, edit.end)]
@@ -129,29 +139,30 @@ class Prose:
             if parts and start < parts[-1][1]:
                 start, end = parts[-1][0], max(parts.pop()[1], end)
             parts.append((start, end))
-        found = []
+        pairs = []
         for start, end in parts:
             inside = [Edit(at - start, to - start, new) for at, to, new in edits if start <= at < end]
-            found.append((self.text[start:end], edited(self.text[start:end], inside, "x")[0]))
-        return list(dict.fromkeys(found))
+            pairs.append((self.text[start:end], edited(self.text[start:end], inside, "x")[0]))
+        return list(dict.fromkeys(pairs))
 
 
 def mentioned(text: str, phrase: str) -> bool:
-    """Does `phrase` stand in `text` as whole words, in whatever case?"""
+    """Whether `phrase` occurs in `text` as whole words, in any case."""
     return bool(_whole_words(text, phrase, re.IGNORECASE))
 
 
 def _whole_words(text: str, phrase: str, flags: re.RegexFlag = re.RegexFlag.NOFLAG) -> list[Span]:
+    """Return the occurrences of a phrase as whole words, over at most one line end."""
     words = phrase.split()
     if not words:
         return []
     pattern = re.compile(r"\s+".join(map(re.escape, words)), flags)
-    found = (match for match in pattern.finditer(text) if len(_LINE_END.findall(match[0])) < 2)
-    return [match.span() for match in found if not (_cuts(text, match.start()) or _cuts(text, match.end()))]
+    matches = (match for match in pattern.finditer(text) if len(_LINE_END.findall(match[0])) < 2)
+    return [match.span() for match in matches if not (_cuts(text, match.start()) or _cuts(text, match.end()))]
 
 
 def _cuts(text: str, at: int) -> bool:
-    """Does a cut before character `at` go through a word, a number, or a character of several parts?"""
+    """Whether a cut at offset `at` would split a word, a number, or a character of several code points."""
     before, after = text[max(at - 1, 0) : at], text[at : at + 1]
     if not before or not after:
         return False
@@ -169,12 +180,12 @@ def _cuts(text: str, at: int) -> bool:
 
 
 def _in_word(char: str) -> bool:
+    """Whether a character can be part of a word."""
     return char.isalnum() or char == "_" or unicodedata.category(char)[0] == "M"
 
 
 def longest(text: str, spans: Iterable[Span]) -> list[Span]:
-    """The spans without those that overlap a longer one, in order; those with nothing but white space between them
-    are one."""
+    """Return the spans that do not overlap a longer one, in order, joining those separated only by white space."""
     kept: list[Span] = []
     for start, end in sorted(set(spans), key=lambda span: (span[0] - span[1], span[0])):
         if all(end <= other[0] or other[1] <= start for other in kept):
@@ -189,29 +200,38 @@ def longest(text: str, spans: Iterable[Span]) -> list[Span]:
 
 
 def edited(text: str, edits: Iterable[Edit], tag: str) -> tuple[str, str]:
-    """The text after the edits, which follow each other, and the same with `<tag>…</tag>` around each."""
+    """Apply edits, which must be in order.
+
+    Args:
+        text: the original text.
+        edits: the edits.
+        tag: name of the tag.
+
+    Returns:
+        The edited text, and the same text with `<tag>…</tag>` around each edit.
+    """
     plain: list[str] = []
     tagged: list[str] = []
-    read = 0
+    done = 0
     for edit in edits:
-        plain += (text[read : edit.start], edit.text)
-        tagged += (text[read : edit.start], f"<{tag}>{edit.text}</{tag}>")
-        read = edit.end
-    return "".join([*plain, text[read:]]), "".join([*tagged, text[read:]])
+        plain += (text[done : edit.start], edit.text)
+        tagged += (text[done : edit.start], f"<{tag}>{edit.text}</{tag}>")
+        done = edit.end
+    return "".join([*plain, text[done:]]), "".join([*tagged, text[done:]])
 
 
 def marked(text: str, spans: Iterable[Span], tag: str) -> str:
-    """The text with `<tag>…</tag>` around each span."""
+    """Return the text with `<tag>…</tag>` around each span."""
     return edited(text, [Edit(start, end, text[start:end]) for start, end in spans], tag)[1]
 
 
 def in_one_line(text: str, original: str = "\n") -> str:
-    """`text` with spaces for the line ends inside it, where `original` has some."""
+    """Replace line ends inside `text` with spaces, if `original` contains any."""
     return " ".join(_LINE_END.split(text)) if _LINE_END.search(original) else text
 
 
 def begun_as(text: str, original: str) -> str:
-    """`text` with a capital where `original` begins with one and `text` with a plain lower-case word."""
+    """Capitalize `text` if `original` is capitalized and `text` begins with a lower-case word."""
     word = re.match(r"[^\W\d_]+", text)
     if original[:1].isupper() and word and word[0].islower() and len(text[0].upper()) == 1:
         return text[0].upper() + text[1:]

@@ -1,4 +1,4 @@
-"""Stop words: NLTK's lists, as bm25s carries them, or those of a user's file."""
+"""Stop words: NLTK's lists, as shipped with bm25s, or those of a user's file."""
 
 from __future__ import annotations
 
@@ -27,8 +27,11 @@ _LISTS = {
 
 @cache
 def stop_words(language: str, file: str | None) -> frozenset[str]:
-    """The stop words of a language (ISO 639-1), in lower case: those of `file`, one a line, or else NLTK's; none for a
-    language that it has no list of.
+    """Return the stop words of a language (ISO 639-1), in lower case.
+
+    Args:
+        language: the language; there are no words for languages without a list.
+        file: path of a file with one word per line, to use instead of NLTK's list.
 
     Raises:
         UsageError: the file cannot be read or is empty.
@@ -38,28 +41,29 @@ def stop_words(language: str, file: str | None) -> frozenset[str]:
             words = Path(file).expanduser().read_text(encoding="utf-8-sig").split("\n")
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "not UTF-8"
-            raise UsageError(f"stop words {file}: {reason}; name a text file of one word a line") from None
-        found = frozenset(_plain(word) for word in words if word.strip())
-        if not found:
-            raise UsageError(f"stop words {file}: holds none; name a text file of one word a line")
-        return found
+            raise UsageError(f"stop words {file}: {reason}; expected a text file with one word per line") from None
+        listed = frozenset(_plain(word) for word in words if word.strip())
+        if not listed:
+            raise UsageError(f"stop words {file}: contains no words; expected a text file with one word per line")
+        return listed
     if language not in _LISTS:
         return frozenset()
-    from bm25s import stopwords  # it takes memory, and most commands do not need it
+    from bm25s import stopwords  # imported here because it takes memory that most commands do not need
 
     return frozenset(_plain(word) for word in getattr(stopwords, f"STOPWORDS_{_LISTS[language]}"))
 
 
 def only_stop_words(phrase: str, words: frozenset[str]) -> bool:
-    """Is every word of the phrase a stop word, or no word at all? One written in capitals (IT, WHO) is none."""
+    """Whether a phrase consists of stop words only; words in capitals (IT, WHO) are not stop words."""
     return all(not (len(word) > 1 and word.isupper()) and _plain(word) in words for word in _words(phrase))
 
 
 def _words(phrase: str) -> list[str]:
-    """The words without the signs around them; a symbol (an emoji, "+") is a word too."""
+    """Return the words without surrounding punctuation; a symbol (an emoji, "+") is a word too."""
     edges = {char for char in phrase if unicodedata.category(char)[0] == "P"}
     return [word for part in phrase.split() if (word := part.strip("".join(edges)))]
 
 
 def _plain(word: str) -> str:
+    """Normalize a word for comparison."""
     return word.strip().replace("’", "'").casefold()

@@ -1,4 +1,4 @@
-"""Facts as a pipeline's input: triples of a knowledge graph, and texts that state a fact, in files and folders."""
+"""Reading facts from files and folders: triples of a knowledge graph, and text facts."""
 
 from __future__ import annotations
 
@@ -23,35 +23,43 @@ class Triple(NamedTuple):
 
 
 class Files(NamedTuple):
-    """The files that a path names, by what they hold; `texts` are files of JSON Lines, or a folder of `.txt` ones."""
+    """The files of a path by content.
+
+    Attributes:
+        triples: files of triples.
+        texts: JSON Lines files of texts, or a folder of `.txt` and `.md` files.
+    """
 
     triples: tuple[Path, ...]
     texts: tuple[Path, ...]
 
 
 def files_of(path: Path) -> Files:
-    """What a file or folder holds. In a folder `triples.*` are triples; its other `.jsonl` and its `.txt` and `.md`
-    files are texts. A file is told by its name's end (`.tsv`, `.csv`) or by the fields of its first row.
+    """Find the files of triples and of texts.
+
+    In a folder, `triples.*` are triples; other `.jsonl` files, and `.txt` and `.md` files, are texts. The content of a
+    single file is determined by its suffix (`.tsv`, `.csv`) or by the fields of its first row.
 
     Raises:
-        DataError: there is nothing of either kind, or the first row is of neither.
+        DataError: there are no files of either kind, or a first row is neither a triple nor a text.
     """
     if not path.is_dir():
         return Files((path,), ()) if _holds_triples(path) else Files((), (path,))
     triples = tuple(sorted(file for file in path.glob("triples.*") if file.is_file()))
     if unknown := [file for file in triples if file.stat().st_size and not _holds_triples(file)]:
         raise DataError(
-            f"{unknown[0]}: its rows have no fields head, relation and tail; name a file of texts otherwise"
+            f"{unknown[0]}: its rows lack the fields head, relation and tail; rename it if it contains texts"
         )
     texts = sorted({file for end in ("*.jsonl", "*.jsonl.gz") for file in path.glob(end)} - set(triples))
     if any(file.suffix in (".txt", ".md") and file.is_file() for file in path.rglob("*")):
         texts.append(path)
     if not triples and not texts:
-        raise DataError(f"{path}: holds neither triples.* nor .jsonl, .txt or .md files of texts")
+        raise DataError(f"{path}: contains neither triples.* nor .jsonl, .txt or .md files of texts")
     return Files(triples, tuple(texts))
 
 
 def _holds_triples(path: Path) -> bool:
+    """Whether a file contains triples rather than texts."""
     if _table_of(path):
         return True
     for line, row in json_lines(path):
@@ -59,23 +67,23 @@ def _holds_triples(path: Path) -> bool:
             return False
         if "head" in row or "tail" in row:
             return True
-        raise DataError(f"{path}:{line}: neither a triple (head, relation, tail) nor a text (id, text)")
+        raise DataError(f"{path}:{line}: expected a triple (head, relation, tail) or a text (id, text)")
     return False
 
 
 def _table_of(path: Path) -> str | None:
-    """The mark between the columns of a table; None where the file is none."""
+    """Return the delimiter of a table's columns; None if the file is not a table."""
     return _TABLES.get(Path(path.name.removesuffix(".gz")).suffix.lower())
 
 
 def read_triples(path: Path) -> Iterator[Triple]:
-    """The triples of a file of JSON Lines, or of a table of three columns whose first row may name them.
+    """Read triples from JSON Lines, or from a table of three columns with an optional header.
 
     Raises:
-        DataError: naming file and line, at the first row that is no triple.
+        DataError: a row is not a triple; the message names file and line.
     """
-    mark = _table_of(path)
-    for line, row in _of_table(path, mark) if mark else json_lines(path):
+    delimiter = _table_of(path)
+    for line, row in _of_table(path, delimiter) if delimiter else json_lines(path):
         try:
             yield triple_of(row)
         except ValueError as error:
@@ -83,7 +91,11 @@ def read_triples(path: Path) -> Iterator[Triple]:
 
 
 def triple_of(row: Row) -> Triple:
-    """A row as a triple, white space at its ends and runs of it taken off. Raises ValueError where it is none."""
+    """Convert a row to a triple, normalizing white space.
+
+    Raises:
+        ValueError: a field is missing, empty or not a string.
+    """
     for name in Triple._fields:
         if name not in row:
             raise ValueError(f"field {name!r} is missing")
@@ -93,11 +105,12 @@ def triple_of(row: Row) -> Triple:
     return Triple(*(" ".join(row[name].split()) for name in Triple._fields))
 
 
-def _of_table(path: Path, mark: str) -> Iterator[tuple[int, Row]]:
+def _of_table(path: Path, delimiter: str) -> Iterator[tuple[int, Row]]:
+    """Yield the rows of a table with their line numbers."""
     lines = (text for _, text in text_lines(path))
-    # what a tab-separated file puts in quotes is meant to have them
-    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if mark == "," else csv.QUOTE_NONE
-    rows = csv.reader(lines, delimiter=mark, quoting=quoting, strict=True)
+    # quotation marks in tab-separated files are part of the text
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if delimiter == "," else csv.QUOTE_NONE
+    rows = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=True)
     names = list(Triple._fields)
     begin = 1
     try:
@@ -112,9 +125,9 @@ def _of_table(path: Path, mark: str) -> Iterator[tuple[int, Row]]:
                 continue
             yield line, dict(zip(names, cells, strict=True))
     except csv.Error as error:
-        raise DataError(f"{path}:{begin}: not a table ({str(error).partition(' - ')[0]})") from None
+        raise DataError(f"{path}:{begin}: cannot be read as a table ({str(error).partition(' - ')[0]})") from None
 
 
 def all_triples(paths: tuple[Path, ...]) -> list[Triple]:
-    """The triples of files, sorted and each once: held in memory, as a graph has to be."""
+    """Read the different triples of files, sorted. They are held in memory, as graphs need them all."""
     return sorted(set(chain.from_iterable(map(read_triples, paths))))

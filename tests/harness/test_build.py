@@ -169,11 +169,11 @@ def test_what_is_done_is_not_asked_again_and_another_build_is_refused(build: Run
     build(documents, model)
     assert len(asked) == before and files_of(folder) == made
     told, _ = build(documents[:4], model, fails=True)
-    assert "holds a build with other documents" in told
+    assert "contains a build with other documents" in told
     told, _ = build(documents, model, "-T", "seed=1", fails=True)
-    assert "holds a build with other seed (0, not 1)" in told
+    assert "contains a build with other seed (0, not 1)" in told
     told, _ = build(documents, model, out=".", fails=True)
-    assert "is not empty, and holds no build" in told
+    assert "is not empty and not a build folder" in told
     assert len(asked) == before and files_of(folder) == made
 
 
@@ -223,7 +223,7 @@ def test_a_build_among_its_documents_is_refused(here: Cli, tmp_path: Path) -> No
     (tmp_path / "one.md").write_text(document(1)["text"], encoding="utf-8")
     done = here("build", "haluagent", tmp_path, "-o", tmp_path / "out", "--model", "mockllm/model")
     # its card would be a document of the next run
-    assert done.returncode == 2 and "lies among the documents" in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == 2 and "is inside the documents" in done.stderr and done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == [tmp_path / "one.md"]
 
 
@@ -279,9 +279,9 @@ def test_balance_keeps_as_many_of_each_kind(build: Run) -> None:
     [
         ('{"id": "a"}', "documents.jsonl:1: field 'text' is missing"),
         ('{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}', "two documents have the id 'a'"),
-        ('{"id": "a", "text": 1}', "documents.jsonl:1: field 'text' is int, expected a text"),
+        ('{"id": "a", "text": 1}', "documents.jsonl:1: field 'text': expected a string, got int"),
         ("[]", "documents.jsonl:1"),
-        ("", "holds no documents"),
+        ("", "contains no documents"),
     ],
 )
 def test_bad_documents_are_one_line(here: Cli, tmp_path: Path, row: str, told: str) -> None:
@@ -324,7 +324,7 @@ def test_logs_of_inspect_are_collected_too(build: Run, run_inspect: Run, here: C
     assert 0 < done_of["documents_not_done"] == 12 - done_of["documents"]
     run_inspect("haluagent", model, {**own, "part": "0/2"}, temperature=0.5)
     done = here("collect", logs, "-o", folder.parent / "mixed")
-    assert done.returncode == 2 and "was asked of other models than" in done.stderr
+    assert done.returncode == 2 and "used other models or model settings than" in done.stderr
     for path in set(logs.glob("*.eval")) - whole:
         path.unlink()
     next(logs.glob("*.eval")).unlink()
@@ -351,8 +351,8 @@ def test_a_server_that_is_not_there_and_prompts_that_do_not_fit(build: Run, here
     done = here(*own, "--model-base-url", "http://127.0.0.1:9/v1")
     assert done.returncode == 2 and "at http://127.0.0.1:9/v1 cannot be reached" in done.stderr
     for text, told in (
-        ("About {documnt}, {number}, {type}: {definition}", "has a placeholder of no meaning, {documnt}"),
-        ("About {number}, {type}: {definition}", "leaves out {document}"),
+        ("About {documnt}, {number}, {type}: {definition}", "has the unknown placeholder {documnt}"),
+        ("About {number}, {type}: {definition}", "lacks the placeholder {document}"),
     ):
         prompts = tmp_path / "prompts.yaml"
         prompts.write_text(json.dumps({"haluagent_question_en": {"user": text}}), encoding="utf-8")
@@ -375,7 +375,7 @@ def test_a_folder_is_gone_on_with_at_another_place(build: Run, tmp_path: Path) -
     told, folder = build(documents, healed, "-T", "seed=0", out="moved")
     assert told["documents"] == 6 and asked and all("Site3" in text for text in asked)
     told, _ = build(documents, HaluModel(), "-M", "organization=other", out="moved", fails=True)
-    assert "holds a build with other model_args" in told
+    assert "contains a build with other model_args" in told
 
 
 def test_no_key_and_no_address_of_a_model_is_written_down(build: Run, serve: Serve) -> None:
@@ -397,7 +397,7 @@ def test_a_file_to_compare_with_that_holds_no_text_is_told(build: Run, here: Cli
     missing = tmp_path / "missing.jsonl"
     asked: list[Any] = []
     told, folder = build(documents, lambda request: asked.append(request), "--against", str(missing), fails=True)
-    assert "there is no such file or folder to compare with" in told and not asked and not folder.exists()
+    assert "no such file or folder to compare with" in told and not asked and not folder.exists()
     told, folder = build(documents, HaluModel(), "--against", str(empty), status=3)
     assert told["documents"] == 2
     for command in ("collect", "quality"):

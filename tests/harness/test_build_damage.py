@@ -167,7 +167,7 @@ def test_a_log_of_another_part_is_not_taken_for_the_parts_own(build: Any) -> Non
     log_of_another_part(folder)
     model = Asked()
     told, _ = build(model, fails=True)
-    assert "is of other documents than part 2 has" in told.splitlines()[-1] and model.count == 0
+    assert "contains other documents than part 2" in told.splitlines()[-1] and model.count == 0
 
 
 def test_a_plan_that_is_damaged_is_one_line(build: Any, here: Cli) -> None:
@@ -280,7 +280,7 @@ def test_no_lock_is_left_beside_a_folder(build: Any, here: Cli, tmp_path: Path) 
         assert done.returncode == 2 and "is not empty" in done.stderr
         for out in (source / "out", source, Path("/proc/nothing/out")):
             done = here(*own, "-o", out)
-            assert done.returncode == 2 and "cannot be written to" in done.stderr and str(out) in done.stderr
+            assert done.returncode == 2 and "is not writable" in done.stderr and str(out) in done.stderr
             assert "another process" not in done.stderr and done.stderr.count("\n") == 1
     source.write_text(json.dumps(document(1)) + "\n" + json.dumps(document(1)) + "\n")
     done = here("build", "haluagent", source, "--model", "mockllm/model", "-T", "language=en", "-o", tmp_path / "new")

@@ -120,7 +120,7 @@ def test_near_duplicates_are_dropped_and_the_two_labels_of_a_query_are_none(buil
     quality = json.loads((folder / "dataset" / "quality.json").read_text(encoding="utf-8"))
     assert quality["duplicates"]["dropped"] == {"near": 85.0, "n": told["dropped"]["duplicate"]}
     card = (folder / "dataset" / "README.md").read_text(encoding="utf-8")
-    assert "not looked for again (dropped from 85 percent on" in card
+    assert "not checked again (dropped when collected, at 85% similarity or more" in card
     rows = lines(folder / "dataset" / "fact_test_noe.jsonl")
     dropped = [reject for reject in lines(folder / "rejects.jsonl") if reject["check"] == "duplicate"]
     assert {reject["document"] for reject in dropped} & {"good", "near"} and told["dropped"]["duplicate"] == len(

@@ -217,16 +217,16 @@ def test_a_zip_archive_holds_an_annotator_a_file(tmp_path: Path) -> None:
 def test_files_that_cannot_be_read_are_errors_of_one_line(tmp_path: Path) -> None:
     bad = tmp_path / "ana.zip"
     bad.write_text("no zip")
-    with pytest.raises(DataError, match=r"ana\.zip: not a zip archive"):
+    with pytest.raises(DataError, match=r"ana\.zip: cannot be read as a zip archive"):
         read_annotators([bad], {}, VALID)
     with zipfile.ZipFile(tmp_path / "bo.zip", "w") as file:
         file.writestr("cy.jsonl", "{}\nno json\n")
     with pytest.raises(DataError, match=r"bo\.zip:cy:2: not JSON"):
         read_annotators([tmp_path / "bo.zip"], {}, VALID)
-    with pytest.raises(DataError, match=r"dee\.zip: there is no such file$"):
+    with pytest.raises(DataError, match=r"dee\.zip: no such file$"):
         read_annotators([tmp_path / "dee.zip"], {}, VALID)
     one, two = written(tmp_path / "x" / "ana.jsonl", []), written(tmp_path / "y" / "ana.jsonl", [])
-    with pytest.raises(UsageError, match="two files are of annotator 'ana'"):
+    with pytest.raises(UsageError, match="two files belong to annotator 'ana'"):
         read_annotators([one, two], {}, VALID)
 
 
@@ -238,11 +238,11 @@ def test_labels_of_one_annotator_are_not_enough(
     empty = written(tmp_path / "admin.jsonl", [{"item": "item0", "label": []}])
     result = here("annotate", "import", folder, file, empty)
     assert result.returncode == 2 and "two annotators or more" in result.stderr and len(result.stderr.splitlines()) == 1
-    assert "admin gives no label (no label 1)" in result.stderr
+    assert "admin contains no usable labels (no label 1)" in result.stderr
     other = written(tmp_path / "documents.jsonl", [{"id": "a", "text": "b"}, {"id": "c", "text": "d"}])
     result = here("annotate", "import", folder, file, other)
     assert result.returncode == 2 and len(result.stderr.splitlines()) == 1
-    assert "documents holds no annotations (2 rows without item ids)" in result.stderr
+    assert "documents contains no annotations (2 rows without item ids)" in result.stderr
 
 
 # --- rules and agreement --------------------------------------------------------------------------

@@ -93,14 +93,14 @@ def test_a_licence_is_told_as_the_hub_knows_it(info: Info, named: str | None, ex
 def test_what_is_not_known_of_licences_is_said(info: Info) -> None:
     told = sections(card(info()))["Documents"]
     assert "| CC BY 4.0 | 5 |" in told and "| not known | 7 |" in told
-    assert "No licence was named for this dataset" in told
+    assert "No licence was specified for this dataset" in told
     told = sections(card(info(licences={}, licence="MIT")))["Documents"]
-    assert "The documents say nothing of their licences" in told and "as named by who built it: MIT" in told
+    assert "The documents do not state their licences" in told and "as specified by its builder: MIT" in told
 
 
 def test_a_card_tells_how_the_dataset_was_made(info: Info) -> None:
     told = sections(card(info()))
-    assert "ab" * 32 in told["Documents"] and "| not worked on: too long | 2 |" in told["Documents"]
+    assert "ab" * 32 in told["Documents"] and "| refused: too long | 2 |" in told["Documents"]
     assert "| generator | openai/gpt-4o | max\\_tokens=4096, temperature=0.5 |" in told["Models"]
     assert "| verifier | vllm/q | max\\_tokens=4096, temperature=0.0 |" in told["Models"]
     assert '"seed": 0' in told["Prompts, seeds and options"]
@@ -136,16 +136,16 @@ def test_draws_are_told_of_where_there_are_several(info: Info) -> None:
 def test_duplicates_that_were_dropped_are_told(info: Info, toy: Pipeline, toys: Toys) -> None:
     found = quality(toy, [toys(place) for place in range(30)], dropped={"near": 90.0, "n": 3})
     told = sections(card(info(quality=found)))["Duplicates"]
-    assert "nearly the same: not looked for again (dropped from 90 percent on when collected: 3)." in told
-    assert "nearly the same: not looked for." in sections(card(info()))["Duplicates"]
+    assert "nearly the same: not checked again (dropped when collected, at 90% similarity or more: 3)." in told
+    assert "nearly the same: not checked." in sections(card(info()))["Duplicates"]
 
 
 def test_a_card_without_figures_says_so(info: Info) -> None:
     told = sections(card(info(quality=None, collected={"documents_not_done": 4}, files={"other.jsonl": 1})))
-    assert "Leaks, balance and duplicates were not looked for." in told["Limits and biases"]
+    assert "Leaks, balance and duplicates were not checked." in told["Limits and biases"]
     assert "There were no drafts." in told["Pass rates"]
-    assert "| **not done when this was collected** | 4 |" in told["Documents"]
-    assert "No task of halu-tasks reads these files" in told["Use"]
+    assert "| **not finished when this was collected** | 4 |" in told["Documents"]
+    assert "No task of halu-tasks reads files with these names" in told["Use"]
 
 
 @pytest.mark.parametrize("name", ["cfaith", "refact", "halluverse25", "factchd"])

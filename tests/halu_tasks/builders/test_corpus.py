@@ -49,7 +49,7 @@ def test_ids_must_differ(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["2", "2/2", "-1/2", "a/b", "1/", "1/0"])
 def test_what_names_no_part(text: str) -> None:
-    with pytest.raises(UsageError, match="names no part"):
+    with pytest.raises(UsageError, match="expected a part such as"):
         Part.named(text)
 
 
@@ -73,9 +73,9 @@ def test_a_folder_of_texts(tmp_path: Path) -> None:
         ({"id": "  ", "text": "x"}, "'id'"),
         ({"id": None, "text": "x"}, "'id'"),
         # two such ids would be one in a log, which is an archive
-        ({"id": "a\0b", "text": "x"}, "holds a NUL character"),
+        ({"id": "a\0b", "text": "x"}, "contains a NUL character"),
         ({"id": "a" * 10_001, "text": "x"}, "longer than 10,000 bytes"),
-        ({"id": "a", "text": None}, "field 'text' is NoneType"),
+        ({"id": "a", "text": None}, "field 'text': expected a string, got NoneType"),
     ],
 )
 def test_rows_that_are_no_documents(tmp_path: Path, row: dict[str, object], told: str) -> None:

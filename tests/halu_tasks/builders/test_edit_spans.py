@@ -169,6 +169,6 @@ def test_stop_words_of_a_file_take_the_place_of_the_language_s(tmp_path: Path) -
     file.write_bytes("\ufeffهو\r\nهي\r\n\r\n".encode())
     assert stop_words("ar", str(file)) == {"هو", "هي"}
     file.with_name("empty.txt").write_text("\n")
-    for name, reason in (("none.txt", "No such file"), ("empty.txt", "holds none")):
+    for name, reason in (("none.txt", "No such file"), ("empty.txt", "contains no words")):
         with pytest.raises(UsageError, match=reason):
             stop_words("ar", str(file.with_name(name)))

@@ -171,11 +171,11 @@ def test_triples_come_as_json_lines_or_tables(tmp_path: Path, name: str, text: s
     (tmp_path / name).write_text(text)
     (walk,) = PIPELINE.documents(tmp_path / name)
     assert walk.text == 'A | r | B\nB | s | "C'
-    assert "found 1 multi_hop, 0 comparison, 0 set_operation in 2 triples; 100 of each asked for" in caplog.text
+    assert "found 1 multi_hop, 0 comparison, 0 set_operation in 2 triples; 100 of each requested" in caplog.text
 
 
 def test_triples_of_which_nothing_can_be_made_are_told(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no subgraph of any pattern can be made of the 1 triples"):
+    with pytest.raises(DataError, match="the 1 triples contain no subgraph of any pattern"):
         list(PIPELINE.documents(jsonl(tmp_path / "kg.jsonl", as_rows(GRAPH[:1]))))
 
 
@@ -184,9 +184,9 @@ def test_triples_of_which_nothing_can_be_made_are_told(tmp_path: Path) -> None:
     ("kg.jsonl", '{"head": "A", "relation": " ", "tail": "B"}\n', "kg.jsonl:1: field 'relation' is empty"),
     ("kg.jsonl", '{"head": ["A"], "relation": "r", "tail": "B"}\n', "kg.jsonl:1: field 'head'"),
     ("kg.tsv", "A\tr\tB\n\nA\tr\n", "kg.tsv:3: row has 2 cells for 3 columns"),
-    ("kg.csv", 'A,r,B\nA,r,"B\n', "kg.csv:2: not a table"),
+    ("kg.csv", 'A,r,B\nA,r,"B\n', "kg.csv:2: cannot be read as a table"),
     ("facts.jsonl", '{"id": "a", "text": "One."}\n{"id": "b"}\n', "facts.jsonl:2: field 'text'"),
-    ("facts.jsonl", '{"name": "a"}\n', "facts.jsonl:1: neither a triple .* nor a text"),
+    ("facts.jsonl", '{"name": "a"}\n', "facts.jsonl:1: expected a triple .* or a text"),
     ("none.jsonl", None, "none.jsonl: No such file"),
 ])  # fmt: skip
 def test_bad_input_is_told_with_file_and_line(tmp_path: Path, name: str, text: str | None, told: str) -> None:
@@ -197,10 +197,10 @@ def test_bad_input_is_told_with_file_and_line(tmp_path: Path, name: str, text: s
 
 
 def test_a_folder_without_either_and_triples_that_are_none_are_told(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"holds neither triples\.\* nor"):
+    with pytest.raises(DataError, match=r"contains neither triples\.\* nor"):
         list(PIPELINE.documents(tmp_path))
     jsonl(tmp_path / "triples.jsonl", [{"id": "a", "text": "One."}])
-    with pytest.raises(DataError, match=r"triples\.jsonl: its rows have no fields head, relation and tail"):
+    with pytest.raises(DataError, match=r"triples\.jsonl: its rows lack the fields head, relation and tail"):
         list(PIPELINE.documents(tmp_path))
 
 

@@ -337,11 +337,11 @@ def test_short_documents_are_refused() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"types": ()}, "names none"),
-        ({"types": ("entity", "entity")}, "one twice"),
-        ({"types": ("place",)}, "no type 'place'"),
-        ({"facts": 0}, "facts=0"),
-        ({"min_sentences": 0}, "min_sentences=0"),
+        ({"types": ()}, "one or more different types"),
+        ({"types": ("entity", "entity")}, "one or more different types"),
+        ({"types": ("place",)}, "unknown type 'place'"),
+        ({"facts": 0}, "option facts: must be at least 1, got 0"),
+        ({"min_sentences": 0}, "option min_sentences: must be at least 1, got 0"),
         ({"language": "de"}, "halluverse25_pipeline_extract_de"),
     ],
 )

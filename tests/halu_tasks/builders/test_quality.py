@@ -160,9 +160,9 @@ def test_strict_fails_where_leaks_could_not_be_tested(here: Here, built: Callabl
 @pytest.mark.parametrize(
     ("near", "told"),
     [
-        (90.0, "not looked for again (dropped from 90 percent on when collected: 3)"),
-        (100.0, "not looked for (equal ones dropped when collected: 3)"),
-        (None, "not looked for\n"),
+        (90.0, "not checked again (dropped when collected, at 90% similarity or more: 3)"),
+        (100.0, "not checked (equal items dropped when collected: 3)"),
+        (None, "not checked\n"),
     ],
 )
 def test_duplicates_that_collect_dropped_are_told(
@@ -287,7 +287,7 @@ def test_what_is_at_hand_is_compared_and_the_rest_is_named(tmp_path: Path, halu_
 
 
 def test_a_folder_without_published_files_is_told(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="holds no file of a published benchmark"):
+    with pytest.raises(DataError, match="contains no file of a published benchmark"):
         at_hand([tmp_path])
     with pytest.raises(DataError, match="no such file or folder"):
         at_hand([tmp_path / "nothing"])

@@ -447,11 +447,11 @@ def test_a_model_that_follows_a_document_s_orders_yields_nothing() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"kinds": "neg,swop"}, "kinds=neg,swop: choose neg, swap or both"),
-        ({"kinds": ()}, "choose neg, swap or both"),
-        ({"kinds": ["neg", "neg"]}, "choose neg, swap or both"),
-        ({"most_facts": 0}, "most_facts=0 is less than 1"),
-        ({"candidates": 0}, "candidates=0 is less than 1"),
+        ({"kinds": "neg,swop"}, "expected neg, swap or both, got 'neg,swop'"),
+        ({"kinds": ()}, "expected neg, swap or both"),
+        ({"kinds": ["neg", "neg"]}, "expected neg, swap or both"),
+        ({"most_facts": 0}, "option most_facts: must be at least 1, got 0"),
+        ({"candidates": 0}, "option candidates: must be at least 1, got 0"),
         ({"stop_words": "nowhere.txt"}, "stop words nowhere.txt"),
         ({"language": "tr"}, "no prompts in 'tr'"),
     ],
