@@ -106,10 +106,8 @@ def _read_run(
         del settings["do_sample"]
     named = any(key in arguments for key in _NAMES)
     kind = str(config["model"]).removeprefix("halu-")
-    if kind != config["model"]:
-        model = name_of(kind, arguments)
-    else:
-        model = results["model_name"] if named else config["model"]
+    harness_name = results["model_name"] if named else config["model"]
+    model = name_of(kind, arguments) if kind != config["model"] else harness_name
     model_settings = {key: value for key, value in arguments.items() if key not in _NAMES}
     return Run(
         source=str(path),

@@ -129,8 +129,8 @@ def unknown_id(path: Path, unknown: dict[str, Prediction], task: Task) -> DataEr
     """
     id, first = next(iter(unknown.items()))
     return DataError(
-        f"{path}:{first.line}: unknown id {id!r} ({len(unknown)} unknown ids in total); list the ids of this data with: "
-        f"halu-tasks items {task.name}"
+        f"{path}:{first.line}: unknown id {id!r} (number of unknown ids: {len(unknown)}); list the ids of this data "
+        f"with: halu-tasks items {task.name}"
     )
 
 
