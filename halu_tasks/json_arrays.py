@@ -37,9 +37,10 @@ def array_lines(path: Path) -> Iterator[tuple[int, Row]]:
         try:
             row, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
-            decode_error = isinstance(error, json.JSONDecodeError)
-            reason = error.msg.removesuffix(" at") if decode_error else "nested too deeply or too long a number"
-            raise DataError(f"{path}:{line}: not JSON ({reason} in the row that begins here)") from None
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deeply or too long a number"
+            raise DataError(
+                f"{path}:{line}: not JSON ({reason.removesuffix(' at')} in the row that begins here)"
+            ) from None
         if not isinstance(row, dict):
             raise DataError(f"{path}:{line}: expected a JSON object, found {type(row).__name__}")
         yield line, row
