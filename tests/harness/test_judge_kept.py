@@ -272,7 +272,7 @@ def test_where_no_place_is_left_the_message_says_so(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     full(monkeypatch, halu_cache, tmp_path)
     kept = keep_replies(BUILT, REPLIES, tmp_path / "results")
-    assert kept.path is None and kept.told.startswith("the replies could not be kept: ")
+    assert kept.path is None and kept.told.startswith("the replies could not be saved: ")
     assert kept.told.count("No space left on device") == 3
 
 

@@ -51,7 +51,7 @@ def commands(documents: Path, out: Path) -> dict[str, list[Any]]:
 @pytest.mark.parametrize(
     ("ready", "told"),
     [
-        (401, "refuses the key"),
+        (401, "rejects the API key"),
         (404, "there is no such model"),
         (None, f"at {DEAD} cannot be reached"),
     ],
