@@ -146,7 +146,7 @@ def _named_file(source: Source, name: str, named: Path) -> Path:
     if path := in_folder(source, name, named):
         return path
     alternatives = [known for known in source.file(name).names if known != name]
-    also = f" (the file may also be named {' or '.join(alternatives)})" if alternatives else ""
+    also = f"; the file may also be named {', '.join(alternatives)}" if alternatives else ""
     raise DataError(f"{source.title}: {named} contains neither {name} nor {source.name}/{name}{also}")
 
 

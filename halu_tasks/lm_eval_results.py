@@ -81,13 +81,13 @@ def _read_run(
     if not isinstance(provenance, dict):
         raise DataError(f"the task {name} is not one of this package")
     if "version" not in provenance:
-        raise DataError(f"{name} was written by an older version of this package; run it again")
+        raise DataError(f"{name}: written by an older version of this package; run it again")
     try:
         task = logged_task(provenance)
     except UsageError as error:
         raise DataError(f"{error}; this version of the package does not know the task") from None
     if "bypass,none" in results["results"][name]:
-        raise DataError(f"{name} was run with --predict_only and has no scores; run it again without")
+        raise DataError(f"{name}: run with --predict_only, so it has no scores; run it again without")
     samples = path.with_name(samples_of(path).replace("*", name))
     if not samples.is_file():
         raise DataError(f"{name}: {samples.name} is missing from the folder; run lm_eval with --log_samples")

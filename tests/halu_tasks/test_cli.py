@@ -298,7 +298,7 @@ def test_a_cached_file_with_another_checksum(cli: Cli) -> None:
     path.parent.mkdir(parents=True)
     path.write_text((SAMPLE / "refact" / path.name).read_text())
     message = one_line(cli("items", COMPARATIVE))
-    assert f"{path}: sha256 is " in message and f"published is {REFACT.file(path.name).sha256}" in message
+    assert f"{path}: sha256 is " in message and f"expected the published {REFACT.file(path.name).sha256}" in message
 
 
 def test_a_malformed_row_is_named_even_after_good_ones(here: Cli, tmp_path: Path) -> None:
@@ -321,7 +321,7 @@ BAD_PREDICTIONS = {
     "unknown id 'nobody' (number of unknown ids: 1)": '{"id": "nobody", "output": "A"}',
     "(first in line 1)": "FIRST",
     "not JSON (Expecting": "{'id': 1}",
-    'expected {"id": text, "output": text}': '{"id": "x", "reply": "A"}',
+    'expected {"id": string, "output": string}': '{"id": "x", "reply": "A"}',
     "not UTF-8": "\udcff",
     "target is 'C', expected A or B": '{"id": "x", "output": "A", "target": "C"}',
     "target is '', expected A or B": '{"id": "x", "output": "A", "target": ""}',

@@ -145,7 +145,7 @@ def test_a_path_that_does_not_exist_is_named_with_the_ways_to_name_another(tmp_p
 
 def test_a_folder_without_the_file_says_what_it_lacks(tmp_path: Path) -> None:
     put(tmp_path / OTHER)
-    with pytest.raises(DataError, match=f"Toy: {tmp_path} holds neither {ROWS} nor toy/{ROWS}"):
+    with pytest.raises(DataError, match=f"Toy: {tmp_path} contains neither {ROWS} nor toy/{ROWS}"):
         locate(TOY, ROWS, str(tmp_path))
 
 

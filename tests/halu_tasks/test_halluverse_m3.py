@@ -238,8 +238,8 @@ def test_a_file_of_another_part_or_language_is_refused(tmp_path: Path) -> None:
 
 def test_an_empty_folder_says_what_it_was_searched_for(tmp_path: Path) -> None:
     assert fault(tmp_path) == (
-        f"HalluVerse-M3: {tmp_path} holds neither QA_en.csv nor halluverse_m3/QA_en.csv (or QA/QA_en.csv, "
-        "FINAL_DATASET/QA/QA_en.csv, QA_en.xlsx, QA/QA_en.xlsx, FINAL_DATASET/QA/QA_en.xlsx for it)"
+        f"HalluVerse-M3: {tmp_path} contains neither QA_en.csv nor halluverse_m3/QA_en.csv; the file may also be "
+        "named QA/QA_en.csv, FINAL_DATASET/QA/QA_en.csv, QA_en.xlsx, QA/QA_en.xlsx, FINAL_DATASET/QA/QA_en.xlsx"
     )
 
 

@@ -302,7 +302,7 @@ def test_a_file_of_another_kind_is_refused_with_what_is_read(tmp_path: Path) -> 
 
 
 def test_a_folder_without_a_file_to_read_says_what_is_read(tmp_path: Path) -> None:
-    message = rf"{tmp_path}: holds no file that can be read as knowledge; .*\.jsonl, \.jsonl\.gz, \.txt, \.md"
+    message = rf"{tmp_path}: contains no file that can be read as knowledge; .*\.jsonl, \.jsonl\.gz, \.txt, \.md"
     with pytest.raises(DataError, match=message):
         open_knowledge(tmp_path)
     write(tmp_path / "table.csv", "a,b")
@@ -313,7 +313,11 @@ def test_a_folder_without_a_file_to_read_says_what_is_read(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("", "contains no passages"), (" \n\n\t", "contains no passages"), ("***\n\n---", "contains no passages with searchable")],
+    [
+        ("", "contains no passages"),
+        (" \n\n\t", "contains no passages"),
+        ("***\n\n---", "contains no passages with searchable"),
+    ],
 )
 def test_files_without_a_passage_are_an_error(content: str, message: str, tmp_path: Path) -> None:
     path = write(tmp_path / "a" / "a.txt", content)
@@ -519,7 +523,9 @@ def test_a_cache_that_cannot_be_written_is_an_error_that_says_how_to_name_anothe
     facts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HALU_TASKS_CACHE", str(write(tmp_path / "file", "")))
-    with pytest.raises(DataError, match=rf"{facts}: cannot store the index in .*; name another folder with HALU_TASKS_CACHE=PATH"):
+    with pytest.raises(
+        DataError, match=rf"{facts}: cannot store the index in .*; name another folder with HALU_TASKS_CACHE=PATH"
+    ):
         open_knowledge(facts)
 
 

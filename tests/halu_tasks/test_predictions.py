@@ -51,7 +51,7 @@ def test_an_empty_file_holds_no_predictions(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('{"output": "A"}', """expected {"id": text, "output": text}, found 'output'"""),
+        ('{"output": "A"}', """expected {"id": string, "output": string}, found 'output'"""),
         ('{"id": "b"}', "found 'id'"),
         ("{}", "found an empty object"),
         ('{"id": 7, "output": "A"}', "found 'id': "),

@@ -198,7 +198,10 @@ def test_without_its_samples_an_lm_eval_run_says_what_to_do(tmp_path: Path) -> N
     samples.write_text("{}\n" * 16)
     assert why(path).startswith(f"{CORRECTION}: {samples.name}:1 is not a sample that this package scored (KeyError")
     path.unlink()
-    assert why(tmp_path.joinpath(samples.name)) == "the folder has no results file for these samples, so the run did not finish"
+    assert (
+        why(tmp_path.joinpath(samples.name))
+        == "the folder has no results file for these samples, so the run did not finish"
+    )
 
 
 def test_a_results_file_of_another_name_is_known_by_what_it_holds(tmp_path: Path) -> None:
@@ -242,7 +245,7 @@ def test_links_and_what_cannot_be_opened_do_not_end_the_reading(tmp_path: Path) 
     found = read_results([str(tmp_path), str(tmp_path / "run"), str(tmp_path / "loop")])
     assert len(found.runs) == 1
     assert {Path(own.source).name for own in found.skipped} == {"self.eval", "gone.json"}
-    with pytest.raises(DataError, match=r"self\.eval: there is no such file or folder of results"):
+    with pytest.raises(DataError, match=r"self\.eval: no such file or folder of results"):
         read_results([str(tmp_path / "self.eval")])
 
 
@@ -337,7 +340,7 @@ def test_data_that_changed_or_are_gone_and_figures_that_do_not_follow_are_told(s
     assert str(data) in why(path) and "does not exist" in why(path)
     del whole["run"]
     path.write_text(json.dumps(whole))
-    assert why(path) == "was written by an older version of this package; score the predictions again"
+    assert why(path) == "written by an older version of this package; score the predictions again"
     path.write_text(json.dumps(whole | {"run": {"halu_tasks": {}}}))
     assert why(path) == "cannot be read as a result (KeyError: 'options')"
 
@@ -449,7 +452,7 @@ def test_results_with_a_judge_go_before_more_of_them_without(tmp_path: Path) -> 
     judge = {"judge": "openai/j"}
     told = assembled([run_of("cfaith_gen"), run_of("cfaith_gen", model="n"), run_of("cfaith_gen", **judge)], tmp_path)
     judged, plain = told["columns"]
-    assert judged["main"] and plain["why"] == "is judged by nobody, not openai/j"
+    assert judged["main"] and plain["why"] == "is judged by no model, not openai/j"
     assert "judge_failed" in judged["metrics"] and "judge_failed" not in plain["metrics"]
     cells = {(own["column"], own["judge"]): own for own in told["results"]}
     assert cells[judged["id"], "openai/j"]["judge_failed"] == 0

@@ -260,7 +260,7 @@ def test_a_limited_run_says_of_how_many(tmp_path: Path, run: Run) -> None:
 def test_other_tasks_data_scoring_and_items_are_refused(tmp_path: Path, baseline: str, refused: Run, run: Run) -> None:
     def why(log: str) -> str:
         told = refused(baseline, log)
-        assert told.startswith(f"halu-tasks: {log} does not compare with {baseline}: ")
+        assert told.startswith(f"halu-tasks: {log} cannot be compared with {baseline}: ")
         return told
 
     other = asked(tmp_path / "task", "refact_judgment_independent")
@@ -324,7 +324,7 @@ def test_files_that_are_no_logs_are_named(tmp_path: Path, baseline: str, refused
     with zipfile.ZipFile(archive, "w") as zipped:
         zipped.writestr("a.txt", "a")
     assert f"{archive}: cannot be read as an Inspect log (" in refused(baseline, archive)
-    assert "nowhere: there is no such file or folder of results" in refused(baseline, tmp_path / "nowhere")
+    assert "nowhere: no such file or folder of results" in refused(baseline, tmp_path / "nowhere")
     (tmp_path / "folder").mkdir()
     assert "folder: contains no results; expected" in refused(baseline, tmp_path / "folder")
 

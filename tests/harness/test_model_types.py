@@ -220,8 +220,8 @@ def test_the_commands_of_the_docs_lead_to_a_report_and_a_comparison(
         "--output_path", str(tmp_path / "results"), "--log_samples",
     )  # fmt: skip
     assert run.returncode == 0, run.stderr[-2000:]
-    empty = f"{TASK}: 7 of 28 replies (25.0%) have no content"
-    assert empty in run.stderr and "could not be read" not in run.stderr
+    empty = f"{TASK}: 7 of 28 replies (25.0%) are empty"
+    assert empty in run.stderr and "contain no readable answer" not in run.stderr
     assert "|empty " in run.stdout
 
     done = inspect(serve(failing(vllm(None))), tmp_path / "logs", monkeypatch)

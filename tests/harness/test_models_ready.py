@@ -164,7 +164,7 @@ def test_calls_that_are_tried_again_are_told_of_and_go_on(
     server = serve(Absent())
     done = here(*commands(documents, tmp_path / "out")["build"], *model(server.url), "--json")
     assert done.returncode == 0 and json.loads(done.stdout)["documents"] == 9
-    (line,) = [line for line in done.stderr.splitlines() if "are tried again" in line]
+    (line,) = [line for line in done.stderr.splitlines() if "are retried" in line]
     assert line.startswith("halu-tasks: calls to gpt-4o fail (HTTP 503)")
 
 

@@ -327,7 +327,9 @@ def test_broken_files_are_named_and_the_rest_is_read(
         "samples_refact_lost.jsonl",
         "windows.json",
     ]
-    assert why["samples_refact_lost.jsonl"] == ["the folder has no results file for these samples, so the run did not finish"]
+    assert why["samples_refact_lost.jsonl"] == [
+        "the folder has no results file for these samples, so the run did not finish"
+    ]
     assert "0x93" in why["windows.json"][0]
     said = told_to()
     assert all(f"halu-tasks: not read: {own['source']}: {own['why']}\n" in said for own in told["skipped"])
@@ -414,7 +416,7 @@ def test_a_log_that_was_scored_again_with_a_judge_is_of_that_judge(
     again = score_again(read_eval_log(str(plain)), scorer, action="overwrite")
     write_eval_log(again, str(tmp_path / "again.eval"))
     told = report(tmp_path / "report", tmp_path)
-    assert [own["why"] for own in told["columns"]] == ["", "is judged by nobody, not openai/some"]
+    assert [own["why"] for own in told["columns"]] == ["", "is judged by no model, not openai/some"]
     judged, unjudged = told["results"]
     assert (judged["judge"], unjudged["judge"], unjudged["judge_failed"]) == ("openai/some", None, None)
     assert judged["metrics"]["hallucination_rate"]["value"] == 1.0 and judged["judge_failed"] == 1
