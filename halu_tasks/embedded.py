@@ -28,17 +28,17 @@ def name_of(kind: str, arguments: Mapping[str, Any]) -> str:
     return f"halu-{kind}:{predictions}" if predictions else f"halu-{kind}"
 
 
-def provenance_of(kind: str, told: Mapping[str, Any]) -> dict[str, Any]:
+def provenance_of(kind: str, provenance: Mapping[str, Any]) -> dict[str, Any]:
     """Return the provenance of a run of an embedded model.
 
     For a replay, how the model was asked is set to None, since its replies were made elsewhere.
 
     Args:
         kind: The kind of embedded model.
-        told: The provenance that was logged.
+        provenance: The provenance that was logged.
     """
     unknown = ("prompt_hash", "fewshot", "cot") if kind == "replay" else ()
-    return {**told, **dict.fromkeys(unknown)}
+    return {**provenance, **dict.fromkeys(unknown)}
 
 
 class Known(NamedTuple):
@@ -119,18 +119,18 @@ class Embedded:
             if path.is_file():
                 read_predictions(path)
 
-    def reply(self, prompt: str, id: str | None = None, asked: str | None = None) -> Reply:
+    def reply(self, prompt: str, id: str | None = None, task_name: str | None = None) -> Reply:
         """Reply to a prompt.
 
         Args:
             prompt: The prompt.
             id: The item's id, if the harness passes it along.
-            asked: The task's name, if the harness passes it along.
+            task_name: The task's name, if the harness passes it along.
 
         Returns:
             The reply; empty if the replayed file has none.
         """
-        task, item = find(prompt, id, asked)
+        task, item = find(prompt, id, task_name)
         if self.kind == "oracle":
             probability = float(item.target == task.choices[0]) if task.choices else None
             return Reply(task.oracle(item), probability=probability)
@@ -139,22 +139,22 @@ class Embedded:
         prediction = self._predictions(task).get(item.id)
         return prediction.reply if prediction else Reply("")
 
-    def probability(self, prompt: str, id: str | None, asked: str | None, choice: str) -> float | None:
+    def probability(self, prompt: str, id: str | None, task_name: str | None, choice: str) -> float | None:
         """Return the probability of one of the task's two choices.
 
         Args:
             prompt: The prompt.
             id: The item's id, if the harness passes it along.
-            asked: The task's name.
+            task_name: The task's name.
             choice: One of the task's choices.
 
         Returns:
             The probability, from 0 to 1; None if the model's reply has none.
         """
-        choices = find(prompt, id, asked).task.choices
-        probability = self.reply(prompt, id, asked).probability
+        choices = find(prompt, id, task_name).task.choices
+        probability = self.reply(prompt, id, task_name).probability
         if choices is None or choice not in choices:
-            raise UsageError(f"halu-{self.kind} has no probability of {choice!r} for item {id!r} of {asked}")
+            raise UsageError(f"halu-{self.kind} has no probability of {choice!r} for item {id!r} of {task_name}")
         if probability is None:
             return None
         return probability if choice == choices[0] else 1 - probability

@@ -35,17 +35,17 @@ def samples_of(results: Path) -> str:
     return f"samples_*_{results.stem.rpartition('_')[2]}.jsonl"
 
 
-def is_results(found: Any) -> bool:
+def is_results(content: Any) -> bool:
     """Return whether a JSON value is the content of one of lm-eval's results files."""
-    return isinstance(found, dict) and {"results", "configs", "config", "n-samples"} <= found.keys()
+    return isinstance(content, dict) and {"results", "configs", "config", "n-samples"} <= content.keys()
 
 
-def read_runs(path: Path, found: Any) -> Iterator[Run | Skipped]:
+def read_runs(path: Path, content: Any) -> Iterator[Run | Skipped]:
     """Read the runs of this package's tasks in an lm-eval results file.
 
     Args:
         path: The results file.
-        found: Its JSON content.
+        content: Its JSON content.
 
     Yields:
         A run for each task that can be read; for any other one, why it was skipped.
@@ -54,8 +54,8 @@ def read_runs(path: Path, found: Any) -> Iterator[Run | Skipped]:
         DataError: The file is not a complete results file.
     """
     try:
-        configs, config = found["configs"], found["config"]
-        names = [name for name in found["results"] if name in configs]
+        configs, config = content["configs"], content["config"]
+        names = [name for name in content["results"] if name in configs]
     except (KeyError, TypeError) as error:
         raise DataError(f"{path}: not a complete results file of lm-eval ({type(error).__name__}: {error})") from None
     foreign = [name for name in names if RECORD not in (configs[name].get("metadata") or {})]
@@ -66,7 +66,7 @@ def read_runs(path: Path, found: Any) -> Iterator[Run | Skipped]:
         if name in foreign:
             continue
         try:
-            yield _read_run(path, name, found, configs[name], config)
+            yield _read_run(path, name, content, configs[name], config)
         except DataError as error:
             yield Skipped(str(path), str(error))
         except (AttributeError, KeyError, TypeError, ValueError) as error:

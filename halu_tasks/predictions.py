@@ -96,12 +96,12 @@ def _fields(row: Mapping[str, Any]) -> str:
     return ", ".join(f"{key!r}: {type(value).__name__}" for key, value in row.items()) or "an empty object"
 
 
-def check_targets(path: Path, found: dict[str, Prediction], task: Task, options: Options) -> None:
+def check_targets(path: Path, predictions: dict[str, Prediction], task: Task, options: Options) -> None:
     """Check that the task can use the targets and probabilities of predictions.
 
     Args:
         path: The file that the predictions were read from.
-        found: The predictions by id.
+        predictions: The predictions by id.
         task: The task that they are replies to.
         options: The options that the task was built with.
 
@@ -110,7 +110,7 @@ def check_targets(path: Path, found: dict[str, Prediction], task: Task, options:
     """
     labels = () if options.both_orders else task.labels
     none = "none, as the id gives the order" if task.labels else f"none, as the answers of {task.name} have no order"
-    for prediction in found.values():
+    for prediction in predictions.values():
         reply = prediction.reply
         if reply.target is not None and reply.target not in labels:
             allowed = " or ".join(labels) or none

@@ -20,29 +20,29 @@ from halu_tasks.tasks import Built, build
 RECORD = "halu_tasks"
 
 
-def is_scored(found: Any) -> bool:
+def is_scored(content: Any) -> bool:
     """Return whether a JSON value is the output of `halu-tasks score --json`."""
-    return isinstance(found, dict) and {"task", "scoring", "metrics", "missing"} <= found.keys()
+    return isinstance(content, dict) and {"task", "scoring", "metrics", "missing"} <= content.keys()
 
 
-def read_run(path: Path, found: Mapping[str, Any]) -> Run:
+def read_run(path: Path, content: Mapping[str, Any]) -> Run:
     """Read the run whose figures `halu-tasks score --json` printed.
 
     The replies are scored again, which requires the data. For a judged task, the scores come from the --details file.
 
     Args:
         path: The file with the output.
-        found: Its JSON content.
+        content: Its JSON content.
 
     Raises:
         DataError: Predictions, data or details are missing or have changed.
     """
-    record = found.get("run")
+    record = content.get("run")
     if not record:
         raise DataError(f"{path}: written by an older version of this package; score the predictions again")
     provenance = record[RECORD]
-    options = Options(**record["options"], scoring=found["scoring"])
-    built = build(found["task"], options)
+    options = Options(**record["options"], scoring=content["scoring"])
+    built = build(content["task"], options)
     if built.located.sha256 != provenance["data_sha256"]:
         raise DataError(
             f"{path}: the data {built.located.path} have changed since the predictions were scored; score them again"
@@ -60,7 +60,7 @@ def read_run(path: Path, found: Mapping[str, Any]) -> Run:
         id=f"{record['predictions_sha256']} {record['model']} {record['created']}",
         harness=f"halu-tasks score {record['package']}",
         task=built.task.name,
-        scoring=found["scoring"],
+        scoring=content["scoring"],
         steps=(),
         model=record["model"] or str(record["predictions"]),
         roles={"grader": provenance["judge"]} if provenance.get("judge") else {},
@@ -71,11 +71,9 @@ def read_run(path: Path, found: Mapping[str, Any]) -> Run:
         created=record["created"],
     )
     figures = {name: figure.value for name, figure in estimates(built.scoring.metrics, run.scores).items()}
-    if figures != found["metrics"]:
-        raise DataError(
-            f"{path}: the figures of the predictions have changed ({_first_change(figures, found['metrics'])}); score "
-            "them again"
-        )
+    if figures != content["metrics"]:
+        change = _first_change(figures, content["metrics"])
+        raise DataError(f"{path}: the figures of the predictions have changed ({change}); score them again")
     return run
 
 

@@ -225,7 +225,8 @@ def test_two_files_that_may_be_meant_are_named(tmp_path: Path) -> None:
     for name in ("new_en.xlsx", "old_en.xlsx"):
         sheet(folder / name, [QA])
     assert fault(tmp_path, part="summarization") == (
-        f"HalluVerse-M3: {folder} contains several files for summarization_en.csv (new_en.xlsx, old_en.xlsx); name one of them"
+        f"HalluVerse-M3: {folder} contains several files for summarization_en.csv (new_en.xlsx, old_en.xlsx); name one "
+        "of them"
     )
 
 
@@ -248,8 +249,9 @@ def test_nothing_is_fetched_and_the_error_says_where_the_data_are() -> None:
         with pytest.raises(DataError) as raised:
             build("halluverse_m3_en", Options())
         assert str(raised.value).startswith(
-            "HalluVerse-M3: QA_en.csv cannot be downloaded automatically, as no pinned address is known; download it manually "
-            "from https://huggingface.co/datasets/sabdalja/HalluVerse-M3 and name a local copy with halu_data=PATH"
+            "HalluVerse-M3: QA_en.csv cannot be downloaded automatically, as no pinned address is known; download it "
+            "manually from https://huggingface.co/datasets/sabdalja/HalluVerse-M3 and name a local copy with "
+            "halu_data=PATH"
         )
         # what somebody put into the cache is not what was published
         path = cached_path(HALLUVERSE_M3, "QA_en.csv")
