@@ -393,7 +393,9 @@ def test_of_runs_that_differ_in_nothing_the_last_stands(small: Path, tmp_path: P
     assert [own["source"] for own in gone] == [str(tmp_path / "1.json"), str(tmp_path / "2.json")]
     assert {(own["entry"], own["column"]) for own in gone} == {(cell["entry"], cell["column"])}
     assert all(
-        own["why"].split(": ", 1)[1].startswith(f"the run of 2026-01-03T00:00:00+00:00 ({tmp_path / '3.json'})")
+        own["why"]
+        .split(": ", 1)[1]
+        .startswith(f"replaced by the later run of 2026-01-03T00:00:00+00:00 ({tmp_path / '3.json'})")
         for own in gone
     )
 
