@@ -1,4 +1,4 @@
-"""Which runs compare with each other, and why others do not."""
+"""Which runs can be compared with each other, and why others cannot."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from halu_tasks.scorers.paired import same_items
 
 
 class Unlike(NamedTuple):
-    """In what a run differs from another, said of the run, and what to do about it; empty where there is nothing."""
+    """How a run differs from another, as a predicate ("is scored as paper"), and what to do about it, if anything."""
 
     what: str
     do: str = ""
@@ -19,55 +19,64 @@ class Unlike(NamedTuple):
 
 
 def not_paired(first: Run, other: Run) -> list[Unlike]:
-    """Why the items of `other` cannot be set against those of `first`, one by one: other data, another yardstick,
-    other items. Empty where they can, whatever the method, the prompt or the model."""
+    """Explain why the items of two runs cannot be paired: different data, scoring or items.
+
+    The method, the prompt and the model may differ.
+
+    Returns:
+        The differences of `other`; empty if the items can be paired.
+    """
     if first.benchmark_task.benchmark != other.benchmark_task.benchmark:
-        return [Unlike(f"is of the task {other.task}, whose items are not those of {first.task}")]
-    told = []
+        return [Unlike(f"is of the task {other.task}, which has other items than {first.task}")]
+    differences = []
     if other.task == first.task and other.task_version != first.task_version:
-        told.append(Unlike(f"is of the task's version {other.task_version}, not {first.task_version}"))
+        differences.append(Unlike(f"is of version {other.task_version} of the task, not {first.task_version}"))
     if other.scoring != first.scoring:
         again = _score_again(other, first.scoring)
-        told.append(Unlike(f"is scored as {other.scoring}, not {first.scoring}", again))
+        differences.append(Unlike(f"is scored as {other.scoring}, not {first.scoring}", again))
     if other.judge != first.judge:
-        told.append(Unlike(f"is judged by {other.judge or 'nobody'}, not {first.judge or 'nobody'}"))
+        differences.append(Unlike(f"is judged by {other.judge or 'no model'}, not {first.judge or 'no model'}"))
     if other.provenance["data_sha256"] != first.provenance["data_sha256"]:
-        return [*told, Unlike(f"is of other data, {_data(other)}, not {_data(first)}")]
+        return [*differences, Unlike(f"uses other data, {_data(other)}, not {_data(first)}")]
     if other.epochs != first.epochs:
         times = f"answers each item {other.epochs} times, not {first.epochs}"
-        told.append(Unlike(times, "run both with the same --epochs"))
+        differences.append(Unlike(times, "run both with the same --epochs"))
     elif other.items_hash != first.items_hash:
-        wrong = same_items(first.scores, other.scores)
-        alike = len(other.scores) == len(first.scores)
-        items = "has other items" if alike else f"has {len(other.scores):,} items, not {len(first.scores):,}"
-        told.append(Unlike(items, f"{wrong}; run both with the same --limit and options"))
-    elif not told and (turned := _other_targets(first, other)) and not first.benchmark_task.labels:
-        told.append(Unlike(f"has another right answer in {len(turned)} items, such as {turned[0]}"))
-    return told
+        mismatch = same_items(first.scores, other.scores)
+        same_number = len(other.scores) == len(first.scores)
+        items = "has other items" if same_number else f"has {len(other.scores):,} items, not {len(first.scores):,}"
+        differences.append(Unlike(items, f"{mismatch}; run both with the same --limit and options"))
+    elif not differences and (ids := _other_targets(first, other)) and not first.benchmark_task.labels:
+        differences.append(Unlike(f"has a different correct answer for {len(ids)} items, such as {ids[0]}"))
+    return differences
 
 
 def asked_otherwise(first: Run, other: Run) -> list[Unlike]:
-    """In what `other` was asked in another way than `first`, another run of the same task."""
-    told = []
+    """List how the prompts of `other` differ from those of `first`, a run of the same task."""
+    differences = []
     if (hash := other.provenance["prompt_hash"]) != first.provenance["prompt_hash"]:
         main = first.provenance["prompt_hash"]
         if hash:
-            known = f"not {main}" if main else "where those of the others are not known"
-            told.append(Unlike(f"has the prompts {hash}, {known}"))
+            contrast = f"not {main}" if main else "and those of the others are unknown"
+            differences.append(Unlike(f"has the prompts {hash}, {contrast}"))
         else:
-            told.append(Unlike("does not tell how the model was asked"))
-    own, others = first.asked, other.asked
-    told += [
-        Unlike(f"has {name} {others[name]}, not {own[name]}")
-        for name in own
-        if name in others and None not in (own[name], others[name]) and own[name] != others[name]
+            differences.append(Unlike("does not record how the model was asked"))
+    options, other_options = first.asked, other.asked
+    differences += [
+        Unlike(f"has {name} {other_options[name]}, not {options[name]}")
+        for name in options
+        if name in other_options
+        and None not in (options[name], other_options[name])
+        and options[name] != other_options[name]
     ]
-    return told
+    return differences
 
 
 def reordered(first: Run, other: Run) -> int:
-    """How many items of two runs that compare are asked in another order of the answers, so that the right one has
-    another name."""
+    """Count the items of two comparable runs whose answers were shown in different orders.
+
+    The correct answer of such an item has a different label in each run.
+    """
     return len(_other_targets(first, other))
 
 

@@ -1,4 +1,4 @@
-"""Runs beside each other on the same items: their figures, what they cost, and by how much they differ."""
+"""Comparing runs on the same items: their figures, costs and differences."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from halu_tasks.tasks import Task
 
 
 class Tested(NamedTuple):
-    """By how much a metric of one run differs from that of another, and what tests say of it.
+    """The difference between two runs in one metric, with significance tests.
 
     Attributes:
-        run: the number of the run, from 1, whose figure is taken.
-        minus: the number of that whose figure is subtracted.
-        metric: its name.
-        higher_is_better: None where neither direction is.
-        paired: the difference with its interval.
-        only_run, only_minus: items that only one of the two has right; None where items are not right or wrong.
-        mcnemar: McNemar's exact test of those.
-        needed: items that would tell the two apart if they differ by so much.
+        run: The number of the run, from 1, from whose figure the other is subtracted.
+        minus: The number of the run whose figure is subtracted.
+        metric: The metric's name.
+        higher_is_better: None if neither direction is better.
+        paired: The difference with its interval.
+        only_run: Items that only `run` has right; None if items are not simply right or wrong.
+        only_minus: Items that only `minus` has right; None if items are not simply right or wrong.
+        mcnemar: McNemar's exact test of these counts.
+        needed: The number of items needed to detect a difference of this size.
     """
 
     run: int
@@ -44,17 +45,17 @@ class Tested(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs beside each other.
+    """Several runs compared with the first of them.
 
     Attributes:
-        runs: the first is the one that the others are compared with.
-        metrics: names of the metrics that are shown.
-        figures: for each run, those that are defined.
-        costs: for each run, or None where none was recorded.
-        settings: for each run, what tells it apart from the others beside its method and models.
-        tested: for each run after the first and each metric that is defined for both, the difference.
-        notes: what a reader must know.
-        published: what papers print for the same task and metrics.
+        runs: The runs; the others are compared with the first.
+        metrics: The names of the metrics that are shown.
+        figures: For each run, the metrics that are defined.
+        costs: For each run, its costs, or None if none were recorded.
+        settings: For each run, what distinguishes it from the others, besides its method and models.
+        tested: The differences: one for each run after the first and each metric that is defined for both.
+        notes: What readers need to know to interpret the figures.
+        published: Figures in papers for the same task and metrics.
     """
 
     runs: Sequence[Run]
@@ -67,7 +68,7 @@ class Comparison:
     published: Sequence[Published]
 
     def as_json(self) -> dict[str, Any]:
-        """All of it as plain JSON values. Runs are named by their number, from 1."""
+        """Convert to plain JSON values, in which runs are numbered from 1."""
         first = self.runs[0]
         return {
             "task": first.task,
@@ -98,106 +99,125 @@ class Comparison:
 
 
 def compare(runs: Sequence[Run], metrics: Sequence[str] = ()) -> Comparison:
-    """The runs beside each other, by `metrics`, the task's headline where none is named.
+    """Compare runs by some metrics.
+
+    Args:
+        runs: The runs; the others are compared with the first.
+        metrics: Names of metrics; the task's headline metric if empty.
 
     Raises:
-        DataError: two runs do not compare.
-        UsageError: the task has no such metric.
+        DataError: Two runs cannot be compared.
+        UsageError: The task has no such metric.
     """
     first, *others = runs
     for other in others:
         if why := not_paired(first, other):
-            told = "; ".join(f"it {unlike}" for unlike in why)
-            raise DataError(f"{other.source} does not compare with {first.source}: {told}")
-    asked = list({run.task: run.benchmark_task for run in runs}.values())
-    chosen = chosen_metrics(asked[0], first.scoring, metrics)
-    for task in asked[1:]:
-        # the headline of the first, too, has to be a figure of the others
+            differences = "; ".join(f"it {unlike}" for unlike in why)
+            raise DataError(f"{other.source} cannot be compared with {first.source}: {differences}")
+    tasks = list({run.task: run.benchmark_task for run in runs}.values())
+    chosen = chosen_metrics(tasks[0], first.scoring, metrics)
+    for task in tasks[1:]:
+        # the other tasks must have the first task's headline metric, too
         chosen_metrics(task, first.scoring, [metric.name for metric in chosen])
     names = [metric.name for metric in chosen]
-    turned = [(number, reordered(first, other)) for number, other in enumerate(others, 2)]
+    reordered_items = [(number, reordered(first, other)) for number, other in enumerate(others, 2)]
     return Comparison(
         runs=runs,
         metrics=names,
         figures=[estimates(chosen, run.scores) for run in runs],
         costs=[total(run.costs) if run.costs else None for run in runs],
         settings=_settings(runs),
-        tested=[tested for number in range(2, len(runs) + 1) for tested in _tested(chosen, runs, number)],
+        tested=[tested for number in range(2, len(runs) + 1) for tested in _test(chosen, runs, number)],
         notes=[
             f"run {number} was asked {items:,} of the items with the answers in another order than run 1"
-            for number, items in turned
+            for number, items in reordered_items
             if items
         ],
-        published=[figure for task in asked for figure in published_beside(task, names)],
+        published=[figure for task in tasks for figure in published_beside(task, names)],
     )
 
 
-def _tested(metrics: Sequence[Metric], runs: Sequence[Run], number: int) -> list[Tested]:
-    own, first = runs[number - 1].scores, runs[0].scores
-    found = []
+def _test(metrics: Sequence[Metric], runs: Sequence[Run], number: int) -> list[Tested]:
+    """Test the run of that number, from 1, against the first one."""
+    scores, first_scores = runs[number - 1].scores, runs[0].scores
+    results = []
     for metric in metrics:
-        paired = paired_bootstrap(metric, [own, first]).get((0, 1))
+        paired = paired_bootstrap(metric, [scores, first_scores]).get((0, 1))
         if paired is None:
             continue
-        test = mcnemar(metric, own, first)
+        test = mcnemar(metric, scores, first_scores)
         right, other = alone_right(metric, test) if test else (None, None)
-        found.append(
+        results.append(
             Tested(number, 1, metric.name, metric.higher_is_better, paired, right, other, test, items_needed(paired))
         )
-    return found
+    return results
 
 
 def alone_right(metric: Metric, test: McNemar) -> tuple[int, int]:
-    """How many items only the first of two tested runs has right, and only the second."""
-    found = test.first_higher, test.second_higher
-    return found if metric.higher_is_better else found[::-1]
+    """Count the items that only the first of two tested runs has right, and those that only the second has right."""
+    counts = test.first_higher, test.second_higher
+    return counts if metric.higher_is_better else counts[::-1]
 
 
 def corrected(tested: Sequence[Tested]) -> list[tuple[float | None, float | None]]:
-    """For each difference the p values of the bootstrap and of McNemar's test, corrected by Holm over all of them."""
-    paired = holm([own.paired.p for own in tested])
-    return list(zip(paired, holm([own.mcnemar.p if own.mcnemar else None for own in tested]), strict=True))
+    """Correct p values by Holm's method over all differences.
+
+    Returns:
+        For each difference, the corrected p values of the bootstrap and of McNemar's test.
+    """
+    paired = holm([difference.paired.p for difference in tested])
+    exact = holm([difference.mcnemar.p if difference.mcnemar else None for difference in tested])
+    return list(zip(paired, exact, strict=True))
 
 
 def tested_as_json(tested: Sequence[Tested]) -> list[dict[str, Any]]:
-    """Differences as plain JSON values, with their corrected p values."""
+    """Convert differences to plain JSON values, with their corrected p values."""
     return [
         {
-            "run": own.run,
-            "minus": own.minus,
-            "metric": own.metric,
-            "higher_is_better": own.higher_is_better,
-            **own.paired._asdict(),
+            "run": difference.run,
+            "minus": difference.minus,
+            "metric": difference.metric,
+            "higher_is_better": difference.higher_is_better,
+            **difference.paired._asdict(),
             "p_holm": p,
             "mcnemar": {
-                "only_run": own.only_run,
-                "only_minus": own.only_minus,
-                "left_out": own.mcnemar.unknown,
-                "p": own.mcnemar.p,
+                "only_run": difference.only_run,
+                "only_minus": difference.only_minus,
+                "left_out": difference.mcnemar.unknown,
+                "p": difference.mcnemar.p,
                 "p_holm": exact,
             }
-            if own.mcnemar
+            if difference.mcnemar
             else None,
-            "items_needed": own.needed,
+            "items_needed": difference.needed,
         }
-        for own, (p, exact) in zip(tested, corrected(tested), strict=True)
+        for difference, (p, exact) in zip(tested, corrected(tested), strict=True)
     ]
 
 
 def chosen_metrics(task: Task, scoring: str, names: Sequence[str]) -> list[Metric]:
-    """The metrics of that name, the headline where none is named. Raises UsageError for one that the task has not."""
+    """Look up metrics of a task by name.
+
+    Args:
+        task: The task.
+        scoring: The mode, `strict` or `paper`.
+        names: Names of metrics; the headline metric if empty.
+
+    Raises:
+        UsageError: The task has no such metric.
+    """
     known = {metric.name: metric for metric in task.scoring[scoring].metrics}
     if unknown := [name for name in names if name not in known]:
-        told = f"{task.name} has no metric {unknown[0]!r} in {scoring}{did_you_mean(unknown[0], known)}"
-        raise UsageError(f"{told}; metrics: {', '.join(known)}")
+        problem = f"{task.name} has no metric {unknown[0]!r} in {scoring}{did_you_mean(unknown[0], known)}"
+        raise UsageError(f"{problem}; metrics: {', '.join(known)}")
     return [known[name] for name in dict.fromkeys(names or [task.headline])]
 
 
 def _settings(runs: Sequence[Run]) -> list[list[str]]:
-    """For each run, its marks and settings that some other run has not."""
+    """List for each run the marks and settings that not all runs share."""
     tasks = {run.task for run in runs}
     harnesses = {run.harness for run in runs}
-    told = [
+    descriptions = [
         [
             *([run.task] if len(tasks) > 1 else []),
             *([run.harness] if len(harnesses) > 1 else []),
@@ -206,13 +226,18 @@ def _settings(runs: Sequence[Run]) -> list[list[str]]:
         ]
         for run in runs
     ]
-    return [[text for text in own if not all(text in others for others in told)] for own in told]
+    return [
+        [text for text in description if not all(text in others for others in descriptions)]
+        for description in descriptions
+    ]
 
 
 def published_beside(task: Task, metrics: Sequence[str]) -> list[Published]:
-    """What papers print; for a figure at a tuned threshold, where they print none under its name, that of the name
-    without `_tuned`."""
+    """Look up the published figures of a task for some metrics.
+
+    For a metric at a tuned threshold without a published figure, this is the figure of the metric without `_tuned`.
+    """
     figures = published_for(task)
     printed = {figure.metric for figure in figures}
-    wanted = [name if name in printed else name.removesuffix("_tuned") for name in metrics]
-    return [figure for name in dict.fromkeys(wanted) for figure in figures if figure.metric == name]
+    names = [name if name in printed else name.removesuffix("_tuned") for name in metrics]
+    return [figure for name in dict.fromkeys(names) for figure in figures if figure.metric == name]

@@ -1,5 +1,7 @@
-"""Credentials: what of settings, addresses and messages must not be written down. Pure; all that this package writes of
-them passes here."""
+"""Removing credentials from settings, addresses and messages before they are logged or written to a file.
+
+All settings, addresses and messages that this package writes pass through here.
+"""
 
 from __future__ import annotations
 
@@ -25,18 +27,20 @@ _IN_TEXT = (
     (re.compile(r"(\bBearer\s+)[\w.~+/=-]{8,}"), rf"\1{_HIDDEN}"),
 )
 _SHORTEST = 8
-"""Characters of an environment variable that can be told from other text; `none` and the like are no secrets."""
+"""Minimum length of an environment variable's value to redact; shorter ones, such as `none`, are not secrets."""
 
 
 def is_secret(name: str) -> bool:
-    """Whether a setting of that name may hold credentials."""
+    """Return whether a setting with this name may hold credentials."""
     return bool(_NAME.search(name))
 
 
 def redacted(text: str) -> str:
-    """A text without the credentials in its addresses, without authorization headers, and without the values of
-    environment variables whose names say that they are secret (a server's error may repeat a key). The shell's `PWD` is
-    the working directory and no password."""
+    """Remove credentials from a string.
+
+    These are credentials in addresses, authorization headers, and the values of environment variables with secret
+    names (a server's error may repeat a key). The shell's `PWD` is the working directory and no password.
+    """
     for pattern, instead in _IN_TEXT:
         text = pattern.sub(instead, text)
     for name, value in os.environ.items():
@@ -46,14 +50,14 @@ def redacted(text: str) -> str:
 
 
 def public(value: Any) -> Any:
-    """A value, to any depth, without the settings that hold credentials, and with all texts `redacted`."""
+    """Copy a nested value without settings that hold credentials and with all strings redacted."""
     if isinstance(value, Mapping):
-        return {key: public(own) for key, own in value.items() if not is_secret(str(key))}
+        return {key: public(entry) for key, entry in value.items() if not is_secret(str(key))}
     if isinstance(value, list | tuple):
-        return [public(own) for own in value]
+        return [public(element) for element in value]
     return redacted(value) if isinstance(value, str) else value
 
 
 def in_address(address: Any) -> bool:
-    """Whether an address holds credentials."""
+    """Return whether an address holds credentials."""
     return isinstance(address, str) and ("@" in urlsplit(address).netloc or redacted(address) != address)

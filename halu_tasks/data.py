@@ -1,7 +1,7 @@
-"""Data: one way from a name to validated rows, for every benchmark.
+"""Finding and reading the data of every benchmark, from a name to validated rows.
 
-The order is: what the user named, else `HALU_TASKS_DATA`, else the pinned source (downloaded once,
-verified, cached). The packaged sample is used only when it is asked for by the word `sample`.
+Data come from the path in the `data` option, else from `HALU_TASKS_DATA`, else from the pinned source (downloaded
+once, verified, cached). The packaged sample is only used for the word `sample`.
 """
 
 from __future__ import annotations
@@ -26,20 +26,26 @@ from halu_tasks.sources import Source
 
 Row = dict[str, Any]
 Lines = Callable[[Path], Iterator[tuple[int, Row]]]
-"""Reads a file as rows, each with the number of the line that it begins in."""
+"""A function that reads a file as rows, each with the number of its first line."""
 Kind = Literal["pinned", "extract", "sample", "local"]
 SAMPLE = Path(__file__).parent / "sample"
 HOW_TO_NAME = (
     "name a local copy with halu_data=PATH (lm-eval --metadata), -T data=PATH (Inspect), --data PATH "
-    "(halu-tasks) or HALU_TASKS_DATA=PATH, or the word sample for the packaged sample"
+    "(halu-tasks) or HALU_TASKS_DATA=PATH, or use the word sample instead of PATH for the packaged sample"
 )
 
 
 @dataclass(frozen=True)
 class Located:
-    """A file that rows are read from. `kind` says what a result on it is worth: `pinned` data are the
-    published ones, byte for byte where a checksum is known; `extract` are published rows too, but only some
-    of the benchmark's; `sample` is the packaged sample; `local` is whatever the user named."""
+    """A data file.
+
+    Attributes:
+        path: The file.
+        kind: How far results on it represent the benchmark. `pinned`: the published data, byte for byte if a checksum
+            is known; `extract`: only some of the published rows; `sample`: the packaged sample; `local`: any other
+            file that the user named.
+        sha256: Its checksum, in hex.
+    """
 
     path: Path
     kind: Kind
@@ -47,7 +53,7 @@ class Located:
 
 
 def cache_folder() -> Path:
-    """Where downloads and verdicts are kept: `HALU_TASKS_CACHE`, else `halu-tasks` in the user's cache."""
+    """Return the folder for downloads and verdicts: `HALU_TASKS_CACHE`, or `halu-tasks` in the user's cache."""
     if named := os.environ.get("HALU_TASKS_CACHE"):
         return Path(named).expanduser()
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "halu-tasks"
@@ -58,7 +64,11 @@ def cached_path(source: Source, name: str) -> Path:
 
 
 def sha256_of(path: Path) -> str:
-    """The sha256 of a file, in hex. Raises DataError when it cannot be read."""
+    """Compute the sha256 of a file, in hex.
+
+    Raises:
+        DataError: It cannot be read.
+    """
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
@@ -67,10 +77,15 @@ def sha256_of(path: Path) -> str:
 
 
 def locate(source: Source, name: str, data: str | None = None) -> Located:
-    """The file `name` of `source`, from what the user named or from the pinned source.
+    """Locate a data file, downloading it if necessary.
+
+    Args:
+        source: The source that publishes it.
+        name: Its name in the source.
+        data: The user's file or folder, or `sample`; by default, `HALU_TASKS_DATA` or the pinned source.
 
     Raises:
-        DataError: it is not there and cannot be fetched, or its checksum is not the published one.
+        DataError: It does not exist and cannot be downloaded, or its checksum is not the published one.
     """
     named = data or os.environ.get("HALU_TASKS_DATA")
     if named == "sample":
@@ -81,9 +96,9 @@ def locate(source: Source, name: str, data: str | None = None) -> Located:
     if named:
         file = source.file(name)
         path = _named_file(source, name, Path(named).expanduser())
-        found = sha256_of(path)
-        kind: Kind = "pinned" if found == file.sha256 else "extract" if found in file.extracts else "local"
-        return Located(path, kind, found)
+        sha256 = sha256_of(path)
+        kind: Kind = "pinned" if sha256 == file.sha256 else "extract" if sha256 in file.extracts else "local"
+        return Located(path, kind, sha256)
     path = cached_path(source, name)
     if not path.is_file() or source.file(name).url is None:
         from halu_tasks.download import fetch
@@ -93,69 +108,93 @@ def locate(source: Source, name: str, data: str | None = None) -> Located:
 
 
 def verify(source: Source, name: str, path: Path) -> str:
-    """The sha256 of `path`, which must be the published one where that is known.
+    """Verify a file's checksum, if the published one is known.
+
+    Args:
+        source: The source that publishes the file.
+        name: Its name in the source.
+        path: The file.
+
+    Returns:
+        Its sha256, in hex.
 
     Raises:
-        DataError: it is another; both sums are named and the file is not used.
+        DataError: It differs from the published one; the message gives both.
     """
-    found = sha256_of(path)
+    sha256 = sha256_of(path)
     published = source.file(name).sha256
-    if published and found != published:
+    if published and sha256 != published:
         raise DataError(
-            f"{path}: sha256 is {found}, published is {published}; delete the file and fetch it again "
+            f"{path}: sha256 is {sha256}, expected the published {published}; delete the file and fetch it again "
             f"(halu-tasks data fetch {source.name})"
         )
-    return found
+    return sha256
 
 
 def _named_file(source: Source, name: str, named: Path) -> Path:
     try:
         named.stat()
     except OSError as error:
-        # nothing there, or a name that no file can have
+        # the file does not exist, or no file can have this name
         reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
         raise DataError(f"{source.title}: data {str(named)!r} {reason}; {HOW_TO_NAME}") from None
     if named.is_file():
         others = [known for file in source.files if file.name != name for known in file.names]
         if any(named.match(known) for known in others):
-            raise DataError(f"{named}: this task reads {name}, not {named.name}; name the folder that holds both")
+            raise DataError(f"{named}: this task reads {name}, not {named.name}; name the folder that contains both")
         return named
-    if found := in_folder(source, name, named):
-        return found
-    also = [known for known in source.file(name).names if known != name]
-    others_named = f" (or {', '.join(also)} for it)" if also else ""
-    raise DataError(f"{source.title}: {named} holds neither {name} nor {source.name}/{name}{others_named}")
+    if path := in_folder(source, name, named):
+        return path
+    alternatives = [known for known in source.file(name).names if known != name]
+    also = f"; the file may also be named {', '.join(alternatives)}" if alternatives else ""
+    raise DataError(f"{source.title}: {named} contains neither {name} nor {source.name}/{name}{also}")
 
 
 def in_folder(source: Source, name: str, folder: Path) -> Path | None:
-    """The file `name` of `source`, under that name or another it goes by, in a folder of the benchmark's files
-    or a root of such folders; None where there is none.
+    """Look for a data file in a folder.
+
+    Args:
+        source: The source that publishes it.
+        name: Its name in the source; alternative names are tried, too.
+        folder: A folder of the benchmark's files, or a folder of such folders.
+
+    Returns:
+        The file, or None if the folder does not contain it.
 
     Raises:
-        DataError: several files may be it.
+        DataError: Several files match.
     """
     for place in (folder, folder / source.name):
         for known in source.file(name).names:
-            # the lock files that spreadsheet programs leave begin with ~
-            found = [path for path in place.glob(known) if path.is_file() and path.name[0] not in "~."]
-            if len(found) > 1:
-                listed = ", ".join(sorted(path.name for path in found))
+            # spreadsheet programs leave lock files whose names begin with ~
+            matches = [path for path in place.glob(known) if path.is_file() and path.name[0] not in "~."]
+            if len(matches) > 1:
+                listed = ", ".join(sorted(path.name for path in matches))
                 raise DataError(
-                    f"{source.title}: {found[0].parent} holds several files for {name} ({listed}); name one"
+                    f"{source.title}: {matches[0].parent} contains several files for {name} ({listed}); name one of "
+                    "them"
                 )
-            if found:
-                return found[0]
+            if matches:
+                return matches[0]
     return None
 
 
 def is_sample(data: str | None) -> bool:
-    """Whether what the user named is the packaged sample."""
+    """Return whether the user asked for the packaged sample."""
     return (data or os.environ.get("HALU_TASKS_DATA")) == "sample"
 
 
 def find_beside(source: Source, name: str, data: str | None) -> Path | None:
-    """As `locate`, for a file that a task can do without: None where what the user named has it not, and for
-    the packaged sample."""
+    """Locate an optional data file, as `locate` does.
+
+    Args:
+        source: The source that publishes it.
+        name: Its name in the source.
+        data: The user's folder, or `sample`; by default, `HALU_TASKS_DATA` or the pinned source.
+
+    Returns:
+        The file; None for the packaged sample, or if the user's folder does not contain it.
+    """
     named = data or os.environ.get("HALU_TASKS_DATA")
     if named is None:
         return locate(source, name).path
@@ -166,11 +205,16 @@ def find_beside(source: Source, name: str, data: str | None) -> Path | None:
 
 
 def read_rows(path: Path, fields: Mapping[str, type], check: Callable[[Row], None], lines: Lines) -> Iterator[Row]:
-    """The rows that `lines` reads, each with the fields and types of `fields` and passing `check`, which
-    raises ValueError with the reason when a row is bad.
+    """Read and validate the rows of a file; no row is ever skipped.
+
+    Args:
+        path: The file.
+        fields: The required fields with their types.
+        check: Called with each row; raises ValueError with the reason if a row is invalid.
+        lines: Reads the file as rows.
 
     Raises:
-        DataError: naming file, line and reason, at the first bad row; no row is ever skipped.
+        DataError: A row is invalid, or there are none; the message names file, line and reason.
     """
     row = None
     for number, row in lines(path):
@@ -181,15 +225,16 @@ def read_rows(path: Path, fields: Mapping[str, type], check: Callable[[Row], Non
             raise DataError(f"{path}:{number}: {error}") from None
         yield row
     if row is None:
-        raise DataError(f"{path}: holds no rows")
+        raise DataError(f"{path}: contains no rows")
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, Row]]:
-    """(line number from 1, object) of each non-blank line; a byte-order mark and Windows line ends are
-    read as the text they frame.
+    """Read (line number from 1, object) of each non-blank line of a JSON Lines file.
+
+    A byte-order mark and Windows line ends are ignored.
 
     Raises:
-        DataError: naming file and line: not UTF-8, not JSON, not an object, or text that is not Unicode.
+        DataError: A line is not UTF-8, not JSON or not an object; the message names file and line.
     """
     for number, text in text_lines(path):
         if text.strip():
@@ -197,16 +242,19 @@ def json_lines(path: Path) -> Iterator[tuple[int, Row]]:
 
 
 def table_lines(path: Path, columns: Mapping[str, Sequence[str]]) -> Iterator[tuple[int, Row]]:
-    """(number of the line it begins in, cells by column) of each row of a table whose first row names the
-    columns: a CSV file, or the first sheet of a workbook where the file's name ends in `.xlsx`.
+    """Read (number of its first line, cells by column) of each row of a table with a header row.
 
-    `columns` are those that must be there, each with the other names that it may have; case, spaces and
-    underscores make no difference. Further columns may be among them. Cells of a CSV file may hold line ends
-    when quoted; blank lines are no rows.
+    The table is a CSV file, or the first sheet of a workbook if the file's name ends in `.xlsx`. Quoted cells of a CSV
+    file may contain line ends; blank lines are ignored.
+
+    Args:
+        path: The file.
+        columns: The required columns, each with its alternative names. Case, spaces and underscores are ignored, and
+            the table may have other columns, too.
 
     Raises:
-        DataError: naming file and line: not UTF-8, not CSV, no workbook, a column that is missing or there
-            twice, or a row with more or fewer cells than there are columns.
+        DataError: The file is not UTF-8, CSV or a workbook; a column is missing or repeated; or a row has more or
+            fewer cells than there are columns. The message names file and line.
     """
     workbook = path.suffix.lower() == workbooks.SUFFIX
     rows = workbooks.workbook_cells(path) if workbook else _csv_cells(path)
@@ -216,7 +264,7 @@ def table_lines(path: Path, columns: Mapping[str, Sequence[str]]) -> Iterator[tu
     except ValueError as error:
         raise DataError(f"{path}:{number}: {error}") from None
     for number, cells in rows:
-        # a workbook does not keep the empty cells at a row's end
+        # a workbook omits empty cells at the end of a row
         cells += [""] * (len(names) - len(cells)) if workbook else []
         if len(cells) != len(names):
             raise DataError(f"{path}:{number}: row has {len(cells)} cells for {len(names)} columns")
@@ -224,17 +272,17 @@ def table_lines(path: Path, columns: Mapping[str, Sequence[str]]) -> Iterator[tu
 
 
 def _named_columns(head: list[str], columns: Mapping[str, Sequence[str]]) -> list[str]:
-    """The names of the columns, those of `columns` under the name that they have there."""
+    """Name the columns of a table, replacing alternative names by the keys of `columns`."""
     keys = [_column_key(name) for name in head]
     names = list(head)
     for column, others in columns.items():
         accepted = [_column_key(name) for name in (column, *others)]
-        found = [place for place, key in enumerate(keys) if key in accepted]
-        if len(found) != 1:
-            fault = "occurs more than once" if found else "is missing"
+        places = [place for place, key in enumerate(keys) if key in accepted]
+        if len(places) != 1:
+            fault = "occurs more than once" if places else "is missing"
             also = f"; it may also be named {', '.join(others)}" if others else ""
             raise ValueError(f"column {column!r} {fault}{also} (has {', '.join(map(repr, head))})")
-        names[found[0]] = column
+        names[places[0]] = column
     return names
 
 
@@ -243,7 +291,7 @@ def _column_key(name: str) -> str:
 
 
 _WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
-"""How the files of spreadsheet programs begin, new and old."""
+"""The first bytes of new and old spreadsheet files."""
 
 
 def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
@@ -259,26 +307,27 @@ def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def text_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """(number from 1, text) of each line of a file, its end included, without a byte-order mark; a file whose
-    name ends in `.gz` is unpacked.
+    """Read (number from 1, text) of each line of a file.
+
+    Lines include their end; a byte-order mark is removed. A file whose name ends in `.gz` is decompressed.
 
     Raises:
-        DataError: naming the file, and the line where one is at fault: it cannot be read or is not UTF-8.
+        DataError: The file cannot be read or is not UTF-8; the message names the file and, if possible, the line.
     """
     try:
         with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
-            # decoded line by line, since a decoder that reads ahead cannot say where a bad byte stands
+            # decoded line by line, since a decoder that reads ahead cannot say where an invalid byte is
             for number, line in enumerate(file, 1):
                 if number == 1 and line.startswith(_WORKBOOKS):
                     raise DataError(f"{path}:1: an Excel workbook, not text; export the sheet in the expected format")
-                yield number, _decoded(f"{path}:{number}", line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
+                yield number, _decode(f"{path}:{number}", line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or error}") from None
     except (EOFError, zlib.error):
-        raise DataError(f"{path}: its compressed content is cut off or damaged") from None
+        raise DataError(f"{path}: the compressed file is truncated or damaged") from None
 
 
-def _decoded(where: str, line: bytes) -> str:
+def _decode(where: str, line: bytes) -> str:
     try:
         return line.decode()
     except UnicodeDecodeError as error:
@@ -286,7 +335,15 @@ def _decoded(where: str, line: bytes) -> str:
 
 
 def json_object(where: str, text: str) -> Row:
-    """The JSON object that a line holds. Raises DataError, which names `where`, if it holds none."""
+    """Parse a line as a JSON object.
+
+    Args:
+        where: File and line, for error messages.
+        text: The line.
+
+    Raises:
+        DataError: It is not a JSON object.
+    """
     try:
         row = json.loads(text.rstrip())
     except json.JSONDecodeError as error:
@@ -294,15 +351,15 @@ def json_object(where: str, text: str) -> Row:
     except RecursionError:
         raise DataError(f"{where}: JSON nested too deeply") from None
     except ValueError:
-        # what Python says of a whole number of more than 4,300 digits
-        raise DataError(f"{where}: holds a number of too many digits") from None
+        # Python refuses to parse integers of more than 4,300 digits
+        raise DataError(f"{where}: contains a number with too many digits") from None
     if not isinstance(row, dict):
         raise DataError(f"{where}: expected a JSON object, found {type(row).__name__}")
     return row
 
 
 def require_fields(row: Row, fields: Mapping[str, type]) -> None:
-    """Raise ValueError unless the row has each field, of its type."""
+    """Raise ValueError unless the row has all fields with the right types."""
     for field, type_ in fields.items():
         if field not in row:
             raise ValueError(f"field {field!r} is missing (has {', '.join(map(repr, row)) or 'none'})")
@@ -319,17 +376,23 @@ def require_text(row: Row, *fields: str) -> None:
         with contextlib.suppress(UnicodeEncodeError):
             value.encode()
             continue
-        raise ValueError(f"field {field!r} holds a lone surrogate, which is not text")
+        raise ValueError(f"field {field!r} contains a lone surrogate, which is not valid Unicode")
 
 
 def text_id(*texts: str) -> str:
-    """An id made from texts, for rows that have none."""
+    """Make an id from strings, for rows that have none."""
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
 
 def with_ids(rows: Iterable[Row], *fields: str) -> Iterator[tuple[str, Row]]:
-    """Each row with an id made from its text, where the published rows have none: the same whatever
-    the order of the rows; a row that occurs again gets a number."""
+    """Pair each row with an id made from its text, for published rows that have none.
+
+    Ids do not depend on the order of the rows. A repeated row gets a number appended to its id.
+
+    Args:
+        rows: The rows.
+        *fields: The fields that ids are made from.
+    """
     seen: Counter[str] = Counter()
     for row in rows:
         id = text_id(*(str(row[field]) for field in fields))

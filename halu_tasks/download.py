@@ -1,4 +1,4 @@
-"""Fetching a published file: retried, verified, written atomically, safe when two processes start at once."""
+"""Downloading published files: with retries, verified, written atomically, safe for concurrent processes."""
 
 from __future__ import annotations
 
@@ -21,17 +21,20 @@ _HUB = "https://huggingface.co/"
 
 
 def fetch(source: Source, name: str) -> Path:
-    """Download `name` of `source` into the cache, unless it lies there already, and return its path.
+    """Download a data file into the cache, unless it is already there.
+
+    Returns:
+        Its path.
 
     Raises:
-        DataError: no address to fetch from, no network, access not granted, another checksum than the
-            published one, or a cache that cannot be written.
+        DataError: There is no address to download it from, no network or no access; its checksum is not the published
+            one; or the cache cannot be written.
     """
     url = source.file(name).url
     if url is None:
         raise DataError(
-            f"{source.title}: {name} cannot be fetched, for no pinned address of it is known; download the data from "
-            f"{source.homepage} and {HOW_TO_NAME}"
+            f"{source.title}: {name} cannot be downloaded automatically, as no pinned address is known; download it "
+            f"manually from {source.homepage} and {HOW_TO_NAME}"
         )
     path = cached_path(source, name)
     try:
@@ -39,7 +42,7 @@ def fetch(source: Source, name: str) -> Path:
     except OSError as error:
         raise DataError(
             f"{source.title}: cannot write {error.filename or path} ({error.strerror or error}); "
-            "HALU_TASKS_CACHE=PATH names another folder"
+            "name another folder with HALU_TASKS_CACHE=PATH"
         ) from None
 
 
@@ -70,7 +73,7 @@ def _download(source: Source, name: str, url: str, target: Path) -> None:
         try:
             with httpx.stream("GET", url, headers=headers, follow_redirects=True, timeout=30) as reply:
                 if reply.status_code in (401, 403) and source.gated:
-                    raise DataError(_gated(source, name))
+                    raise DataError(_gated_message(source, name))
                 reply.raise_for_status()
                 size = int(reply.headers.get("Content-Length", 0)) or None
                 with (
@@ -82,18 +85,18 @@ def _download(source: Source, name: str, url: str, target: Path) -> None:
                         bar.update(len(part))
             return
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            lasting = isinstance(error, httpx.InvalidURL) or (
+            permanent = isinstance(error, httpx.InvalidURL) or (
                 isinstance(error, httpx.HTTPStatusError)
                 and error.response.status_code < 500
                 and error.response.status_code != 429
             )
-            if lasting or attempt == _ATTEMPTS:
+            if permanent or attempt == _ATTEMPTS:
                 what = " ".join(str(error).split()) or type(error).__name__
                 raise DataError(f"{source.title}: cannot download {url} ({what}); {HOW_TO_NAME}") from None
             time.sleep(attempt)
 
 
-def _gated(source: Source, name: str) -> str:
+def _gated_message(source: Source, name: str) -> str:
     return (
         f"{source.title}: {name} is gated; accept the terms at {source.homepage} and set HF_TOKEN to a token of "
         f"that account, or {HOW_TO_NAME}"

@@ -1,7 +1,7 @@
-"""Embedded models: `oracle` answers from the gold, `baseline` without looking, `replay` from a file.
+"""Embedded models: `oracle` replies with the gold answer, `baseline` without reading, `replay` from a file.
 
-They need no network and no weights. They find an item by its prompt; where several items have the same
-prompt, the task and the id that the harness carries along decide.
+They need no network and no weights. They look up an item by its prompt. If several items have the same prompt, the
+task and the id that the harness passes along decide.
 """
 
 from __future__ import annotations
@@ -18,24 +18,32 @@ from halu_tasks.tasks import Built, Task
 
 Kind = Literal["oracle", "baseline", "replay"]
 REPLY = "halu_reply"
-"""Where a document of lm-eval tells the reply of an embedded model that was asked for likelihoods."""
+"""Key of an lm-eval document for the reply of an embedded model that was asked for likelihoods."""
 KINDS: tuple[Kind, ...] = ("oracle", "baseline", "replay")
 
 
 def name_of(kind: str, arguments: Mapping[str, Any]) -> str:
-    """What a result calls an embedded model, the same in both harnesses: a replay by what it replays."""
+    """Return an embedded model's name in results, the same for both harnesses; a replay's includes its file."""
     predictions = arguments.get("predictions")
     return f"halu-{kind}:{predictions}" if predictions else f"halu-{kind}"
 
 
-def provenance_of(kind: str, told: Mapping[str, Any]) -> dict[str, Any]:
-    """What a result tells of how an embedded model was asked: of a replay nothing, for its replies were made
-    elsewhere."""
+def provenance_of(kind: str, provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the provenance of a run of an embedded model.
+
+    For a replay, how the model was asked is set to None, since its replies were made elsewhere.
+
+    Args:
+        kind: The kind of embedded model.
+        provenance: The provenance that was logged.
+    """
     unknown = ("prompt_hash", "fewshot", "cot") if kind == "replay" else ()
-    return {**told, **dict.fromkeys(unknown)}
+    return {**provenance, **dict.fromkeys(unknown)}
 
 
 class Known(NamedTuple):
+    """An item that embedded models can reply to, with its task."""
+
     task: Task
     item: Item
 
@@ -47,8 +55,10 @@ _lengths: list[int] = []
 
 
 def remember(built: Built) -> None:
-    """Make the items of a loaded task known to the embedded models of this process, in place of the items
-    that it was loaded with before."""
+    """Register the items of a task with the embedded models of this process.
+
+    They replace the items that the task was registered with before.
+    """
     _loaded[built.task.name] = built
     _new.append(built)
 
@@ -59,10 +69,15 @@ def loaded(task: str) -> Built | None:
 
 
 def find(prompt: str, id: str | None = None, task: str | None = None) -> Known:
-    """The item whose prompt is `prompt`, or ends it (after a system text or worked examples).
+    """Find the item with this prompt.
+
+    Args:
+        prompt: The item's prompt, possibly after a system message or worked examples.
+        id: The item's id, to choose among items with the same prompt.
+        task: The task's name, to choose among items with the same prompt.
 
     Raises:
-        UsageError: no task loaded in this process asks this.
+        UsageError: No task that is loaded in this process has such an item.
     """
     while _new:
         built = _new.pop(0)
@@ -71,20 +86,26 @@ def find(prompt: str, id: str | None = None, task: str | None = None) -> Known:
             kept = [known for known in others if (known.task.name, known.item.id) != (built.task.name, item.id)]
             _by_prompt[item.prompt] = [*kept, Known(built.task, item)]
         _lengths[:] = sorted({len(text) for text in _by_prompt}, reverse=True)
-    found = _by_prompt.get(prompt)
-    if found is None:
+    candidates = _by_prompt.get(prompt)
+    if candidates is None:
         tails = (prompt[-length:] for length in _lengths if length <= len(prompt))
-        found = next((_by_prompt[tail] for tail in tails if tail in _by_prompt), None)
-    if not found:
-        raise UsageError(f"the embedded models answer halu-tasks items only; this prompt is none: {prompt[-80:]!r}")
-    # the task loaded last where nothing else decides
-    return max(reversed(found), key=lambda known: (known.item.id == id, known.task.name == task))
+        candidates = next((_by_prompt[tail] for tail in tails if tail in _by_prompt), None)
+    if not candidates:
+        raise UsageError(
+            f"the embedded models answer only items of halu-tasks; this prompt belongs to none: {prompt[-80:]!r}"
+        )
+    # if nothing else decides, the task that was loaded last
+    return max(reversed(candidates), key=lambda known: (known.item.id == id, known.task.name == task))
 
 
 @dataclass
 class Embedded:
-    """One embedded model. `predictions` is for replay: a predictions file, or a folder of
-    `<task>.jsonl` files."""
+    """One embedded model.
+
+    Attributes:
+        kind: `oracle`, `baseline` or `replay`.
+        predictions: For `replay`, a predictions file or a folder of `<task>.jsonl` files.
+    """
 
     kind: Kind
     predictions: str | None = None
@@ -103,48 +124,66 @@ class Embedded:
             if path.is_file():
                 read_predictions(path)
 
-    def reply(self, prompt: str, id: str | None = None, asked: str | None = None) -> Reply:
-        """The reply to `prompt` in the task `asked`; empty where a replayed file has none."""
-        task, item = find(prompt, id, asked)
+    def reply(self, prompt: str, id: str | None = None, task_name: str | None = None) -> Reply:
+        """Reply to a prompt.
+
+        Args:
+            prompt: The prompt.
+            id: The item's id, if the harness passes it along.
+            task_name: The task's name, if the harness passes it along.
+
+        Returns:
+            The reply; empty if the replayed file has none.
+        """
+        task, item = find(prompt, id, task_name)
         if self.kind == "oracle":
             probability = float(item.target == task.choices[0]) if task.choices else None
             return Reply(task.oracle(item), probability=probability)
         if self.kind == "baseline":
             return Reply(task.baseline(item))
-        found = self._predictions(task).get(item.id)
-        return found.reply if found else Reply("")
+        prediction = self._predictions(task).get(item.id)
+        return prediction.reply if prediction else Reply("")
 
-    def probability(self, prompt: str, id: str | None, asked: str | None, choice: str) -> float | None:
-        """The probability of one of the two choices of the task `asked`, as the answer to `prompt`; None where
-        there is none."""
-        choices = find(prompt, id, asked).task.choices
-        found = self.reply(prompt, id, asked).probability
+    def probability(self, prompt: str, id: str | None, task_name: str | None, choice: str) -> float | None:
+        """Return the probability of one of the task's two choices.
+
+        Args:
+            prompt: The prompt.
+            id: The item's id, if the harness passes it along.
+            task_name: The task's name.
+            choice: One of the task's choices.
+
+        Returns:
+            The probability, from 0 to 1; None if the model's reply has none.
+        """
+        choices = find(prompt, id, task_name).task.choices
+        probability = self.reply(prompt, id, task_name).probability
         if choices is None or choice not in choices:
-            raise UsageError(f"halu-{self.kind} has no probability of {choice!r} for item {id!r} of {asked}")
-        if found is None:
+            raise UsageError(f"halu-{self.kind} has no probability of {choice!r} for item {id!r} of {task_name}")
+        if probability is None:
             return None
-        return found if choice == choices[0] else 1 - found
+        return probability if choice == choices[0] else 1 - probability
 
     def _predictions(self, task: Task) -> dict[str, Prediction]:
-        """The predictions for a task, held to what `halu-tasks score` holds them to."""
+        """Read the predictions for a task, with the same checks as `halu-tasks score`."""
         if task.name not in self._read:
-            named = Path(str(self.predictions)).expanduser()
-            path = named / f"{task.name}.jsonl" if named.is_dir() else named
+            source = Path(str(self.predictions)).expanduser()
+            path = source / f"{task.name}.jsonl" if source.is_dir() else source
             if not path.is_file():
-                raise UsageError(f"predictions {named} has no {task.name}.jsonl")
-            if self._read and not named.is_dir():
-                asked = " and ".join([*self._read, task.name])
+                raise UsageError(f"predictions {source} has no {task.name}.jsonl")
+            if self._read and not source.is_dir():
+                tasks = " and ".join([*self._read, task.name])
                 raise UsageError(
-                    f"predictions {named} holds replies to one task, and {asked} are asked; name a folder with a file "
+                    f"predictions {source} has the replies to one task, but {tasks} are run; name a folder with a file "
                     "TASK.jsonl for each"
                 )
-            found = read_predictions(path)
+            predictions = read_predictions(path)
             built = _loaded[task.name]
-            check_targets(path, found, task, built.options)
-            known = {item.id for item in built.items}
-            if unknown := {id: prediction for id, prediction in found.items() if id not in known}:
+            check_targets(path, predictions, task, built.options)
+            item_ids = {item.id for item in built.items}
+            if unknown := {id: prediction for id, prediction in predictions.items() if id not in item_ids}:
                 raise unknown_id(path, unknown, task)
-            self._read[task.name] = found
+            self._read[task.name] = predictions
         return self._read[task.name]
 
 

@@ -1,4 +1,4 @@
-"""Entries: what is compared across tasks, and what it is called."""
+"""Entries of a report: models as they were asked, and their labels."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from halu_tasks.runs import PLAIN, UNTOLD, Run
 
 @dataclass(frozen=True)
 class Entry:
-    """What is compared: a model as it was asked. `settings` and `roles` are those of its runs that are not the
-    tasks' own; the judge is no part of it."""
+    """A model as it was asked, which is compared with others across tasks.
+
+    `settings` and `roles` are those of its runs that differ from the tasks' own. The judge is not part of an entry.
+    """
 
     model: str
     harness: str
@@ -34,7 +36,7 @@ class Entry:
         return self.model.casefold(), self.model, self.harness, self.method, self.settings, self.roles
 
     def told(self) -> list[str]:
-        """What may set it apart from another entry of the same model."""
+        """List what may distinguish this entry from another one of the same model."""
         return [
             self.harness,
             *([] if self.method in (PLAIN, UNTOLD) else [self.method]),
@@ -43,11 +45,11 @@ class Entry:
 
 
 def labels_of(entries: Iterable[Entry]) -> dict[Entry, str]:
-    """Each entry's name: its model's, with what sets it apart where a model has several entries."""
+    """Label each entry with its model's name, followed by what distinguishes it if the model has several entries."""
     entries = list(entries)
-    found = {}
+    labels = {}
     for entry in entries:
-        alike = [other for other in entries if other.model == entry.model]
-        own = [text for text in entry.told() if not all(text in other.told() for other in alike)]
-        found[entry] = f"{entry.model} ({', '.join(own)})" if own else entry.model
-    return found
+        same_model = [other for other in entries if other.model == entry.model]
+        distinct = [text for text in entry.told() if not all(text in other.told() for other in same_model)]
+        labels[entry] = f"{entry.model} ({', '.join(distinct)})" if distinct else entry.model
+    return labels

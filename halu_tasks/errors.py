@@ -1,4 +1,4 @@
-"""The errors a user can mend: each message is one line that says what, where, and what to do."""
+"""Errors that users can fix themselves: each message is one line that says what is wrong, where, and what to do."""
 
 import difflib
 import sys
@@ -12,61 +12,78 @@ LM_EVAL = ("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
 
 
 class HaluTasksError(Exception):
-    """Base of the package's own errors. The command line prints the message and exits with 2. Credentials in the
-    message, such as those in a server's address, are not told."""
+    """Base class of the package's errors.
+
+    The command line prints the message and exits with status 2. Credentials in the message, such as those in a
+    server's address, are redacted.
+    """
 
     def __init__(self, message: object = "") -> None:
         super().__init__(redacted(str(message)))
 
 
 class UsageError(HaluTasksError, ValueError):
-    """An option or name that the package does not know."""
+    """An unknown option or name."""
 
 
 class ArgumentError(HaluTasksError, TypeError):
-    """An argument that a solver or scorer has not, or a value of the wrong kind. No ValueError: Inspect takes that for
-    a scorer that cannot be loaded, and hides the message."""
+    """An argument that a solver or scorer does not accept, or a value of the wrong type.
+
+    Not a ValueError: Inspect reports a ValueError as a scorer that cannot be loaded, and hides the message.
+    """
 
 
 class DataError(HaluTasksError, ValueError):
-    """Data that is missing, damaged, or not what its file name promises."""
+    """Data that is missing, damaged, or not what its file name suggests."""
 
 
 class ForeignError(DataError):
-    """A result that is none of this package's."""
+    """A result that another package wrote."""
 
 
 class ModelError(HaluTasksError, RuntimeError):
-    """A model that gives no answer: its server cannot be reached, refuses the key, or does not know the model."""
+    """A model that does not answer: its server is unreachable, rejects the key, or does not know the model."""
 
 
 class JudgeError(HaluTasksError, RuntimeError):
-    """A judge that cannot be reached, or that failed more often than allowed."""
+    """A judge that cannot be reached, or that failed more often than is allowed."""
 
 
 def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
-    """What to say behind a name that is not `known`: ` (did you mean 'x'?)`, or nothing if none is like it. `prefix`
-    is what all names begin with where the user writes them."""
-    by_fold = {own.casefold(): own for own in known}
-    found = difflib.get_close_matches(name.casefold(), by_fold, n=1)
-    return f" (did you mean {prefix + by_fold[found[0]]!r}?)" if found else ""
+    """Suggest the closest known name, as a suffix to an error message.
+
+    Args:
+        name: The unknown name.
+        known: The names that would have been valid.
+        prefix: What users put before every name, such as `--`.
+
+    Returns:
+        ` (did you mean 'x'?)`, or an empty string if no known name is similar.
+    """
+    by_fold = {candidate.casefold(): candidate for candidate in known}
+    matches = difflib.get_close_matches(name.casefold(), by_fold, n=1)
+    return f" (did you mean {prefix + by_fold[matches[0]]!r}?)" if matches else ""
 
 
 def tell_in_one_line(*programs: str) -> None:
-    """Where one of `programs` (ends of its path) is what the user started, let an error of this package
-    end it with its message alone; a traceback would bury the line that says what to do. Programs of the
-    user's own keep their tracebacks."""
+    """Print this package's errors without a traceback if one of `programs` is running.
+
+    A traceback would bury the line that says what to do. Users' own programs keep their tracebacks.
+
+    Args:
+        *programs: Endings of the path in `sys.argv[0]`.
+    """
     if not sys.argv[0].replace("\\", "/").endswith(programs):
         return
-    others = sys.excepthook
-    if getattr(others, "tells_in_one_line", False):
+    previous_hook = sys.excepthook
+    if getattr(previous_hook, "tells_in_one_line", False):
         return
 
-    def tell(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    def print_message(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
         if isinstance(error, HaluTasksError):
             print(f"halu-tasks: {error}", file=sys.stderr)
         else:
-            others(kind, error, traceback)
+            previous_hook(kind, error, traceback)
 
-    tell.tells_in_one_line = True  # type: ignore[attr-defined]
-    sys.excepthook = tell
+    print_message.tells_in_one_line = True  # type: ignore[attr-defined]
+    sys.excepthook = print_message

@@ -1,4 +1,4 @@
-"""Finished runs of this package's tasks, read from Inspect's log files."""
+"""Reading finished runs of this package's tasks from Inspect's log files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 from zipfile import ZipFile
 
-from inspect_ai.log import EvalLog, read_eval_log  # with it, zipfile knows the compression of logs
+from inspect_ai.log import EvalLog, read_eval_log  # this also teaches zipfile the compression of logs
 
 from halu_tasks.credentials import public
 from halu_tasks.embedded import name_of, provenance_of
@@ -26,45 +26,46 @@ from halu_tasks.tasks import logged_task
 PACKAGE = "halu_tasks/"
 
 _SETUP = PACKAGE + "judge_ready"
-"""A step that this package puts before every judged task, whatever the method."""
+"""A step that this package adds to every judged task, whatever the method."""
 
 _SCORER = "halu_score"
 
-_OF_TASKS = {"logprobs", "top_logprobs"}
-"""Settings that a task has when it is asked for probabilities, which its options tell."""
+_TASK_SETTINGS = {"logprobs", "top_logprobs"}
+"""Settings of a task that asks for probabilities, which its options already record."""
 
 _ATTACHED = "attachment://"
 _EVENTS = re.compile(rb',\s*"events"\s*:\s*\[')
 
 
 def read_runs(log: str) -> list[Run]:
-    """The run that a log holds; of a group's log, one for each of its tasks, and of one that was scored in both modes,
-    one for each.
+    """Read the runs in a log: one for each of a group's tasks and for each mode that it was scored in.
 
     Raises:
-        DataError: the file is no log, not one of a task of this package, or not of a finished run.
+        DataError: The file is not a log, not of a task of this package, or not of a finished run.
     """
     try:
         header = read_eval_log(log, header_only=True)
     except Exception as error:
         raise _unreadable(log, error) from None
-    told = _provenance(log, header)
+    provenances = _provenances(log, header)
     if header.status != "success":
         raise DataError(f"{log}: the run is unfinished ({state(header)}); finish it with: inspect eval-retry {log}")
     if header.invalidated:
-        raise DataError(f"{log}: samples of the run were marked as invalid; run them again: inspect eval-retry {log}")
+        raise DataError(
+            f"{log}: samples of the run were marked as invalid; run them again with: inspect eval-retry {log}"
+        )
     answers: dict[tuple[str, str], list[tuple[Answered, Mapping[str, Any]]]] = {}
     for answered, record in _answers(log, header):
         answers.setdefault((record["task"], record["scoring"]), []).append((answered, record))
-    found = []
-    for own in told:
-        modes = {mode: answers[task, mode] for task, mode in answers if task == own["task"]}
+    runs = []
+    for provenance in provenances:
+        modes = {mode: answers[task, mode] for task, mode in answers if task == provenance["task"]}
         if len({len(scored) for scored in modes.values()}) > 1:
             raise DataError(
                 f"{log}: some samples are scored as {' and others as '.join(sorted(modes))}; score it again"
             )
-        found += [_run(log, header, own, mode, scored, told) for mode, scored in modes.items()]
-    return found
+        runs += [_run(log, header, provenance, mode, scored, provenances) for mode, scored in modes.items()]
+    return runs
 
 
 def _run(
@@ -77,9 +78,9 @@ def _run(
 ) -> Run:
     spec = header.eval
     config = spec.model_generate_config.model_dump(exclude_none=True) | header.plan.config.model_dump(exclude_none=True)
-    settings = {name: value for name, value in {**spec.model_args, **config}.items() if name not in _OF_TASKS}
+    settings = {name: value for name, value in {**spec.model_args, **config}.items() if name not in _TASK_SETTINGS}
     roles = {
-        role: ", ".join(named.model for named in (models if isinstance(models, list) else [models]))
+        role: ", ".join(model.model for model in (models if isinstance(models, list) else [models]))
         for role, models in (spec.model_roles or {}).items()
     }
     if judge := _judge(header, provenance, scoring):
@@ -99,7 +100,7 @@ def _run(
         ),
         model=model,
         roles=roles,
-        settings=own_settings(settings, (logged_task(own).decoding for own in together)),
+        settings=own_settings(settings, (logged_task(logged).decoding for logged in together)),
         provenance=provenance_of(kind, provenance) if kind != spec.model else provenance,
         epochs=spec.config.epochs or 1,
         answers=[answered for answered, _ in answers],
@@ -110,48 +111,49 @@ def _run(
 
 
 def _judge(header: EvalLog, provenance: Mapping[str, Any], scoring: str) -> str | None:
-    """The judge that was named as an option, of the scoring that is read: a log may have been scored again."""
-    scorers = [own.options or {} for own in header.eval.scorers or () if own.name.removeprefix(PACKAGE) == _SCORER]
-    if not scorers or "judge" not in provenance:
+    """Return the judge that was named as an option for this mode; a log may have been scored again."""
+    options = [spec.options or {} for spec in header.eval.scorers or () if spec.name.removeprefix(PACKAGE) == _SCORER]
+    if not options or "judge" not in provenance:
         return provenance.get("judge")
-    of_mode = [own for own in scorers if own.get("scoring", "strict") == scoring]
-    return (of_mode or scorers)[-1].get("judge")
+    of_mode = [scorer for scorer in options if scorer.get("scoring", "strict") == scoring]
+    return (of_mode or options)[-1].get("judge")
 
 
 def state(header: EvalLog) -> str:
-    """An unfinished run's state, and in a few words the error that it ended in."""
+    """Describe the status of an unfinished run, with a short version of its error."""
     message = header.error.message if header.error else ""
     if inner := re.fullmatch(r"""\w+\((["'])(.*)\1\)""", message, re.DOTALL):
-        # the error's text without its name; that of a call that failed begins with all that was asked
+        # the message without the error's name; that of a failed call begins with the whole request
         message = inner[2].rpartition(r"\n\n")[2].replace("\\", "")
     why = " ".join(message.split())[:200]
     return f"{header.status}: {why}" if why else header.status
 
 
 def path_of(location: str) -> str:
-    """The path of a log that Inspect may call by its address."""
+    """Return the path of a log, which Inspect may give as a `file:` URL."""
     return url2pathname(urlsplit(location).path) if location.startswith("file:") else location
 
 
 def _unreadable(log: str, error: Exception) -> DataError:
-    # a file that is no log can fail in any way: as an archive, as JSON, as what Inspect expects in it
+    # a file that is not a log can fail in any way: as an archive, as JSON, or in Inspect's validation
     why = " ".join(str(error).split())[:200]
-    return DataError(f"{log}: cannot be read as a log of Inspect ({type(error).__name__}: {why})")
+    return DataError(f"{log}: cannot be read as an Inspect log ({type(error).__name__}: {why})")
 
 
-def _provenance(log: str, header: EvalLog) -> list[dict[str, Any]]:
-    known = (header.eval.metadata or {}).get(RECORD)
-    if not isinstance(known, list) or not known:
-        raise ForeignError(f"{log}: is of the task {header.eval.task}, which is none of this package's benchmarks")
-    if old := next((own for own in known if "version" not in own), None):
-        raise DataError(f"{log}: was written by an older version of this package; run {old.get('task')} again")
-    return [dict(own) for own in known]
+def _provenances(log: str, header: EvalLog) -> list[dict[str, Any]]:
+    """Return the provenance of each task in a log."""
+    provenances = (header.eval.metadata or {}).get(RECORD)
+    if not isinstance(provenances, list) or not provenances:
+        raise ForeignError(f"{log}: the task {header.eval.task} is not one of this package")
+    if old := next((provenance for provenance in provenances if "version" not in provenance), None):
+        raise DataError(f"{log}: written by an older version of this package; run {old.get('task')} again")
+    return [dict(provenance) for provenance in provenances]
 
 
 def _answers(log: str, header: EvalLog) -> Iterator[tuple[Answered, Mapping[str, Any]]]:
-    """Each sample as it was answered, and what the scorer recorded of it.
+    """Read each answered sample, with the scorer's record of it.
 
-    Inspect's own reading of a sample checks all of its events and takes ten times as long.
+    Inspect's own reader validates all events of a sample and takes ten times as long.
     """
     ids = header.eval.dataset.sample_ids or []
     place = {id: number for number, id in enumerate(ids)}
@@ -162,10 +164,10 @@ def _answers(log: str, header: EvalLog) -> Iterator[tuple[Answered, Mapping[str,
         if sample.get("error"):
             failed += 1
             continue
-        found = ((score.get("metadata") or {}).get(RECORD) for score in (sample.get("scores") or {}).values())
-        # that of the last scorer of a mode where a log was scored several times
+        logged = ((score.get("metadata") or {}).get(RECORD) for score in (sample.get("scores") or {}).values())
+        # if a log was scored several times in a mode, the last one counts
         records: dict[str, Mapping[str, Any]] = {}
-        for record in found:
+        for record in logged:
             if isinstance(record, dict):
                 records[record["scoring"]] = record
         if not records:
@@ -184,20 +186,20 @@ def _answers(log: str, header: EvalLog) -> Iterator[tuple[Answered, Mapping[str,
     planned = len(ids or range(count)) * (header.eval.config.epochs or 1)
     if count < planned:
         raise DataError(f"{log}: holds {count} of {planned} samples; finish it with: inspect eval-retry {log}")
-    # a log has them as they were answered; in the order in which Inspect adds them up sums are the same to the last bit
-    answers.sort(key=lambda own: own[0])
+    # a log has samples as they finished; in the order in which Inspect adds them up, sums are the same to the last bit
+    answers.sort(key=lambda answer: answer[0])
     yield from ((answered, record) for _, answered, record in answers)
 
 
 def samples_of(log: str) -> Iterator[dict[str, Any]]:
-    """The samples of a log as they are written."""
+    """Read the samples of a log as raw JSON objects."""
     try:
         if Path(log).suffix == ".json":
             yield from json.loads(Path(log).read_text(encoding="utf-8")).get("samples") or ()
             return
         with ZipFile(log) as archive:
             failed = {(s["id"], s["epoch"]) for s in json.loads(archive.read("summaries.json")) if s.get("error")}
-            # a sample that was written again is there twice, and read by name it is the last
+            # a sample that was written again is in the archive twice; reading by name returns the last one
             for name in dict.fromkeys(archive.namelist()):
                 if name.startswith("samples/"):
                     sample = _sample(archive.read(name))
@@ -209,27 +211,27 @@ def samples_of(log: str) -> Iterator[dict[str, Any]]:
 
 
 def _sample(content: bytes) -> dict[str, Any]:
-    """A sample up to its events, which are most of it, where nothing refers to what stands behind them."""
-    # a quotation mark inside a text is escaped, so this is a name
-    if (found := _EVENTS.search(content)) and _ATTACHED.encode() not in content[: found.start()]:
+    """Parse a sample only up to its events, which are most of it, unless it refers to attachments after them."""
+    # quotation marks inside strings are escaped, so this can only be a key
+    if (events := _EVENTS.search(content)) and _ATTACHED.encode() not in content[: events.start()]:
         with suppress(ValueError):
-            return dict(json.loads(content[: found.start()] + b"}"))
+            return dict(json.loads(content[: events.start()] + b"}"))
     return dict(json.loads(content))
 
 
 def _answered(sample: Mapping[str, Any], record: Mapping[str, Any]) -> Answered:
-    known = sample["metadata"]
+    metadata = sample["metadata"]
     turns = sample["input"] if isinstance(sample["input"], list) else [{"role": "user", "content": sample["input"]}]
     item = Item(
-        id=known["id"],
-        cluster=known["cluster"],
+        id=metadata["id"],
+        cluster=metadata["cluster"],
         target=sample["target"],
         system=next((_text(turn, sample) for turn in turns if turn["role"] == "system"), ""),
         prompt=_text(turns[-1], sample),
-        gold=known["gold"],
-        tags=known["tags"],
+        gold=metadata["gold"],
+        tags=metadata["tags"],
     )
-    score = Score(**{**record["score"], "tags": known["tags"]})
+    score = Score(**{**record["score"], "tags": metadata["tags"]})
     choices = sample["output"].get("choices") or [{"message": {"content": ""}}]
     return Answered(item, _text(choices[0]["message"], sample), score)
 

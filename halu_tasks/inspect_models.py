@@ -23,7 +23,7 @@ from halu_tasks.solvers.asking import PROBABILITY
 
 @modelapi(name="halu")
 class EmbeddedAPI(ModelAPI):
-    """Answers halu-tasks items without a network. `-M predictions=FILE` for `halu/replay`."""
+    """Answers halu-tasks items without a network; `halu/replay` needs `-M predictions=FILE`."""
 
     def __init__(
         self,
@@ -42,14 +42,14 @@ class EmbeddedAPI(ModelAPI):
     async def generate(
         self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
     ) -> ModelOutput:
-        asked = input[-1]
-        told = asked.metadata or {}
-        reply = self._model.reply(asked.text, told.get(ID), told.get(TASK))
+        message = input[-1]
+        metadata = message.metadata or {}
+        reply = self._model.reply(message.text, metadata.get(ID), metadata.get(TASK))
         output = ModelOutput.from_content(f"halu/{self.model_name}", reply.text)
-        # with usage given, Inspect counts no tokens and so fetches no tokenizer
+        # with usage given, Inspect does not count tokens and thus does not download a tokenizer
         output.usage = ModelUsage(input_tokens=0, output_tokens=0, total_tokens=0)
-        told = {TARGET: reply.target, PROBABILITY: reply.probability}
-        output.metadata = {key: value for key, value in told.items() if value is not None} or None
+        reply_metadata = {TARGET: reply.target, PROBABILITY: reply.probability}
+        output.metadata = {key: value for key, value in reply_metadata.items() if value is not None} or None
         return output
 
     def max_connections(self) -> int:

@@ -1,4 +1,4 @@
-"""Cases and items: what a benchmark asks, before and after its prompt is written."""
+"""Cases and items: a benchmark's questions before and after their prompts are written."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question to a model, before any wording.
+    """One question to a model, before its prompt is written.
 
     Attributes:
-        id: unique within the task.
-        cluster: the source it shares with other cases, for intervals.
-        fields: what the prompt shows, by placeholder name.
-        target: the gold answer, a label or strings joined by line ends.
-        gold: what else the scorer needs; JSON values, the same keys and types for all cases of a task.
-        tags: what results can be split by (type, pattern, language).
-        explanation: for a worked example, the reasoning that leads to the target; else empty.
+        id: Unique within the task.
+        cluster: The source that it shares with other cases; intervals are clustered by it.
+        fields: The contents of the prompt by placeholder name.
+        target: The gold answer: a label, or strings joined by newlines.
+        gold: Whatever else the scorer needs, as JSON values with the same keys and types for all cases of a task.
+        tags: What results can be split by (type, pattern, language).
+        explanation: For a worked example, the reasoning that leads to the target; otherwise empty.
     """
 
     id: str
@@ -33,9 +33,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A case with its prompt: all that a harness must send and all that a scorer must know.
+    """A case with its prompt: everything that a harness sends and a scorer needs.
 
-    `system` may be empty, and `fields` are the case's. Every value is JSON, so an item survives a log file.
+    `system` may be empty, and `fields` are the case's. Every value is JSON, so an item can be logged and read back.
     """
 
     id: str
@@ -49,12 +49,12 @@ class Item:
 
 
 class Reply(NamedTuple):
-    """What a model answered to an item.
+    """A model's reply to an item.
 
     Attributes:
-        text: the reply itself.
-        target: the gold label where the question was asked in another order than the item's.
-        probability: of the first of the task's `choices`, 0 to 1, where one is to be had.
+        text: The reply itself.
+        target: The gold label, if the question was asked with its answers in another order than the item's.
+        probability: The probability of the first of the task's `choices`, from 0 to 1, if it is known.
     """
 
     text: str
@@ -63,14 +63,14 @@ class Reply(NamedTuple):
 
 
 class Example(NamedTuple):
-    """A worked example of a few-shot prompt: what is asked, and the reply that is shown for it."""
+    """A worked example of a few-shot prompt: a question, and the reply that is shown for it."""
 
     prompt: str
     reply: str
 
 
 def by_target(cases: Iterable[Case]) -> list[Case]:
-    """The cases in turn of their targets."""
+    """Order cases so that their targets take turns."""
     columns: dict[str, list[Case]] = {}
     for case in cases:
         columns.setdefault(case.target, []).append(case)
@@ -78,5 +78,5 @@ def by_target(cases: Iterable[Case]) -> list[Case]:
 
 
 def in_turn(columns: Iterable[Sequence[Case]]) -> list[Case]:
-    """The first case of each column, then the second of each, and so on."""
+    """Interleave columns: the first case of each column, then the second of each, and so on."""
     return [case for row in zip_longest(*columns) for case in row if case is not None]

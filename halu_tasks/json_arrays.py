@@ -1,4 +1,4 @@
-"""Rows of a file that is one JSON array."""
+"""Reading the rows of a file that is a single JSON array."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _BETWEEN = re.compile(r"[\s,]*")
 
 
 def array_lines(path: Path) -> Iterator[tuple[int, Row]]:
-    """(number of the line it begins in, object) of each element of a JSON array; a file of JSON Lines is read too.
+    """Read (number of its first line, object) of each element of a JSON array; also reads JSON Lines.
 
     Raises:
-        DataError: naming file and line: not UTF-8, not JSON, or an element that is no object.
+        DataError: The file is not UTF-8 or not JSON, or an element is not an object. The message names file and line.
     """
     lines = text_lines(path)
-    first, text = next(((number, own) for number, own in lines if own.strip()), (1, ""))
+    first, text = next(((number, line) for number, line in lines if line.strip()), (1, ""))
     if text.lstrip()[:1] != "[":
-        # read once and line by line: the file may be a pipe, or too large to hold
-        for number, own in chain([(first, text)], lines):
-            if own.strip():
-                yield number, json_object(f"{path}:{number}", own)
+        # read once and line by line, since the file may be a pipe or too large for memory
+        for number, line_text in chain([(first, text)], lines):
+            if line_text.strip():
+                yield number, json_object(f"{path}:{number}", line_text)
         return
-    text += "".join(own for _, own in lines)
+    text += "".join(line_text for _, line_text in lines)
     at = text.index("[") + 1
     line, counted = first, 0
     decoder = json.JSONDecoder()
@@ -45,4 +45,5 @@ def array_lines(path: Path) -> Iterator[tuple[int, Row]]:
             raise DataError(f"{path}:{line}: expected a JSON object, found {type(row).__name__}")
         yield line, row
     if text[at : at + 1] != "]" or text[at + 1 :].strip():
-        raise DataError(f"{path}:{line + text.count(chr(10), counted)}: the JSON array has no end, or more behind it")
+        end_line = line + text.count("\n", counted)
+        raise DataError(f"{path}:{end_line}: the JSON array is not closed, or something follows it")

@@ -1,8 +1,8 @@
-"""A judge: any model that Inspect can call.
+"""Judging replies with any model that Inspect can call.
 
-Verdicts are kept on disk with the judge's reasons, under the judge's name, its address and settings, and the whole
-prompt, so a second run asks nothing again. A question that gets no verdict is a failure, is counted, is never cached,
-and never becomes a score.
+Verdicts are cached on disk with the judge's reasons. The key is the judge's name, address and settings and the whole
+prompt, so no question is asked twice. A question without a verdict counts as a failure; it is never cached and never
+becomes a score.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from halu_tasks.solvers.prompting import fill, prompt_for
 
 try:
     import uvloop
-except ImportError:  # not for Windows, and only as fast as it is optional
+except ImportError:  # not available for Windows; only a speed-up
     uvloop = None
 
 logger = logging.getLogger(__name__)
 
 CONNECTIONS = 64
 _TRIES = 2
-"""How often a question is put before a reply without a verdict is a failure."""
-_AT_ONCE = 2_000
-"""Questions waiting at one time, for a bound on memory."""
-_OFTEN = 10
-"""Failures needed, where the number of replies is not known beforehand, before their share means anything."""
+"""How often a question is asked before a reply without a verdict counts as a failure."""
+_BATCH_SIZE = 2_000
+"""Maximum number of pending questions, to bound memory."""
+_MIN_FAILURES = 10
+"""Failures needed before their share is checked, if the total number of replies is not known."""
 _PROBE = "Reply with the single word: ready"
 
 SETTINGS = GenerateConfig(
@@ -58,17 +58,17 @@ SETTINGS = GenerateConfig(
 
 
 class Judge:
-    """Asks one model for verdicts. Not bound to an event loop until it is first asked.
+    """Asks a model for verdicts. It is not bound to an event loop before the first question.
 
     Args:
-        model: the Inspect model that judges.
-        judging: what is asked about a reply.
-        max_failures: the share of questions that may fail.
-        store: the SQLite file that verdicts are kept in.
+        model: The Inspect model that judges.
+        judging: What to ask about a reply.
+        max_failures: The share of questions that may fail.
+        store: The SQLite file to cache verdicts in; by default, one in the cache folder.
     """
 
     def __init__(self, model: Model, judging: Judging, max_failures: float = 0.05, store: Path | None = None) -> None:
-        # a copy, since the caller's model keeps its own settings; set once, they are not merged at every call
+        # a copy, so the caller's model keeps its settings; merged here once rather than at every call
         self.model = copy(model)
         self.model.config = SETTINGS.merge(model.config)
         self.name = str(model)
@@ -85,7 +85,7 @@ class Judge:
                 strict=True,
             )
         )
-        # None until the judge has answered a question that asks for an object of that form
+        # None until the judge has answered a question with a response schema
         self._takes_schema: bool | None = None if self.model.config.response_schema is None else False
         shown = self.model.config.model_copy(
             update={"max_connections": None, "max_retries": None, "attempt_timeout": None, "timeout": None}
@@ -93,56 +93,74 @@ class Judge:
         self._identity = "\0".join([self.name, str(model.api.base_url or ""), shown.model_dump_json(exclude_none=True)])
 
     async def of_reply(self, item: Item, reply: str) -> list[Verdict]:
-        """What the judge says of `reply`, which answers `item`, question by question. Never raises for a judge that
-        fails on it; raises JudgeError once it has failed often, and on more than the allowed share so far."""
-        found = await collect(*(self._verdict(fields) for fields in self._judging.questions(item, reply)))
-        self._asked += len(found)
-        failed = [verdict for verdict in found if verdict.label == FAILED]
-        self._failed += len(failed)
-        if self._failed >= _OFTEN and self._failed > self.max_failures * self._asked:
-            raise self._too_many(self._failed, self._asked, failed[-1].reason if failed else "")
-        return found
+        """Judge one reply.
+
+        A failure on this reply alone never raises.
+
+        Returns:
+            A verdict for each question about the reply.
+
+        Raises:
+            JudgeError: The judge has failed several times, and on more than the allowed share of questions so far.
+        """
+        verdicts = await collect(*(self._verdict(fields) for fields in self._judging.questions(item, reply)))
+        self._asked += len(verdicts)
+        failures = [verdict for verdict in verdicts if verdict.label == FAILED]
+        self._failed += len(failures)
+        if self._failed >= _MIN_FAILURES and self._failed > self.max_failures * self._asked:
+            raise self._too_many(self._failed, self._asked, failures[-1].reason if failures else "")
+        return verdicts
 
     async def of_replies(
         self, replies: Sequence[tuple[Item, str]], each: Callable[[], object] = lambda: None
     ) -> list[list[Verdict]]:
-        """The verdicts on every (item, reply), asked side by side; `each` is called after each question. Raises
-        JudgeError as soon as more than the allowed share of all have failed."""
-        asked = [self._judging.questions(item, reply) for item, reply in replies]
-        flat = [fields for own in asked for fields in own]
+        """Judge many replies concurrently.
+
+        Args:
+            replies: Items with the replies to them.
+            each: Called after each question.
+
+        Returns:
+            For each reply, a verdict for each question about it.
+
+        Raises:
+            JudgeError: More than the allowed share of all questions have failed.
+        """
+        by_reply = [self._judging.questions(item, reply) for item, reply in replies]
+        questions = [fields for reply_questions in by_reply for fields in reply_questions]
         failed = 0
 
-        async def one(fields: Mapping[str, str]) -> Verdict:
+        async def ask(fields: Mapping[str, str]) -> Verdict:
             nonlocal failed
-            found = await self._verdict(fields)
-            failed += found.label == FAILED
-            if failed > self.max_failures * len(flat):
-                raise self._too_many(failed, len(flat), found.reason)
+            verdict = await self._verdict(fields)
+            failed += verdict.label == FAILED
+            if failed > self.max_failures * len(questions):
+                raise self._too_many(failed, len(questions), verdict.reason)
             each()
-            return found
+            return verdict
 
-        found: list[Verdict] = []
-        for start in range(0, len(flat), _AT_ONCE):
-            found += await asyncio.gather(*(one(fields) for fields in flat[start : start + _AT_ONCE]))
+        verdicts: list[Verdict] = []
+        for start in range(0, len(questions), _BATCH_SIZE):
+            verdicts += await asyncio.gather(*(ask(fields) for fields in questions[start : start + _BATCH_SIZE]))
             gc.collect()
-        given = iter(found)
-        return [[next(given) for _ in own] for own in asked]
+        remaining = iter(verdicts)
+        return [[next(remaining) for _ in reply_questions] for reply_questions in by_reply]
 
     async def _verdict(self, fields: Mapping[str, str]) -> Verdict:
         text = fill(self._prompt["user"], fields)
         key = hashlib.sha256(f"{self._identity}\0{text}".encode("utf-8", "replace")).hexdigest()
-        found = self._store.get(key)
-        # what is no label of the question was not stored by this package
-        if found is None or found.label not in self._judging.read.labels:
-            found = await self._ask(text)
-            if found.label != FAILED:
-                self._store.put(key, found)
-        return found._replace(about=fields.get("about", ""))
+        verdict = self._store.get(key)
+        # a verdict with an unknown label was not stored by this package
+        if verdict is None or verdict.label not in self._judging.read.labels:
+            verdict = await self._ask(text)
+            if verdict.label != FAILED:
+                self._store.put(key, verdict)
+        return verdict._replace(about=fields.get("about", ""))
 
     async def _ask(self, text: str) -> Verdict:
         reason = ""
         for _ in range(_TRIES):
-            # whatever a provider or the reader raises, the reply keeps its place and the failure is counted
+            # whatever a provider or the reader raises counts as a failure, and the reply is not dropped
             try:
                 output = await self._generate(text)
                 answer = self._judging.read(output.completion)
@@ -154,8 +172,10 @@ class Judge:
         return Verdict(FAILED, reason)
 
     async def _generate(self, text: str) -> ModelOutput:
-        """The judge's reply, as an object of the stated form where the provider takes that wish. Some ignore it, and
-        some refuse a request that has it: these are asked without."""
+        """Call the judge with a response schema if the provider supports one.
+
+        Some providers ignore the schema; those that reject it are asked without.
+        """
         if self._takes_schema is not False:
             try:
                 output = await self.model.generate(text, config=self._schema)
@@ -164,7 +184,7 @@ class Judge:
                     raise
                 output = await self.model.generate(text)
                 if self._takes_schema is None:
-                    logger.info("judge %s is asked without a response schema: %s", self.name, _one_line(error))
+                    logger.info("asking judge %s without a response schema: %s", self.name, _one_line(error))
                     self._takes_schema = False
                 return output
             self._takes_schema = True
@@ -174,11 +194,15 @@ class Judge:
     def _too_many(self, failed: int, of: int, reason: str) -> JudgeError:
         return JudgeError(
             f"judge {self.name} gave no verdict on {failed} of {of} questions (allowed: {self.max_failures:.0%}, "
-            f"judge_max_failures); last: {reason}; verdicts given so far are kept"
+            f"judge_max_failures); last failure: {reason}; verdicts so far are cached"
         )
 
     async def reach(self) -> None:
-        """Raise JudgeError, saying why, unless the judge answers a trivial question."""
+        """Ask the judge a trivial question.
+
+        Raises:
+            JudgeError: It does not answer; the message says why.
+        """
         try:
             await self.model.generate(_PROBE, config=GenerateConfig(max_tokens=64, max_retries=1))
         except Exception as error:
@@ -186,19 +210,24 @@ class Judge:
 
 
 class VerdictStore:
-    """Verdicts with their reasons by key, in one SQLite file that processes may share. A file of an earlier version,
-    which has no reasons, is taken over with its verdicts. Raises JudgeError where it cannot be opened."""
+    """Verdicts with their reasons by key, in an SQLite file that processes may share.
+
+    A file of an earlier version, which has no reasons, is upgraded and keeps its verdicts.
+
+    Raises:
+        JudgeError: The file cannot be opened.
+    """
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
-        self._told = False
+        self._warned = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
-            _when_free(self._prepare)
+            _retry_while_locked(self._prepare)
         except (OSError, sqlite3.Error) as error:
             raise JudgeError(
-                f"verdicts cannot be kept in {path} ({error}); name a folder that can be written: HALU_TASKS_CACHE=PATH"
+                f"cannot cache verdicts in {path} ({error}); name a writable folder with HALU_TASKS_CACHE=PATH"
             ) from None
 
     def _prepare(self) -> None:
@@ -207,7 +236,7 @@ class VerdictStore:
         self._db.execute("PRAGMA synchronous=NORMAL")
         if "reason" in self._columns():
             return
-        # one process makes the table, and the others wait for it
+        # one process creates the table while the others wait
         self._db.execute("BEGIN IMMEDIATE")
         try:
             columns = self._columns()
@@ -230,53 +259,57 @@ class VerdictStore:
         return Verdict(str(row[0]), str(row[1])) if row else None
 
     def put(self, key: str, verdict: Verdict) -> None:
-        # a reply may hold halves of characters, which SQLite cannot keep
+        # a reply may contain lone surrogates, which SQLite cannot store
         reason = verdict.reason.encode("utf-8", "replace").decode()
         self._run("INSERT OR REPLACE INTO verdicts (key, label, reason) VALUES (?, ?, ?)", key, verdict.label, reason)
 
     def _run(self, statement: str, *values: str) -> Any:
-        """The first row, or None; also where the file fails, since a verdict that was paid for counts
-        whether it can be kept or not."""
+        """Execute a statement and return the first row, or None.
+
+        Also returns None if the file fails, since a verdict that was paid for counts whether it can be cached or not.
+        """
         try:
             with self._lock:
                 return self._db.execute(statement, values).fetchone()
         except sqlite3.Error as error:
-            if not self._told:
-                logger.warning("verdicts are not kept: %s", error)
-            self._told = True
+            if not self._warned:
+                logger.warning("verdicts are not cached: %s", error)
+            self._warned = True
             return None
 
 
-_PATIENCE = 60.0
+_LOCK_TIMEOUT = 60.0
 """Seconds to wait for other processes that open the same file for the first time."""
 
 
-def _when_free(prepare: Callable[[], None]) -> None:
-    """Do what needs a database for itself, again and again while others have it: for changing the journal's mode SQLite
-    does not wait by itself."""
-    until = time.monotonic() + _PATIENCE
+def _retry_while_locked(prepare: Callable[[], None]) -> None:
+    """Call `prepare` until no other process has the database locked.
+
+    SQLite itself does not wait to change the journal mode.
+    """
+    deadline = time.monotonic() + _LOCK_TIMEOUT
     while True:
         try:
             return prepare()
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 raise
             time.sleep(random.uniform(0.005, 0.05))
 
 
 def open_judge(options: Options, judging: Judging) -> Judge:
-    """The judge that the options name, checked to be reachable.
+    """Create the judge that the options name.
 
     Raises:
-        JudgeError: there is no such model, its client is not installed, or it does not answer.
+        JudgeError: There is no such model, or its client is not installed.
     """
     name = str(options.judge)
     address = options.judge_base_url
-    # servers of one's own often ask for no key, and clients insist on one
+    # self-hosted servers often need no key, but clients insist on one
     key = os.environ.get("OPENAI_API_KEY", "none") if address else None
-    # a compatible server has chat completions, and seldom the newer responses
+    # compatible servers have chat completions, but rarely the newer responses API
     settings: dict[str, Any] = {"responses_api": False} if address and name.startswith("openai/") else {}
     try:
         model = get_model(name, base_url=address, api_key=key, memoize=False, **settings)
@@ -288,18 +321,25 @@ def open_judge(options: Options, judging: Judging) -> Judge:
 def judge_now(
     options: Options, judging: Judging, replies: Sequence[tuple[Item, str]], each: Callable[[], object]
 ) -> list[list[Verdict]]:
-    """`Judge.of_replies` for callers without an event loop (or inside someone else's)."""
+    """Judge replies from outside an event loop, or inside another one's; see `Judge.of_replies`.
+
+    Args:
+        options: Name the judge and its settings.
+        judging: What to ask about a reply.
+        replies: Items with the replies to them.
+        each: Called after each question.
+    """
 
     async def run() -> list[list[Verdict]]:
         judge = open_judge(options, judging)
         async with judge.model:
             return await judge.of_replies(replies, each)
 
-    return _in_own_loop(run)
+    return _run_in_new_loop(run)
 
 
 def reach_now(options: Options, judging: Judging) -> None:
-    """`Judge.reach` for callers without an event loop: raises JudgeError before anything is generated."""
+    """Check from outside an event loop that the judge answers; see `Judge.reach`."""
 
     async def run() -> list[list[Verdict]]:
         judge = open_judge(options, judging)
@@ -307,10 +347,10 @@ def reach_now(options: Options, judging: Judging) -> None:
             await judge.reach()
         return []
 
-    _in_own_loop(run)
+    _run_in_new_loop(run)
 
 
-def _in_own_loop(run: Callable[[], Coroutine[Any, Any, list[list[Verdict]]]]) -> list[list[Verdict]]:
+def _run_in_new_loop(run: Callable[[], Coroutine[Any, Any, list[list[Verdict]]]]) -> list[list[Verdict]]:
     loop = uvloop.new_event_loop if uvloop else asyncio.new_event_loop
 
     running: list[asyncio.AbstractEventLoop] = []
@@ -320,23 +360,25 @@ def _in_own_loop(run: Callable[[], Coroutine[Any, Any, list[list[Verdict]]]]) ->
             running.append(runner.get_loop())
             return runner.run(run())
 
-    # a thread of its own, so that a notebook's running loop is no obstacle
-    with ThreadPoolExecutor(1) as pool, _own_collections():
-        found = pool.submit(work)
+    # in a separate thread, since a notebook already runs a loop in this one
+    with ThreadPoolExecutor(1) as pool, _manual_collections():
+        future = pool.submit(work)
         try:
-            return found.result()
+            return future.result()
         except KeyboardInterrupt:
-            # what is being asked is dropped, what was answered is kept
-            for own_loop in running:
-                for task in asyncio.all_tasks(own_loop):
-                    own_loop.call_soon_threadsafe(task.cancel)
+            # pending questions are dropped; answered ones are cached
+            for running_loop in running:
+                for task in asyncio.all_tasks(running_loop):
+                    running_loop.call_soon_threadsafe(task.cancel)
             raise
 
 
 @contextmanager
-def _own_collections() -> Iterator[None]:
-    """Garbage is collected only where the code within asks for it: a third of the time of many short calls
-    would go into walking the objects of a loaded harness again and again."""
+def _manual_collections() -> Iterator[None]:
+    """Collect garbage only when the code inside asks for it.
+
+    Otherwise many short calls spend a third of their time walking the objects of a loaded harness.
+    """
     enabled = gc.isenabled()
     gc.freeze()
     gc.disable()
@@ -350,7 +392,7 @@ def _own_collections() -> Iterator[None]:
 
 def _one_line(error: BaseException) -> str:
     if isinstance(error, RetryError):
-        # what was tried again and again says more than that it was
+        # the last attempt's error says more than that the call was retried
         error = error.last_attempt.exception() or error
     text = " ".join(re.sub(r"\[/?[a-z]+\]", "", str(error)).split())
     return redacted(f"{type(error).__name__}: {text}")[:300]

@@ -1,4 +1,4 @@
-"""What a user names as knowledge, read as passages: JSON Lines, or texts that are split here."""
+"""Reading users' knowledge files as passages: JSON Lines, or text files that are split here."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from halu_tasks.words import SPACELESS
 
 _ROWS = (".jsonl", ".jsonl.gz")
 _TEXTS = (".txt", ".md")
-_READ = f"what is read are files ending in {', '.join(_ROWS + _TEXTS)}"
+_SUPPORTED = f"supported are files ending in {', '.join(_ROWS + _TEXTS)}"
 _TEXT_FIELDS = ("text", "contents")
 _ID_FIELDS = ("id", "_id")
 
 _LONGEST = 200
-"""Words of a passage that is made here."""
-# a word, two characters of a script without spaces, or a part of something longer than any word
+"""Maximum number of words of a passage that a text is split into."""
+# a word, two characters of a script without spaces, or a part of a string longer than any word
 _UNIT = re.compile(rf"[{SPACELESS}]{{1,2}}|[^\s{SPACELESS}]{{1,40}}")
 _SENTENCE_END = re.compile(r"[.!?…؟۔।॥][\"'”’»)\]]*\s+|[。！？；][”’」』）]*|\n+")
 _HEADING = re.compile(r"#{1,6}\s.{0,100}\n*")
 
 
 class Read(NamedTuple):
-    """A passage as it was read; the title is empty where there is none."""
+    """A passage as it was read; the title may be empty."""
 
     id: str
     text: str
@@ -34,30 +34,33 @@ class Read(NamedTuple):
 
 
 def named_files(named: Path) -> dict[str, Path]:
-    """The files to read, by the name that they have in ids, in the order of these names: the file that is
-    named, or those in the folder that is named and in the folders in it. Hidden ones, and files of other
-    kinds, are passed over.
+    """List the files to read, sorted by the name that they have in ids.
+
+    Hidden files and files of other kinds are ignored.
+
+    Args:
+        named: A file, or a folder that is searched recursively.
 
     Raises:
-        DataError: it does not exist, cannot be read, or holds no file of a kind that is read.
+        DataError: It does not exist, cannot be read, or contains no supported file.
     """
     try:
         named.stat()
     except OSError as error:
         reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
-        raise DataError(f"knowledge {str(named)!r} {reason}; {_READ}, and folders of them") from None
+        raise DataError(f"knowledge {str(named)!r} {reason}; {_SUPPORTED}, and folders of them") from None
     if not named.is_dir():
         if not _is_kind(named, _ROWS + _TEXTS):
-            raise DataError(f"{named}: cannot be read as knowledge; {_READ}")
+            raise DataError(f"{named}: cannot be read as knowledge; {_SUPPORTED}")
         return {named.name: named}
-    found = {
+    files = {
         path.relative_to(named).as_posix(): path
         for path in named.rglob("*")
         if _is_kind(path, _ROWS + _TEXTS) and path.is_file()
     }
-    visible = {name: found[name] for name in sorted(found) if "/." not in f"/{name}"}
+    visible = {name: files[name] for name in sorted(files) if "/." not in f"/{name}"}
     if not visible:
-        raise DataError(f"{named}: holds no file that can be read as knowledge; {_READ}")
+        raise DataError(f"{named}: contains no file that can be read as knowledge; {_SUPPORTED}")
     return visible
 
 
@@ -66,11 +69,10 @@ def _is_kind(path: Path, endings: tuple[str, ...]) -> bool:
 
 
 def read_passages(files: Mapping[str, Path]) -> Iterator[Read]:
-    """The passages of the files, in their order, each with an id of its own.
+    """Read the passages of files, in order, each with a unique id.
 
     Raises:
-        DataError: naming file, line and reason: a row without text, an id that occurs again, or a file that
-            cannot be read.
+        DataError: A row has no text, an id is repeated, or a file cannot be read.
     """
     seen: set[str] = set()
     for name, path in files.items():
@@ -78,13 +80,13 @@ def read_passages(files: Mapping[str, Path]) -> Iterator[Read]:
         for number, passage in _rows(name, path) if rows else _parts(name, path):
             if passage.id in seen:
                 where = f"{path}:{number}" if rows else f"{path}, passage {number}"
-                raise DataError(f"{where}: id {passage.id!r} occurs a second time; every passage needs its own")
+                raise DataError(f"{where}: duplicate id {passage.id!r}; every passage needs a unique id")
             seen.add(passage.id)
             yield passage
 
 
 def _rows(name: str, path: Path) -> Iterator[tuple[int, Read]]:
-    """(line, passage) of each row of a JSON Lines file."""
+    """Read (line, passage) of each row of a JSON Lines file."""
     for number, row in json_lines(path):
         try:
             yield number, _passage(row, f"{name}#{number}")
@@ -92,25 +94,30 @@ def _rows(name: str, path: Path) -> Iterator[tuple[int, Read]]:
             raise DataError(f"{path}:{number}: {error}") from None
 
 
-def _passage(row: Row, otherwise: str) -> Read:
-    """The passage of a row, with the id `otherwise` if it has none. A blank text is one that no search finds:
-    published corpora hold some. Raises ValueError with the reason when the row is bad."""
-    # an id may be a number, and what is null is not there
-    given = {
+def _passage(row: Row, default_id: str) -> Read:
+    """Convert a row to a passage, with `default_id` if the row has no id.
+
+    Blank texts, which some published corpora contain, are allowed; no search finds them.
+
+    Raises:
+        ValueError: The row is invalid; the message says why.
+    """
+    # an id may be a number, and null means missing
+    values = {
         field: str(value) if field in _ID_FIELDS and type(value) is int else value
         for field, value in row.items()
         if value is not None
     }
-    text = next((field for field in _TEXT_FIELDS if field in given), _TEXT_FIELDS[0])
-    id = next((field for field in _ID_FIELDS if field in given), _ID_FIELDS[0])
-    used = [field for field in (id, "title") if field in given]
-    require_fields(given, dict.fromkeys([text, *used], str))
-    require_text(given, *(field for field in (text, *used) if field == id or given[field].strip()))
-    return Read(given.get(id, otherwise), given[text], given.get("title", ""))
+    text = next((field for field in _TEXT_FIELDS if field in values), _TEXT_FIELDS[0])
+    id = next((field for field in _ID_FIELDS if field in values), _ID_FIELDS[0])
+    used = [field for field in (id, "title") if field in values]
+    require_fields(values, dict.fromkeys([text, *used], str))
+    require_text(values, *(field for field in (text, *used) if field == id or values[field].strip()))
+    return Read(values.get(id, default_id), values[text], values.get("title", ""))
 
 
 def _parts(name: str, path: Path) -> Iterator[tuple[int, Read]]:
-    """(number, passage) of each passage that a text is split into."""
+    """Read (number, passage) of each passage that a text is split into."""
     for number, text in enumerate(split(line for _, line in text_lines(path)), 1):
         yield number, Read(f"{name}#{number}", text, "")
 
@@ -119,9 +126,12 @@ def _parts(name: str, path: Path) -> Iterator[tuple[int, Read]]:
 
 
 def split(lines: Iterable[str]) -> Iterator[str]:
-    """Passages of at most about 200 words, which hold all of the text but some white space. They end where a
-    paragraph does, or, in one that is too long, a sentence or at worst a word. Short paragraphs that follow
-    each other share a passage; a Markdown heading goes with what it is the heading of."""
+    """Split a text into passages of at most about 200 words.
+
+    Only white space is lost. Passages end at the end of a paragraph; paragraphs that are too long are split after a
+    sentence, or, if need be, after a word. Consecutive short paragraphs share a passage, and a Markdown heading stays
+    with the text below it.
+    """
     passage: list[str] = []
     length = 0
     for piece in _pieces(lines):
@@ -142,8 +152,7 @@ def _length(text: str) -> int:
 
 
 def _pieces(lines: Iterable[str]) -> Iterator[str]:
-    """Paragraphs, and what paragraphs too long for one passage are divided into, each with the white space
-    behind it."""
+    """Split lines into paragraphs, and long paragraphs into pieces, each with the white space that follows it."""
     for paragraph in _paragraphs(lines):
         if _length(paragraph) <= _LONGEST:
             yield paragraph
@@ -158,7 +167,7 @@ def _pieces(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
-    """The paragraphs that blank lines divide, each with a blank line behind it."""
+    """Split lines into paragraphs at blank lines; each paragraph ends with a blank line."""
     paragraph: list[str] = []
     for line in lines:
         if line.strip():

@@ -16,7 +16,7 @@ tell_in_one_line("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
 
 
 class EmbeddedLM(LM):
-    """Answers requests of halu-tasks items; likelihoods only where an item has a probability."""
+    """Answers requests for halu-tasks items, with likelihoods if the reply has a probability."""
 
     kind: Kind
     tokenizer_name = "halu-tasks"
@@ -42,20 +42,20 @@ class EmbeddedLM(LM):
         return ""
 
     def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
-        found = []
+        likelihoods = []
         for request in requests:
             prompt, choice = request.args
             id, task = request.doc.get("id"), request.task_name
             request.doc[REPLY] = self._model.reply(prompt, id, task).text
             probability = self._model.probability(prompt, id, task, choice.strip())
             if probability is None:
-                found.append((math.nan, False))
+                likelihoods.append((math.nan, False))
             else:
-                found.append((math.log(probability) if probability > 0 else -math.inf, probability > 0.5))
-        return found
+                likelihoods.append((math.log(probability) if probability > 0 else -math.inf, probability > 0.5))
+        return likelihoods
 
     def loglikelihood_rolling(self, requests: list[Instance]) -> list[float]:
-        raise NotImplementedError(f"halu-{self.kind} generates text and has no likelihoods")
+        raise NotImplementedError(f"halu-{self.kind} generates text and does not support rolling likelihoods")
 
 
 class OracleLM(EmbeddedLM):
@@ -71,6 +71,6 @@ class ReplayLM(EmbeddedLM):
 
     def set_cache_hook(self, cache_hook: Any) -> None:
         raise UsageError(
-            "halu-replay does not go with --use_cache: a replayed reply may bring its own target, which the cache "
-            "would lose; leave --use_cache out"
+            "halu-replay cannot be used with --use_cache: a replayed reply may have its own target, which the cache "
+            "would lose; leave out --use_cache"
         )

@@ -1,4 +1,4 @@
-"""Finished runs of this package's tasks, read from the folders that lm-eval writes with --log_samples."""
+"""Reading finished runs of this package's tasks from the folders that lm-eval writes with --log_samples."""
 
 from __future__ import annotations
 
@@ -21,150 +21,169 @@ from halu_tasks.tasks import Task, logged_task
 RECORD = "halu_tasks"
 
 _NAMES = ("peft", "delta", "pretrained", "model", "path", "engine")
-"""Arguments of a model in which lm-eval looks for its name."""
+"""Model arguments from which lm-eval takes the model's name."""
 
-_SAMPLING = {"max_gen_toks": "max_tokens"}
-"""lm-eval's names of settings that Inspect calls otherwise."""
+_INSPECT_NAMES = {"max_gen_toks": "max_tokens"}
+"""Settings that have another name in Inspect, by their name in lm-eval."""
 
 
 def samples_of(results: Path) -> str:
-    """The pattern of the names of the sample files that belong to a results file, `results_DATE.json`, or
-    `NAME_DATE.json` where --output_path is NAME.json."""
+    """Return the file name pattern of the samples that belong to a results file.
+
+    A results file is `results_DATE.json`, or `NAME_DATE.json` if --output_path is NAME.json.
+    """
     return f"samples_*_{results.stem.rpartition('_')[2]}.jsonl"
 
 
-def is_results(found: Any) -> bool:
-    """Whether a JSON value is what lm-eval writes as the results of a run."""
-    return isinstance(found, dict) and {"results", "configs", "config", "n-samples"} <= found.keys()
+def is_results(content: Any) -> bool:
+    """Return whether a JSON value is the content of one of lm-eval's results files."""
+    return isinstance(content, dict) and {"results", "configs", "config", "n-samples"} <= content.keys()
 
 
-def read_runs(path: Path, found: Any) -> Iterator[Run | Skipped]:
-    """The runs of this package's tasks in lm-eval's results `found`, read from `path`, and the tasks that cannot be
-    read, with why.
+def read_runs(path: Path, content: Any) -> Iterator[Run | Skipped]:
+    """Read the runs of this package's tasks in an lm-eval results file.
+
+    Args:
+        path: The results file.
+        content: Its JSON content.
+
+    Yields:
+        A run for each task that can be read; for any other one, why it was skipped.
 
     Raises:
-        DataError: they are no results of lm-eval.
+        DataError: The file is not a complete results file.
     """
     try:
-        configs, config = found["configs"], found["config"]
-        names = [name for name in found["results"] if name in configs]
+        configs, config = content["configs"], content["config"]
+        names = [name for name in content["results"] if name in configs]
     except (KeyError, TypeError) as error:
-        raise DataError(f"{path}: is no whole results file of lm-eval ({type(error).__name__}: {error})") from None
+        raise DataError(f"{path}: not a complete results file of lm-eval ({type(error).__name__}: {error})") from None
     foreign = [name for name in names if RECORD not in (configs[name].get("metadata") or {})]
     if foreign:
-        told = f"{len(foreign)} tasks" if len(foreign) > 1 else "one task"
-        yield Skipped(str(path), f"{told} of other packages: {', '.join(foreign)}", lost=False)
+        count = f"{len(foreign)} tasks" if len(foreign) > 1 else "one task"
+        yield Skipped(str(path), f"{count} of other packages: {', '.join(foreign)}", lost=False)
     for name in names:
         if name in foreign:
             continue
         try:
-            yield _run(path, name, found, configs[name], config)
+            yield _read_run(path, name, content, configs[name], config)
         except DataError as error:
             yield Skipped(str(path), str(error))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            # a damaged task is no reason to leave out the others of its file
-            yield Skipped(str(path), f"{name}: its record is damaged ({type(error).__name__}: {error})")
+            # a damaged task must not keep the others in its file from being read
+            yield Skipped(str(path), f"{name}: the record is damaged ({type(error).__name__}: {error})")
 
 
-def _run(path: Path, name: str, found: Mapping[str, Any], own: Mapping[str, Any], config: Mapping[str, Any]) -> Run:
-    provenance = (own.get("metadata") or {}).get(RECORD)
+def _read_run(
+    path: Path, name: str, results: Mapping[str, Any], task_config: Mapping[str, Any], config: Mapping[str, Any]
+) -> Run:
+    provenance = (task_config.get("metadata") or {}).get(RECORD)
     if not isinstance(provenance, dict):
-        raise DataError(f"the task {name} is none of this package's")
+        raise DataError(f"the task {name} is not one of this package")
     if "version" not in provenance:
-        raise DataError(f"{name} was written by an older version of this package; run it again")
+        raise DataError(f"{name}: written by an older version of this package; run it again")
     try:
         task = logged_task(provenance)
     except UsageError as error:
         raise DataError(f"{error}; this version of the package does not know the task") from None
-    if "bypass,none" in found["results"][name]:
-        raise DataError(f"{name} was run with --predict_only and has no scores; run it again without")
+    if "bypass,none" in results["results"][name]:
+        raise DataError(f"{name}: run with --predict_only, so it has no scores; run it again without")
     samples = path.with_name(samples_of(path).replace("*", name))
     if not samples.is_file():
-        raise DataError(f"{name}: {samples.name} is not beside it; run lm_eval with --log_samples")
-    answers = [_answered(samples, number, row, task, provenance) for number, row in json_lines(samples)]
-    expected = found["n-samples"][name]["effective"]
+        raise DataError(f"{name}: {samples.name} is missing from the folder; run lm_eval with --log_samples")
+    answers = [_read_sample(samples, number, row, task, provenance) for number, row in json_lines(samples)]
+    expected = results["n-samples"][name]["effective"]
     if len(answers) != expected:
         raise DataError(f"{name}: {samples.name} holds {len(answers)} of {expected} samples")
-    arguments = _arguments(config.get("model_args"))
-    settings = own.get("generation_kwargs") or {}
-    settings = {_SAMPLING.get(key, key): value for key, value in settings.items()} | {
-        "chat_template": found.get("chat_template_sha"),
-        "system_instruction": found.get("system_instruction_sha"),
-        "fewshot_as_multiturn": found.get("fewshot_as_multiturn") if provenance["fewshot"] else None,
+    arguments = _parse_arguments(config.get("model_args"))
+    settings = task_config.get("generation_kwargs") or {}
+    settings = {_INSPECT_NAMES.get(key, key): value for key, value in settings.items()} | {
+        "chat_template": results.get("chat_template_sha"),
+        "system_instruction": results.get("system_instruction_sha"),
+        "fewshot_as_multiturn": results.get("fewshot_as_multiturn") if provenance["fewshot"] else None,
     }
     if settings.get("do_sample") == (task.decoding.temperature > 0):
         del settings["do_sample"]
     named = any(key in arguments for key in _NAMES)
     kind = str(config["model"]).removeprefix("halu-")
-    model = name_of(kind, arguments) if kind != config["model"] else found["model_name"] if named else config["model"]
-    given = {key: value for key, value in arguments.items() if key not in _NAMES}
+    harness_name = results["model_name"] if named else config["model"]
+    model = name_of(kind, arguments) if kind != config["model"] else harness_name
+    model_settings = {key: value for key, value in arguments.items() if key not in _NAMES}
     return Run(
         source=str(path),
-        id=f"{found.get('model_name')} {found['date']}",
-        harness=f"lm-eval {found.get('lm_eval_version', '')}".strip(),
+        id=f"{results.get('model_name')} {results['date']}",
+        harness=f"lm-eval {results.get('lm_eval_version', '')}".strip(),
         task=task.name,
         scoring=provenance["scoring"],
         steps=(),
         model=str(model),
         roles={"grader": provenance["judge"]} if provenance.get("judge") else {},
-        settings=own_settings({**given, **settings}, [task.decoding]),
+        settings=own_settings({**model_settings, **settings}, [task.decoding]),
         provenance=provenance_of(kind, provenance) if kind != config["model"] else provenance,
-        epochs=own.get("repeats") or 1,
+        epochs=task_config.get("repeats") or 1,
         answers=answers,
-        created=datetime.fromtimestamp(found["date"], UTC).isoformat(timespec="seconds"),
+        created=datetime.fromtimestamp(results["date"], UTC).isoformat(timespec="seconds"),
     )
 
 
-def _arguments(given: Any) -> dict[str, Any]:
-    """The arguments of the model, which are a dictionary or a text as they were typed."""
-    if isinstance(given, dict):
-        return given
-    pairs = (part.partition("=") for part in str(given or "").split(",") if "=" in part)
+def _parse_arguments(arguments: Any) -> dict[str, Any]:
+    """Parse the arguments of the model, which are a dictionary or the string that was typed."""
+    if isinstance(arguments, dict):
+        return arguments
+    pairs = (part.partition("=") for part in str(arguments or "").split(",") if "=" in part)
     return {key.strip(): value for key, _, value in pairs}
 
 
-def _answered(path: Path, number: int, row: Mapping[str, Any], task: Task, provenance: Mapping[str, Any]) -> Answered:
+def _read_sample(
+    path: Path, number: int, row: Mapping[str, Any], task: Task, provenance: Mapping[str, Any]
+) -> Answered:
     try:
         doc = row["doc"]
         if provenance.get("probability"):
-            return _weighed(doc, row, task, provenance["scoring"])
-        score = Score(**_record(row["filtered_resps"][0]))
+            return _score_likelihoods(doc, row, task, provenance["scoring"])
+        score = Score(**_parse_record(row["filtered_resps"][0]))
         return Answered(_item(doc), str(row["resps"][0][0]), score)
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        told = f"{task.name}: {path.name}:{number} is no sample that this package scored"
-        raise DataError(f"{told} ({type(error).__name__}: {error})") from None
+        problem = f"{task.name}: {path.name}:{number} is not a sample that this package scored"
+        raise DataError(f"{problem} ({type(error).__name__}: {error})") from None
 
 
 _LONGEST_RECORD = 10_000_000
-"""Characters of a record that is parsed as Python; the longest replies make far shorter ones."""
+"""Maximum length in characters of a record to parse as Python; the longest replies make far shorter ones."""
 
 
-class _Numbers(ast.NodeTransformer):
-    """What `repr` writes for numbers that have no literal."""
+class _NumberNames(ast.NodeTransformer):
+    """Turns the names `nan` and `inf`, which `repr` writes, into numbers."""
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return ast.Constant(float(node.id)) if node.id in ("nan", "inf") else node
 
 
-def _record(text: str) -> dict[str, Any]:
-    """A score record as it was logged: JSON, or the `repr` of a dict, which earlier versions of this package logged for
-    lm-eval's API and multimodal models. Raises ValueError where it is neither."""
+def _parse_record(text: str) -> dict[str, Any]:
+    """Parse a score record as it was logged.
+
+    Records are JSON. Earlier versions of this package logged the `repr` of a dict for lm-eval's API and multimodal
+    models.
+
+    Raises:
+        ValueError: It is neither.
+    """
     try:
-        found = json.loads(text)
+        record = json.loads(text)
     except ValueError as error:
         if not text.startswith("{'") or len(text) > _LONGEST_RECORD:
             raise
         try:
-            found = ast.literal_eval(_Numbers().visit(ast.parse(text, mode="eval")))
+            record = ast.literal_eval(_NumberNames().visit(ast.parse(text, mode="eval")))
         except (SyntaxError, MemoryError, RecursionError, ValueError):
             raise error from None
-    if not isinstance(found, dict):
-        raise ValueError("the score record is no object")
-    return found
+    if not isinstance(record, dict):
+        raise ValueError("the score record is not an object")
+    return record
 
 
-def _weighed(doc: Mapping[str, Any], row: Mapping[str, Any], task: Task, scoring: str) -> Answered:
-    """A sample that was asked for likelihoods, of which lm-eval logs these and no score."""
+def _score_likelihoods(doc: Mapping[str, Any], row: Mapping[str, Any], task: Task, scoring: str) -> Answered:
+    """Score a sample that was asked for likelihoods, for which lm-eval logs no score."""
     assert task.choices
     (first, reply), (second, _) = row["filtered_resps"]
     probability = probability_of_likelihoods(float(first), float(second))
@@ -177,6 +196,6 @@ def _weighed(doc: Mapping[str, Any], row: Mapping[str, Any], task: Task, scoring
 
 def _item(doc: Mapping[str, Any]) -> Item:
     tags = {name: doc[name] for name in doc["tags"]}
-    own = {"id", "system", "prompt", "target", "cluster", "tags", *tags}
-    gold = {key: value for key, value in doc.items() if key not in own}
+    item_fields = {"id", "system", "prompt", "target", "cluster", "tags", *tags}
+    gold = {key: value for key, value in doc.items() if key not in item_fields}
     return Item(doc["id"], doc["cluster"], doc["target"], doc["system"], doc["prompt"], gold, tags)

@@ -1,4 +1,4 @@
-"""Markdown of texts from anywhere: nothing in them is read as markup."""
+"""Writing untrusted strings as Markdown, so that nothing in them is rendered as markup."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table; its cells are Markdown."""
+    """Format a table whose cells are Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def escaped(value: object) -> str:
-    """A text from anywhere on one line, with nothing that Markdown or HTML reads as its own."""
-    seen = "".join(
+    """Escape Markdown and HTML in a value and put it on one line."""
+    visible = "".join(
         " "
         if char.isspace()
         else "\N{REPLACEMENT CHARACTER}"
@@ -23,11 +23,11 @@ def escaped(value: object) -> str:
         else char
         for char in str(value)
     )
-    return re.sub(r"([\\`*_{}\[\]<>()#+!|&~])", r"\\\1", " ".join(seen.split()))
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|&~])", r"\\\1", " ".join(visible.split()))
 
 
 def code_block(text: str, language: str = "") -> str:
-    """A text of many lines as it stands, in a fence that it cannot close. Control characters are replaced."""
+    """Put a string in a code block whose fence it cannot close; control characters are replaced."""
     shown = "".join(
         "\N{REPLACEMENT CHARACTER}" if unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t" else char
         for char in text.replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""Predictions: replies made anywhere, an id and an output each, scored without a harness."""
+"""Predictions: replies from any source, each with an id and an output, that are scored without a harness."""
 
 from __future__ import annotations
 
@@ -21,42 +21,43 @@ _OTHER_NAMES = "; other names: halu-tasks score --id-field NAME --output-field N
 
 
 class Prediction(NamedTuple):
-    """A reply, and the line of the file that has it."""
+    """A reply, and its line in the file."""
 
     reply: Reply
     line: int
 
 
 def read_predictions(path: Path, id_field: str = ID_FIELD, output_field: str = OUTPUT_FIELD) -> dict[str, Prediction]:
-    """Predictions by id, from JSON Lines, a JSON array of objects, or a table (a name that ends in `.csv` or `.xlsx`).
-    What is text may be compressed, with `.gz` at the end of its name.
+    """Read predictions by id from JSON Lines, a JSON array of objects, or a table (`.csv` or `.xlsx`).
+
+    Text files may be compressed, with a name that ends in `.gz`.
 
     Args:
-        path: the file.
-        id_field: the field or column of the ids.
-        output_field: the field or column of the replies.
+        path: The file.
+        id_field: The field or column of the ids.
+        output_field: The field or column of the replies.
 
     Raises:
-        DataError: naming file and line: a malformed row, or an id given twice; or the file holds no predictions.
+        DataError: A row is malformed, an id is repeated, or the file contains no predictions.
     """
-    found: dict[str, Prediction] = {}
+    predictions: dict[str, Prediction] = {}
     rows = _table_rows(path, id_field, output_field) if _is_table(path) else array_lines(path)
     for number, row in rows:
         id, output, target = row.get(id_field), row.get(output_field), row.get("target")
         if not isinstance(id, str) or not isinstance(output, str):
-            expected = f'{{"{id_field}": text, "{output_field}": text}}'
+            expected = f'{{"{id_field}": string, "{output_field}": string}}'
             hint = "" if {id_field, output_field} <= row.keys() else _OTHER_NAMES
             raise DataError(f"{path}:{number}: expected {expected}, found {_fields(row)}{hint}")
         if target is not None and not isinstance(target, str):
-            raise DataError(f"{path}:{number}: target is {type(target).__name__}, expected a text")
-        if (fault := _no_probability(row.get("probability"))) is not None:
-            raise DataError(f"{path}:{number}: probability is {fault}, expected a number from 0 to 1")
-        if id in found:
-            raise DataError(f"{path}:{number}: id {id!r} is given twice (first in line {found[id].line})")
-        found[id] = Prediction(Reply(output, target, row.get("probability")), number)
-    if not found:
-        raise DataError(f"{path}: holds no predictions")
-    return found
+            raise DataError(f"{path}:{number}: target is {type(target).__name__}, expected a string")
+        if (invalid := _invalid_probability(row.get("probability"))) is not None:
+            raise DataError(f"{path}:{number}: probability is {invalid}, expected a number from 0 to 1")
+        if id in predictions:
+            raise DataError(f"{path}:{number}: duplicate id {id!r} (first in line {predictions[id].line})")
+        predictions[id] = Prediction(Reply(output, target, row.get("probability")), number)
+    if not predictions:
+        raise DataError(f"{path}: contains no predictions")
+    return predictions
 
 
 def _is_table(path: Path) -> bool:
@@ -64,7 +65,7 @@ def _is_table(path: Path) -> bool:
 
 
 def _table_rows(path: Path, id_field: str, output_field: str) -> Iterator[tuple[int, Row]]:
-    """The rows of a table; an empty cell of an optional column is no value."""
+    """Read the rows of a table; an empty cell of an optional column counts as missing."""
     try:
         for number, cells in table_lines(path, {id_field: (), output_field: ()}):
             row: Row = {id_field: cells[id_field], output_field: cells[output_field]}
@@ -84,8 +85,8 @@ def _as_number(cell: str) -> float | str:
         return cell
 
 
-def _no_probability(value: object) -> str | None:
-    """What a value is that is neither a probability nor absent; else None."""
+def _invalid_probability(value: object) -> str | None:
+    """Return the `repr` of a value that is neither a probability nor None; otherwise None."""
     if value is None or (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1):
         return None
     return repr(value)
@@ -95,28 +96,44 @@ def _fields(row: Mapping[str, Any]) -> str:
     return ", ".join(f"{key!r}: {type(value).__name__}" for key, value in row.items()) or "an empty object"
 
 
-def check_targets(path: Path, found: dict[str, Prediction], task: Task, options: Options) -> None:
-    """Raise DataError at the first prediction whose target, or probability, the task cannot have."""
+def check_targets(path: Path, predictions: dict[str, Prediction], task: Task, options: Options) -> None:
+    """Check that the task can use the targets and probabilities of predictions.
+
+    Args:
+        path: The file that the predictions were read from.
+        predictions: The predictions by id.
+        task: The task that they are replies to.
+        options: The options that the task was built with.
+
+    Raises:
+        DataError: A target or probability does not fit the task.
+    """
     labels = () if options.both_orders else task.labels
-    none = "none, since the id says the order" if task.labels else f"none, since {task.name} has no order"
-    for prediction in found.values():
+    none = "none, as the id gives the order" if task.labels else f"none, as the answers of {task.name} have no order"
+    for prediction in predictions.values():
         reply = prediction.reply
         if reply.target is not None and reply.target not in labels:
             allowed = " or ".join(labels) or none
             raise DataError(f"{path}:{prediction.line}: target is {reply.target!r}, expected {allowed}")
         if reply.probability is not None and not task.choices:
-            raise DataError(f"{path}:{prediction.line}: {task.name} has no use for a probability; leave it out")
+            raise DataError(f"{path}:{prediction.line}: {task.name} does not use probabilities; leave it out")
 
 
 def unknown_id(path: Path, unknown: dict[str, Prediction], task: Task) -> DataError:
-    """The error for predictions that are left over when every item has been looked up."""
+    """Make the error for predictions whose ids no item of the task has.
+
+    Args:
+        path: The file that the predictions were read from.
+        unknown: These predictions by id.
+        task: The task.
+    """
     id, first = next(iter(unknown.items()))
     return DataError(
-        f"{path}:{first.line}: unknown id {id!r} ({len(unknown)} such ids in all); the ids of this data: "
-        f"halu-tasks items {task.name}"
+        f"{path}:{first.line}: unknown id {id!r} (number of unknown ids: {len(unknown)}); list the ids of this data "
+        f"with: halu-tasks items {task.name}"
     )
 
 
 def aimed(item: Item, target: str | None) -> Item:
-    """The item with another target, for a reply to another order of its answers."""
+    """Return the item with another target, for a reply to another order of its answers."""
     return item if target in (None, item.target) else replace(item, target=target)

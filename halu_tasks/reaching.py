@@ -1,6 +1,6 @@
-"""Whether a model answers, found out before work begins, and a line now and then while calls to one fail.
+"""Checking that models answer before work begins, and reporting calls that are retried.
 
-Inspect tries a call that fails again and again, and says nothing of it for a long while.
+Inspect retries a failing call many times, and for a long time reports nothing.
 """
 
 from __future__ import annotations
@@ -26,90 +26,92 @@ from halu_tasks.errors import HaluTasksError, ModelError
 
 PROBE = "Reply with the one word: ready"
 PATIENCE = 60
-"""Seconds that a model has to answer it."""
+"""Seconds within which a model must answer the probe."""
 _TOKENS = 64
 
 _IN_PROCESS = ("halu", "mockllm", "none", "hf", "transformer_lens", "nnterp")
 """Providers whose models run in this process."""
-_STARTED = ("vllm", "vllm-completions", "sglang")
-"""Providers that start a server, which takes minutes, where no address is named."""
+_STARTS_SERVER = ("vllm", "vllm-completions", "sglang")
+"""Providers that start a server, which takes minutes, unless an address is named."""
 
 _probing = ContextVar("_probing", default=False)
 
 _reached: set[tuple[str, str]] = set()
-"""Models, by name and address, that have answered in this process."""
+"""Models that have answered in this process, by name and address."""
 
 
 def reach(models: Iterable[Model], *, again: bool = False, timeout: int | None = None) -> None:
-    """Ask each model one short question; those that run in this process, or answered before, are left out.
+    """Ask each model a short question, unless it runs in this process or has answered before.
 
-    For callers without an event loop, or inside another one's: the models are copied, as connections belong to a loop.
+    For callers outside an event loop, or inside another one's. The models are copied, since connections belong to a
+    loop.
 
     Args:
-        models: what to ask.
-        again: also ask models that answered before.
-        timeout: seconds that calls are given, where that is more than `PATIENCE`.
+        models: The models to ask.
+        again: Also ask models that have answered before.
+        timeout: The timeout of calls in seconds, if it is longer than `PATIENCE`.
 
     Raises:
-        ModelError: one gives no answer; the message says why and what to do.
+        ModelError: A model does not answer; the message says why and what to do.
     """
-    asked = {_identity(model): model for model in models if _served(model)}
-    copies = [copy for key, model in asked.items() if again or key not in _reached if (copy := _copy(model))]
+    served = {_identity(model): model for model in models if _served(model)}
+    copies = [copy for key, model in served.items() if again or key not in _reached if (copy := _copy(model))]
     if copies:
         _in_thread(lambda: _reach_all(copies, timeout))
 
 
 def reach_active() -> None:
-    """`reach` for the models of the eval that a task is made for, the judge aside; nothing where it is made for none.
+    """Check that the models of the current eval answer, except the judge; does nothing outside of an eval.
 
     Raises:
-        ModelError: one gives no answer.
+        ModelError: A model does not answer.
     """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        # tasks are made in Inspect's event loop where they are going to be run
+        # tasks that are going to be run are created inside Inspect's event loop
         return
     tell_retries()
     try:
         active = get_model()
     except Exception:
-        # no model is named, which Inspect tells
+        # no model is named, which Inspect reports
         return
-    roles = [named for role, named in model_roles().items() if role != "grader"]
-    reach([active, *(model for named in roles for model in (named if isinstance(named, list) else [named]))])
+    roles = [models for role, models in model_roles().items() if role != "grader"]
+    reach([active, *(model for models in roles for model in (models if isinstance(models, list) else [models]))])
 
 
 async def reach_here(model: Model) -> None:
-    """Ask a model one short question on the connections of the running loop. Neither the log nor the usage of the
-    sample that is being worked on knows of it.
+    """Ask a model a short question on the connections of the running event loop.
+
+    The call appears neither in the log nor in the usage of the current sample.
 
     Raises:
-        ModelError: it gives no answer.
+        ModelError: It does not answer.
     """
-    found: list[HaluTasksError] = []
+    errors: list[HaluTasksError] = []
 
     async def ask() -> None:
         try:
             await _reach(model)
         except HaluTasksError as error:
-            found.append(error)
+            errors.append(error)
 
     if _served(model):
         async with anyio.create_task_group() as group:
-            # transcript and usage are variables of the context
+            # transcript and usage are context variables, so a new context hides them
             Context().run(group.start_soon, ask)
-    if found:
-        raise found[0]
+    if errors:
+        raise errors[0]
 
 
 def exhausted(error: BaseException) -> bool:
-    """Whether a call was given up after it was tried again and again."""
+    """Return whether a call was given up after retries."""
     return isinstance(error, RetryError)
 
 
 def address_of(model: Model) -> str:
-    """Where a model is served, without credentials; empty where that is not known."""
+    """Return the address that a model is served at, without credentials; empty if unknown."""
     url = str(getattr(model.api, "base_url", None) or "")
     parts = urlsplit(url)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl() if "@" in parts.netloc else url
@@ -120,18 +122,18 @@ def _identity(model: Model) -> tuple[str, str]:
 
 
 def _served(model: Model) -> bool:
-    """Whether there is a server, already started, to ask."""
+    """Return whether the model has a server that is already running."""
     provider = str(model).partition("/")[0]
-    if provider in _STARTED:
+    if provider in _STARTS_SERVER:
         return bool(address_of(model) or os.environ.get(f"{provider.partition('-')[0].upper()}_BASE_URL"))
     return provider not in _IN_PROCESS
 
 
 def _copy(model: Model) -> Model | None:
-    """The same model with its own connections; None if the provider cannot create another one."""
-    named = {name: getattr(model.api, name, None) for name in ("base_url", "api_key")}
+    """Create the same model with its own connections; None if the provider cannot."""
+    arguments = {name: getattr(model.api, name, None) for name in ("base_url", "api_key")}
     try:
-        return get_model(str(model), config=model.config, memoize=False, **{**named, **model.model_args})
+        return get_model(str(model), config=model.config, memoize=False, **{**arguments, **model.model_args})
     except Exception:
         return None
 
@@ -152,7 +154,7 @@ async def _reach(model: Model, timeout: int | None = None) -> None:
         await _generate(model, config)
     except Exception as error:
         _reached.discard(_identity(model))
-        raise _told(model, _last(error), patience) from None
+        raise _model_error(model, _last_error(error), patience) from None
     _reached.add(_identity(model))
 
 
@@ -160,40 +162,41 @@ async def _generate(model: Model, config: GenerateConfig) -> None:
     try:
         await model.generate(PROBE, config=config)
     except Exception as error:
-        status = _status(_last(error))
+        status = _status(_last_error(error))
         if status in (400, 422):
-            # models that reason refuse a limit that they cannot keep
+            # reasoning models reject a token limit that is too low
             await model.generate(PROBE, config=config.model_copy(update={"max_tokens": None}))
         elif status != 429:
             raise
-        # 429: it is there, and has more to do than it can
+        # 429: the server is there, but overloaded
 
 
-def _last(error: BaseException) -> BaseException:
-    """What was wrong when a call was tried the last time."""
+def _last_error(error: BaseException) -> BaseException:
+    """Return the error of the last attempt of a call that was retried."""
     return (error.last_attempt.exception() or error) if isinstance(error, RetryError) else error
 
 
 def _status(error: BaseException) -> int | None:
-    found = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
-    return found if isinstance(found, int) else None
+    """Return the HTTP status of an error, if it has one."""
+    status = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
+    return status if isinstance(status, int) else None
 
 
-def _told(model: Model, error: BaseException, patience: int) -> ModelError:
+def _model_error(model: Model, error: BaseException, patience: int) -> ModelError:
     place = f" at {address_of(model)}" if address_of(model) else ""
     text = " ".join(re.sub(r"\[/?[a-z]+\]", "", str(error)).split())
     if key := getattr(model.api, "api_key", None):
-        # servers repeat the key that they refuse
+        # servers repeat the key that they reject
         text = text.replace(str(key), "…")
     why = redacted(f"{type(error).__name__}: {text}")[:300]
     status = _status(error)
     if status in (401, 403):
-        return ModelError(f"model {model}{place} refuses the key ({why}); set the API key of its provider")
+        return ModelError(f"model {model}{place} rejects the API key ({why}); set the API key of its provider")
     if status == 404:
         return ModelError(f"model {model}: there is no such model{place} ({why}); correct its name or the address")
     if "Timeout" in type(error).__name__:
         return ModelError(
-            f"model {model}{place} gave no reply in {patience} seconds; see to its server, or wait longer with "
+            f"model {model}{place} did not reply within {patience} seconds; check its server, or wait longer with "
             "--timeout SECONDS"
         )
     return ModelError(
@@ -203,58 +206,57 @@ def _told(model: Model, error: BaseException, patience: int) -> ModelError:
 
 
 def _in_thread(run: Callable[[], Awaitable[None]]) -> None:
-    """Run in an event loop of its own, whether or not one is running here."""
-    failed: list[BaseException] = []
+    """Run a coroutine in a new event loop, whether or not one is already running."""
+    errors: list[BaseException] = []
 
     def work() -> None:
         try:
             anyio.run(run)
         except BaseException as error:
-            failed.append(error)
+            errors.append(error)
 
-    # a daemon, as Ctrl-C is not to wait for a server that does not answer
+    # a daemon, so Ctrl-C does not wait for a server that does not answer
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     while thread.is_alive():
         thread.join(0.2)
-    if failed:
-        raise failed[0]
+    if errors:
+        raise errors[0]
 
 
-# --- while calls are tried again ------------------------------------------------------------------
+# --- while calls are retried ----------------------------------------------------------------------
 
-_EVERY = 30.0
+_INTERVAL = 30.0
 """Seconds between two lines."""
-_SHOWN = ("full", "rich")
-"""Displays of Inspect that show retries, and that lines between would break."""
+_SHOWS_RETRIES = ("full", "rich")
+"""Inspect displays that show retries themselves, and that printed lines would break."""
 
 _heartbeats: list[type[Hooks]] = []
 
 
 def tell_retries() -> None:
-    """From here on tell of calls that are tried again.
+    """Start reporting calls that are retried.
 
-    To be called when a model was made: Inspect then has announced the hooks that it found, and this one, which is there
-    for everybody who installs the package, is not announced before each of their runs.
+    Call it after a model was created. By then, Inspect has announced the hooks that it knows; otherwise it would
+    announce this one before every run of everybody who installs the package.
     """
     if not _heartbeats:
-        _heartbeats.append(hooks(name="heartbeat", description="tells that calls are tried again")(Heartbeat))
+        _heartbeats.append(hooks(name="heartbeat", description="reports calls that are retried")(Heartbeat))
 
 
 class Heartbeat(Hooks):
-    """Tells on standard error that calls are being tried again: when that begins, and every half minute until none
-    waits any more."""
+    """Reports on standard error that calls are retried, at once and then every half minute until none is waiting."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._beating = False
-        self._told = -_EVERY
+        self._reported = -_INTERVAL
         self._until = 0.0
         self._retries = 0
         self._last: ModelRetry | None = None
 
     def enabled(self) -> bool:
-        return not (sys.stderr.isatty() and display_type() in _SHOWN)
+        return not (sys.stderr.isatty() and display_type() in _SHOWS_RETRIES)
 
     async def on_model_retry(self, data: ModelRetry) -> None:
         if _probing.get():
@@ -269,19 +271,19 @@ class Heartbeat(Hooks):
         threading.Thread(target=self._beat, daemon=True).start()
 
     def _beat(self) -> None:
-        time.sleep(max(self._told + _EVERY - time.monotonic(), 0.0))
+        time.sleep(max(self._reported + _INTERVAL - time.monotonic(), 0.0))
         while True:
             with self._lock:
-                last, retries, left = self._last, self._retries, self._until - time.monotonic()
-                if last is None or left < 0:
+                last, retries, remaining = self._last, self._retries, self._until - time.monotonic()
+                if last is None or remaining < 0:
                     self._beating, self._retries = False, 0
                     return
-            self._told = time.monotonic()
+            self._reported = time.monotonic()
             why = f"HTTP {last.status_code}" if last.status_code else last.exception_type or "no reply"
             print(
-                f"halu-tasks: calls to {last.model_name} fail ({why}) and are tried again; retries so far: {retries}, "
-                f"the last of them in {max(left, 1):,.0f} seconds (--max-retries and --timeout bound them)",
+                f"halu-tasks: calls to {last.model_name} fail ({why}) and are retried; retries so far: {retries}, the "
+                f"last one in {max(remaining, 1):,.0f} seconds (limit them with --max-retries and --timeout)",
                 file=sys.stderr,
                 flush=True,
             )
-            time.sleep(min(_EVERY, left + 1))
+            time.sleep(min(_INTERVAL, remaining + 1))

@@ -1,4 +1,4 @@
-"""Results in any mix, from files and folders: lm-eval's, Inspect's logs, and scored predictions."""
+"""Reading results from files and folders: lm-eval results, Inspect logs and scored predictions, in any mix."""
 
 from __future__ import annotations
 
@@ -17,84 +17,93 @@ from halu_tasks.runs import Run, Skipped
 
 
 class Results(NamedTuple):
-    """What was read, in the order of the runs' beginning, and what was not."""
+    """The runs that were read, in the order in which they began, and what was skipped."""
 
     runs: list[Run]
     skipped: list[Skipped]
 
 
 def find_results(paths: Sequence[str]) -> list[Path]:
-    """The files that may hold results: those named, and of a folder all below it, each once.
+    """List the files that may hold results, each once.
+
+    Args:
+        paths: Files, and folders that are searched recursively.
 
     Raises:
-        DataError: there is no such file or folder, or none in a folder.
+        DataError: A path does not exist, or a folder contains no results.
     """
-    found: dict[str, Path] = {}
+    by_real_path: dict[str, Path] = {}
     for path in paths:
-        named = Path(path).expanduser()
-        if not named.exists():
-            raise DataError(f"{path}: there is no such file or folder of results")
-        below = sorted(_below(named)) if named.is_dir() else [named]
-        if not below:
+        expanded = Path(path).expanduser()
+        if not expanded.exists():
+            raise DataError(f"{path}: no such file or folder of results")
+        files = sorted(_files_below(expanded)) if expanded.is_dir() else [expanded]
+        if not files:
             raise DataError(
-                f"{path}: holds no results (lm-eval's results_*.json, Inspect's *.eval or *.json, "
-                "halu-tasks score --json)"
+                f"{path}: contains no results; expected lm-eval's results_*.json, Inspect's *.eval or *.json, or the "
+                "output of halu-tasks score --json"
             )
-        for file in below:
-            found.setdefault(_real(file), file)
-    return list(found.values())
+        for file in files:
+            by_real_path.setdefault(_real(file), file)
+    return list(by_real_path.values())
 
 
 def read_results(paths: Sequence[str], step: Callable[[int], object] = lambda files: None) -> Results:
-    """The runs in files and folders. What cannot be read is named, and the rest is read; `step` is called after
-    each file with 1.
+    """Read the runs in files and folders.
+
+    Files that cannot be read are reported in `Results.skipped`; the others are still read.
+
+    Args:
+        paths: Files, and folders that are searched recursively.
+        step: Called with 1 after each file.
 
     Raises:
-        DataError: a path does not exist or holds no results.
+        DataError: A path does not exist or contains no results.
     """
     runs: list[Run] = []
     skipped: list[Skipped] = []
     items: dict[tuple[str, str], Item] = {}
-    known: dict[object, Run] = {}
+    by_identity: dict[object, Run] = {}
     files = find_results(paths)
     named = {_real(Path(path).expanduser()) for path in paths}
     for file in files:
-        own: list[Skipped] = []
+        skipped_here: list[Skipped] = []
         is_named, holds_runs = _real(file) in named, False
         try:
-            for found in _read(file, named=is_named):
-                if isinstance(found, Skipped):
-                    own.append(found)
+            for run in _read(file, named=is_named):
+                if isinstance(run, Skipped):
+                    skipped_here.append(run)
                     continue
                 holds_runs = True
-                if (same := known.setdefault(found.identity, found)) is not found:
-                    own.append(Skipped(found.source, f"{found.task}: the same run as in {same.source}", lost=False))
+                if (same := by_identity.setdefault(run.identity, run)) is not run:
+                    why = f"{run.task}: the same run as in {same.source}"
+                    skipped_here.append(Skipped(run.source, why, lost=False))
                 else:
-                    _check(found)
-                    runs.append(_sharing(found, items))
+                    _check(run)
+                    runs.append(_share_items(run, items))
         except HaluTasksError as error:
             why = str(error).removeprefix(f"{file}: ")
-            own.append(Skipped(str(file), why, lost=not isinstance(error, ForeignError)))
+            skipped_here.append(Skipped(str(file), why, lost=not isinstance(error, ForeignError)))
         except Exception as error:
-            # a file can be damaged in any way, and the others are to be read nevertheless
+            # a file can be damaged in any way, and must not keep the others from being read
             why = " ".join(str(error).split())[:200]
-            own.append(Skipped(str(file), f"cannot be read as a result ({type(error).__name__}: {why})"))
-        # who names a file expects something of it
-        skipped += [one._replace(lost=one.lost or (is_named and not holds_runs)) for one in own]
+            skipped_here.append(Skipped(str(file), f"cannot be read as a result ({type(error).__name__}: {why})"))
+        # users expect a file that they name to hold a run
+        skipped += [one._replace(lost=one.lost or (is_named and not holds_runs)) for one in skipped_here]
         step(1)
     return Results(sorted(runs, key=lambda run: run.created), skipped)
 
 
 def _real(path: Path) -> str:
-    # unlike Path.resolve it has an answer for links that lead back to themselves
+    # unlike Path.resolve, this does not fail on circular links
     return os.path.realpath(path)
 
 
-def _below(folder: Path) -> Iterator[Path]:
-    # what cannot be listed is named when it is read
+def _files_below(folder: Path) -> Iterator[Path]:
+    # folders that cannot be listed are reported when they are read
     unlisted: list[OSError] = []
-    for inside, _, names in os.walk(folder, onerror=unlisted.append):
-        for path in map(Path(inside).joinpath, names):
+    for parent, _, names in os.walk(folder, onerror=unlisted.append):
+        for path in map(Path(parent).joinpath, names):
             if path.suffix in (".eval", ".json"):
                 yield path
             elif path.match("samples_*.jsonl"):
@@ -105,26 +114,26 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def _read(file: Path, *, named: bool) -> Iterator[Run | Skipped]:
-    """The runs of one file. One that was not named and is of another kind is passed over."""
+    """Read the runs of one file; JSON of another kind is ignored unless the user named the file."""
     if file.is_dir():
         next(os.scandir(file))
     elif file.suffix == ".eval":
         yield from inspect_logs.read_runs(str(file))
     elif file.match("samples_*.jsonl"):
-        raise DataError(f"{file}: no results file is beside it, so its run did not end")
+        raise DataError(f"{file}: the folder has no results file for these samples, so the run did not finish")
     elif file.suffix == ".json":
-        found = scored_predictions.read_json(file)
-        if lm_eval_results.is_results(found) or file.match("results_*.json"):
-            yield from lm_eval_results.read_runs(file, found)
-        elif scored_predictions.is_scored(found):
-            yield scored_predictions.read_run(file, found)
-        elif isinstance(found, dict) and {"eval", "plan"} <= found.keys():
+        content = scored_predictions.read_json(file)
+        if lm_eval_results.is_results(content) or file.match("results_*.json"):
+            yield from lm_eval_results.read_runs(file, content)
+        elif scored_predictions.is_scored(content):
+            yield scored_predictions.read_run(file, content)
+        elif isinstance(content, dict) and {"eval", "plan"} <= content.keys():
             yield from inspect_logs.read_runs(str(file))
         elif named:
-            raise DataError(f"{file}: is no result of lm-eval, Inspect or halu-tasks score --json")
+            raise DataError(f"{file}: not a result of lm-eval, Inspect or halu-tasks score --json")
     else:
         how = "; score predictions with: halu-tasks score TASK FILE --json" if file.suffix == ".jsonl" else ""
-        raise DataError(f"{file}: is no result of lm-eval, Inspect or halu-tasks score --json{how}")
+        raise DataError(f"{file}: not a result of lm-eval, Inspect or halu-tasks score --json{how}")
 
 
 _PROVENANCE = {
@@ -138,20 +147,25 @@ _PROVENANCE = {
 
 
 def _check(run: Run) -> None:
-    """Raise DataError where a result does not say what it is of, or a fact is no number that figures can be made of."""
+    """Raise DataError if a run's provenance is incomplete or a fact is not a finite number."""
     for name, kind in _PROVENANCE.items():
         if name not in run.provenance or not isinstance(run.provenance[name], kind):
-            raise DataError(f"{run.source}: {run.task}: its record does not tell {name}; it is damaged, run it again")
+            raise DataError(
+                f"{run.source}: {run.task}: the record is damaged: {name!r} is missing or has the wrong type; run the "
+                "task again"
+            )
     for score in run.scores:
         for name, value in score.facts.items():
             if not math.isfinite(value):
-                raise DataError(f"{run.source}: {run.task}: {name} of item {score.id!r} is {value}, which is no number")
+                raise DataError(
+                    f"{run.source}: {run.task}: {name} of item {score.id!r} is {value}, expected a finite number"
+                )
 
 
-def _sharing(run: Run, items: dict[tuple[str, str], Item]) -> Run:
-    """The run with items that are equal to those of other runs held once."""
+def _share_items(run: Run, items: dict[tuple[str, str], Item]) -> Run:
+    """Replace items that equal those of other runs by the same objects, to save memory."""
     answers = []
     for answered in run.answers:
-        known = items.setdefault((run.task, answered.item.id), answered.item)
-        answers.append(answered._replace(item=known) if known == answered.item else answered)
+        shared = items.setdefault((run.task, answered.item.id), answered.item)
+        answers.append(answered._replace(item=shared) if shared == answered.item else answered)
     return replace(run, answers=answers)

@@ -1,4 +1,4 @@
-"""Runs: the answers of one model to the items of one task, whichever harness asked for them."""
+"""Runs: one model's answers to the items of one task, from any harness."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from halu_tasks.tasks import Decoding, Task, logged_task
 PLAIN = "plain prompt"
 UNTOLD = "method unknown"
 
-_OF_TRANSPORT = {
+_TRANSPORT_SETTINGS = {
     "adaptive_connections",
     "attempt_timeout",
     "base_url",
@@ -40,37 +40,39 @@ _OF_TRANSPORT = {
     "tokenizer_backend",
     "verify_certificate",
 }
-"""Settings that do not bear on what a model answers, or that its name has."""
+"""Settings that do not affect what a model answers, or that are part of its name."""
 
 
 class Step(NamedTuple):
-    """One solver of a method, and the arguments that it was given."""
+    """One solver of a method, with its arguments."""
 
     solver: str
     arguments: Mapping[str, Any]
 
     def __str__(self) -> str:
-        given = ",".join(f"{name}={_written(value)}" for name, value in self.arguments.items())
-        return f"{self.solver}:{given}" if given else self.solver
+        arguments = ",".join(f"{name}={_format_argument(value)}" for name, value in self.arguments.items())
+        return f"{self.solver}:{arguments}" if arguments else self.solver
 
 
 class Answered(NamedTuple):
-    """An item, what was replied to it, and the score of that reply."""
+    """An item, a reply to it, and the score of that reply."""
 
     item: Item
     reply: str
     score: Score
 
     def scored(self, task: Task, mode: str) -> Score:
-        """The score of the same reply in `strict` or `paper`, for a task without a judge."""
+        """Score the same reply in `mode` (`strict` or `paper`), for a task without a judge."""
         probability = self.score.facts.get(FACT)
         target = self.score.target if isinstance(self.score.target, str) else None
         return task.score(mode, aimed(self.item, target), Reply(self.reply, probability=probability))
 
 
 class Skipped(NamedTuple):
-    """A file, or a part of it, that is not among the runs, and why. `lost` unless nothing is missing without it: a
-    copy, or a result of another package."""
+    """A file, or part of one, that was not read as a run, and why.
+
+    `lost` is False if nothing is missing without it, as for a copy or a result of another package.
+    """
 
     source: str
     why: str
@@ -82,21 +84,22 @@ class Run:
     """One finished run: the items of a task, answered by one method and one model.
 
     Attributes:
-        source: the file that tells of it.
-        id: of the replies: what copies have in common, however they are scored.
-        harness: the program that made it, and its version.
-        task: the task's name.
-        scoring: the mode that its replies are scored in.
-        steps: the solvers that answered, in their order.
-        model: the model under test.
-        roles: the models of other roles, by role; the judge's is `grader`.
-        settings: how the model was asked, where that bears on its answers and is not the task's own way.
-        provenance: what was asked and of which data (`Built.provenance`); `prompt_hash` is None where nothing tells
+        source: The file that it was read from.
+        id: Identifies the replies; copies share it, however they are scored.
+        harness: The program that made it, and its version.
+        task: The task's name.
+        scoring: The mode that its replies are scored in.
+        steps: The solvers that answered, in order.
+        model: The model under test.
+        roles: The models of other roles by role; the judge's role is `grader`.
+        settings: Settings of the model that affect its answers and differ from the task's own.
+        provenance: What was asked, and on which data (`Built.provenance`); `prompt_hash` is None if it is not known
             how the model was asked.
-        epochs: how many times each item was answered.
-        answers: one a reply, in the order of the log.
-        costs: of the answers for which a model was asked.
-        created, completed: when the run began and ended, in ISO 8601; `completed` may be empty.
+        epochs: How many times each item was answered.
+        answers: One per reply, in the order of the log.
+        costs: The costs of those answers for which a model was called.
+        created: When the run began, in ISO 8601.
+        completed: When the run ended, in ISO 8601; may be empty.
     """
 
     source: str
@@ -121,18 +124,20 @@ class Run:
 
     @cached_property
     def benchmark_task(self) -> Task:
-        """The task that was asked, also where a user derived it."""
+        """The task of the run, including tasks that users derived."""
         return logged_task({**self.provenance, "task": self.task})
 
     @property
     def unanswered(self) -> dict[str, int]:
-        """How many replies give no answer, by outcome."""
+        """The number of replies without an answer, by outcome."""
         return {outcome: sum(score.outcome == outcome for score in self.scores) for outcome in NO_ANSWER}
 
     @property
     def method(self) -> str:
-        """The method as `halu-tasks methods` is told it, `plain prompt` where the model was asked once, or `method
-        unknown` where nothing tells how it was asked."""
+        """The method as it is written for `halu-tasks methods`.
+
+        `plain prompt` if the model was asked once; `method unknown` if it is not known how it was asked.
+        """
         if self.provenance["prompt_hash"] is None:
             return UNTOLD
         asked_once = all(step.solver == "generate" for step in self.steps)
@@ -140,18 +145,18 @@ class Run:
 
     @property
     def version(self) -> str:
-        """The task's version and the marks, the same in all harnesses."""
+        """The task's version and the marks; the same in all harnesses."""
         return "-".join([self.task_version, *self.marks])
 
     @property
     def task_version(self) -> str:
-        """The version without the marks: where it differs, runs of a task do not compare."""
+        """The version without the marks; runs of different versions cannot be compared."""
         return str(self.provenance["version"]).split("-")[0]
 
     @property
     def marks(self) -> list[str]:
-        """What sets the run apart from the benchmark as published and asked in the task's own way."""
-        # how a log was scored in the end is not always how it was run
+        """How the run deviates from the published benchmark with the task's own prompts."""
+        # a log can be scored again in another mode than it was run in
         marks = [mark for mark in str(self.provenance["version"]).split("-")[1:] if mark != "paper"]
         marks += ["paper"] if self.scoring == "paper" else []
         shots = self.provenance.get("fewshot")
@@ -159,7 +164,7 @@ class Run:
 
     @property
     def identity(self) -> tuple[str, str, str, str | None]:
-        """What copies of the run have in common: the same answers, scored in the same way."""
+        """What copies of the run share: the same answers, scored in the same way."""
         return self.id, self.task, self.scoring, self.judge
 
     @property
@@ -168,32 +173,38 @@ class Run:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """The options of the task that its items and prompts depend on, by name."""
-        own = self.benchmark_task.own_options
-        return {name: self.provenance[name] for name in ("fewshot", "cot", *own) if name in self.provenance}
+        """The task options that determine its items and prompts, by name."""
+        names = ("fewshot", "cot", *self.benchmark_task.own_options)
+        return {name: self.provenance[name] for name in names if name in self.provenance}
 
     @property
     def options(self) -> dict[str, Any]:
-        """Those of `asked` that are not at their default, but for the number of worked examples."""
-        usual = Options()
+        """The options in `asked` that differ from their defaults, except for the number of worked examples."""
+        defaults = Options()
         return {
             name: value
             for name, value in self.asked.items()
-            if name != "fewshot" and value is not None and value != getattr(usual, name)
+            if name != "fewshot" and value is not None and value != getattr(defaults, name)
         }
 
     @cached_property
     def items_hash(self) -> str:
-        """A hash of which items were answered, their clusters, and how often each."""
+        """A hash of which items were answered, in which clusters, and how many times each."""
         ids = sorted(f"{score.id}\0{score.cluster}" for score in self.scores)
         return hashlib.sha256("\n".join(ids).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def own_settings(settings: Mapping[str, Any], decodings: Iterable[Decoding]) -> dict[str, Any]:
-    """The settings that are not those of the tasks that were asked together, in Inspect's names, and that bear on
-    the answers: of a run with the tasks' own decoding none. Credentials are left out."""
+    """Select the settings that affect the answers and differ from the tasks' own.
+
+    A run with the tasks' own decoding has none. Credentials are left out.
+
+    Args:
+        settings: All settings of a run, under Inspect's names.
+        decodings: The decodings of the tasks that were run together.
+    """
     decodings = list(decodings)
-    usual = {
+    defaults = {
         "max_tokens": max(decoding.max_tokens for decoding in decodings),
         "temperature": decodings[0].temperature,
         "top_p": decodings[0].top_p,
@@ -202,11 +213,11 @@ def own_settings(settings: Mapping[str, Any], decodings: Iterable[Decoding]) -> 
         name: public(value)
         for name, value in settings.items()
         if value not in (None, [], {}, "")
-        and name not in _OF_TRANSPORT
+        and name not in _TRANSPORT_SETTINGS
         and not is_secret(name)
-        and not (name in usual and value == usual[name])
+        and not (name in defaults and value == defaults[name])
     }
 
 
-def _written(value: Any) -> str:
+def _format_argument(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""Runs from the figures that `halu-tasks score --json` printed, and the predictions that they are of."""
+"""Reading runs from the output of `halu-tasks score --json` and the predictions that it scored."""
 
 from __future__ import annotations
 
@@ -20,60 +20,65 @@ from halu_tasks.tasks import Built, build
 RECORD = "halu_tasks"
 
 
-def is_scored(found: Any) -> bool:
-    """Whether a JSON value is what `halu-tasks score --json` prints."""
-    return isinstance(found, dict) and {"task", "scoring", "metrics", "missing"} <= found.keys()
+def is_scored(content: Any) -> bool:
+    """Return whether a JSON value is the output of `halu-tasks score --json`."""
+    return isinstance(content, dict) and {"task", "scoring", "metrics", "missing"} <= content.keys()
 
 
-def read_run(path: Path, found: Mapping[str, Any]) -> Run:
-    """The run whose figures `found`, read from `path`, holds.
+def read_run(path: Path, content: Mapping[str, Any]) -> Run:
+    """Read the run whose figures `halu-tasks score --json` printed.
 
-    The replies are scored again, which takes their data; those of a judged task have the scores of their --details.
+    The replies are scored again, which requires the data. For a judged task, the scores come from the --details file.
+
+    Args:
+        path: The file with the output.
+        content: Its JSON content.
 
     Raises:
-        DataError: predictions, data or scores are not there or are others than those of the figures.
+        DataError: Predictions, data or details are missing or have changed.
     """
-    told = found.get("run")
-    if not told:
-        raise DataError(f"{path}: was written by an older version of this package; score the predictions again")
-    provenance = told[RECORD]
-    options = Options(**told["options"], scoring=found["scoring"])
-    built = build(found["task"], options)
+    record = content.get("run")
+    if not record:
+        raise DataError(f"{path}: written by an older version of this package; score the predictions again")
+    provenance = record[RECORD]
+    options = Options(**record["options"], scoring=content["scoring"])
+    built = build(content["task"], options)
     if built.located.sha256 != provenance["data_sha256"]:
-        raise DataError(f"{path}: the data {built.located.path} are not those that it was scored on; score it again")
-    predictions = _beside(path, told["predictions"], told["predictions_sha256"])
-    # older versions knew no other names
-    fields = {name: told[name] for name in ("id_field", "output_field") if name in told}
+        raise DataError(
+            f"{path}: the data {built.located.path} have changed since the predictions were scored; score them again"
+        )
+    predictions = _locate_file(path, record["predictions"], record["predictions_sha256"])
+    # older versions had no options for field names
+    fields = {name: record[name] for name in ("id_field", "output_field") if name in record}
     replies = read_predictions(predictions, **fields)
     if built.task.judged and provenance.get("judge"):
-        answers = _from_details(path, told, built, replies)
+        answers = _read_details(path, record, built, replies)
     else:
-        answers = [_scored(built, item, reply) for item, reply in _items(built, replies, partial=told["partial"])]
+        answers = [_score(built, item, reply) for item, reply in _items(built, replies, partial=record["partial"])]
     run = Run(
         source=str(path),
-        id=f"{told['predictions_sha256']} {told['model']} {told['created']}",
-        harness=f"halu-tasks score {told['package']}",
+        id=f"{record['predictions_sha256']} {record['model']} {record['created']}",
+        harness=f"halu-tasks score {record['package']}",
         task=built.task.name,
-        scoring=found["scoring"],
+        scoring=content["scoring"],
         steps=(),
-        model=told["model"] or str(told["predictions"]),
+        model=record["model"] or str(record["predictions"]),
         roles={"grader": provenance["judge"]} if provenance.get("judge") else {},
         settings={},
         provenance=provenance,
         epochs=1,
         answers=answers,
-        created=told["created"],
+        created=record["created"],
     )
     figures = {name: figure.value for name, figure in estimates(built.scoring.metrics, run.scores).items()}
-    if figures != found["metrics"]:
-        raise DataError(
-            f"{path}: its replies have other figures now ({_other(figures, found['metrics'])}); score it again"
-        )
+    if figures != content["metrics"]:
+        change = _first_change(figures, content["metrics"])
+        raise DataError(f"{path}: the figures of the predictions have changed ({change}); score them again")
     return run
 
 
 def _items(built: Built, replies: Mapping[str, Prediction], *, partial: bool) -> list[tuple[Item, Reply]]:
-    """The items with their replies, empty for those without one, which `partial` leaves out."""
+    """Pair items with their replies; without one, an item gets an empty reply or, with `partial`, is left out."""
     return [
         (item, replies[item.id].reply if item.id in replies else Reply(""))
         for item in built.stream()
@@ -81,20 +86,22 @@ def _items(built: Built, replies: Mapping[str, Prediction], *, partial: bool) ->
     ]
 
 
-def _scored(built: Built, item: Item, reply: Reply) -> Answered:
+def _score(built: Built, item: Item, reply: Reply) -> Answered:
     return Answered(item, reply.text, built.task.score(built.options.scoring, aimed(item, reply.target), reply))
 
 
-def _from_details(
-    path: Path, told: Mapping[str, Any], built: Built, replies: Mapping[str, Prediction]
+def _read_details(
+    path: Path, record: Mapping[str, Any], built: Built, replies: Mapping[str, Prediction]
 ) -> list[Answered]:
-    if not told["details"]:
-        raise DataError(f"{path}: {built.task.name} is judged, and the verdicts are not kept; score it with --details")
-    details = _beside(path, told["details"])
+    if not record["details"]:
+        raise DataError(
+            f"{path}: {built.task.name} is judged and the verdicts were not saved; score it again with --details"
+        )
+    details = _locate_file(path, record["details"])
     rows = {row["id"]: row for _, row in json_lines(details)}
-    items = _items(built, replies, partial=told["partial"])
+    items = _items(built, replies, partial=record["partial"])
     if rows.keys() != {item.id for item, _ in items}:
-        raise DataError(f"{path}: {details} is of other items; score it again")
+        raise DataError(f"{path}: {details} has other items than the predictions; score them again")
     return [
         Answered(
             item,
@@ -116,28 +123,40 @@ def _from_details(
     ]
 
 
-def _beside(path: Path, named: str, sha256: str | None = None) -> Path:
-    """A file by the name it was given when `path` was written, or beside `path`: that with the checksum, where one is
-    known."""
-    places = (Path(named).expanduser(), path.parent / named, path.parent / Path(named).name)
+def _locate_file(path: Path, name: str, sha256: str | None = None) -> Path:
+    """Find a file that `path` refers to.
+
+    Args:
+        path: The file that refers to it.
+        name: Its name, relative to the working directory or to the folder of `path`.
+        sha256: Its checksum, if known; a file with another one is not used.
+    """
+    places = (Path(name).expanduser(), path.parent / name, path.parent / Path(name).name)
     files = [place for place in places if place.is_file()]
     if not files:
-        looked = " or ".join(str(place) for place in dict.fromkeys(places))
-        raise DataError(f"{path}: {named} is not there (looked for {looked}); call from where it was scored")
-    found = next((file for file in files if sha256 in (None, sha256_of(file))), None)
-    if found is None:
-        raise DataError(f"{path}: {files[0]} is not what was scored; score it again")
-    return found
+        searched = " or ".join(str(place) for place in dict.fromkeys(places))
+        raise DataError(
+            f"{path}: {name} does not exist (looked for {searched}); run the command in the folder in which it was "
+            "scored"
+        )
+    matching = next((file for file in files if sha256 in (None, sha256_of(file))), None)
+    if matching is None:
+        raise DataError(f"{path}: {files[0]} has changed since it was scored; score it again")
+    return matching
 
 
-def _other(figures: Mapping[str, float], told: Mapping[str, float]) -> str:
-    name = next(name for name in [*figures, *told] if figures.get(name) != told.get(name))
-    return f"{name} is {figures.get(name)}, was {told.get(name)}"
+def _first_change(figures: Mapping[str, float], recorded: Mapping[str, float]) -> str:
+    name = next(name for name in [*figures, *recorded] if figures.get(name) != recorded.get(name))
+    return f"{name} is {figures.get(name)}, was {recorded.get(name)}"
 
 
 def read_json(path: Path) -> Any:
-    """The JSON value of a file. Raises DataError where it has none."""
+    """Read a JSON file.
+
+    Raises:
+        DataError: It cannot be read or is not valid JSON.
+    """
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise DataError(f"{path}: is no whole JSON ({' '.join(str(error).split())})") from None
+        raise DataError(f"{path}: not valid JSON ({' '.join(str(error).split())})") from None

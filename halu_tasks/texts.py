@@ -1,4 +1,4 @@
-"""Texts of a user's own, with sources, as an Inspect task: checked by a method, scored where they have a label."""
+"""An Inspect task that checks users' own texts against their sources, and scores those with a label."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.verdict_hallucination import NO, YES, hallucinates
 from halu_tasks.solvers.asking import PROBABILITY
 
-_OF_ALL = (
+_ALL_METRICS = (
     mean("hallucinated", "hallucinated", higher_is_better=None),
     mean("mean_probability", FACT, higher_is_better=None),
     share_unparsed(),
     share_abstained(),
 )
-_OF_LABELLED = (
+_LABELLED_METRICS = (
     mean("acc", "correct"),
     label_metric("precision", YES, "precision"),
     label_metric("recall", YES, "recall"),
@@ -46,30 +46,30 @@ def check_row(row: Row) -> None:
     require_text(row, "text")
     sources = row["source"] if isinstance(row["source"], list) else [row["source"]]
     if not sources or not all(isinstance(source, str) and source.strip() for source in sources):
-        raise ValueError("field 'source' is no text and no list of texts")
+        raise ValueError("field 'source' must be a non-empty string or a list of non-empty strings")
     for field in ("id", "query", "label"):
         if field in row and not isinstance(row[field], str):
-            raise ValueError(f"field {field!r} is {type(row[field]).__name__}, expected a text")
+            raise ValueError(f"field {field!r} is {type(row[field]).__name__}, expected a string")
     if row.get("label", "No").strip().capitalize() not in (YES, NO):
-        raise ValueError(f"label is {row['label']!r}, expected {YES!r} where the text hallucinates, or {NO!r}")
+        raise ValueError(f"label is {row['label']!r}, expected {YES!r} (hallucinated) or {NO!r}")
 
 
 def texts_task(input: str, solver: Solver) -> Task:
-    """The task that puts each text of a file of JSON Lines to a method.
+    """Create a task that checks each text in a JSON Lines file with a solver.
 
     Raises:
-        UsageError: there is no such file.
-        DataError: naming file and line: a bad row, or an id that occurs twice.
+        UsageError: There is no such file.
+        DataError: A row is invalid or an id is repeated.
     """
     path = Path(input).expanduser()
     if not path.is_file():
-        raise UsageError(f"input={input}: there is no such file")
+        raise UsageError(f"input={input}: no such file")
     samples = []
     seen: set[str] = set()
-    for made, row in with_ids(read_rows(path, {"text": str, "source": object}, check_row, json_lines), "text"):
-        id = row.get("id", made)
+    for text_hash, row in with_ids(read_rows(path, {"text": str, "source": object}, check_row, json_lines), "text"):
+        id = row.get("id", text_hash)
         if id in seen:
-            raise DataError(f"{path}: the id {id!r} occurs twice; ids must differ")
+            raise DataError(f"{path}: duplicate id {id!r}; ids must be unique")
         seen.add(id)
         sources = row["source"] if isinstance(row["source"], list) else [row["source"]]
         subject = {"text": row["text"].strip(), "source": "\n\n".join(source.strip() for source in sources)}
@@ -88,8 +88,12 @@ def texts_task(input: str, solver: Solver) -> Task:
 
 @metric(name="text_figures", scores="unreduced")
 def text_figures() -> Metric:
-    """Of all texts `hallucinated`, the share called so, `mean_probability` of hallucination, and `unparsed`; of those
-    with a label accuracy and its like; what the method counted and cost."""
+    """Compute the metrics of a texts task.
+
+    Over all texts, these are `hallucinated` (the share of texts called hallucinated), `mean_probability` of
+    hallucination, `unparsed` and `abstained`; over those with a label, accuracy and other classification metrics; and
+    the counts and costs of the method.
+    """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         records: list[Mapping[str, Any]] = [
@@ -97,10 +101,10 @@ def text_figures() -> Metric:
         ]
         if not records:
             return {"hallucinated": math.nan}
-        found = [Score(**record["score"]) for record in records]
-        labelled = [score for score in found if score.target]
-        named = estimates(_OF_ALL, found) | estimates(_OF_LABELLED, labelled)
-        figures = {key: value for name, e in named.items() for key, value in spread(name, e).items()}
+        all_scores = [Score(**record["score"]) for record in records]
+        labelled = [score for score in all_scores if score.target]
+        by_name = estimates(_ALL_METRICS, all_scores) | estimates(_LABELLED_METRICS, labelled)
+        figures = {key: value for name, e in by_name.items() for key, value in spread(name, e).items()}
         return {**figures, "labelled": float(len(labelled)), **of_method(records)}
 
     return compute
@@ -108,21 +112,21 @@ def text_figures() -> Metric:
 
 @scorer(metrics=[text_figures()])
 def text_score() -> Scorer:
-    """Whether a text is called hallucinated, and right where it has a label: C, I, or N without a label."""
+    """Score whether a text is called hallucinated: C or I if it has a label, otherwise N."""
 
     async def score(state: TaskState, target: Target) -> InspectScore:
         answer = hallucinates(state.output.completion)
         id = str(state.sample_id)
-        found = score_label(id, id, target.text, answer, {})
+        label_score = score_label(id, id, target.text, answer, {})
         facts = {} if answer.value is None else {"hallucinated": float(answer.value == YES)}
-        found = replace(found, facts={**facts, **(found.facts if target.text else {})})
-        found, record = told_record(state.output.metadata or {}, found)
+        label_score = replace(label_score, facts={**facts, **(label_score.facts if target.text else {})})
+        label_score, record = told_record(state.output.metadata or {}, label_score)
         if (probability := (state.output.metadata or {}).get(PROBABILITY)) is not None:
-            found = with_probability(found, probability)
-        record |= {"score": found.as_json(), "cost": cost_of(transcript().events)}
-        value = NOANSWER if not target.text else CORRECT if found.facts["correct"] else INCORRECT
+            label_score = with_probability(label_score, probability)
+        record |= {"score": label_score.as_json(), "cost": cost_of(transcript().events)}
+        value = NOANSWER if not target.text else CORRECT if label_score.facts["correct"] else INCORRECT
         return InspectScore(
-            value=value, answer=answer.value, explanation=found.reason or None, metadata={RECORD: record}
+            value=value, answer=answer.value, explanation=label_score.reason or None, metadata={RECORD: record}
         )
 
     return score

@@ -1,4 +1,4 @@
-"""Excel workbooks (`.xlsx`) as tables of text. Needs openpyxl, the extra `xlsx`."""
+"""Reading Excel workbooks (`.xlsx`) as tables of text; needs openpyxl (the extra `xlsx`)."""
 
 from __future__ import annotations
 
@@ -14,32 +14,33 @@ SUFFIX = ".xlsx"
 
 
 def workbook_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """(number from 1, cells as text) of each row of the first sheet; rows without any content are left out,
-    and empty cells at a row's end are cut off. Numbers are written as Excel shows them unformatted (0, 1.5),
-    dates as 2026-01-31; of a formula the value that was saved with it.
+    """Read (number from 1, cells as text) of each row of the first sheet.
+
+    Empty rows, and empty cells at the end of a row, are left out. Numbers are written as Excel shows them unformatted
+    (0, 1.5), dates as 2026-01-31, and formulas as the value that was saved with them.
 
     Raises:
-        DataError: openpyxl is not installed, or the file is no workbook.
+        DataError: openpyxl is not installed, or the file is not a workbook.
     """
     try:
         from openpyxl import load_workbook
         from openpyxl.utils.escape import unescape
     except ImportError:
         raise DataError(
-            f"{path}: an Excel workbook needs openpyxl; install halu-tasks[xlsx], or export the sheet as CSV"
+            f"{path}: reading Excel workbooks needs openpyxl; install halu-tasks[xlsx], or export the sheet as CSV"
         ) from None
     try:
         with path.open("rb") as file, warnings.catch_warnings():
-            # what openpyxl cannot keep (styles, validation) is nothing that is read here
+            # openpyxl warns of features that it drops (styles, validation), which do not matter here
             warnings.simplefilter("ignore")
             sheet = load_workbook(file, read_only=True, data_only=True).worksheets[0]
-            # some programs write a wrong size, which would cut the sheet
+            # some programs write wrong dimensions, which would truncate the sheet
             sheet.reset_dimensions()
             rows = list(sheet.iter_rows(values_only=True))
     except OSError as error:
         raise DataError(f"{path}: {error.strerror or error}") from None
     except Exception as error:
-        # openpyxl lets through whatever the readers of zip and XML raise
+        # openpyxl passes on any error of the zip and XML readers
         raise DataError(f"{path}: not an Excel workbook ({' '.join(str(error).split())})") from None
     for number, values in enumerate(rows, 1):
         cells = [unescape(value) if isinstance(value, str) else _text(value) for value in values]

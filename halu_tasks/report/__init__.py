@@ -1,1 +1,1 @@
-"""Results beside each other: one page that anybody can read, and the table behind it."""
+"""Comparing results in a report: an HTML page for everybody, and the table behind it."""

@@ -1,4 +1,4 @@
-"""The whole report as plain JSON values, from which the page, the Markdown and the JSON file are written."""
+"""Assembling a report as plain JSON values, from which the page, the Markdown and the JSON file are written."""
 
 from __future__ import annotations
 
@@ -31,39 +31,48 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scoring import outcome_of, reply_warnings
 
 TABLE = "items.parquet"
-JUDGED_ONCE = "the verdicts of a judge are not logged, so the other mode cannot be computed; score the replies in it"
+JUDGED_ONCE = (
+    "The judge's verdicts are not logged, so the other mode cannot be computed; score the replies in that mode."
+)
 
 
 def assemble(
-    found: Board,
+    board: Board,
     skipped: Sequence[Skipped],
     table: Path,
     title: str,
     step: Callable[[int], object] = lambda columns: None,
 ) -> dict[str, Any]:
-    """The report on a board, whose full table of items is written to `table`; `skipped` are the files that are not on
-    it, and `step` is called after each column with 1."""
-    ids = {entry: f"e{number}" for number, entry in enumerate(found.entries, 1)}
-    names = {id(column): f"c{number}" for number, column in enumerate(found.columns, 1)}
-    labels = found.labels()
-    titles = _titles(found)
-    found_differences = {id(column): differences(column) for column in found.columns}
-    compared = pairs(found, ids, names, found_differences)
+    """Assemble the report on a board.
+
+    Args:
+        board: The board.
+        skipped: Files that are not on the board.
+        table: Where to write the full table of items.
+        title: The report's title.
+        step: Called with 1 after each column.
+    """
+    ids = {entry: f"e{number}" for number, entry in enumerate(board.entries, 1)}
+    names = {id(column): f"c{number}" for number, column in enumerate(board.columns, 1)}
+    labels = board.labels()
+    titles = _titles(board)
+    column_differences = {id(column): differences(column) for column in board.columns}
+    compared = pairs(board, ids, names, column_differences)
     cells: list[dict[str, Any]] = []
     why: list[dict[str, Any]] = []
-    limit = shown_items.text_limit(3 * shown_items.PER_KIND * len(found.columns), len(found.entries))
+    limit = shown_items.text_limit(3 * shown_items.PER_KIND * len(board.columns), len(board.entries))
     with ItemTable(table) as items:
-        for column in found.columns:
+        for column in board.columns:
             name = names[id(column)]
-            own_ranks = ranks(column, found_differences[id(column)])
+            column_ranks = ranks(column, column_differences[id(column)])
             others = {entry: other_scores(column, run.answers) for entry, run in column.runs.items()}
             for entry, run in column.runs.items():
-                cells.append(_cell(column, run, own_ranks.get(entry)) | {"entry": ids[entry], "column": name})
+                cells.append(_cell(column, run, column_ranks.get(entry)) | {"entry": ids[entry], "column": name})
                 mode = OTHER_MODE[run.scoring]
                 items.add(labels[entry], titles[id(column)], column, run, others[entry], mode)
             why.append({"column": name, **_why(column, ids, others, limit)})
             step(1)
-    groups, group_results = _groups(found, ids, names)
+    groups, group_results = _groups(board, ids, names)
     return {
         "title": title,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -78,20 +87,20 @@ def assemble(
                 "settings": dict(entry.settings),
                 "roles": dict(entry.roles),
             }
-            for entry in found.entries
+            for entry in board.entries
         ],
-        "columns": [_column(column, names[id(column)], titles[id(column)]) for column in found.columns],
+        "columns": [_column(column, names[id(column)], titles[id(column)]) for column in board.columns],
         "groups": groups,
         "results": cells,
         "group_results": group_results,
-        "floors": [floor for column in found.columns for floor in floors(column, names[id(column)])],
-        "published": published_figures(found, names, groups),
+        "floors": [floor for column in board.columns for floor in floors(column, names[id(column)])],
+        "published": published_figures(board, names, groups),
         "pairs": compared,
-        "wins": wins(found, ids, names, compared),
-        "skipped": [own._asdict() for own in skipped],
+        "wins": wins(board, ids, names, compared),
+        "skipped": [skip._asdict() for skip in skipped],
         "warnings": [
             {"entry": ids[entry], "column": names[id(column)], "text": text}
-            for column in found.columns
+            for column in board.columns
             for entry, run in column.runs.items()
             for text in reply_warnings(
                 f"{labels[entry]}, {titles[id(column)]}",
@@ -104,9 +113,9 @@ def assemble(
                 "column": names[id(column)],
                 "source": earlier.source,
                 "created": earlier.created,
-                "why": f"{column.task.name}: the run of {later.created} ({later.source}) is the same, later",
+                "why": f"{column.task.name}: replaced by the later run of {later.created} ({later.source})",
             }
-            for earlier, column in found.superseded
+            for earlier, column in board.superseded
             for entry in [Entry.of(earlier)]
             for later in [column.runs[entry]]
         ],
@@ -118,31 +127,34 @@ def assemble(
 # --- columns and cells ------------------------------------------------------------------------------
 
 
-def _titles(found: Board) -> dict[int, str]:
-    """The name of each column: its task's, apart with what differs from the main one in short, and with a number where
-    that is not enough."""
-    main = {column.task.name: column for column in found.main}
-    told = {
-        id(c): "-".join([c.task.name, *_apart(main[c.task.name], c)]) if c.why else c.task.name for c in found.columns
+def _titles(board: Board) -> dict[int, str]:
+    """Name each column after its task.
+
+    A column apart gets its differences from the main one as a suffix, and a number if that is not unique.
+    """
+    main = {column.task.name: column for column in board.main}
+    titles = {
+        id(c): "-".join([c.task.name, *_suffixes(main[c.task.name], c)]) if c.why else c.task.name
+        for c in board.columns
     }
-    uses = Counter(told.values())
+    uses = Counter(titles.values())
     seen: Counter[str] = Counter()
-    for key, title in told.items():
+    for key, title in titles.items():
         seen[title] += 1
         if uses[title] > 1:
-            told[key] = f"{title} ({seen[title]})"
-    return told
+            titles[key] = f"{title} ({seen[title]})"
+    return titles
 
 
-def _apart(main: Column, column: Column) -> list[str]:
-    """In a word each, in what a column differs from the main one of its task."""
+def _suffixes(main: Column, column: Column) -> list[str]:
+    """List in one word each how a column differs from the main one of its task."""
     run, other = column.first, main.first
-    told = [mark for mark in run.marks if mark not in other.marks]
-    told += ["prompts_unknown"] if not run.provenance["prompt_hash"] and other.provenance["prompt_hash"] else []
-    told += [f"{run.epochs}epochs"] if run.epochs != other.epochs else []
-    told += [f"{len(run.scores)}items"] if run.epochs == other.epochs and len(run.scores) != len(other.scores) else []
-    told += ["other_judge" if run.judge else "no_judge"] if run.judge != other.judge else []
-    return told or ["apart"]
+    words = [mark for mark in run.marks if mark not in other.marks]
+    words += ["prompts_unknown"] if not run.provenance["prompt_hash"] and other.provenance["prompt_hash"] else []
+    words += [f"{run.epochs}epochs"] if run.epochs != other.epochs else []
+    words += [f"{len(run.scores)}items"] if run.epochs == other.epochs and len(run.scores) != len(other.scores) else []
+    words += ["other_judge" if run.judge else "no_judge"] if run.judge != other.judge else []
+    return words or ["apart"]
 
 
 def _column(column: Column, name: str, title: str) -> dict[str, Any]:
@@ -191,7 +203,7 @@ def _cell(column: Column, run: Run, rank: tuple[int, int] | None) -> dict[str, A
         "judge": run.judge,
         "n": len(run.scores),
         **run.unanswered,
-        # the failures themselves: their share may be one of sentences, and not defined where none was asked about
+        # their number, since the share may be one of sentences, and is undefined if the judge was asked about none
         "judge_failed": round(failed.counts(run.scores)[0]) if failed and run.judge else None,
         "metrics": {name: plain(figure) for name, figure in figures.items()},
         "rank": list(rank) if rank else None,
@@ -204,10 +216,10 @@ def _counts(cost: Mapping[str, float]) -> dict[str, float]:
 
 
 def _groups(
-    found: Board, ids: Mapping[Entry, str], names: Mapping[int, str]
+    board: Board, ids: Mapping[Entry, str], names: Mapping[int, str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     groups, figures = [], []
-    for number, mean in enumerate(found.groups(), 1):
+    for number, mean in enumerate(board.groups(), 1):
         first = next(metric for metric in mean.columns[0].metrics if metric.name == mean.metric)
         tasks = ", ".join(column.task.name for column in mean.columns)
         groups.append(
@@ -239,57 +251,59 @@ def _why(
 ) -> dict[str, Any]:
     answers = {entry: shown_items.by_item(run.answers, others[entry]) for entry, run in column.runs.items()}
     shown = shown_items.chosen(column, answers)
-    named = {ids[entry]: own for entry, own in answers.items()}
+    answers_by_id = {ids[entry]: entry_answers for entry, entry_answers in answers.items()}
     label = column.task.choices[0] if column.task.choices else None
     scores = {entry: run.scores for entry, run in column.runs.items()}
     return {
         "breakdowns": [
             {
-                "by": found.by,
+                "by": breakdown.by,
                 "metric": column.headline.name,
-                "values": [{"value": value, "n": n} for value, n in found.values],
+                "values": [{"value": value, "n": n} for value, n in breakdown.values],
                 "cells": [
                     {"entry": ids[entry], "figures": [plain(figure) for figure in figures]}
-                    for entry, figures in found.figures.items()
+                    for entry, figures in breakdown.figures.items()
                 ],
             }
-            for found in breakdowns(column)
+            for breakdown in breakdowns(column)
         ],
         "confusion": [
-            {"entry": ids[entry], **found._asdict()} for entry, own in scores.items() if (found := confusion(own))
+            {"entry": ids[entry], **matrix._asdict()}
+            for entry, entry_scores in scores.items()
+            if (matrix := confusion(entry_scores))
         ],
         "calibration": [
             {
                 "entry": ids[entry],
-                "label": reliable.label,
-                "bins": [one._asdict() for one in reliable.bins],
-                "without": reliable.without,
-                "ece": plain(reliable.ece),
-                "brier": plain(reliable.brier),
+                "label": reliability.label,
+                "bins": [one._asdict() for one in reliability.bins],
+                "without": reliability.without,
+                "ece": plain(reliability.ece),
+                "brier": plain(reliability.brier),
             }
-            for entry, own in scores.items()
-            if label and (reliable := calibration(label, own))
+            for entry, entry_scores in scores.items()
+            if label and (reliability := calibration(label, entry_scores))
         ],
         **_modes(column, ids, others),
-        "items": [shown_items.as_json(column, id, kinds, named, limit) for id, kinds in shown.items()],
+        "items": [shown_items.as_json(column, id, kinds, answers_by_id, limit) for id, kinds in shown.items()],
     }
 
 
 def _modes(column: Column, ids: Mapping[Entry, str], others: Mapping[Entry, list[Score] | None]) -> dict[str, Any]:
-    told = []
+    rows = []
     for entry, run in column.runs.items():
         other = others[entry]
         if other is None:
             return {"modes": None, "modes_missing": JUDGED_ONCE}
-        if found := modes(column, run.scores, other):
-            told.append(
+        if both := modes(column, run.scores, other):
+            rows.append(
                 {
                     "entry": ids[entry],
-                    "metric": found.metric,
-                    **{mode: plain(figure) for mode, figure in found.figures.items()},
-                    **{f"unanswered_{mode}": count for mode, count in found.unanswered.items()},
-                    "changed": found.changed,
+                    "metric": both.metric,
+                    **{mode: plain(figure) for mode, figure in both.figures.items()},
+                    **{f"unanswered_{mode}": count for mode, count in both.unanswered.items()},
+                    "changed": both.changed,
                     "n": len(run.scores),
                 }
             )
-    return {"modes": told or None, "modes_missing": "" if told else "the modes have no figure of the same name"}
+    return {"modes": rows or None, "modes_missing": "" if rows else "The two modes have no metric in common."}

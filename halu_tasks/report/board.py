@@ -1,4 +1,4 @@
-"""The board of a report: which results stand beside each other, as entries (rows) and columns."""
+"""The board of a report: which results are compared, as entries (rows) and columns."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from halu_tasks.scorers.metrics import Estimate, Metric
 from halu_tasks.tasks import Task, registry
 
 _DATA = ("pinned", "extract", "local", "sample")
-"""Kinds of data, those first that say most about the benchmark."""
+"""Kinds of data, beginning with those that best represent the benchmark."""
 
 
 @dataclass
 class Column:
-    """Results that compare: runs of one task under one condition, one an entry.
+    """Comparable results: runs of one task under one condition, one per entry.
 
     Attributes:
-        runs: by entry.
-        why: what is different from the task's main column; empty for a main column.
+        runs: The runs by entry.
+        why: How it differs from the task's main column; empty for a main column.
     """
 
     runs: dict[Entry, Run] = field(default_factory=dict)
@@ -39,11 +39,11 @@ class Column:
 
     @cached_property
     def metrics(self) -> list[Metric]:
-        """Those that some run has, in the task's order."""
-        known = self.task.scoring[self.first.scoring].metrics
-        # the judge may have been named otherwise than as an option, which is all that provenance tells
-        asked = {**self.first.provenance, "judge": self.first.judge}
-        return [m for m in known if m.needs is None or asked.get(m.needs)]
+        """The metrics that apply to the runs, in the task's order."""
+        all_metrics = self.task.scoring[self.first.scoring].metrics
+        # provenance only records a judge that was named as an option
+        options = {**self.first.provenance, "judge": self.first.judge}
+        return [m for m in all_metrics if m.needs is None or options.get(m.needs)]
 
     @cached_property
     def headline(self) -> Metric:
@@ -51,19 +51,21 @@ class Column:
 
     @property
     def notes(self) -> list[str]:
-        """What a reader must know of runs that nevertheless compare."""
+        """Differences between the runs that readers need to know of, although the runs can be compared."""
         others = [(entry, reordered(self.first, run)) for entry, run in list(self.runs.items())[1:]]
         return [
-            f"{entry.model} was asked {turned:,} of the items with the answers in another order than {self.first.model}"
-            for entry, turned in others
-            if turned
+            f"{entry.model} was asked {count:,} of the items with the answers in another order than {self.first.model}"
+            for entry, count in others
+            if count
         ]
 
 
 @dataclass
 class Board:
-    """Entries and columns, main columns first, and runs in whose place the last of their kind stands, each with the
-    column."""
+    """Entries and columns, main columns first.
+
+    `superseded` lists runs that were replaced by a later run of the same entry, each with its column.
+    """
 
     entries: list[Entry]
     columns: list[Column]
@@ -77,32 +79,35 @@ class Board:
         return labels_of(self.entries)
 
     def groups(self) -> Iterator[Mean]:
-        """The groups whose members all have a column, in each mode: of the main columns, and of the first columns
-        apart of a mode that the main ones are not in."""
-        # those of most tasks say most, and stand first
+        """Compute the means of groups, in each mode in which all members have a column.
+
+        A member's column in a mode is the main one if it is in that mode, otherwise the first column apart.
+        """
+        # groups of most tasks first
         for group in sorted(registry()[1].values(), key=lambda group: -len(group.members)):
             for mode in ("strict", "paper"):
                 columns = [self._column(member, mode) for member in group.members]
-                whole = [column for column in columns if column]
-                if len(whole) < len(columns) or not _asked_alike(whole):
+                present = [column for column in columns if column]
+                if len(present) < len(columns) or not _same_condition(present):
                     continue
-                entries = [entry for entry in self.entries if all(entry in column.runs for column in whole)]
+                entries = [entry for entry in self.entries if all(entry in column.runs for column in present)]
                 figures = {
-                    entry: group.figures(mode, {c.task.name: c.runs[entry].scores for c in whole}) for entry in entries
+                    entry: group.figures(mode, {c.task.name: c.runs[entry].scores for c in present})
+                    for entry in entries
                 }
                 for name in group.means:
-                    means = {entry: own[name] for entry, own in figures.items() if name in own}
+                    means = {entry: by_name[name] for entry, by_name in figures.items() if name in by_name}
                     if means:
-                        yield Mean(group.name, name, mode, whole, means)
+                        yield Mean(group.name, name, mode, present, means)
 
     def _column(self, task: str, mode: str) -> Column | None:
-        """The first column of a task in a mode, which is the main one where that is in it."""
-        own = (column for column in self.columns if column.task.name == task and column.first.scoring == mode)
-        return next(own, None)
+        """Return the first column of a task in a mode: the main one if it is in that mode."""
+        matching = (column for column in self.columns if column.task.name == task and column.first.scoring == mode)
+        return next(matching, None)
 
 
 class Mean(NamedTuple):
-    """A metric's mean over the tasks of a group, by entry: those that have all of its columns."""
+    """The mean of a metric over the tasks of a group, for each entry with results in all of its columns."""
 
     group: str
     metric: str
@@ -116,8 +121,11 @@ class Mean(NamedTuple):
 
 
 def board(runs: Sequence[Run]) -> Board:
-    """The board of runs, which are in the order of their time: of two that differ in nothing else, the later one
-    stands."""
+    """Arrange runs on a board.
+
+    Args:
+        runs: The runs in chronological order. Of runs that differ only in time, the latest counts.
+    """
     columns: dict[tuple[Any, ...], Column] = {}
     superseded = []
     for run in runs:
@@ -129,7 +137,7 @@ def board(runs: Sequence[Run]) -> Board:
     order = list(registry()[0])
 
     def place(task: Task) -> tuple[int, str]:
-        """Derived tasks stand behind the packaged task that they come from."""
+        """Sort derived tasks after the packaged task that they are derived from."""
         return order.index(task.reference) if task.reference in order else len(order), task.name
 
     by_task: dict[str, list[Column]] = {}
@@ -137,7 +145,7 @@ def board(runs: Sequence[Run]) -> Board:
         by_task.setdefault(column.task.name, []).append(column)
     for main, *others in by_task.values():
         for column in others:
-            column.why = "; ".join(_apart(main.first, column.first))
+            column.why = "; ".join(_differences(main.first, column.first))
     ordered = [columns[0] for columns in by_task.values()]
     ordered += [column for columns in by_task.values() for column in columns[1:]]
     entries = sorted({entry for column in ordered for entry in column.runs}, key=Entry.order)
@@ -146,18 +154,21 @@ def board(runs: Sequence[Run]) -> Board:
     return Board(entries, ordered, superseded)
 
 
-def _asked_alike(columns: Sequence[Column]) -> bool:
-    """Whether a mean over these columns is of one thing: not of the sample and the benchmark, of two modes, or of other
-    values of an option that both tasks have."""
-    told = [{"scoring": run.scoring, "data": run.provenance["data"], **run.asked} for run in (c.first for c in columns)]
+def _same_condition(columns: Sequence[Column]) -> bool:
+    """Return whether a mean over these columns is meaningful.
+
+    They must not mix the sample with the benchmark, the two modes, or different values of an option.
+    """
+    runs = [column.first for column in columns]
+    conditions = [{"scoring": run.scoring, "data": run.provenance["data"], **run.asked} for run in runs]
     values: dict[str, set[str]] = {}
-    for name, value in (pair for own in told for pair in own.items()):
+    for name, value in (pair for condition in conditions for pair in condition.items()):
         values.setdefault(name, set()).add(str(value))
-    return all(len(own) == 1 for own in values.values())
+    return all(len(different) == 1 for different in values.values())
 
 
 def _condition(run: Run) -> tuple[Any, ...]:
-    """What runs of a task that compare have in common."""
+    """Return what comparable runs of a task have in common."""
     labelled = bool(run.benchmark_task.labels)
     targets = () if labelled else tuple(sorted((score.id, str(score.target)) for score in run.scores))
     return (
@@ -175,9 +186,12 @@ def _condition(run: Run) -> tuple[Any, ...]:
 
 
 def _rank(column: Column) -> tuple[Any, ...]:
-    """The main column of a task is the least: the benchmark's own data, the judge that is needed, strict, no options,
-    all items; of several such columns that with most entries. What says most about the benchmark thus stays the main
-    one, whatever else is added."""
+    """Return a sort key by which the main column of a task comes first.
+
+    In order of importance, this is a column with the benchmark's own data, with the judge if the task needs one, in
+    strict mode, without options, with all items, and with most entries. The column that best represents the benchmark
+    thus remains the main one, whatever results are added.
+    """
     run = column.first
     unjudged = column.task.judged is not None and run.judge is None
     kind = run.provenance["data"]
@@ -194,6 +208,6 @@ def _rank(column: Column) -> tuple[Any, ...]:
     )
 
 
-def _apart(main: Run, other: Run) -> list[str]:
-    told = [unlike.what for unlike in (*not_paired(main, other), *asked_otherwise(main, other))]
-    return told or ["has other right answers"]
+def _differences(main: Run, other: Run) -> list[str]:
+    differences = [unlike.what for unlike in (*not_paired(main, other), *asked_otherwise(main, other))]
+    return differences or ["has different correct answers"]

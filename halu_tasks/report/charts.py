@@ -1,4 +1,4 @@
-"""The page's plots: intervals of a column's figures and of two entries' differences, and curves of calibration."""
+"""Drawing the page's plots: intervals of figures and of differences, and calibration curves."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from halu_tasks.report.svg import ACCENT, INK, MUTED, RULE, inline
 from halu_tasks.report.texts import plain
 
 WIDTH = 340.0
-"""Of every plot, in points: on a phone its text is as large as the page's small print."""
+"""Width of every plot in points; on a phone, its text is as large as the page's small print."""
 CURVES = 12
-"""Curves that are drawn; the table beside has all."""
+"""Maximum number of curves that are drawn; the table below the plot has all of them."""
 _LINE, _LABEL, _VALUES = 15.0, 122.0, 34.0
 _SIZE = 8.5
 
@@ -40,19 +40,19 @@ class Curve(NamedTuple):
 
 
 def short(label: str, columns: int) -> str:
-    """A label that fits into so many columns; wide characters take two."""
+    """Shorten a label to a width in columns; wide characters take two."""
     label = plain(label, 4 * columns)
     taken = 0
     for position, char in enumerate(label):
         taken += 0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
         if taken > columns:
             return label[: position - 1] + "…"
-    # matplotlib writes no element for nothing
+    # matplotlib writes no element for an empty string
     return label if label.strip() else "(no name)"
 
 
 def _axes(figure: Figure, left: float, top: float, width: float, height: float) -> Axes:
-    """Axes placed in points from the figure's upper left corner."""
+    """Add axes whose position is given in points from the figure's upper left corner."""
     full_width, full_height = figure.get_size_inches() * 72
     axes = figure.add_axes(
         (left / full_width, 1 - (top + height) / full_height, width / full_width, height / full_height)
@@ -67,7 +67,7 @@ def _axes(figure: Figure, left: float, top: float, width: float, height: float) 
 
 
 def _rows(axes: Axes, bars: Sequence[Bar], signed: bool = False) -> None:
-    """A line for each bar, from above: its label, its interval with the figure on it, the figure as a number."""
+    """Draw a line for each bar, from top to bottom: its label, its interval with the figure, and the number."""
     axes.set_ylim(len(bars) - 0.5, -0.5)
     axes.set_yticks([])
     axes.xaxis.set_major_locator(MaxNLocator(nbins=4, min_n_ticks=2))
@@ -93,7 +93,13 @@ def _rows(axes: Axes, bars: Sequence[Bar], signed: bool = False) -> None:
 
 
 def differences(prefix: str, bars: Sequence[Bar], words: str) -> Markup:
-    """One line a task with the interval of a difference; to the right of nothing the first of the two is better."""
+    """Plot the differences between two entries, one line per task; right of zero, the first entry is better.
+
+    Args:
+        prefix: A prefix for the ids of the plot's elements.
+        bars: The differences, as first minus second.
+        words: A description of the plot for screen readers.
+    """
     top, height = 18.0, _LINE * len(bars)
     figure = Figure(figsize=(WIDTH / 72, (top + height + 20) / 72))
     axes = _axes(figure, _LABEL, top, WIDTH - _LABEL - _VALUES, height)
@@ -119,7 +125,15 @@ def differences(prefix: str, bars: Sequence[Bar], words: str) -> Markup:
 def intervals(
     prefix: str, bars: Sequence[Bar], floors: Sequence[tuple[str, float]], span: Sequence[float | None], words: str
 ) -> Markup:
-    """One line an entry with its interval, floors as thin lines across; `span` is the range of the figure."""
+    """Plot figures with their intervals, one line per entry, and floors as vertical lines.
+
+    Args:
+        prefix: A prefix for the ids of the plot's elements.
+        bars: The figures of the entries.
+        floors: Names and values of the floors.
+        span: The range of the metric; None for an end without a limit.
+        words: A description of the plot for screen readers.
+    """
     top = 4 + 12.0 * len(floors)
     height = _LINE * len(bars)
     figure = Figure(figsize=(WIDTH / 72, (top + height + 20) / 72))
@@ -152,7 +166,13 @@ def intervals(
 
 
 def calibration(prefix: str, curves: Sequence[Curve], words: str) -> Markup:
-    """Observed share against mean probability, a panel an entry; the others' curves are faint behind it."""
+    """Plot the observed share against the mean probability, one panel per entry with the other curves in the back.
+
+    Args:
+        prefix: A prefix for the ids of the plot's elements.
+        curves: The entries' curves; only the first `CURVES` are drawn.
+        words: A description of the plot for screen readers.
+    """
     curves = curves[:CURVES]
     across = 3 if len(curves) > 2 else 2
     side = (WIDTH - 24) / across - 12
@@ -190,10 +210,18 @@ def calibration(prefix: str, curves: Sequence[Curve], words: str) -> Markup:
 def interval_words(
     title: str, metric: str, higher: bool, bars: Sequence[Bar], floors: Sequence[tuple[str, float]]
 ) -> str:
-    """What an interval plot shows, in words."""
-    told = [f"{plain(bar.label, 40)} {number(bar.value)} {interval(bar.low, bar.high)}".strip() for bar in bars]
+    """Describe an interval plot for screen readers.
+
+    Args:
+        title: The task.
+        metric: The metric.
+        higher: Whether higher figures are better.
+        bars: The figures of the entries, best first.
+        floors: Names and values of the floors.
+    """
+    figures = [f"{plain(bar.label, 40)} {number(bar.value)} {interval(bar.low, bar.high)}".strip() for bar in bars]
     lines = [f"{plain(name, 40)} {number(value)}" for name, value in floors]
     better = "higher" if higher else "lower"
     what = f"{plain(metric, 40)} on {plain(title, 60)}, {better} is better"
     below = f" Floors: {'; '.join(lines)}." if lines else ""
-    return f"Interval plot of {what}, best first: {'; '.join(told)}.{below}"
+    return f"Interval plot of {what}, best first: {'; '.join(figures)}.{below}"

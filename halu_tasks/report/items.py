@@ -1,4 +1,4 @@
-"""The items that the page shows, with every entry's reply to them."""
+"""The items shown on the page, with every entry's replies."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ from halu_tasks.report.view import Record, View
 from halu_tasks.scorers.answer import NO_ANSWER
 
 BUDGET = 2_400_000
-"""Bytes of all texts of items: with them the page stays under 5 MB."""
+"""Maximum size in bytes of all strings of items, so that the page stays under 5 MB."""
 LIMITS = (6000, 4000, 2500, 1500, 1000, 700, 500, 350, 250, 150, 100)
-"""Characters of a text that are shown: the first limit with which all texts fit into the budget."""
+"""Possible limits in characters for each string; the first one with which all strings fit the budget is used."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """An entry's reply. `verdict` is right, wrong, partly right or unread, and a word for it is `told`: of a reply
-    that gives no answer its outcome (unparsed, abstained or empty)."""
+    """An entry's reply.
+
+    Attributes:
+        record: The reply in the report.
+        entry: The entry's number.
+        verdict: Its CSS classes: `right`, `wrong`, `partly` or `unread`.
+        told: The verdict as shown; for a reply without an answer, its outcome (unparsed, abstained or empty).
+    """
 
     record: Record
     entry: int
@@ -30,7 +36,7 @@ class Reply:
 
 @dataclass(frozen=True)
 class Item:
-    """An item of a column; kinds and the entries that failed on it by number."""
+    """An item of a column; `kinds` and `wrong` (entries that failed on it) are numbers."""
 
     record: Record
     column: int
@@ -40,13 +46,16 @@ class Item:
 
 
 def verdict(column: Record, reply: Record) -> tuple[str, str]:
-    """What a reply's figure means: of a figure from 0 to 1 whether it is right, of another its number.
+    """Classify a reply by its figure.
 
-    A reply that gives no answer is wrong, and its outcome says why there is none. An empty list is an answer.
+    A reply without an answer is wrong, and shown as its outcome. An empty list is an answer.
+
+    Returns:
+        The CSS classes, and the word or number to show.
     """
     value = reply.get("value")
     if reply.get("answer") is None:
-        # a report's JSON may come from anywhere, and this text is not cut
+        # a report's JSON may come from anywhere, and this string is not truncated
         outcome = reply.get("outcome")
         return "wrong unread", outcome if outcome in NO_ANSWER else "unparsed"
     if not defined(value):
@@ -62,8 +71,13 @@ def verdict(column: Record, reply: Record) -> tuple[str, str]:
 
 
 def items(view: View, kinds: Sequence[str]) -> list[Item]:
-    """All items of the page in the order of the columns, main ones first; `kinds` are numbered as given."""
-    found = []
+    """Collect all items of the page in the order of the columns, main ones first.
+
+    Args:
+        view: The view model.
+        kinds: All kinds of items; `Item.kinds` are indices into it.
+    """
+    shown = []
     for column in [*view.main, *view.apart]:
         for record in view.why.get(column, {}).get("items", ()):
             replies = [
@@ -72,12 +86,12 @@ def items(view: View, kinds: Sequence[str]) -> list[Item]:
             ]
             wrong = [reply.entry for reply in replies if reply.verdict.startswith(("wrong", "partly"))]
             numbers = [kinds.index(as_text(kind)) for kind in record["kinds"]]
-            found.append(Item(record, column, numbers, wrong, replies))
-    return found
+            shown.append(Item(record, column, numbers, wrong, replies))
+    return shown
 
 
 def kinds_of(view: View) -> list[str]:
-    """The kinds of all items, in the order in which they occur."""
+    """List the kinds of all items, in order of first occurrence."""
     records = [record for why in view.why.values() for record in why.get("items", ())]
     return list(dict.fromkeys(as_text(kind) for record in records for kind in record["kinds"]))
 
@@ -96,9 +110,9 @@ def _texts(record: Mapping[str, Any]) -> Iterator[str]:
             yield text
 
 
-def limit_of(found: Sequence[Item]) -> int:
-    """Characters of a text of an item that are shown, so that the page stays small."""
-    texts = [text for item in found for text in _texts(item.record)]
+def limit_of(shown: Sequence[Item]) -> int:
+    """Choose how many characters of each string of an item are shown, to keep the page small."""
+    texts = [text for item in shown for text in _texts(item.record)]
     for limit in LIMITS:
         if sum(len(text[:limit].encode("utf-8", "replace")) for text in texts) <= BUDGET:
             return limit

@@ -1,4 +1,4 @@
-"""A report as Markdown: the leaderboard, the pairs, and what stands apart or was skipped."""
+"""Writing a report as Markdown: the leaderboard, results apart, pairwise comparisons and skipped files."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from halu_tasks.scorers.answer import NO_ANSWER
 
 
 def markdown(report: Mapping[str, Any]) -> str:
-    """The report, from `assemble`, as text for an issue or a README."""
+    """Format a report from `assemble` for an issue or a README."""
     labels = {entry["id"]: entry["label"] for entry in report["entries"]}
     parts = [f"# {escaped(report['title'])}", f"{report['package']}, {report['created'][:10]}"]
     parts += list(_skipped(report))
     if report["warnings"]:
-        parts.append("Warnings:\n\n" + "\n".join(f"- {escaped(own['text'])}" for own in report["warnings"]))
+        parts.append("Warnings:\n\n" + "\n".join(f"- {escaped(row['text'])}" for row in report["warnings"]))
     for main, heading in ((True, "Leaderboard"), (False, "Shown apart")):
         columns = [column for column in report["columns"] if column["main"] == main]
         if columns:
@@ -27,10 +27,10 @@ def markdown(report: Mapping[str, Any]) -> str:
 
 
 def _skipped(report: Mapping[str, Any]) -> Iterator[str]:
-    for title, key in (("Not read", "skipped"), ("A later run of the same stands in place of", "superseded")):
+    for title, key in (("Skipped", "skipped"), ("Replaced by later runs", "superseded")):
         if report[key]:
             yield f"{title}:\n\n" + "\n".join(
-                f"- {escaped(own['source'])}: {escaped(own['why'])}" for own in report[key]
+                f"- {escaped(row['source'])}: {escaped(row['why'])}" for row in report[key]
             )
 
 
@@ -39,11 +39,11 @@ def _board(
 ) -> Iterator[str]:
     cells = {(cell["entry"], cell["column"]): cell for cell in report["results"]}
     groups = [group for group in report["groups"] if group["main"] == main]
-    means = {(own["entry"], own["group"]): own["figure"] for own in report["group_results"]}
+    means = {(row["entry"], row["group"]): row["figure"] for row in report["group_results"]}
     shown = [entry for entry in labels if any((entry, column["id"]) in cells for column in columns)]
 
-    def first(entry: str) -> float:
-        """Where an entry stands by the first figure, best first."""
+    def first_figure(entry: str) -> float:
+        """Sort entries by their first figure, best first."""
         cell = cells.get((entry, columns[0]["id"]))
         figure = means.get((entry, groups[0]["id"])) if groups else cell and cell["metrics"].get(columns[0]["headline"])
         higher = groups[0]["higher_is_better"] if groups else columns[0]["higher_is_better"]
@@ -57,13 +57,14 @@ def _board(
             *(_figure(means.get((entry, group["id"]))) for group in groups),
             *(_cell(cells.get((entry, column["id"])), column) for column in columns),
         ]
-        for entry in sorted(shown, key=first)
+        for entry in sorted(shown, key=first_figure)
     ]
     yield table(head, rows)
     ranked = any(cells[key]["rank"] for key in cells if key[1] in {column["id"] for column in columns})
     yield (
-        f"Each figure with its 95% interval over clusters of items; {'#: 95% confidence set of the rank; ' * ranked}n "
-        "items asked; replies without an answer (unparsed, abstained, empty) count as wrong. "
+        "Figures have 95% intervals over clusters of items; "
+        f"{'#: the 95% confidence set of the rank; ' * ranked}n: the number of items asked. Replies without an answer "
+        "(unparsed, abstained, empty) count as wrong. "
         + " ".join(f"{escaped(column['title'])}: {escaped(note)}." for column in columns for note in column["notes"])
     ).strip()
     if not main:
@@ -72,23 +73,23 @@ def _board(
 
 def _head(column: Mapping[str, Any]) -> str:
     others = [mark for mark in column["marks"] if mark not in (column["data"], column["scoring"])]
-    told = [column["scoring"], *([] if column["data"] == "pinned" else [column["data"].upper()]), *others]
-    return f"{escaped(column['title'])} {escaped(column['headline'])} ({escaped(', '.join(told))})"
+    conditions = [column["scoring"], *([] if column["data"] == "pinned" else [column["data"].upper()]), *others]
+    return f"{escaped(column['title'])} {escaped(column['headline'])} ({escaped(', '.join(conditions))})"
 
 
 def _cell(cell: Mapping[str, Any] | None, column: Mapping[str, Any]) -> str:
     if cell is None:
         return ""
-    told = [_figure(cell["metrics"].get(column["headline"]))]
+    lines = [_figure(cell["metrics"].get(column["headline"]))]
     if cell["rank"]:
         low, high = cell["rank"]
-        told.append(f"#{low}" if low == high else f"#{low}–{high}")
+        lines.append(f"#{low}" if low == high else f"#{low}–{high}")
     of = f" of {column['of']:,}" if cell["n"] < column["of"] else ""
     counts = [f"{cell[name]:,} {name}" for name in NO_ANSWER if cell[name] or name == "unparsed"]
-    told.append(", ".join([f"n {cell['n']:,}{of}", *counts]))
+    lines.append(", ".join([f"n {cell['n']:,}{of}", *counts]))
     if cell["judge_failed"] is not None:
-        told.append(f"{cell['judge_failed']:,} not judged")
-    return "<br>".join(told)
+        lines.append(f"{cell['judge_failed']:,} not judged")
+    return "<br>".join(lines)
 
 
 def _figure(figure: Mapping[str, Any] | None) -> str:

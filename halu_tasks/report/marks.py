@@ -1,4 +1,4 @@
-"""Gold and predicted spans, drawn in the text that they are of."""
+"""Marking gold and predicted spans in a text."""
 
 from __future__ import annotations
 
@@ -14,46 +14,60 @@ KINDS = {
     (True, False): ("gold", "missed"),
     (False, True): ("predicted", "marked wrongly"),
 }
-"""Of a segment, whether it is gold and whether predicted: its class, and the words for who does not see the mark."""
+"""CSS class and description for screen readers of a segment, by whether it is gold and whether it is predicted."""
 
 
 def segments(
     text: str, gold: Iterable[Sequence[int]], predicted: Iterable[Sequence[int]]
 ) -> list[tuple[int, int, bool, bool]]:
-    """The text cut at every border of a span: start, end, whether it is gold, whether it is predicted.
+    """Split a text at the borders of spans.
 
-    Spans may overlap, touch and repeat; what lies outside the text is left out. Neighbours of one kind are one segment.
+    Spans may overlap, touch and repeat; parts outside the text are ignored. Adjacent segments of a kind are merged.
+
+    Args:
+        text: The text.
+        gold: Gold spans as (start, end).
+        predicted: Predicted spans as (start, end).
+
+    Returns:
+        Segments as (start, end, is_gold, is_predicted).
     """
     inside = [
         [(max(0, span[0]), min(len(text), span[1])) for span in spans if len(span) == 2] for spans in (gold, predicted)
     ]
-    # per border, how many spans of either kind begin less how many end there
+    # per border and kind, the number of spans that start there minus the number that end there
     changes: dict[int, list[int]] = {0: [0, 0], len(text): [0, 0]}
     for kind, spans in enumerate(inside):
         for start, end in spans:
             if start < end:
                 changes.setdefault(start, [0, 0])[kind] += 1
                 changes.setdefault(end, [0, 0])[kind] -= 1
-    found: list[tuple[int, int, bool, bool]] = []
+    result: list[tuple[int, int, bool, bool]] = []
     depth = [0, 0]
     borders = sorted(changes)
     for start, end in itertools.pairwise(borders):
         depth = [old + change for old, change in zip(depth, changes[start], strict=True)]
         kinds = depth[0] > 0, depth[1] > 0
-        if found and found[-1][2:] == kinds:
-            found[-1] = (found[-1][0], end, *kinds)
+        if result and result[-1][2:] == kinds:
+            result[-1] = (result[-1][0], end, *kinds)
         else:
-            found.append((start, end, *kinds))
-    return found
+            result.append((start, end, *kinds))
+    return result
 
 
 def marked(
     text: str, gold: Sequence[Sequence[int]], predicted: Sequence[Sequence[int]], limit: int, table: str
 ) -> Markup:
-    """The text with both kinds of spans marked, up to `limit` characters.
+    """Mark gold and predicted spans in a text.
 
-    Marks lie in the line as plain inline elements without padding, so that letters that join go on joining and
-    the order of a right-to-left line is that of the text without marks.
+    Marks are inline elements without padding, which preserves ligatures and the order of right-to-left text.
+
+    Args:
+        text: The text.
+        gold: Gold spans as (start, end).
+        predicted: Predicted spans as (start, end).
+        limit: The maximum number of characters to show.
+        table: The name of the file that contains the full text.
     """
     out: list[Markup] = []
     hidden = 0
@@ -73,5 +87,5 @@ def marked(
             )
     more = cut_note(len(text) - limit, table)
     if hidden:
-        more += Markup(' <span class="cut">{} of the marks lie there</span>').format(hidden)
+        more += Markup(' <span class="cut">with {} of the marks</span>').format(hidden)
     return Markup('<div class="text"><div dir="auto">{}</div>{}</div>').format(Markup("").join(out), more)

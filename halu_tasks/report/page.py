@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing else: no network, no build step, no script to be read."""
+"""Writing a report as a self-contained HTML page that needs no network and can be read without scripts."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from halu_tasks.report.view import View
 
 _HERE = Path(__file__).parent
 ACROSS = 9
-"""Columns of figures that fit across a printed page."""
+"""Number of columns of figures that fit on a printed page."""
 
 
 def render(report: Mapping[str, Any]) -> str:
-    """The page of a view model.
+    """Render a report as an HTML page.
 
-    Whatever stands in the view model is shown as text: escaped, with what cannot be seen made visible. Should that
-    ever fail, the page's policy lets nothing run but the page's own script, and nothing load at all.
+    All strings in the report are untrusted: they are escaped, and invisible characters are made visible. As a second
+    line of defence, the page's content security policy allows only the page's own script and no loading at all.
     """
     view = View(report)
     kinds = kinds_of(view)
-    found = items(view, kinds)
-    limit = limit_of(found)
+    shown = items(view, kinds)
+    limit = limit_of(shown)
     table = as_text(report.get("table") or "items.parquet")
     script = _file("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -45,7 +45,7 @@ def render(report: Mapping[str, Any]) -> str:
             .render(
                 report=view.report,
                 view=view,
-                items=found,
+                items=shown,
                 kinds=kinds,
                 table=table,
                 block=lambda value, left=0: block(value, limit, table, left),
@@ -62,12 +62,12 @@ def render(report: Mapping[str, Any]) -> str:
 
 
 def _file(name: str) -> str:
-    # exactly as inlined, or the policy's hash is that of another text
+    # exactly as inlined, since the policy contains a hash of it
     return (_HERE / name).read_text("utf-8").replace("\r\n", "\n")
 
 
 def _date(value: Any) -> str:
-    """A moment as a date and a time of day; what is no moment stays as it is."""
+    """Format an ISO 8601 time as date and time; other values are shown unchanged."""
     try:
         return datetime.fromisoformat(as_text(value)).strftime("%Y-%m-%d %H:%M")
     except ValueError:
@@ -76,7 +76,7 @@ def _date(value: Any) -> str:
 
 @cache
 def _environment() -> Environment:
-    """Templates in which every text becomes visible characters on its way out, escaped after that."""
+    """Create the template environment, which makes invisible characters of all strings visible and escapes them."""
     environment = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,

@@ -1,4 +1,4 @@
-"""Each two entries of a board: by how much they differ, what tests say of it, who wins, and who may have which rank."""
+"""Pairwise comparison of a board's entries: differences, significance tests, wins and ranges of ranks."""
 
 from __future__ import annotations
 
@@ -19,28 +19,36 @@ Differences = Mapping[tuple[int, int], Paired]
 
 
 def differences(column: Column) -> Differences:
-    """Of each two of a column's runs, by their numbers."""
+    """Compute the paired differences between a column's runs, by pairs of their positions."""
     return paired_bootstrap(column.headline, [run.scores for run in column.runs.values()])
 
 
 def pairs(
-    found: Board, ids: Mapping[Entry, str], names: Mapping[int, str], differences: Mapping[int, Differences]
+    board: Board, ids: Mapping[Entry, str], names: Mapping[int, str], differences: Mapping[int, Differences]
 ) -> list[dict[str, Any]]:
-    """Each two entries of each column; p values are corrected over the tasks of the pair, those of columns apart by
-    themselves."""
-    told: list[dict[str, Any]] = []
-    for one, other in combinations(found.entries, 2):
+    """Compare all pairs of entries in all columns.
+
+    The p values of a pair are corrected over its tasks, separately for main columns and columns apart.
+
+    Args:
+        board: The board.
+        ids: The ids of entries.
+        names: The names of columns, by `id(column)`.
+        differences: The differences of each column, by `id(column)`.
+    """
+    all_rows: list[dict[str, Any]] = []
+    for one, other in combinations(board.entries, 2):
         for main in (True, False):
-            own = [
+            rows = [
                 _pair(column, one, other, differences[id(column)])
                 | {"column": names[id(column)], "first": ids[one], "second": ids[other]}
-                for column in found.columns
+                for column in board.columns
                 if (not column.why) == main and one in column.runs and other in column.runs
             ]
-            own = [pair for pair in own if pair["value"] is not None]
-            _correct(own)
-            told += own
-    return told
+            rows = [pair for pair in rows if pair["value"] is not None]
+            _correct(rows)
+            all_rows += rows
+    return all_rows
 
 
 def _pair(column: Column, one: Entry, other: Entry, differences: Differences) -> dict[str, Any]:
@@ -68,36 +76,44 @@ def _mcnemar(metric: Metric, tested: McNemar) -> dict[str, Any]:
 
 
 def _correct(pairs: list[dict[str, Any]]) -> None:
-    for own, p in zip(pairs, holm([pair["p"] for pair in pairs]), strict=True):
-        own["p_holm"] = p
-        ahead = (own["value"] > 0) == bool(own.pop("higher_is_better"))
-        own["better"] = None if p is None or p >= LEVEL else own["first" if ahead else "second"]
-    tested = [pair["mcnemar"] for pair in pairs if pair["mcnemar"]]
-    for own, p in zip(tested, holm([test["p"] for test in tested]), strict=True):
-        own["p_holm"] = p
+    """Add the corrected p values of one pair's tasks, and which entry is better."""
+    for pair, p in zip(pairs, holm([pair["p"] for pair in pairs]), strict=True):
+        pair["p_holm"] = p
+        ahead = (pair["value"] > 0) == bool(pair.pop("higher_is_better"))
+        pair["better"] = None if p is None or p >= LEVEL else pair["first" if ahead else "second"]
+    tests = [pair["mcnemar"] for pair in pairs if pair["mcnemar"]]
+    for test, p in zip(tests, holm([test["p"] for test in tests]), strict=True):
+        test["p_holm"] = p
 
 
 def ranks(column: Column, differences: Differences) -> dict[Entry, tuple[int, int]]:
-    """The 95% confidence sets of the entries' ranks; none where there is nothing to rank."""
+    """Compute the 95% confidence sets of the entries' ranks; empty if there is nothing to rank."""
     if len(column.runs) < 2 or column.headline.higher_is_better is None:
         return {}
-    # an entry that has no figure, as without a judge, has no rank, and none stands behind it
+    # entries without a figure, as without a judge, are not ranked, and others are not ranked above them
     ranked = [number for number, run in enumerate(column.runs.values()) if estimates([column.headline], run.scores)]
-    own = {
+    ranked_differences = {
         (ranked.index(i), ranked.index(j)): paired
         for (i, j), paired in differences.items()
         if i in ranked and j in ranked
     }
-    ranges = rank_ranges(own, len(ranked), column.headline.higher_is_better)
+    ranges = rank_ranges(ranked_differences, len(ranked), column.headline.higher_is_better)
     entries = list(column.runs)
-    return {entries[number]: found for number, found in zip(ranked, ranges, strict=True)} if len(ranked) > 1 else {}
+    return {entries[number]: span for number, span in zip(ranked, ranges, strict=True)} if len(ranked) > 1 else {}
 
 
 def wins(
-    found: Board, ids: Mapping[Entry, str], names: Mapping[int, str], compared: Sequence[Mapping[str, Any]]
+    board: Board, ids: Mapping[Entry, str], names: Mapping[int, str], compared: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """For each two entries, in both orders, on how many main columns the first is better, worse, and neither."""
-    main = {names[id(column)] for column in found.main}
+    """Count, for all ordered pairs of entries, the main columns on which the first is better, worse, or neither.
+
+    Args:
+        board: The board.
+        ids: The ids of entries.
+        names: The names of columns, by `id(column)`.
+        compared: The result of `pairs`.
+    """
+    main = {names[id(column)] for column in board.main}
     won: dict[tuple[str, str], list[str | None]] = {}
     for pair in compared:
         if pair["column"] in main:
@@ -107,9 +123,9 @@ def wins(
         {
             "first": one,
             "second": other,
-            "better": own.count(one),
-            "worse": own.count(other),
-            "open": own.count(None),
+            "better": winners.count(one),
+            "worse": winners.count(other),
+            "open": winners.count(None),
         }
-        for (one, other), own in won.items()
+        for (one, other), winners in won.items()
     ]

@@ -1,4 +1,4 @@
-"""Which plots a column has, from the view model."""
+"""Making the plots of columns and pairs from the view model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from halu_tasks.report.view import Pair, Record, View
 
 
 class Curves(NamedTuple):
-    """Calibration of one label: the plot, and the records that it is drawn from."""
+    """The calibration plot for one label, with the records that it is drawn from."""
 
     label: str
     plot: Markup
@@ -21,7 +21,7 @@ class Curves(NamedTuple):
 
 
 def interval_plot(view: View, column: int) -> Markup | None:
-    """The intervals of a column's main figure, best first, with its floors; None where there is no figure."""
+    """Plot the headline figures of a column, best first, with its floors; None if there are no figures."""
     record = view.columns[column]
     bars = []
     for entry in view.ranked(column):
@@ -39,12 +39,14 @@ def interval_plot(view: View, column: int) -> Markup | None:
 
 
 PAIRS = 10
-"""Pairs that have a plot; with more of them the page would take long to draw."""
+"""Maximum number of pairs for which plots are drawn; more would make the page slow to create."""
 
 
 def difference_plot(view: View, pair: Pair) -> Markup | None:
-    """The differences of two entries on the tasks whose figures go from 0 to 1, to the right where the first is
-    better; None where there are none, or too many pairs to draw."""
+    """Plot the differences of a pair on tasks with figures from 0 to 1; None without any, or if there are many pairs.
+
+    Right of zero, the first entry is better.
+    """
     bars = []
     for row in pair.rows:
         column = view.columns[view.column_number[row["column"]]]
@@ -57,31 +59,31 @@ def difference_plot(view: View, pair: Pair) -> Markup | None:
     if not bars or len(view.pairs) > PAIRS:
         return None
     first, second = (plain(view.entries[i]["label"], 40) for i in (pair.first, pair.second))
-    told = [f"{plain(bar.label, 60)} {number(bar.value, True)} {interval(bar.low, bar.high, True)}" for bar in bars]
-    words = f"By how much {first} is better than {second}: {'; '.join(told)}."
+    figures = [f"{plain(bar.label, 60)} {number(bar.value, True)} {interval(bar.low, bar.high, True)}" for bar in bars]
+    words = f"By how much {first} is better than {second}: {'; '.join(figures)}."
     return differences(f"d{pair.first}-{pair.second}", bars, words)
 
 
 def calibration_plots(view: View, column: int) -> list[Curves]:
-    """The curves of a column, a plot for each label whose probability was asked for."""
+    """Plot the calibration curves of a column, one plot per label whose probability was asked for."""
     records = view.why.get(column, {}).get("calibration") or ()
-    found = []
+    all_curves = []
     for position, label in enumerate(dict.fromkeys(as_text(record["label"]) for record in records)):
-        own = [record for record in records if as_text(record["label"]) == label]
+        of_label = [record for record in records if as_text(record["label"]) == label]
         curves = [
             Curve(
                 as_text(view.entries[view.entry_number[record["entry"]]]["label"]),
                 [(b["mean"], b["share"], b["n"]) for b in record["bins"] if b["n"] and defined(b["mean"])],
             )
-            for record in own
+            for record in of_label
         ]
         errors = [
             f"{plain(curve.label, 40)} {number((record.get('ece') or {}).get('value'))}"
-            for curve, record in zip(curves, own, strict=True)
+            for curve, record in zip(curves, of_label, strict=True)
         ]
         words = (
             f"Calibration curves of the probability of {plain(label, 40)}; expected calibration error: "
             + "; ".join(errors)
         )
-        found.append(Curves(label, calibration(f"k{column}-{position}", curves, words), own))
-    return found
+        all_curves.append(Curves(label, calibration(f"k{column}-{position}", curves, words), of_label))
+    return all_curves

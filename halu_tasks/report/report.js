@@ -90,7 +90,7 @@
       for (const item of items) item.hidden = !shown.has(item);
       byId("f-count").textContent = found.length
         ? "Items " + (from + 1) + " to " + (from + shown.size) + " of " + found.length
-        : "No item fits these filters.";
+        : "No items match these filters.";
       byId("previous").disabled = page === 0;
       byId("next").disabled = from + PAGE >= found.length;
     };

@@ -1,4 +1,4 @@
-"""matplotlib's SVG made fit to stand in a page beside others: ids of its own, no style, the page's colours."""
+"""Embedding matplotlib's SVG in a page: with unique ids, without styles, in the page's colours."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 INK, MUTED, RULE, ACCENT = "#000001", "#000002", "#000003", "#000004"
-"""Stand for the page's colours, which differ in light and dark."""
+"""Placeholders for the page's colours, which depend on the light or dark theme."""
 
 _VARIABLES = {INK: "var(--ink)", MUTED: "var(--muted)", RULE: "var(--line)", ACCENT: "var(--accent)"}
 _COLOUR = re.compile("|".join(_VARIABLES))
@@ -26,9 +26,9 @@ _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Where figures are made and saved: matplotlib's defaults whatever the user's settings, and text as text."""
+    """Draw figures with matplotlib's defaults, whatever the user's settings, and save text as text."""
     with matplotlib.rc_context(), warnings.catch_warnings():
-        # the browser has the glyphs that the font used for measuring lacks
+        # browsers have the glyphs that are missing from the font used for measuring
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support .* natively")
         matplotlib.rcdefaults()
@@ -37,24 +37,30 @@ def drawing() -> Iterator[None]:
 
 
 def inline(figure: Figure, prefix: str, words: str) -> Markup:
-    """The figure as an element of the page. `prefix` begins each of its ids; `words` tell what it shows."""
+    """Convert a figure to an SVG element of the page.
+
+    Args:
+        figure: The figure.
+        prefix: A prefix for the ids of its elements.
+        words: A description for screen readers.
+    """
     FigureCanvasSVG(figure)
     out = io.BytesIO()
     figure.savefig(out, format="svg", metadata=_NO_METADATA, transparent=True)
     root = ElementTree.fromstring(out.getvalue())
     for parent in list(root.iter()):
         for child in list(parent):
-            # a style in a figure would hold for the whole page
+            # a style in a figure would apply to the whole page
             if child.tag.endswith(("}metadata", "}style")):
                 parent.remove(child)
-    referred = {value[1:] for element in root.iter() for value in element.attrib.values() if value.startswith("#")}
-    referred |= {id for element in root.iter() for id in _REFERENCE.findall(element.get("clip-path", ""))}
+    used_ids = {value[1:] for element in root.iter() for value in element.attrib.values() if value.startswith("#")}
+    used_ids |= {id for element in root.iter() for id in _REFERENCE.findall(element.get("clip-path", ""))}
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
         element.attrib = {
             name.rpartition("}")[2]: _attribute(value, prefix)
             for name, value in element.attrib.items()
-            if name != "id" or value in referred
+            if name != "id" or value in used_ids
         }
         if "id" in element.attrib:
             element.set("id", f"{prefix}-{element.get('id')}")
@@ -69,5 +75,5 @@ def inline(figure: Figure, prefix: str, words: str) -> Markup:
 def _attribute(value: str, prefix: str) -> str:
     if value.startswith("#") and not _COLOUR.fullmatch(value):
         return f"#{prefix}-{value[1:]}"
-    value = _COLOUR.sub(lambda found: _VARIABLES[found[0]], _FONT.sub("", value))
-    return _REFERENCE.sub(lambda found: f"url(#{prefix}-{found[1]})", value).replace("\n", " ")
+    value = _COLOUR.sub(lambda match: _VARIABLES[match[0]], _FONT.sub("", value))
+    return _REFERENCE.sub(lambda match: f"url(#{prefix}-{match[1]})", value).replace("\n", " ")

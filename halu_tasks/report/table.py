@@ -1,4 +1,4 @@
-"""The full table of a report: one row an answer, as Parquet."""
+"""Writing the full table of a report as Parquet, with one row per answer."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ SCHEMA = pa.schema([*((name, pa.string()) for name in _TEXTS), *((name, pa.float
 
 
 class ItemTable:
-    """Writes the rows of one result after the other. Lists and mappings are JSON; what is no Unicode text (half of a
-    surrogate pair) becomes a question mark."""
+    """Writes the rows of one result after the other.
+
+    Lists and mappings are written as JSON. Invalid Unicode (lone surrogates) is replaced by question marks.
+    """
 
     def __init__(self, path: Path) -> None:
         self._writer = pq.ParquetWriter(path, SCHEMA, compression="zstd")
@@ -40,8 +42,18 @@ class ItemTable:
         self._writer.close()
 
     def add(self, entry: str, title: str, column: Column, run: Run, others: list[Score] | None, mode: str) -> None:
-        """The answers of a run, with their scores in the other `mode` where there are any."""
-        known = {metric.name: metric for metric in column.task.scoring[mode].metrics}.get(column.headline.name)
+        """Add the answers of a run.
+
+        Args:
+            entry: The entry's label.
+            title: The column's title.
+            column: The column.
+            run: The run.
+            others: Scores of the answers in the other mode, if there are any.
+            mode: The other mode.
+        """
+        metrics = {metric.name: metric for metric in column.task.scoring[mode].metrics}
+        other_headline = metrics.get(column.headline.name)
         rows = []
         for answered, other in zip(run.answers, others or repeat(None, len(run.answers)), strict=True):
             item, score = answered.item, answered.score
@@ -53,8 +65,8 @@ class ItemTable:
                     "scoring": run.scoring,
                     "id": item.id,
                     "cluster": item.cluster,
-                    "target": _told(score.target),
-                    "answer": _told(score.answer),
+                    "target": _as_string(score.target),
+                    "answer": _as_string(score.answer),
                     "outcome": score.outcome,
                     "value": value_of(column.headline, score),
                     "reason": score.reason,
@@ -65,9 +77,9 @@ class ItemTable:
                     "tags": json.dumps(dict(item.tags), ensure_ascii=False),
                     "facts": json.dumps(dict(score.facts)),
                     "other_scoring": mode if other else None,
-                    "other_answer": _told(other.answer) if other else None,
+                    "other_answer": _as_string(other.answer) if other else None,
                     "other_outcome": other.outcome if other else None,
-                    "other_value": value_of(known, other) if other and known else None,
+                    "other_value": value_of(other_headline, other) if other and other_headline else None,
                     "source": run.source,
                 }
             )
@@ -75,7 +87,7 @@ class ItemTable:
         self._writer.write_table(pa.table(columns, schema=SCHEMA))
 
 
-def _told(answer: str | list[str] | None) -> str | None:
+def _as_string(answer: str | list[str] | None) -> str | None:
     return json.dumps(answer, ensure_ascii=False) if isinstance(answer, list) else answer
 
 

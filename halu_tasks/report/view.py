@@ -1,4 +1,4 @@
-"""The view model by the places of the page: what stands in which row and cell, under numbers instead of its ids."""
+"""The view model: a report arranged in the rows and cells of the page, with numbers instead of ids."""
 
 from __future__ import annotations
 
@@ -16,23 +16,26 @@ LISTS = (
     *("entries", "columns", "groups", "results", "group_results", "floors", "published", "pairs", "wins"),
     *("skipped", "superseded", "warnings", "why"),
 )
-"""Parts of the view model that are lists; one that is missing is empty."""
+"""Parts of the report that are lists; missing ones are treated as empty."""
 
 
 @dataclass(frozen=True)
 class Head:
-    """The head of a column of figures: a group's mean, or a column of the report."""
+    """The head of a column of figures, which is a group's mean or a column of the report."""
 
     record: Record
     metric: str
     higher: bool
     column: int | None = None
-    """Number of the report's column; None of a group's mean."""
+    """The number of the report's column; None for a group's mean."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of the leaderboard. `result` is given where an entry was measured; `note` where a figure is of others."""
+    """A cell of the leaderboard.
+
+    `result` is set if the entry was measured, and `note` if the figure was published by others.
+    """
 
     figure: Record
     result: Record | None = None
@@ -41,7 +44,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the leaderboard: an `entry`, a `floor`, or a `published` model."""
+    """A row of the leaderboard; its kind is `entry`, `floor` or `published`."""
 
     kind: str
     label: str
@@ -52,14 +55,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Board:
-    """Rows by columns. `sorted_by` is the number of the column that the entries are sorted by, best first."""
+    """A leaderboard. `sorted_by` is the number of the column that entries are sorted by, best first."""
 
     heads: Sequence[Head]
     rows: Sequence[Row]
     sorted_by: int | None = None
 
     def parts(self, across: int) -> list[Board]:
-        """The same rows by fewer columns each, about as many in each part, `across` at most."""
+        """Split the board into parts of at most `across` columns, with about the same number in each."""
         count = -(-len(self.heads) // across)
         borders = [len(self.heads) * i // count for i in range(count + 1)] if count else []
         return [
@@ -73,7 +76,7 @@ class Board:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two entries, by number, and their differences by column."""
+    """Two entries, as numbers, and their differences by column."""
 
     first: int
     second: int
@@ -81,7 +84,7 @@ class Pair:
 
 
 class View:
-    """The view model, looked up from where the page needs it. Ids may be anything, so elements are known by number."""
+    """The view model, with lookups for the page. Ids may be any string, so elements are referred to by number."""
 
     def __init__(self, report: Record) -> None:
         self.report = report = {**dict.fromkeys(LISTS, ()), **report}
@@ -96,42 +99,47 @@ class View:
 
     @cached_property
     def main(self) -> list[int]:
-        """Numbers of the columns that compare."""
+        """The numbers of the main columns."""
         return [i for i, column in enumerate(self.columns) if column["main"]]
 
     @cached_property
     def apart(self) -> list[int]:
-        """Numbers of the columns that are shown apart."""
+        """The numbers of the columns that are shown apart."""
         return [i for i, column in enumerate(self.columns) if not column["main"]]
 
     def result(self, entry: int, column: int) -> Record | None:
-        """What was measured of an entry in a column."""
+        """Return the result of an entry in a column, if there is one."""
         return self._results.get((self.entries[entry]["id"], self.columns[column]["id"]))
 
     def of_column(self, what: str, column: int) -> list[Record]:
-        """The `floors` or `published` figures of a column."""
+        """Return the `floors` or `published` figures of a column."""
         return [r for r in self.report[what] if r.get("column") == self.columns[column]["id"]]
 
     def floors(self, column: int) -> dict[str, dict[str, float]]:
-        """The floors of a column: figures by metric, by the name of the reply that is made without knowing."""
-        found: dict[str, dict[str, float]] = {}
+        """Return the floors of a column, as figures by metric by the name of the uninformed reply."""
+        by_name: dict[str, dict[str, float]] = {}
         for floor in self.of_column("floors", column):
-            found.setdefault(as_text(floor["name"]), {})[floor["metric"]] = floor["value"]
-        return found
+            by_name.setdefault(as_text(floor["name"]), {})[floor["metric"]] = floor["value"]
+        return by_name
 
     def ranked(self, column: int) -> list[int]:
-        """Numbers of the entries that a column has, best first."""
+        """Return the numbers of the entries with a figure in a column, best first."""
         metric, higher = self.columns[column]["headline"], self.columns[column]["higher_is_better"]
-        found = []
+        ranked = []
         for entry in range(len(self.entries)):
             result = self.result(entry, column)
             value = (result or {}).get("metrics", {}).get(metric, {}).get("value")
             if defined(value):
-                found.append((-value if higher else value, entry))
-        return [entry for _, entry in sorted(found)]
+                ranked.append((-value if higher else value, entry))
+        return [entry for _, entry in sorted(ranked)]
 
     def board(self, columns: Sequence[int], *, main: bool) -> Board:
-        """The leaderboard of some columns, after the means of groups of `main` columns, or of columns apart."""
+        """Arrange the leaderboard of some columns, after the means of groups.
+
+        Args:
+            columns: The numbers of the columns.
+            main: Whether to show groups of main columns, rather than groups of columns apart.
+        """
         heads = [
             Head(group, group["metric"], group["higher_is_better"])
             for group in self.groups
@@ -169,23 +177,23 @@ class View:
 
     @staticmethod
     def details(entry: Record) -> list[str]:
-        """What an entry is, where its label does not say it already."""
-        told = [entry.get("method"), entry.get("harness")]
+        """Describe an entry beyond its label."""
+        values = [entry.get("method"), entry.get("harness")]
         if entry.get("model") != entry.get("label"):
-            told.insert(0, entry.get("model"))
-        found = [as_text(value) for value in told if value]
-        found += [f"{as_text(k)}: {as_text(v)}" for k, v in (entry.get("roles") or {}).items()]
-        return found + [f"{as_text(k)} {as_text(v)}" for k, v in (entry.get("settings") or {}).items()]
+            values.insert(0, entry.get("model"))
+        details = [as_text(value) for value in values if value]
+        details += [f"{as_text(k)}: {as_text(v)}" for k, v in (entry.get("roles") or {}).items()]
+        return details + [f"{as_text(k)} {as_text(v)}" for k, v in (entry.get("settings") or {}).items()]
 
     def _floor_rows(self, heads: Sequence[Head]) -> list[Row]:
         floors = [f for f in self.report["floors"] if f["headline"]]
-        by = {(f["name"], self.column_number[f["column"]]): f for f in floors}
+        by_column = {(f["name"], self.column_number[f["column"]]): f for f in floors}
         rows = []
         for name in dict.fromkeys(f["name"] for f in floors):
-            found = [by.get((name, head.column)) if head.column is not None else None for head in heads]
-            if any(found):
-                cells = [f and Cell({"value": f["value"]}) for f in found]
-                rows.append(Row("floor", as_text(name), ["embedded, without knowing"], cells))
+            row = [by_column.get((name, head.column)) if head.column is not None else None for head in heads]
+            if any(row):
+                cells = [f and Cell({"value": f["value"]}) for f in row]
+                rows.append(Row("floor", as_text(name), ["computed from uninformed replies"], cells))
         return rows
 
     def _published_rows(self, heads: Sequence[Head]) -> list[Row]:
@@ -195,14 +203,17 @@ class View:
             cells: list[Cell | None] = []
             for head in heads:
                 key = "group" if head.column is None else "column"
-                found = [
+                matching = [
                     f
                     for f in figures
                     if (f["model"], f["method"]) == (model, method) and f.get(key) == head.record["id"]
                 ]
                 cells.append(
-                    Cell({"value": found[0]["value"]}, note=[as_text(found[0]["source"]), as_text(found[0]["scoring"])])
-                    if found
+                    Cell(
+                        {"value": matching[0]["value"]},
+                        note=[as_text(matching[0]["source"]), as_text(matching[0]["scoring"])],
+                    )
+                    if matching
                     else None
                 )
             if any(cells):
@@ -211,15 +222,15 @@ class View:
 
     @cached_property
     def pairs(self) -> list[Pair]:
-        """Each two entries that were compared, the main columns first."""
-        found: dict[tuple[int, int], Pair] = {}
+        """All pairs of entries that were compared, with the main columns first."""
+        by_entries: dict[tuple[int, int], Pair] = {}
         rows = sorted(self.report["pairs"], key=lambda row: self.column_number[row["column"]] in self.apart)
         for row in rows:
             key = self.entry_number[row["first"]], self.entry_number[row["second"]]
-            found.setdefault(key, Pair(*key)).rows.append(row)
-        return [found[key] for key in sorted(found)]
+            by_entries.setdefault(key, Pair(*key)).rows.append(row)
+        return [by_entries[key] for key in sorted(by_entries)]
 
     @cached_property
     def wins(self) -> dict[tuple[int, int], Record]:
-        """For each two entries on how many columns the first is better, worse, and neither."""
+        """For each pair of entries, on how many columns the first is better, worse, or neither."""
         return {(self.entry_number[row["first"]], self.entry_number[row["second"]]): row for row in self.report["wins"]}

@@ -1,4 +1,4 @@
-"""Why figures are what they are: by kind of item, by label, by probability, and by how replies were read."""
+"""Breaking figures down by kind of item, by label, by probability, and by scoring mode."""
 
 from __future__ import annotations
 
@@ -21,13 +21,19 @@ UNPARSED = "unparsed"
 OTHER_MODE = {"strict": "paper", "paper": "strict"}
 
 _VALUES = 24
-"""A tag with more values splits nothing that a reader could look over."""
+"""Maximum number of values of a tag for a breakdown; more would not be readable."""
 _LABELS = 12
+"""Maximum number of targets, and of other answers, in a confusion matrix."""
 
 
 class Breakdown(NamedTuple):
-    """The headline by a tag of the items: its values with how many items have each, and for each entry the figures
-    in that order."""
+    """The headline metric by a tag of the items.
+
+    Attributes:
+        by: The tag's name.
+        values: The tag's values, each with its number of items.
+        figures: For each entry, the figures in the order of `values`.
+    """
 
     by: str
     values: list[tuple[str, int]]
@@ -35,15 +41,15 @@ class Breakdown(NamedTuple):
 
 
 def breakdowns(column: Column) -> list[Breakdown]:
-    """The headline by each tag that splits the items, and by the length of what was asked."""
+    """Break the headline down by each tag with several values, and by the length of the prompt."""
     items = {answered.item.id: answered.item for answered in column.first.answers}
     tags = {id: dict(item.tags) for id, item in items.items()}
     lengths = _quarters({id: len(item.prompt) for id, item in items.items()})
-    for id, told in lengths.items():
-        tags[id]["length"] = told
-    found = []
-    for name in dict.fromkeys(name for own in tags.values() for name in own):
-        counts = Counter(own[name] for own in tags.values() if name in own)
+    for id, length_range in lengths.items():
+        tags[id]["length"] = length_range
+    result = []
+    for name in dict.fromkeys(name for item_tags in tags.values() for name in item_tags):
+        counts = Counter(item_tags[name] for item_tags in tags.values() if name in item_tags)
         if not 1 < len(counts) <= _VALUES:
             continue
         values = list(dict.fromkeys(lengths.values())) if name == "length" else sorted(counts)
@@ -51,26 +57,29 @@ def breakdowns(column: Column) -> list[Breakdown]:
         for entry, run in column.runs.items():
             tagged = by_cluster(score.tagged(tags[score.id]) for score in run.scores)
             figures[entry] = [estimate(column.headline.only(name, value, value), tagged) for value in values]
-        found.append(Breakdown(name, [(value, counts[value]) for value in values], figures))
-    return found
+        result.append(Breakdown(name, [(value, counts[value]) for value in values], figures))
+    return result
 
 
 def _quarters(lengths: Mapping[str, int]) -> dict[str, str]:
-    """For each item the quarter of lengths that it lies in, shortest first, as `120 to 340 characters`; none where
-    the lengths do not differ enough."""
+    """Assign items to quarters by length.
+
+    Returns:
+        For each item, its quarter as `120 to 340 characters`, shortest first; empty if the lengths are too similar.
+    """
     edges = np.quantile(list(lengths.values()), [0.25, 0.5, 0.75], method="higher")
     quarter = {id: int(np.searchsorted(edges, length)) for id, length in lengths.items()}
     if len(set(quarter.values())) < 4:
         return {}
-    within: dict[int, list[int]] = {}
+    by_quarter: dict[int, list[int]] = {}
     for id, number in quarter.items():
-        within.setdefault(number, []).append(lengths[id])
-    told = {number: f"{min(own):,} to {max(own):,} characters" for number, own in within.items()}
-    return {id: told[number] for id, number in sorted(quarter.items(), key=lambda pair: pair[1])}
+        by_quarter.setdefault(number, []).append(lengths[id])
+    names = {number: f"{min(inside):,} to {max(inside):,} characters" for number, inside in by_quarter.items()}
+    return {id: names[number] for id, number in sorted(quarter.items(), key=lambda pair: pair[1])}
 
 
 class Confusion(NamedTuple):
-    """How often which answer was given to items of which target: counts of shape (targets, answers)."""
+    """A confusion matrix: how often items with each target got each answer, of shape (targets, answers)."""
 
     targets: list[str]
     answers: list[str]
@@ -78,7 +87,10 @@ class Confusion(NamedTuple):
 
 
 def confusion(scores: Sequence[Score]) -> Confusion | None:
-    """The confusion matrix of labels, replies without one by their outcome; None if targets are not labels."""
+    """Compute the confusion matrix of labels; None if targets are not labels.
+
+    Replies without a label are counted by their outcome.
+    """
     targets = sorted({score.target for score in scores if isinstance(score.target, str)})
     if not 1 < len(targets) <= _LABELS or any(isinstance(score.target, list) for score in scores):
         return None
@@ -92,8 +104,7 @@ def confusion(scores: Sequence[Score]) -> Confusion | None:
 
 
 class Bin(NamedTuple):
-    """Items whose probability lies in [low, high): how many, their mean probability, and the share that has the
-    label."""
+    """Items with a probability in [low, high): their number, mean probability, and share with the label."""
 
     low: float
     high: float
@@ -103,7 +114,7 @@ class Bin(NamedTuple):
 
 
 class Calibration(NamedTuple):
-    """What the probabilities of a label are worth; `without` items have none."""
+    """The calibration of a label's probabilities; `without` is the number of items without one."""
 
     label: str
     bins: list[Bin]
@@ -113,24 +124,30 @@ class Calibration(NamedTuple):
 
 
 def calibration(label: str, scores: Sequence[Score]) -> Calibration | None:
-    """The reliability of probabilities, over the bins of `scorers.calibration.ece`; None where there are none."""
-    known = [(score.facts[FACT], score.target == label) for score in scores if FACT in score.facts]
+    """Compute the calibration of probabilities, in the bins of `scorers.calibration.ece`; None if there are none."""
+    probabilities = [(score.facts[FACT], score.target == label) for score in scores if FACT in score.facts]
     clusters = by_cluster(scores)
     errors = [estimate(metric(label), clusters) for metric in (ece, brier)]
-    if not known or errors[0] is None or errors[1] is None:
+    if not probabilities or errors[0] is None or errors[1] is None:
         return None
     bins = []
     for i in range(BINS):
-        own = [(p, has) for p, has in known if min(int(p * BINS), BINS - 1) == i]
-        if own:
-            mean, share = (float(np.mean(values)) for values in zip(*own, strict=True))
-            bins.append(Bin(i / BINS, (i + 1) / BINS, len(own), mean, share))
-    return Calibration(label, bins, len(scores) - len(known), errors[0], errors[1])
+        inside = [(p, has_label) for p, has_label in probabilities if min(int(p * BINS), BINS - 1) == i]
+        if inside:
+            mean, share = (float(np.mean(values)) for values in zip(*inside, strict=True))
+            bins.append(Bin(i / BINS, (i + 1) / BINS, len(inside), mean, share))
+    return Calibration(label, bins, len(scores) - len(probabilities), errors[0], errors[1])
 
 
 class Modes(NamedTuple):
-    """The same replies in both modes: a metric that both have, replies that give no answer, and how many items
-    changed."""
+    """The same replies scored in both modes.
+
+    Attributes:
+        metric: A metric that both modes have.
+        figures: Its figure in each mode.
+        unanswered: The number of replies without an answer in each mode.
+        changed: The number of replies with different figures in the two modes.
+    """
 
     metric: str
     figures: dict[str, Estimate | None]
@@ -139,8 +156,7 @@ class Modes(NamedTuple):
 
 
 def other_scores(column: Column, answers: Sequence[Answered]) -> list[Score] | None:
-    """The scores of the same replies in the mode that they were not scored in; None for a judged task, whose
-    verdicts are not logged."""
+    """Score replies in the other mode; None for a judged task, whose verdicts are not logged."""
     if column.task.judged:
         return None
     mode = OTHER_MODE[column.first.scoring]
@@ -148,31 +164,38 @@ def other_scores(column: Column, answers: Sequence[Answered]) -> list[Score] | N
 
 
 def modes(column: Column, scores: Sequence[Score], others: Sequence[Score]) -> Modes | None:
-    """Scores in the column's mode beside those in the other one; None where no figure has the same name in both."""
-    own, other = column.first.scoring, OTHER_MODE[column.first.scoring]
-    known = {metric.name: metric for metric in column.task.scoring[other].metrics}
-    named = [column.headline, *column.metrics]
-    metric = next((m for m in named if m.name in known and m.name != UNPARSED), None)
+    """Compare scores in both modes; None if the modes have no metric in common.
+
+    Args:
+        column: The column.
+        scores: Scores in the column's mode.
+        others: Scores of the same replies in the other mode.
+    """
+    mode, other_mode = column.first.scoring, OTHER_MODE[column.first.scoring]
+    other_metrics = {metric.name: metric for metric in column.task.scoring[other_mode].metrics}
+    candidates = [column.headline, *column.metrics]
+    metric = next((m for m in candidates if m.name in other_metrics and m.name != UNPARSED), None)
     if metric is None:
         return None
-    both = {own: (metric, scores), other: (known[metric.name], others)}
+    other_metric = other_metrics[metric.name]
+    both = {mode: (metric, scores), other_mode: (other_metric, others)}
     return Modes(
         metric.name,
-        {mode: estimate(of, by_cluster(found)) for mode, (of, found) in both.items()},
-        {mode: sum(score.outcome in NO_ANSWER for score in found) for mode, (_, found) in both.items()},
+        {name: estimate(m, by_cluster(mode_scores)) for name, (m, mode_scores) in both.items()},
+        {name: sum(score.outcome in NO_ANSWER for score in mode_scores) for name, (_, mode_scores) in both.items()},
         sum(
-            value_of(metric, one) != value_of(known[metric.name], another)
-            for one, another in zip(scores, others, strict=True)
+            value_of(metric, score) != value_of(other_metric, other)
+            for score, other in zip(scores, others, strict=True)
         ),
     )
 
 
 def value_of(metric: Metric, score: Score) -> float | None:
-    """An item's own figure; None where the metric has none."""
+    """Return the figure of a single item; None if the metric does not define one."""
     value = metric.item(score) if metric.item else None
     return None if value is None or value != value else value
 
 
 def plain(estimate: Estimate | None) -> dict[str, Any] | None:
-    """An estimate as JSON."""
+    """Convert an estimate to JSON values."""
     return estimate._asdict() if estimate else None

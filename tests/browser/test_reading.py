@@ -127,7 +127,7 @@ def test_items_are_filtered_paged_and_opened(opened: Any) -> None:
     until(lambda: shown.count() == 1)
     page.locator("#f-text").fill("nowhere at all")
     until(lambda: shown.count() == 0)
-    assert page.locator("#f-count").inner_text() == "No item fits these filters."
+    assert page.locator("#f-count").inner_text() == "No items match these filters."
     found.quiet()
 
 

@@ -77,7 +77,7 @@ def test_missing_replies_are_a_label_of_their_own_unless_only_common_ids_are_ask
         (TRUTH, ["a", "a"], "are named twice"),
         (TRUTH, ["a", "unknown"], "unknown id 'nobody'"),
         (TRUTH, ["a", "absent"], "absent.jsonl"),
-        (TRUTH, ["a", "empty"], "empty.jsonl: holds no predictions"),
+        (TRUTH, ["a", "empty"], "empty.jsonl: contains no predictions"),
         ("refact_correction", ["c", "d"], "agreement is of labels, and refact_correction asks for text"),
         ("cfaith_gen", ["a", "b"], "agreement is of labels, and cfaith_gen asks for text"),
     ],

@@ -307,7 +307,7 @@ def test_a_cached_file_with_another_checksum(cli: Cli) -> None:
     path.parent.mkdir(parents=True)
     path.write_text((SAMPLE / "refact" / path.name).read_text())
     message = one_line(cli("items", COMPARATIVE))
-    assert f"{path}: sha256 is " in message and f"published is {REFACT.file(path.name).sha256}" in message
+    assert f"{path}: sha256 is " in message and f"expected the published {REFACT.file(path.name).sha256}" in message
 
 
 def test_a_malformed_row_is_named_even_after_good_ones(here: Cli, tmp_path: Path) -> None:
@@ -327,10 +327,10 @@ def test_a_field_name_with_a_line_end_stays_in_one_line(here: Cli, tmp_path: Pat
 
 
 BAD_PREDICTIONS = {
-    "unknown id 'nobody' (1 such ids in all)": '{"id": "nobody", "output": "A"}',
-    "is given twice (first in line 1)": "FIRST",
+    "unknown id 'nobody' (number of unknown ids: 1)": '{"id": "nobody", "output": "A"}',
+    "(first in line 1)": "FIRST",
     "not JSON (Expecting": "{'id': 1}",
-    'expected {"id": text, "output": text}': '{"id": "x", "reply": "A"}',
+    'expected {"id": string, "output": string}': '{"id": "x", "reply": "A"}',
     "not UTF-8": "\udcff",
     "target is 'C', expected A or B": '{"id": "x", "output": "A", "target": "C"}',
     "target is '', expected A or B": '{"id": "x", "output": "A", "target": ""}',
@@ -353,7 +353,7 @@ def test_a_target_where_the_order_is_fixed(here: Cli, tmp_path: Path) -> None:
     item = items(INDEPENDENT)[0]
     path = predictions(tmp_path / "p.jsonl", {item.id: {"output": "True", "target": "True"}})
     message = one_line(here("score", INDEPENDENT, path, "--data", "sample"))
-    assert f"{path}:1: target is 'True', expected none, since {INDEPENDENT} has no order" in message
+    assert f"{path}:1: target is 'True', expected none, as the answers of {INDEPENDENT} have no order" in message
 
 
 @pytest.mark.parametrize("name", ["none.jsonl", "."])
@@ -535,7 +535,7 @@ def test_partial_scores_the_given_ids_alone(score: Callable[..., dict[str, Any]]
 def test_nothing_to_score_is_an_error(task: str, partial: tuple[str, ...], here: Cli, tmp_path: Path) -> None:
     path = predictions(tmp_path / "p.jsonl", {})
     told = one_line(here("score", task, path, "--data", "sample", *partial))
-    assert told == f"halu-tasks: {path}: holds no predictions"
+    assert told == f"halu-tasks: {path}: contains no predictions"
 
 
 def test_missing_replies_are_told_on_standard_error(here: Cli, tmp_path: Path) -> None:
@@ -579,7 +579,7 @@ def test_a_json_array_a_table_and_a_compressed_file_give_the_same_figures(here: 
 @pytest.mark.parametrize(
     ("name", "text", "where", "reason"),
     [
-        ("p.csv", 'id,output\nx,"a\nb"\nx,c\n', 4, "id 'x' is given twice (first in line 2)"),
+        ("p.csv", 'id,output\nx,"a\nb"\nx,c\n', 4, "duplicate id 'x' (first in line 2)"),
         ("p.csv", "id,output,probability\nx,a,high\n", 2, "probability is 'high', expected a number from 0 to 1"),
         (
             "p.csv",
@@ -589,7 +589,7 @@ def test_a_json_array_a_table_and_a_compressed_file_give_the_same_figures(here: 
         ),
         ("p.json", '[\n{"id": "x", "output": "a"},\n{"id": 7, "output": "a"}]', 3, "found 'id': int"),
         ("p.json", '[{"qid": "x", "output": "a"}]', 1, "--id-field NAME"),
-        ("p.json", '\n\n[{"id": "x", "output": "a"},', 3, "the JSON array has no end"),
+        ("p.json", '\n\n[{"id": "x", "output": "a"},', 3, "the JSON array is not closed"),
     ],
 )
 def test_a_bad_row_of_an_array_or_a_table_is_named(

@@ -145,7 +145,7 @@ def test_a_path_that_does_not_exist_is_named_with_the_ways_to_name_another(tmp_p
 
 def test_a_folder_without_the_file_says_what_it_lacks(tmp_path: Path) -> None:
     put(tmp_path / OTHER)
-    with pytest.raises(DataError, match=f"Toy: {tmp_path} holds neither {ROWS} nor toy/{ROWS}"):
+    with pytest.raises(DataError, match=f"Toy: {tmp_path} contains neither {ROWS} nor toy/{ROWS}"):
         locate(TOY, ROWS, str(tmp_path))
 
 
@@ -232,7 +232,7 @@ BAD_LINES = {
     "expected a JSON object, found str": b'"a"',
     "expected a JSON object, found NoneType": b"null",
     "JSON nested too deeply": b'{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
-    "holds a number of too many digits": b'{"a": ' + b"9" * 5_000 + b"}",
+    "contains a number with too many digits": b'{"a": ' + b"9" * 5_000 + b"}",
 }
 
 
@@ -318,7 +318,7 @@ BAD_REFACT: dict[str, tuple[dict[str, Any], Change, str]] = {
     "list": (SWAP_ROW, set_to("error_spans", []), "field 'error_spans' is list, expected str"),
     "empty": (SWAP_ROW, set_to("sample_id", ""), "field 'sample_id' is empty"),
     "blank": (SWAP_ROW, set_to("question", " \u00a0\n"), "field 'question' is empty"),
-    "lone surrogate": (SWAP_ROW, set_to("question", "why \ud800?"), "field 'question' holds a lone surrogate"),
+    "lone surrogate": (SWAP_ROW, set_to("question", "why \ud800?"), "field 'question' contains a lone surrogate"),
     "label": (SWAP_ROW, set_to("error_type", "swapped"), "error_type is 'swapped', expected 'neg' or 'swap'"),
     "label in capitals": (NEG_ROW, set_to("error_type", "NEG"), "error_type is 'NEG', expected 'neg' or 'swap'"),
     "never closed": (SWAP_ROW, retagged(lambda text: text.replace("</swap>", "", 1)), "<swap> "),
@@ -380,7 +380,7 @@ BAD_CFAITH: dict[str, tuple[dict[str, Any], Change, str]] = {
     "type outside the set": (OPEN_ROW, set_to("halu_type", "错误"), "hallucination type is '错误', expected one of"),
     "no entity": (OPEN_ROW, without("ent"), "field 'ent' is missing"),
     "blank answer": (OPEN_ROW, set_to("halu_answer", "\u3000"), "field 'halu_answer' is empty"),
-    "surrogate": (OPEN_ROW, set_to("correct_answer", "\udfff"), "field 'correct_answer' holds a lone surrogate"),
+    "surrogate": (OPEN_ROW, set_to("correct_answer", "\udfff"), "field 'correct_answer' contains a lone surrogate"),
     "answers as text": (CHOICE_ROW, set_to("answers", "ABCD"), "field 'answers' is str, expected list"),
     "three answers": (
         CHOICE_ROW,
@@ -420,7 +420,7 @@ def test_a_bad_cfaith_row_stops_loading_with_file_line_and_reason(fault: str, tm
 @pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbf"])
 def test_a_file_without_rows_is_an_error(content: bytes, tmp_path: Path) -> None:
     path = put(tmp_path / "refact_multi_error.jsonl", content)
-    with pytest.raises(DataError, match=f"{path}: holds no rows"):
+    with pytest.raises(DataError, match=f"{path}: contains no rows"):
         _ = build("refact_correction", Options(data=str(path))).items
 
 

@@ -211,7 +211,9 @@ def test_a_cache_that_cannot_be_written_is_named(
     file = tmp_path / "file"
     file.write_text("not a folder")
     monkeypatch.setenv("HALU_TASKS_CACHE", str(file))
-    with pytest.raises(DataError, match=rf"Toy: cannot write {file}/.*; HALU_TASKS_CACHE=PATH names another folder"):
+    with pytest.raises(
+        DataError, match=rf"Toy: cannot write {file}/.*; name another folder with HALU_TASKS_CACHE=PATH"
+    ):
         fetch(source(server.url), NAME)
 
 

@@ -86,8 +86,8 @@ BAD = {
     "label": (f"{HEAD}\na,b,entity\na,b,predicate\n".encode(), ":3: final_label is 'predicate', expected 'entity', "),
     "no label": (f"{HEAD}\na,b,\n".encode(), ":2: field 'final_label' is empty"),
     "empty cells": (f"{HEAD}\n,,\n".encode(), ":2: field 'orig_sentence' is empty"),
-    "nothing": (b"", ": holds no rows"),
-    "a header alone": (HEAD.encode(), ": holds no rows"),
+    "nothing": (b"", ": contains no rows"),
+    "a header alone": (HEAD.encode(), ": contains no rows"),
     "rows labelled 0 alone": (f"{HEAD}\na,b,0\n".encode(), ": holds no row for task halluverse25_en"),
 }
 

@@ -179,15 +179,15 @@ def test_what_is_no_workbook_is_an_error_of_one_line(content: bytes, tmp_path: P
 
 
 def test_an_empty_sheet_holds_no_rows(tmp_path: Path) -> None:
-    assert fault(sheet(tmp_path / "x.xlsx", [])) == f"{tmp_path / 'x.xlsx'}: holds no rows"
-    assert fault(sheet(tmp_path / "y.xlsx", [QA])) == f"{tmp_path / 'y.xlsx'}: holds no rows"
+    assert fault(sheet(tmp_path / "x.xlsx", [])) == f"{tmp_path / 'x.xlsx'}: contains no rows"
+    assert fault(sheet(tmp_path / "y.xlsx", [QA])) == f"{tmp_path / 'y.xlsx'}: contains no rows"
 
 
 def test_without_openpyxl_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = sheet(tmp_path / "x.xlsx", [QA])
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     assert fault(path) == (
-        f"{path}: an Excel workbook needs openpyxl; install halu-tasks[xlsx], or export the sheet as CSV"
+        f"{path}: reading Excel workbooks needs openpyxl; install halu-tasks[xlsx], or export the sheet as CSV"
     )
 
 
@@ -225,21 +225,22 @@ def test_two_files_that_may_be_meant_are_named(tmp_path: Path) -> None:
     for name in ("new_en.xlsx", "old_en.xlsx"):
         sheet(folder / name, [QA])
     assert fault(tmp_path, part="summarization") == (
-        f"HalluVerse-M3: {folder} holds several files for summarization_en.csv (new_en.xlsx, old_en.xlsx); name one"
+        f"HalluVerse-M3: {folder} contains several files for summarization_en.csv (new_en.xlsx, old_en.xlsx); name one "
+        "of them"
     )
 
 
 def test_a_file_of_another_part_or_language_is_refused(tmp_path: Path) -> None:
     path = sheet(tmp_path / "QA" / "QA_tr.xlsx", [QA])
-    assert fault(path) == f"{path}: this task reads QA_en.csv, not QA_tr.xlsx; name the folder that holds both"
+    assert fault(path) == f"{path}: this task reads QA_en.csv, not QA_tr.xlsx; name the folder that contains both"
     path = sheet(tmp_path / "summarization" / "any_en.xlsx", [QA])
-    assert fault(path) == f"{path}: this task reads QA_en.csv, not any_en.xlsx; name the folder that holds both"
+    assert fault(path) == f"{path}: this task reads QA_en.csv, not any_en.xlsx; name the folder that contains both"
 
 
 def test_an_empty_folder_says_what_it_was_searched_for(tmp_path: Path) -> None:
     assert fault(tmp_path) == (
-        f"HalluVerse-M3: {tmp_path} holds neither QA_en.csv nor halluverse_m3/QA_en.csv (or QA/QA_en.csv, "
-        "FINAL_DATASET/QA/QA_en.csv, QA_en.xlsx, QA/QA_en.xlsx, FINAL_DATASET/QA/QA_en.xlsx for it)"
+        f"HalluVerse-M3: {tmp_path} contains neither QA_en.csv nor halluverse_m3/QA_en.csv; the file may also be "
+        "named QA/QA_en.csv, FINAL_DATASET/QA/QA_en.csv, QA_en.xlsx, QA/QA_en.xlsx, FINAL_DATASET/QA/QA_en.xlsx"
     )
 
 
@@ -248,8 +249,9 @@ def test_nothing_is_fetched_and_the_error_says_where_the_data_are() -> None:
         with pytest.raises(DataError) as raised:
             build("halluverse_m3_en", Options())
         assert str(raised.value).startswith(
-            "HalluVerse-M3: QA_en.csv cannot be fetched, for no pinned address of it is known; download the data from "
-            "https://huggingface.co/datasets/sabdalja/HalluVerse-M3 and name a local copy with halu_data=PATH"
+            "HalluVerse-M3: QA_en.csv cannot be downloaded automatically, as no pinned address is known; download it "
+            "manually from https://huggingface.co/datasets/sabdalja/HalluVerse-M3 and name a local copy with "
+            "halu_data=PATH"
         )
         # what somebody put into the cache is not what was published
         path = cached_path(HALLUVERSE_M3, "QA_en.csv")

@@ -231,7 +231,7 @@ def test_a_passage_that_covers_the_response_is_all_of_its_lines() -> None:
         ({key: value for key, value in SUMMARY_ROW.items() if key != "document"}, "field 'document' is missing (has "),
         ({**SUMMARY_ROW, "right_summary": ["A."]}, "field 'right_summary' is list, expected str"),
         ({**SUMMARY_ROW, "hallucinated_summary": "\n"}, "field 'hallucinated_summary' is empty"),
-        ({**SUMMARY_ROW, "document": "\ud800"}, "field 'document' holds a lone surrogate"),
+        ({**SUMMARY_ROW, "document": "\ud800"}, "field 'document' contains a lone surrogate"),
     ],
 )
 def test_a_bad_summary_row_is_named_with_file_line_and_reason(row: dict[str, Any], reason: str, tmp_path: Path) -> None:

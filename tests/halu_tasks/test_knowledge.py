@@ -76,7 +76,7 @@ def test_a_query_that_shares_nothing_finds_nothing(facts: Path, query: str) -> N
 
 
 def test_a_search_for_less_than_one_passage_is_an_error(facts: Path) -> None:
-    with pytest.raises(UsageError, match="top is 0, but a search must be for at least 1 passage"):
+    with pytest.raises(UsageError, match="top must be at least 1, got 0"):
         open_knowledge(facts).search("mercury", 0)
 
 
@@ -115,7 +115,7 @@ def test_every_passage_is_found_by_the_rarest_of_its_tokens(texts: list[str]) ->
     with tempfile.TemporaryDirectory() as folder:
         path = write(Path(folder) / "a.jsonl", texts)
         if not times:
-            with pytest.raises(DataError, match="holds no passages with a word to look up"):
+            with pytest.raises(DataError, match="contains no passages with searchable words"):
                 open_knowledge(path)
             return
         knowledge = open_knowledge(path)
@@ -231,9 +231,9 @@ BAD_ROWS = {
     b'{"text": "boils", "id": 1.5}': "field 'id' is float, expected str",
     b'{"text": "boils", "id": true}': "field 'id' is bool, expected str",
     b'{"text": "boils", "_id": " "}': "field '_id' is empty",
-    b'{"text": "boils \\ud800"}': "field 'text' holds a lone surrogate",
+    b'{"text": "boils \\ud800"}': "field 'text' contains a lone surrogate",
     b'{"text": "\xff"}': "not UTF-8",
-    b'{"text": "boils", "id": "a.jsonl#1"}': "id 'a.jsonl#1' occurs a second time; every passage needs its own",
+    b'{"text": "boils", "id": "a.jsonl#1"}': "duplicate id 'a.jsonl#1'; every passage needs a unique id",
 }
 
 
@@ -249,7 +249,7 @@ def test_a_bad_row_is_named_by_file_line_and_reason(row: bytes, tmp_path: Path, 
 def test_an_id_that_another_file_has_is_an_error(tmp_path: Path) -> None:
     for name in ("a.jsonl", "b.jsonl"):
         write(tmp_path / name, [{"id": "x", "text": "boils"}])
-    with pytest.raises(DataError, match=f"{tmp_path / 'b.jsonl'}:1: id 'x' occurs a second time"):
+    with pytest.raises(DataError, match=f"{tmp_path / 'b.jsonl'}:1: duplicate id 'x'"):
         open_knowledge(tmp_path)
 
 
@@ -289,7 +289,7 @@ def test_a_name_may_begin_with_the_home_folder(tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_path_that_does_not_exist_is_named_with_what_is_read(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"knowledge '.*/nowhere' does not exist; what is read are files ending in"):
+    with pytest.raises(DataError, match=r"knowledge '.*/nowhere' does not exist; supported are files ending in"):
         open_knowledge(tmp_path / "nowhere")
     with pytest.raises(DataError, match=r"knowledge 'x+' cannot be read"):
         open_knowledge("x" * 5000)
@@ -302,7 +302,7 @@ def test_a_file_of_another_kind_is_refused_with_what_is_read(tmp_path: Path) -> 
 
 
 def test_a_folder_without_a_file_to_read_says_what_is_read(tmp_path: Path) -> None:
-    message = rf"{tmp_path}: holds no file that can be read as knowledge; .*\.jsonl, \.jsonl\.gz, \.txt, \.md"
+    message = rf"{tmp_path}: contains no file that can be read as knowledge; .*\.jsonl, \.jsonl\.gz, \.txt, \.md"
     with pytest.raises(DataError, match=message):
         open_knowledge(tmp_path)
     write(tmp_path / "table.csv", "a,b")
@@ -313,7 +313,11 @@ def test_a_folder_without_a_file_to_read_says_what_is_read(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("", "holds no passages"), (" \n\n\t", "holds no passages"), ("***\n\n---", "holds no passages with a word")],
+    [
+        ("", "contains no passages"),
+        (" \n\n\t", "contains no passages"),
+        ("***\n\n---", "contains no passages with searchable"),
+    ],
 )
 def test_files_without_a_passage_are_an_error(content: str, message: str, tmp_path: Path) -> None:
     path = write(tmp_path / "a" / "a.txt", content)
@@ -502,7 +506,7 @@ def test_an_index_that_is_cut_while_it_is_in_use_is_an_error_of_one_line(facts: 
     command = [sys.executable, "-c", program, str(facts), str(halu_cache / "knowledge")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     told, found = done.stdout.splitlines()
-    assert done.returncode == 0 and "was changed or cut while it was in use; run again" in told
+    assert done.returncode == 0 and "was changed or truncated while it was in use; run again" in told
     assert "ercury" in found
 
 
@@ -519,7 +523,9 @@ def test_a_cache_that_cannot_be_written_is_an_error_that_says_how_to_name_anothe
     facts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HALU_TASKS_CACHE", str(write(tmp_path / "file", "")))
-    with pytest.raises(DataError, match=rf"{facts}: its index cannot be kept in .*; HALU_TASKS_CACHE=PATH names"):
+    with pytest.raises(
+        DataError, match=rf"{facts}: cannot store the index in .*; name another folder with HALU_TASKS_CACHE=PATH"
+    ):
         open_knowledge(facts)
 
 

@@ -44,14 +44,14 @@ def test_an_output_is_kept_to_the_last_character(tmp_path: Path) -> None:
 
 def test_an_empty_file_holds_no_predictions(tmp_path: Path) -> None:
     path = written(tmp_path)
-    with pytest.raises(DataError, match="holds no predictions"):
+    with pytest.raises(DataError, match="contains no predictions"):
         read_predictions(path)
 
 
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ('{"output": "A"}', """expected {"id": text, "output": text}, found 'output'"""),
+        ('{"output": "A"}', """expected {"id": string, "output": string}, found 'output'"""),
         ('{"id": "b"}', "found 'id'"),
         ("{}", "found an empty object"),
         ('{"id": 7, "output": "A"}', "found 'id': "),
@@ -65,8 +65,8 @@ def test_an_empty_file_holds_no_predictions(tmp_path: Path) -> None:
         ('["b", "A"]', "expected a JSON object, found list"),
         ("b,A", "not JSON"),
         ('{"id": "b", "output": "A"', "not JSON"),
-        ('{"id": "a", "output": "B"}', "id 'a' is given twice (first in line 1)"),
-        ('{"id": "b", "output": "A", "n": ' + "1" * 5000 + "}", "a number of too many digits"),
+        ('{"id": "a", "output": "B"}', "duplicate id 'a' (first in line 1)"),
+        ('{"id": "b", "output": "A", "n": ' + "1" * 5000 + "}", "a number with too many digits"),
     ],
 )
 def test_a_bad_row_is_named_by_file_and_line(tmp_path: Path, line: str, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""What is said of many replies without content, or that could not be read."""
+"""What is said of many replies without content, or that contain no readable answer."""
 
 from __future__ import annotations
 
@@ -23,12 +23,15 @@ TASK = "refact_judgment_independent"
     [
         ({}, []),
         ({"answered": 99, "empty": 1}, []),
-        ({"answered": 98, "empty": 2}, ["t: 2 of 100 replies (2.0%) have no content"]),
+        ({"answered": 98, "empty": 2}, ["t: 2 of 100 replies (2.0%) are empty"]),
         ({"answered": 80, "unparsed": 20}, []),
-        ({"answered": 79, "unparsed": 21}, ["t: 21 of 100 replies (21.0%) could not be read"]),
+        ({"answered": 79, "unparsed": 21}, ["t: 21 of 100 replies (21.0%) contain no readable answer"]),
         # declining is an answer of a kind
         ({"abstained": 100}, []),
-        ({"unparsed": 5, "empty": 5}, ["t: 5 of 10 replies (50.0%) have no", "t: 5 of 10 replies (50.0%) could not"]),
+        (
+            {"unparsed": 5, "empty": 5},
+            ["t: 5 of 10 replies (50.0%) are empty", "t: 5 of 10 replies (50.0%) contain no"],
+        ),
     ],
 )
 def test_shares_above_the_limits_are_told_with_counts(outcomes: dict[Outcome, int], told: list[str]) -> None:
@@ -46,5 +49,5 @@ def test_score_warns_on_standard_error(scoring: str, here: Callable[..., Any], t
     done = here("score", TASK, path, "--data", "sample", "--scoring", scoring, "--json")
     assert done.returncode == 3 and json.loads(done.stdout)["n"] == len(ids)
     # the other items have no reply at all, which is another matter
-    assert f"halu-tasks: {TASK}: 1 of 20 replies (5.0%) have no content" in done.stderr
-    assert f"halu-tasks: {TASK}: 9 of 20 replies (45.0%) could not be read" in done.stderr
+    assert f"halu-tasks: {TASK}: 1 of 20 replies (5.0%) are empty" in done.stderr
+    assert f"halu-tasks: {TASK}: 9 of 20 replies (45.0%) contain no readable answer" in done.stderr

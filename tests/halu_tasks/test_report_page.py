@@ -77,7 +77,7 @@ def test_marks_count_code_points_and_are_told_in_words() -> None:
         '<mark class="predicted">&lt;c</mark></div></div>'
     )
     assert " [missed: " in drawn
-    assert "1 of the marks lie there" in marked("x" * 50, [[1, 3], [40, 45]], [], 20, "t")
+    assert "with 1 of the marks" in marked("x" * 50, [[1, 3], [40, 45]], [], 20, "t")
 
 
 def test_numbers() -> None:

@@ -185,8 +185,8 @@ def test_of_an_lm_eval_run_only_what_is_missing_or_of_others_is_left_out(tmp_pat
     assert [run.task for run in found.runs] == [CORRECTION]
     assert [own.why for own in found.skipped] == [
         "one task of other packages: arc_easy",
-        f"{COMPARATIVE}: its record is damaged (KeyError: 'effective')",
-        "refact_localization_entity was run with --predict_only and has no scores; run it again without",
+        f"{COMPARATIVE}: the record is damaged (KeyError: 'effective')",
+        "refact_localization_entity: run with --predict_only, so it has no scores; run it again without",
     ]
 
 
@@ -194,11 +194,14 @@ def test_without_its_samples_an_lm_eval_run_says_what_to_do(tmp_path: Path) -> N
     path = lm_eval_files(tmp_path, CORRECTION)
     (samples,) = tmp_path.glob("samples_*")
     samples.unlink()
-    assert why(path) == f"{CORRECTION}: {samples.name} is not beside it; run lm_eval with --log_samples"
+    assert why(path) == f"{CORRECTION}: {samples.name} is missing from the folder; run lm_eval with --log_samples"
     samples.write_text("{}\n" * 16)
-    assert why(path).startswith(f"{CORRECTION}: {samples.name}:1 is no sample that this package scored (KeyError")
+    assert why(path).startswith(f"{CORRECTION}: {samples.name}:1 is not a sample that this package scored (KeyError")
     path.unlink()
-    assert why(tmp_path.joinpath(samples.name)) == "no results file is beside it, so its run did not end"
+    assert (
+        why(tmp_path.joinpath(samples.name))
+        == "the folder has no results file for these samples, so the run did not finish"
+    )
 
 
 def test_a_results_file_of_another_name_is_known_by_what_it_holds(tmp_path: Path) -> None:
@@ -223,7 +226,7 @@ def test_a_record_that_does_not_tell_its_data_is_refused(tmp_path: Path) -> None
     results = json.loads(path.read_text())
     del results["configs"][CORRECTION]["metadata"]["halu_tasks"]["data_sha256"]
     path.write_text(json.dumps(results))
-    assert "its record does not tell data_sha256; it is damaged, run it again" in why(path)
+    assert "the record is damaged: 'data_sha256' is missing or has the wrong type; run the task again" in why(path)
 
 
 # --- folders ----------------------------------------------------------------------------------------
@@ -242,7 +245,7 @@ def test_links_and_what_cannot_be_opened_do_not_end_the_reading(tmp_path: Path) 
     found = read_results([str(tmp_path), str(tmp_path / "run"), str(tmp_path / "loop")])
     assert len(found.runs) == 1
     assert {Path(own.source).name for own in found.skipped} == {"self.eval", "gone.json"}
-    with pytest.raises(DataError, match=r"self\.eval: there is no such file or folder of results"):
+    with pytest.raises(DataError, match=r"self\.eval: no such file or folder of results"):
         read_results([str(tmp_path / "self.eval")])
 
 
@@ -302,7 +305,7 @@ def test_replies_made_elsewhere_stand_apart_as_nothing_tells_how_they_were_asked
     found = board(read_results([str(tmp_path / "run"), str(tmp_path / "other"), str(path)]).runs)
     assert titles(found) == [
         (CORRECTION, "", 2),
-        (CORRECTION, "does not tell how the model was asked", 1),
+        (CORRECTION, "does not record how the model was asked", 1),
     ]
 
 
@@ -315,12 +318,12 @@ def test_predictions_that_moved_along_are_found_and_others_of_that_name_are_pass
     shutil.copytree("one", moved)
     Path("one/predictions.jsonl").write_text('{"id": "x", "output": "of another run"}\n')
     assert len(read_results([str(moved)]).runs) == 1
-    assert why(path).endswith("one/predictions.jsonl is not what was scored; score it again")
+    assert why(path).endswith("one/predictions.jsonl has changed since it was scored; score it again")
     (moved / "predictions.jsonl").unlink()
-    assert "is not what was scored" in why(moved / "scored.json")
+    assert "has changed since it was scored" in why(moved / "scored.json")
     Path("one/predictions.jsonl").unlink()
-    assert why(path).startswith("one/predictions.jsonl is not there (looked for one/predictions.jsonl or ")
-    assert why(path).endswith("; call from where it was scored")
+    assert why(path).startswith("one/predictions.jsonl does not exist (looked for one/predictions.jsonl or ")
+    assert why(path).endswith("; run the command in the folder in which it was scored")
 
 
 def test_data_that_changed_or_are_gone_and_figures_that_do_not_follow_are_told(score: Score, tmp_path: Path) -> None:
@@ -329,15 +332,15 @@ def test_data_that_changed_or_are_gone_and_figures_that_do_not_follow_are_told(s
     path = score(tmp_path / "scored", CORRECTION, "oracle", data=str(data))
     whole = json.loads(path.read_text())
     path.write_text(json.dumps(whole | {"metrics": whole["metrics"] | {"em": 0.5}}))
-    assert why(path) == "its replies have other figures now (em is 1.0, was 0.5); score it again"
+    assert why(path) == "the figures of the predictions have changed (em is 1.0, was 0.5); score them again"
     path.write_text(json.dumps(whole))
     data.write_text("".join(data.read_text().splitlines(keepends=True)[1:]))
-    assert why(path) == f"the data {data} are not those that it was scored on; score it again"
+    assert why(path) == f"the data {data} have changed since the predictions were scored; score them again"
     data.unlink()
     assert str(data) in why(path) and "does not exist" in why(path)
     del whole["run"]
     path.write_text(json.dumps(whole))
-    assert why(path) == "was written by an older version of this package; score the predictions again"
+    assert why(path) == "written by an older version of this package; score the predictions again"
     path.write_text(json.dumps(whole | {"run": {"halu_tasks": {}}}))
     assert why(path) == "cannot be read as a result (KeyError: 'options')"
 
@@ -428,7 +431,7 @@ def test_of_many_runs_that_differ_in_nothing_the_last_stands(tmp_path: Path) -> 
         ({"epochs": 2}, "answers each item 2 times, not 1"),
         ({"cot": True}, "has cot True, not False"),
         ({"fewshot": 2}, "has fewshot 2, not 0"),
-        ({"subset": "single_error"}, "is of other data, refact_single_error.jsonl (sample, sha256 "),
+        ({"subset": "single_error"}, "uses other data, refact_single_error.jsonl (sample, sha256 "),
     ],
 )
 def test_what_does_not_compare_stands_apart_and_says_why(other: dict[str, Any], told: str) -> None:
@@ -442,14 +445,14 @@ def test_what_does_not_compare_stands_apart_and_says_why(other: dict[str, Any], 
 def test_another_version_of_the_task_stands_apart() -> None:
     run = run_of(model="n")
     run = replace(run, provenance={**run.provenance, "version": "2-sample"})
-    assert [column.why for column in board([run_of(), run]).columns] == ["", "is of the task's version 2, not 1"]
+    assert [column.why for column in board([run_of(), run]).columns] == ["", "is of version 2 of the task, not 1"]
 
 
 def test_results_with_a_judge_go_before_more_of_them_without(tmp_path: Path) -> None:
     judge = {"judge": "openai/j"}
     told = assembled([run_of("cfaith_gen"), run_of("cfaith_gen", model="n"), run_of("cfaith_gen", **judge)], tmp_path)
     judged, plain = told["columns"]
-    assert judged["main"] and plain["why"] == "is judged by nobody, not openai/j"
+    assert judged["main"] and plain["why"] == "is judged by no model, not openai/j"
     assert "judge_failed" in judged["metrics"] and "judge_failed" not in plain["metrics"]
     cells = {(own["column"], own["judge"]): own for own in told["results"]}
     assert cells[judged["id"], "openai/j"]["judge_failed"] == 0

@@ -260,17 +260,17 @@ def test_a_limited_run_says_of_how_many(tmp_path: Path, run: Run) -> None:
 def test_other_tasks_data_scoring_and_items_are_refused(tmp_path: Path, baseline: str, refused: Run, run: Run) -> None:
     def why(log: str) -> str:
         told = refused(baseline, log)
-        assert told.startswith(f"halu-tasks: {log} does not compare with {baseline}: ")
+        assert told.startswith(f"halu-tasks: {log} cannot be compared with {baseline}: ")
         return told
 
     other = asked(tmp_path / "task", "refact_judgment_independent")
-    assert f"it is of the task refact_judgment_independent, whose items are not those of {TASK}" in why(other)
+    assert f"it is of the task refact_judgment_independent, which has other items than {TASK}" in why(other)
     general = asked(tmp_path / "general", "halueval_general")
     assert "it is of other data" in why(general)
     file = tmp_path / "summarization_data.json"
     file.write_text((SAMPLE / "halueval" / file.name).read_text() + "\n")
     own = asked(tmp_path / "data", data=str(file))
-    assert "it is of other data, summarization_data.json (local, sha256 " in why(own)
+    assert "it uses other data, summarization_data.json (local, sha256 " in why(own)
     paper = asked(tmp_path / "paper", scoring="paper")
     told = why(paper)
     assert "it is scored as paper, not strict; score it again: inspect score" in told
@@ -315,18 +315,18 @@ def test_files_that_are_no_logs_are_named(tmp_path: Path, baseline: str, refused
         file("text.eval", b"no log"),
         file("half.eval", whole[: len(whole) // 2]),
     ):
-        assert f"{path}: cannot be read as a log of Inspect (" in refused(baseline, path)
+        assert f"{path}: cannot be read as an Inspect log (" in refused(baseline, path)
     for path in (file("other.json", b'{"a": 1}'), file("list.json", b"[]")):
-        assert f"{path}: is no result of lm-eval, Inspect or halu-tasks score --json" in refused(baseline, path)
+        assert f"{path}: not a result of lm-eval, Inspect or halu-tasks score --json" in refused(baseline, path)
     predictions = file("predictions.jsonl", b'{"id": "a", "output": "b"}\n')
     assert "score predictions with: halu-tasks score TASK FILE --json" in refused(baseline, predictions)
     archive = tmp_path / "archive.eval"
     with zipfile.ZipFile(archive, "w") as zipped:
         zipped.writestr("a.txt", "a")
-    assert f"{archive}: cannot be read as a log of Inspect (" in refused(baseline, archive)
-    assert "nowhere: there is no such file or folder of results" in refused(baseline, tmp_path / "nowhere")
+    assert f"{archive}: cannot be read as an Inspect log (" in refused(baseline, archive)
+    assert "nowhere: no such file or folder of results" in refused(baseline, tmp_path / "nowhere")
     (tmp_path / "folder").mkdir()
-    assert "folder: holds no results (" in refused(baseline, tmp_path / "folder")
+    assert "folder: contains no results; expected" in refused(baseline, tmp_path / "folder")
 
 
 def test_logs_of_other_tasks_are_named_and_a_group_is_compared_task_by_task(
@@ -334,7 +334,7 @@ def test_logs_of_other_tasks_are_named_and_a_group_is_compared_task_by_task(
 ) -> None:
     task = Task(dataset=[Sample(input="a", target="b")], name="another")
     (log,) = inspect_eval(task, model=mock(str), log_dir=str(tmp_path), display="log")
-    assert "is of the task another, which is none of this package's" in refused(baseline, log.location)
+    assert "the task another is not one of this package" in refused(baseline, log.location)
     groups = [asked(tmp_path / model, "refact_judgment", model=f"halu/{model}") for model in ("baseline", "oracle")]
     told = json.loads(run(*groups, "--json"))["comparisons"]
     assert [own["task"] for own in told] == ["refact_judgment_independent", "refact_judgment_comparative"]

@@ -236,7 +236,7 @@ def test_bad_files_are_told_by_line(tmp_path: Path, capsys: pytest.CaptureFixtur
         ("[\n{]", ":2: not JSON"),
         ("[\n\n3]", ":3: expected a JSON object"),
         (json.dumps([{**good, "papers": [{"title": "t"}]}]), ":1: paper 1: field 'summary' is missing or not str"),
-        ("[]", "holds no rows"),
+        ("[]", "contains no rows"),
     ):
         (tmp_path / "paper_dataset.json").write_text(text)
         assert main(["items", "fave", "--data", str(tmp_path)]) == 2

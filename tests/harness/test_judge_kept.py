@@ -232,7 +232,7 @@ def test_replies_are_never_overwritten(halu_cache: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "getpid", lambda: 7)
     first = keep_replies(BUILT, REPLIES)
     second = keep_replies(BUILT, [(item, Reply("other")) for item, _ in REPLIES])
-    monkeypatch.setattr("halu_tasks.scoring._own_folders", {})
+    monkeypatch.setattr("halu_tasks.scoring._process_folders", {})
     # another container's process of the same number
     third = keep_replies(BUILT, REPLIES[:1])
     assert first.path and second.path and third.path
@@ -272,7 +272,7 @@ def test_where_no_place_is_left_the_message_says_so(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     full(monkeypatch, halu_cache, tmp_path)
     kept = keep_replies(BUILT, REPLIES, tmp_path / "results")
-    assert kept.path is None and kept.told.startswith("the replies could not be kept: ")
+    assert kept.path is None and kept.told.startswith("the replies could not be saved: ")
     assert kept.told.count("No space left on device") == 3
 
 

@@ -242,14 +242,14 @@ def test_replay_gives_an_empty_reply_where_the_file_has_none(
     found = run_lm_eval(["refact_judgment_independent"], ReplayLM(str(path)))["results"]["refact_judgment_independent"]
     assert found["empty,none"] == 63 / 64 and found["acc,none"] == 0.0
     path.write_text("")
-    with pytest.raises(DataError, match="holds no predictions"):
+    with pytest.raises(DataError, match="contains no predictions"):
         run_lm_eval(["refact_judgment_independent"], ReplayLM(str(path)))
 
 
 def test_a_strange_model_prompt_is_an_error_not_a_wrong_answer(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
     from halu_tasks.embedded import Embedded
 
-    with pytest.raises(UsageError, match="this prompt is none"):
+    with pytest.raises(UsageError, match="this prompt belongs to none"):
         Embedded("oracle").reply("What is the capital of France?")
 
 
@@ -259,7 +259,7 @@ def test_replay_holds_a_file_to_what_score_holds_it_to(
     path = tmp_path / "predictions.jsonl"
     for row, fault in (
         ({"id": "nobody", "output": "A"}, "unknown id 'nobody'"),
-        ({"id": next(_ids("refact_judgment_independent")), "output": "True", "target": "True"}, "has no order"),
+        ({"id": next(_ids("refact_judgment_independent")), "output": "True", "target": "True"}, "have no order"),
     ):
         path.write_text(json.dumps(row) + "\n")
         with pytest.raises(DataError, match=fault):
@@ -278,7 +278,7 @@ def test_replay_refuses_a_cache_that_would_lose_its_targets(
 ) -> None:
     path = tmp_path / "predictions.jsonl"
     path.write_text(json.dumps({"id": next(_ids("refact_correction")), "output": "A"}) + "\n")
-    with pytest.raises(UsageError, match="leave --use_cache out"):
+    with pytest.raises(UsageError, match="leave out --use_cache"):
         run_lm_eval(["refact_correction"], ReplayLM(str(path)), use_cache=str(tmp_path / "cache"))
 
 

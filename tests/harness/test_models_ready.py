@@ -51,7 +51,7 @@ def commands(documents: Path, out: Path) -> dict[str, list[Any]]:
 @pytest.mark.parametrize(
     ("ready", "told"),
     [
-        (401, "refuses the key"),
+        (401, "rejects the API key"),
         (404, "there is no such model"),
         (None, f"at {DEAD} cannot be reached"),
     ],
@@ -164,7 +164,7 @@ def test_calls_that_are_tried_again_are_told_of_and_go_on(
     server = serve(Absent())
     done = here(*commands(documents, tmp_path / "out")["build"], *model(server.url), "--json")
     assert done.returncode == 0 and json.loads(done.stdout)["documents"] == 9
-    (line,) = [line for line in done.stderr.splitlines() if "are tried again" in line]
+    (line,) = [line for line in done.stderr.splitlines() if "are retried" in line]
     assert line.startswith("halu-tasks: calls to gpt-4o fail (HTTP 503)")
 
 

@@ -282,7 +282,7 @@ def test_other_data_another_mode_another_prompt_and_a_part_stand_apart_and_say_w
     asked(logs, CORRECTION, data=str(data))
     whose = {own["main"]: own for own in report(tmp_path / "own", logs, small)["columns"] if own["n"] in (15, 16)}
     assert whose[True]["marks"] == ["local"] and whose[True]["n"] == 15
-    assert "is of other data, refact_multi_error.jsonl (sample, sha256 " in whose[False]["why"]
+    assert "uses other data, refact_multi_error.jsonl (sample, sha256 " in whose[False]["why"]
     assert "n 5 of 16," in text and "has fewshot 1, not 0" in text and "(paper, SAMPLE)" in text
 
 
@@ -327,7 +327,9 @@ def test_broken_files_are_named_and_the_rest_is_read(
         "samples_refact_lost.jsonl",
         "windows.json",
     ]
-    assert why["samples_refact_lost.jsonl"] == ["no results file is beside it, so its run did not end"]
+    assert why["samples_refact_lost.jsonl"] == [
+        "the folder has no results file for these samples, so the run did not finish"
+    ]
     assert "0x93" in why["windows.json"][0]
     said = told_to()
     assert all(f"halu-tasks: not read: {own['source']}: {own['why']}\n" in said for own in told["skipped"])
@@ -391,7 +393,9 @@ def test_of_runs_that_differ_in_nothing_the_last_stands(small: Path, tmp_path: P
     assert [own["source"] for own in gone] == [str(tmp_path / "1.json"), str(tmp_path / "2.json")]
     assert {(own["entry"], own["column"]) for own in gone} == {(cell["entry"], cell["column"])}
     assert all(
-        own["why"].split(": ", 1)[1].startswith(f"the run of 2026-01-03T00:00:00+00:00 ({tmp_path / '3.json'})")
+        own["why"]
+        .split(": ", 1)[1]
+        .startswith(f"replaced by the later run of 2026-01-03T00:00:00+00:00 ({tmp_path / '3.json'})")
         for own in gone
     )
 
@@ -414,7 +418,7 @@ def test_a_log_that_was_scored_again_with_a_judge_is_of_that_judge(
     again = score_again(read_eval_log(str(plain)), scorer, action="overwrite")
     write_eval_log(again, str(tmp_path / "again.eval"))
     told = report(tmp_path / "report", tmp_path)
-    assert [own["why"] for own in told["columns"]] == ["", "is judged by nobody, not openai/some"]
+    assert [own["why"] for own in told["columns"]] == ["", "is judged by no model, not openai/some"]
     judged, unjudged = told["results"]
     assert (judged["judge"], unjudged["judge"], unjudged["judge_failed"]) == ("openai/some", None, None)
     assert judged["metrics"]["hallucination_rate"]["value"] == 1.0 and judged["judge_failed"] == 1
@@ -432,7 +436,7 @@ def test_scored_predictions_of_a_judged_task_are_read_with_the_verdicts_in_their
     file.write_text("".join(json.dumps({"id": item.id, "output": item.target}) + "\n" for item in items))
     command = ["score", "cfaith_gen", str(file), "--data", "sample", "--json"]
     command += ["--judge", "openai/some", "--judge-base-url", server.url]
-    for more, told in (([], "score it with --details"), (["--details", str(details)], "")):
+    for more, told in (([], "score it again with --details"), (["--details", str(details)], "")):
         capsys.readouterr()
         assert main([*command, *more]) == 0
         printed.write_text(capsys.readouterr().out)
@@ -446,7 +450,7 @@ def test_scored_predictions_of_a_judged_task_are_read_with_the_verdicts_in_their
     # details of another scoring are not those of the figures
     details.write_text(details.read_text().replace('"hallucinated": 1.0', '"hallucinated": 0.0', 1))
     (skipped,) = read_results([str(printed)]).skipped
-    assert "its replies have other figures now (hallucination_rate is " in skipped.why
+    assert "the figures of the predictions have changed (hallucination_rate is " in skipped.why
 
 
 # --- compare ----------------------------------------------------------------------------------------

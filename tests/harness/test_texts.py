@@ -88,10 +88,10 @@ def test_labels_give_accuracy_over_the_texts_that_have_one(check: Run) -> None:
     [
         ({"text": " ", "source": "s"}, "field 'text' is empty"),
         ({"text": "t"}, "field 'source' is missing"),
-        ({"text": "t", "source": []}, "no text and no list of texts"),
-        ({"text": "t", "source": ["s", " "]}, "no text and no list of texts"),
-        ({"text": "t", "source": "s", "label": "maybe"}, "expected 'Yes' where the text hallucinates, or 'No'"),
-        ({"text": "t", "source": "s", "id": 3}, "field 'id' is int, expected a text"),
+        ({"text": "t", "source": []}, "a list of non-empty strings"),
+        ({"text": "t", "source": ["s", " "]}, "a list of non-empty strings"),
+        ({"text": "t", "source": "s", "label": "maybe"}, "expected 'Yes' (hallucinated) or 'No'"),
+        ({"text": "t", "source": "s", "id": 3}, "field 'id' is int, expected a string"),
     ],
 )
 def test_a_bad_row_is_told_by_its_line(row: dict[str, Any], reason: str, check: Run) -> None:
@@ -104,9 +104,9 @@ def test_a_double_id_and_a_missing_file_are_told(check: Run, tmp_path: Path) -> 
     from halu_tasks.texts import texts_task
 
     row = {"id": "a", "text": "t", "source": "s"}
-    with pytest.raises(Exception, match="the id 'a' occurs twice"):
+    with pytest.raises(Exception, match="duplicate id 'a'"):
         check(row, row)
-    with pytest.raises(UsageError, match="there is no such file"):
+    with pytest.raises(UsageError, match="no such file"):
         texts_task(str(tmp_path / "none.jsonl"), None)  # type: ignore[arg-type]
 
 
