@@ -232,7 +232,7 @@ def test_bad_files_are_told_by_line(tmp_path: Path, capsys: pytest.CaptureFixtur
     good = {"query": "q", "papers": [{"title": "t", "summary": "s", "authors": ["A B"], "metadata": {"year": 2000}}]}
     for text, reason in (
         ("[\n" + json.dumps(good) + ",\n" + json.dumps({**good, "papers": []}) + "\n]", ":3: field 'papers' is empty"),
-        ("[\n" + json.dumps(good), "has no end"),
+        ("[\n" + json.dumps(good), "is not closed"),
         ("[\n{]", ":2: not JSON"),
         ("[\n\n3]", ":3: expected a JSON object"),
         (json.dumps([{**good, "papers": [{"title": "t"}]}]), ":1: paper 1: field 'summary' is missing or not str"),
