@@ -305,7 +305,7 @@ metric_list:
     assert (found["halu_verdict,none"], found["halu_verdict_f1,none"]) == (0.25, 0.5)
     # s / sqrt(n) of 1, 0, 0, 0
     assert found["halu_verdict_stderr,none"] == pytest.approx(0.25)
-    assert "halu_verdict: 1 of 4 replies (25.0%) have no content" in caplog.text
+    assert "halu_verdict: 1 of 4 replies (25.0%) are empty" in caplog.text
 
 
 def test_each_other_metric_of_the_target(run_yaml: Callable[..., dict[str, Any]]) -> None:

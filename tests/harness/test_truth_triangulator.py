@@ -56,7 +56,8 @@ class Panel:
     def role_of(self, asked: str) -> str:
         if "You are the manager" in asked:
             return "manager"
-        return "seeker" if "looked up" in asked or "look things up" in asked else "guardian"
+        found = "retrieved for the task" in asked or "No passage was found" in asked
+        return "seeker" if found or "look things up" in asked else "guardian"
 
     def __call__(self, request: dict[str, Any]) -> Any:
         role, number = self.role_of(last(request)), number_of(last(request))
@@ -255,7 +256,7 @@ def test_nothing_found(run_method: Run, tmp_path: Path) -> None:
     panel = Panel(planned)
     found = figures(run_method(TASK, METHOD, panel, knowledge=str(tmp_path / "wiki.txt"), limit=4))
     assert found["no_passage"] == 1.0 and found["passages"] == 0.0
-    assert all("none was found" in last(request) for request in panel.asked["seeker"])
+    assert all("No passage was found" in last(request) for request in panel.asked["seeker"])
     assert all("What the seeker found:\n(nothing was found)\n" in last(request) for request in panel.asked["manager"])
 
 

@@ -157,7 +157,7 @@ def test_where_nothing_is_found_the_model_is_told(run_method: Run, tmp_path: Pat
     reader = Reader()
     found = figures(run_method(TASK, METHOD, reader, knowledge=str(tmp_path / "other.txt")))
     assert found["passages"] == 0.0 and found["no_passage"] == 1.0 and found["acc"] == 0.0
-    assert all("none was found" in last(request) and "=====" not in last(request) for request in reader.asked)
+    assert all("No passage was found" in last(request) and "=====" not in last(request) for request in reader.asked)
 
 
 def test_gold_is_the_evidence_of_the_item(run_method: Run) -> None:
@@ -178,7 +178,7 @@ def test_evidence_that_is_empty_or_missing(run_method: Run, tmp_path: Path) -> N
     file = tmp_path / "fact_test_noe.jsonl"
     file.write_text(json.dumps({**row, "evidence": []}), encoding="utf-8")
     log = run_method(TASK, METHOD, server, knowledge="gold", task_args={"data": str(file)})
-    assert figures(log)["no_passage"] == 1.0 and "none was found" in asked[0]
+    assert figures(log)["no_passage"] == 1.0 and "No passage was found" in asked[0]
     file.write_text(json.dumps(row), encoding="utf-8")
     log = run_method(TASK, METHOD, server, knowledge="gold", task_args={"data": str(file)})
     assert log.status == "error" and "item 1 of factchd has none; name knowledge=PATH" in log.error.message
