@@ -1,10 +1,13 @@
 """What Inspect loads by the entry point: the tasks of every benchmark and builder, scorers, solvers and the embedded
 models."""
 
-from halu_tasks import inspect_models, task
-from halu_tasks.builders import inspect_build, inspect_optimize
+from halu_tasks import task
+from halu_tasks.builders.optimize import inspect_lab as inspect_optimize
 from halu_tasks.builders.registry import pipelines
-from halu_tasks.scorers import inspect_named, inspect_scorer
+from halu_tasks.builders.run import inspect_task as inspect_build
+from halu_tasks.inspect_adapter import models as inspect_models
+from halu_tasks.inspect_adapter import named_scorers as inspect_named
+from halu_tasks.inspect_adapter import scorer as inspect_scorer
 from halu_tasks.solvers import (
     chain_of_thought,
     factored_verification,

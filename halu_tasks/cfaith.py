@@ -22,7 +22,7 @@ from typing import Any
 
 from inspect_ai import Task, task
 
-from halu_tasks.inspect_adapter import group, inspect_group, inspect_task
+from halu_tasks.inspect_adapter.tasks import group, inspect_group, inspect_task
 
 
 @task

@@ -65,7 +65,7 @@ def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
     return f" (did you mean {prefix + by_fold[matches[0]]!r}?)" if matches else ""
 
 
-def tell_in_one_line(*programs: str) -> None:
+def install_excepthook(*programs: str) -> None:
     """Print this package's errors without a traceback if one of `programs` is running.
 
     A traceback would bury the line that says what to do. Users' own programs keep their tracebacks.

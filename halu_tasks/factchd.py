@@ -19,7 +19,7 @@ from typing import Any
 
 from inspect_ai import Task, task
 
-from halu_tasks.inspect_adapter import inspect_task
+from halu_tasks.inspect_adapter.tasks import inspect_task
 
 
 @task

@@ -2,7 +2,7 @@
 of your own triples and text facts.
 
 Paper: Chen et al., FactCHD: Benchmarking Fact-Conflicting Hallucination Detection, IJCAI 2024, arXiv 2310.12086,
-section 4. Subgraphs, drafts and checks are declared in `halu_tasks/builders/factchd.py`; how triples and texts look and
+section 4. Subgraphs, drafts and checks are declared in `builders/pipelines/factchd`; how triples and texts look and
 what is written is in `docs/builders.md`.
 
     inspect eval halu_tasks/factchd_pipeline -T documents=facts/ --model openai/gpt-4o
@@ -26,7 +26,7 @@ from typing import Any
 
 from inspect_ai import Task, task
 
-from halu_tasks.builders.inspect_build import build_task
+from halu_tasks.builders.run.inspect_task import build_task
 
 
 @task

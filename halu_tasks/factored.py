@@ -20,9 +20,9 @@ from typing import Any
 
 from inspect_ai import Task, task
 
-from halu_tasks.inspect_adapter import inspect_task, named
+from halu_tasks.inspect_adapter.tasks import inspect_task, named
+from halu_tasks.inspect_adapter.texts import texts_task
 from halu_tasks.solvers.factored_verification import factored_verification as solver
-from halu_tasks.texts import texts_task
 
 
 @task

@@ -1,7 +1,7 @@
 """HalluVerse25's construction in Inspect: sentences of your own biographies with an error of a drawn type.
 
 Paper: Abdaljalil, Kurban and Serpedin, HalluVerse25: Fine-grained Multilingual Benchmark Dataset for LLM
-Hallucinations, 2025, arXiv 2503.07833. The checks and the format are in `halu_tasks/builders/halluverse25.py`;
+Hallucinations, 2025, arXiv 2503.07833. The checks and the format are in `builders/pipelines/halluverse25`;
 how documents look and what is written is in `docs/builders.md`.
 
     inspect eval halu_tasks/halluverse25_pipeline -T documents=documents.jsonl --model openai/gpt-4o
@@ -22,7 +22,7 @@ from typing import Any
 
 from inspect_ai import Task, task
 
-from halu_tasks.builders.inspect_build import build_task
+from halu_tasks.builders.run.inspect_task import build_task
 
 
 @task

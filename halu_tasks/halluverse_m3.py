@@ -23,7 +23,7 @@ from typing import Any
 
 from inspect_ai import Task, task
 
-from halu_tasks.inspect_adapter import inspect_languages, inspect_task, named
+from halu_tasks.inspect_adapter.tasks import inspect_languages, inspect_task, named
 
 
 @task

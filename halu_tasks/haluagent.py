@@ -1,7 +1,7 @@
 """HaluAgent in Inspect: questions with hallucinated answers, made of your own documents.
 
 Paper: Zhang et al., C-FAITH: A Chinese Fine-Grained Benchmark for Automated Hallucination Evaluation, 2025,
-arXiv 2504.10167. The agents, checks and formats are declared in `halu_tasks/builders/haluagent.py`; how documents look
+arXiv 2504.10167. The agents, checks and formats are declared in `builders/pipelines/haluagent`; how documents look
 and what is written is in `docs/builders.md`.
 
     inspect eval halu_tasks/haluagent -T documents=documents.jsonl --model openai/gpt-4o
@@ -21,7 +21,7 @@ from typing import Any
 
 from inspect_ai import Task, task
 
-from halu_tasks.builders.inspect_build import build_task
+from halu_tasks.builders.run.inspect_task import build_task
 
 
 @task

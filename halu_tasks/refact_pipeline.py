@@ -1,7 +1,7 @@
 """The construction of ReFACT in Inspect: false answers with tagged errors, made of your own questions and answers.
 
 Paper: Wang et al., ReFACT: A Benchmark for Scientific Confabulation Detection with Positional Error Annotations, EACL
-2026, arXiv 2509.25868. The steps, checks and formats are declared in `halu_tasks/builders/refact.py`; how documents
+2026, arXiv 2509.25868. The steps, checks and formats are declared in `builders/pipelines/refact`; how documents
 look and what is written is in `docs/builders.md`.
 
     inspect eval halu_tasks/refact_pipeline -T documents=answers.jsonl --model openai/gpt-4o
@@ -24,7 +24,7 @@ from typing import Any
 
 from inspect_ai import Task, task
 
-from halu_tasks.builders.inspect_build import build_task
+from halu_tasks.builders.run.inspect_task import build_task
 
 
 @task

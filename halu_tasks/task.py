@@ -14,7 +14,7 @@ from typing import Any
 from inspect_ai import Task
 from inspect_ai import task as inspect_task
 
-from halu_tasks.inspect_adapter import inspect_config
+from halu_tasks.inspect_adapter.tasks import inspect_config
 
 
 @inspect_task

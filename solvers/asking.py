@@ -20,11 +20,11 @@ from inspect_ai.model import (
 from inspect_ai.solver import TaskState
 from inspect_ai.tool import Tool, ToolChoice
 
-from halu_tasks import embedded
+from halu_tasks.concurrency import gather
 from halu_tasks.errors import UsageError
-from halu_tasks.scorers.probability import Token
-from halu_tasks.solvers.concurrency import side_by_side
-from halu_tasks.solvers.prompting import Prompt
+from halu_tasks.prompting import Prompt
+from halu_tasks.replies import embedded
+from halu_tasks.scorers.statistics.probability import Token
 from halu_tasks.tasks import Task, logged_task
 
 METHOD = "halu_method"
@@ -120,7 +120,7 @@ async def draws(
     asked: str | list[ChatMessage], role: str | None, number: int, *, cache: bool = True, **config: Any
 ) -> list[str]:
     """`number` replies to one prompt, drawn side by side."""
-    replies = await side_by_side(*(ask(asked, role, cache=cache, draw=draw, **config) for draw in range(number)))
+    replies = await gather(*(ask(asked, role, cache=cache, draw=draw, **config) for draw in range(number)))
     return [reply.completion for reply in replies]
 
 

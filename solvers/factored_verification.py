@@ -10,12 +10,14 @@ import anyio
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from halu_tasks.concurrency import gather
 from halu_tasks.errors import UsageError
-from halu_tasks.scorers.claim_list import listed_claims
-from halu_tasks.scorers.claims import supported
-from halu_tasks.scorers.combine import combined
-from halu_tasks.scorers.judge import fence
-from halu_tasks.scorers.probability import probability_of
+from halu_tasks.prompting import fill
+from halu_tasks.scorers.methods.combine import combined
+from halu_tasks.scorers.reading.claim_list import listed_claims
+from halu_tasks.scorers.reading.claims import supported
+from halu_tasks.scorers.reading.judge import fence
+from halu_tasks.scorers.statistics.probability import probability_of
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import (
     MOST_ALTERNATIVES,
@@ -26,9 +28,8 @@ from halu_tasks.solvers.asking import (
     subject_of,
     tokens_of,
 )
-from halu_tasks.solvers.concurrency import side_by_side
 from halu_tasks.solvers.knowledge import GOLD, Seeker, evidence_of, shown
-from halu_tasks.solvers.prompting import fill, prompt_for
+from halu_tasks.solvers.method_prompts import method_prompt
 
 logger = logging.getLogger(__name__)
 
@@ -58,8 +59,8 @@ class Checker:
         if samples < 1:
             raise UsageError(f"option samples={samples} is less than 1")
         self._how, self._samples, self._temperature, self._cache = how, samples, temperature, cache
-        self._word = prompt_for("factored_verification_check", "factored_verification", prompts)["user"]
-        self._reasoned = prompt_for("factored_verification_check_reasoned", "factored_verification", prompts)["user"]
+        self._word = method_prompt("factored_verification_check", "factored_verification", prompts)["user"]
+        self._reasoned = method_prompt("factored_verification_check_reasoned", "factored_verification", prompts)["user"]
         self._lock = anyio.Lock()
 
     async def ready(self) -> How:
@@ -138,7 +139,7 @@ def factored_verification(
     """
     library = Seeker(_METHOD, knowledge, None, top, prompts, cache) if knowledge not in (None, GOLD) else None
     checker = Checker(how, samples, temperature, prompts, cache)
-    listing = prompt_for("factored_verification_claims", _METHOD, prompts)["user"]
+    listing = method_prompt("factored_verification_claims", _METHOD, prompts)["user"]
 
     async def check(claim: str, source: str) -> float | None:
         if library is None:
@@ -158,7 +159,7 @@ def factored_verification(
         asked = fill(listing, {"text": fence(subject["text"])})
         reply = await ask(asked, "decomposer", cache=cache, temperature=0.0, max_tokens=2048)
         listed = listed_claims(reply.completion)
-        found = await side_by_side(*(check(claim, source) for claim in listed.claims))
+        found = await gather(*(check(claim, source) for claim in listed.claims))
         counts = {
             "claims": len(listed.claims),
             "claims_unread": sum(probability is None for probability in found),

@@ -10,15 +10,16 @@ from collections.abc import Mapping
 
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from halu_tasks.concurrency import gather
 from halu_tasks.errors import UsageError
+from halu_tasks.prompting import fill
 from halu_tasks.scorers.answer import strip_reasoning
-from halu_tasks.scorers.claims import supported
-from halu_tasks.scorers.fave import Cited, Papers, cited_sentences, shown, summary_of
-from halu_tasks.scorers.judge import fence
+from halu_tasks.scorers.benchmarks.fave import Cited, Papers, cited_sentences, shown, summary_of
+from halu_tasks.scorers.reading.claims import supported
+from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, task_of
-from halu_tasks.solvers.concurrency import side_by_side
-from halu_tasks.solvers.prompting import fill, prompt_for
+from halu_tasks.solvers.method_prompts import method_prompt
 
 _LENGTH = 1024
 """Tokens that a critique, and a revised summary, may have."""
@@ -52,7 +53,7 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
         papers = _papers(state, "factored_revision")
         draft = await _draft(state, cache)
         checked = cited_sentences(summary, papers)[0] if (summary := summary_of(draft)) else []
-        found = await side_by_side(*(check(one) for one in checked))
+        found = await gather(*(check(one) for one in checked))
         faults = [
             fill(entry, {"sentence": one.sentence, "critique": text})
             for one, (holds, text) in zip(checked, found, strict=True)
@@ -90,7 +91,7 @@ def self_correction(prompts: str | None = None, cache: bool = True) -> Solver:
 
 
 def _wording(name: str, prompts: str | None) -> str:
-    return prompt_for(name, "fave", prompts)["user"]
+    return method_prompt(name, "fave", prompts)["user"]
 
 
 def _revision(prompts: str | None) -> str:

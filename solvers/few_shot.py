@@ -9,13 +9,12 @@ from typing import Any
 from inspect_ai.model import ChatMessage
 from inspect_ai.solver import Solver, TaskState, solver
 
-from halu_tasks import embedded
 from halu_tasks.errors import ArgumentError, UsageError
 from halu_tasks.items import Example
-from halu_tasks.options import Options
+from halu_tasks.prompting import turns
+from halu_tasks.replies import embedded
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import chat_messages, own_task
-from halu_tasks.solvers.prompting import turns
 from halu_tasks.solvers.sample_fields import (
     SampleFields,
     prompt_solver,
@@ -24,6 +23,7 @@ from halu_tasks.solvers.sample_fields import (
     text_argument,
 )
 from halu_tasks.tasks import Task, build
+from halu_tasks.tasks.options import Options
 
 
 @solver

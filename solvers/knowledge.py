@@ -12,11 +12,12 @@ from inspect_ai.model import ChatMessage, ChatMessageUser, ModelOutput
 from inspect_ai.solver import TaskState
 
 from halu_tasks.errors import UsageError
-from halu_tasks.knowledge import Knowledge, open_knowledge
-from halu_tasks.knowledge_files import named_files
-from halu_tasks.scorers.judge import fence
+from halu_tasks.knowledge.index import Knowledge, open_knowledge
+from halu_tasks.knowledge.passages import named_files
+from halu_tasks.prompting import fill
+from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.solvers.asking import ask, decoding_for
-from halu_tasks.solvers.prompting import fill, prompt_for
+from halu_tasks.solvers.method_prompts import method_prompt
 from halu_tasks.solvers.tools import ask_with_tool, cited, tool_named
 
 GOLD = "gold"
@@ -84,7 +85,7 @@ class Seeker:
         self._method, self._knowledge, self._top, self._cache = method, knowledge, top, cache
         self._tool = tool_named(tool) if tool else None
         self._passages, self._none, self._calls = (
-            prompt_for(name, "knowledge", prompts)["user"]
+            method_prompt(name, "knowledge", prompts)["user"]
             for name in ("knowledge_passages", "knowledge_no_passage", "knowledge_tool")
         )
         self._opened: Knowledge | None = None

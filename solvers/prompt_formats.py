@@ -13,9 +13,9 @@ from inspect_ai.model import ChatMessage
 from inspect_ai.solver import Solver, TaskState, solver
 
 from halu_tasks.errors import ArgumentError, UsageError
+from halu_tasks.prompting import Prompt, placeholders, texts, turns
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import chat_messages, own_task, wording_of
-from halu_tasks.solvers.prompting import Prompt, placeholders, texts, turns
 from halu_tasks.solvers.sample_fields import (
     MASK,
     SampleFields,

@@ -8,10 +8,10 @@ from collections import Counter
 
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from halu_tasks.concurrency import gather
 from halu_tasks.errors import UsageError
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, task_of
-from halu_tasks.solvers.concurrency import side_by_side
 
 
 def winner(labels: list[str], id: str, seed: int) -> tuple[str, bool]:
@@ -51,7 +51,7 @@ def self_consistency(samples: int = 5, temperature: float = 0.7, seed: int = 0, 
         if not task.read:
             raise UsageError(f"{name} votes on labels, and {task.name} asks for something else")
         asked = list(state.messages)
-        replies = await side_by_side(
+        replies = await gather(
             *(ask(asked, None, cache=cache, draw=draw, temperature=temperature) for draw in range(samples))
         )
         labels = [task.label(reply.completion).value for reply in replies]

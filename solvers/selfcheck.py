@@ -10,16 +10,17 @@ from typing import Any, Literal, NamedTuple
 import anyio
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from halu_tasks.concurrency import gather
 from halu_tasks.errors import UsageError
+from halu_tasks.prompting import fill
 from halu_tasks.scorers.answer import strip_reasoning
-from halu_tasks.scorers.claims import supported
-from halu_tasks.scorers.judge import fence
-from halu_tasks.scorers.ngram import as_probability, ngram_scores
-from halu_tasks.scorers.sentences import sentences
+from halu_tasks.scorers.methods.ngram import as_probability, ngram_scores
+from halu_tasks.scorers.reading.claims import supported
+from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, decide, draws, subject_of
-from halu_tasks.solvers.concurrency import side_by_side
-from halu_tasks.solvers.prompting import fill, prompt_for
+from halu_tasks.solvers.method_prompts import method_prompt
+from halu_tasks.text.sentences import sentences
 
 Statistic = Literal["average", "maximum"]
 _SCORES = {True: 0.0, False: 1.0, None: 0.5}
@@ -52,8 +53,8 @@ class Sampler:
         if samples < 1:
             raise UsageError(f"option samples={samples} is less than 1")
         self._name, self._samples, self._temperature, self._cache = name, samples, temperature, cache
-        self._answer = prompt_for("selfcheck_answer", "selfcheck", prompts)["user"]
-        self._summary = prompt_for("selfcheck_summary", "selfcheck", prompts)["user"]
+        self._answer = method_prompt("selfcheck_answer", "selfcheck", prompts)["user"]
+        self._summary = method_prompt("selfcheck_summary", "selfcheck", prompts)["user"]
         self._drawing: dict[int, anyio.Lock] = {}
 
     async def compared(self, state: TaskState) -> Compared:
@@ -104,18 +105,16 @@ def selfcheck_prompt(
     """
     name = "selfcheck_prompt"
     sampler = Sampler(name, samples, temperature, prompts, cache)
-    check = prompt_for("selfcheck_check", "selfcheck", prompts)["user"]
+    check = method_prompt("selfcheck_check", "selfcheck", prompts)["user"]
 
     async def checked(sentence: str, passages: list[str]) -> list[bool | None]:
         asked = [fill(check, {"context": fence(passage), "sentence": fence(sentence)}) for passage in passages]
-        replies = await side_by_side(
-            *(ask(one, "checker", cache=cache, temperature=0.0, max_tokens=1024) for one in asked)
-        )
+        replies = await gather(*(ask(one, "checker", cache=cache, temperature=0.0, max_tokens=1024) for one in asked))
         return [supported(reply.completion).value for reply in replies]
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         told = await sampler.compared(state)
-        found = await side_by_side(*(checked(sentence, told.passages) for sentence in told.sentences))
+        found = await gather(*(checked(sentence, told.passages) for sentence in told.sentences))
         checks = [value for of_sentence in found for value in of_sentence]
         unread = checks.count(None)
         counts = {**told.counts, "checks_unread": unread}

@@ -6,14 +6,14 @@ from __future__ import annotations
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
+from halu_tasks.concurrency import gather
 from halu_tasks.errors import UsageError
 from halu_tasks.scorers.answer import strip_reasoning
-from halu_tasks.scorers.judge import fence
+from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, decoding_for, task_of
-from halu_tasks.solvers.concurrency import side_by_side
 from halu_tasks.solvers.knowledge import Seeker, Sought, shown, with_question
-from halu_tasks.solvers.prompting import prompt_for
+from halu_tasks.solvers.method_prompts import method_prompt
 
 SEEKER, GUARDIAN, MANAGER = "seeker", "guardian", "manager"
 SILENT = "(gave no answer)"
@@ -43,7 +43,7 @@ def truth_triangulator(
     """
     name = "truth_triangulator"
     seeker = Seeker(name, knowledge, tool, top, prompts, cache)
-    weighing = prompt_for("truth_triangulator_manager", name, prompts)["user"]
+    weighing = method_prompt("truth_triangulator_manager", name, prompts)["user"]
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         task = task_of(state)
@@ -72,7 +72,7 @@ async def _both(seeker: Seeker, state: TaskState, cache: bool) -> tuple[Sought, 
     async def guard() -> ModelOutput:
         return await ask(state.messages, GUARDIAN, cache=cache, **decoding_for(state, GUARDIAN))
 
-    found: list[Sought | ModelOutput] = await side_by_side(seeker.reply(state, SEEKER), guard())
+    found: list[Sought | ModelOutput] = await gather(seeker.reply(state, SEEKER), guard())
     sought, guarded = found
     assert isinstance(sought, Sought) and isinstance(guarded, ModelOutput)
     return sought, guarded

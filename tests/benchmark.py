@@ -22,7 +22,7 @@ REPLY = "Some reasoning about the answer.\n\nFinal Verdict: True"
 
 def grow_sample(folder: Path, rows: int) -> None:
     """ReFACT data of `rows` rows, made from the packaged sample with new ids."""
-    from halu_tasks.data import SAMPLE
+    from halu_tasks.data.locate import SAMPLE
 
     own = [json.loads(line) for line in (SAMPLE / "refact" / "refact_multi_error.jsonl").read_text().splitlines()]
     with (folder / "refact_multi_error.jsonl").open("w") as file:
@@ -49,8 +49,8 @@ def inspect_bare(folder: Path) -> None:
     from inspect_ai.scorer import match
     from inspect_ai.solver import generate
 
-    from halu_tasks.options import Options
     from halu_tasks.tasks import build
+    from halu_tasks.tasks.options import Options
 
     samples = [
         Sample(
@@ -95,7 +95,7 @@ def _lm_eval(task: str, metadata: dict[str, Any], include_path: str | None = Non
     import lm_eval
     from lm_eval.tasks import TaskManager
 
-    from halu_tasks.lm_eval_models import BaselineLM
+    from halu_tasks.lm_eval_adapter.models import BaselineLM
 
     class Instant(BaselineLM):
         def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
@@ -108,8 +108,8 @@ def _lm_eval(task: str, metadata: dict[str, Any], include_path: str | None = Non
 
 def write_bare_task(folder: Path) -> None:
     """A plain YAML task with the same rendered prompts, as a user would write it."""
-    from halu_tasks.options import Options
     from halu_tasks.tasks import build
+    from halu_tasks.tasks.options import Options
 
     bare = folder / "bare"
     bare.mkdir()
@@ -163,8 +163,8 @@ def score_cost(folder: Path, rows: int) -> str:
     data.mkdir()
     grow_sample(data, rows)
     predictions = data / "predictions.jsonl"
-    from halu_tasks.options import Options
     from halu_tasks.tasks import build
+    from halu_tasks.tasks.options import Options
 
     with predictions.open("w") as file:
         for item in build("refact_judgment_independent", Options(data=str(data))).stream():
@@ -183,10 +183,10 @@ def expmatch_cost(pairs: int = 6_960) -> str:
     of each pair by rouge-score."""
     from rouge_score.rouge_scorer import RougeScorer
 
-    from halu_tasks.options import Options
-    from halu_tasks.scorers import factchd
-    from halu_tasks.scorers.expmatch import split
+    from halu_tasks.scorers.benchmarks import factchd
+    from halu_tasks.scorers.benchmarks.expmatch import split
     from halu_tasks.tasks import build
+    from halu_tasks.tasks.options import Options
 
     built = build("factchd", Options(data="sample"))
     items = [built.items[number % len(built.items)] for number in range(pairs)]
@@ -237,9 +237,9 @@ def judge_server(folder: Path) -> None:
 def judge_cost(folder: Path, questions: int) -> str:
     """Verdicts from a 50 ms endpoint, the judge having been reached before; against one after the other."""
     from halu_tasks.items import Item
-    from halu_tasks.judging import judge_now
-    from halu_tasks.options import Options
-    from halu_tasks.scorers.cfaith import JUDGING
+    from halu_tasks.judging.judge import judge_now
+    from halu_tasks.scorers.benchmarks.cfaith import JUDGING
+    from halu_tasks.tasks.options import Options
 
     with subprocess.Popen([sys.executable, __file__, "--run", "judge_server", "--folder", str(folder)]) as server:
         while not (folder / "port").is_file() or not (folder / "port").read_text():

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
-from halu_tasks.scorers.bootstrap import paired_bootstrap
 from halu_tasks.scorers.classification import macro_metric
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate, mean
-from halu_tasks.scorers.paired import difference
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.significance import items_needed, mcnemar, rank_ranges
+from halu_tasks.scorers.statistics.bootstrap import paired_bootstrap
+from halu_tasks.scorers.statistics.paired import difference
+from halu_tasks.scorers.statistics.significance import items_needed, mcnemar, rank_ranges
 
 SKILLS = (0.72, 0.64, 0.64, 0.56, 0.70)
 """Of each model, the share of items that it has right, and its mean credit."""

@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.items import Item, Reply
-from halu_tasks.options import Options
-from halu_tasks.predictions import aimed, read_predictions
-from halu_tasks.scorers.judge import Verdict
+from halu_tasks.replies.predictions import read_predictions, with_target
 from halu_tasks.scorers.metrics import Estimate, estimates
+from halu_tasks.scorers.reading.judge import Verdict
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built, build, registry
+from halu_tasks.tasks.options import Options
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 
@@ -118,7 +118,7 @@ def shown(value: Estimate) -> list[str | None]:
 
 def runs(name: str) -> Iterator[tuple[str, Options]]:
     task = registry()[0][name]
-    varied = [option for option in VARIED if option in task.own_options]
+    varied = [option for option in VARIED if option in task.task_options]
     judges = (None, "a/judge") if task.judged else (None,)
     places: list[str | None] = ["sample"]
     if task.benchmark == "refact":
@@ -162,7 +162,7 @@ def frozen() -> dict[str, Any]:
             built = build(path.stem, Options(data=str(SHARED / "refact"), scoring=scoring))
             items = {item.id: item for item in built.items}
             scores = [
-                built.task.score(scoring, aimed(items[id], prediction.reply.target), prediction.reply)
+                built.task.score(scoring, with_target(items[id], prediction.reply.target), prediction.reply)
                 for id, prediction in read_predictions(path).items()
                 if id in items
             ]

@@ -10,17 +10,17 @@ import sys
 
 _GROUP = "lm_eval.tasks"
 _MODELS = {
-    "halu-oracle": "halu_tasks.lm_eval_models:OracleLM",
-    "halu-baseline": "halu_tasks.lm_eval_models:BaselineLM",
-    "halu-replay": "halu_tasks.lm_eval_models:ReplayLM",
+    "halu-oracle": "halu_tasks.lm_eval_adapter.models:OracleLM",
+    "halu-baseline": "halu_tasks.lm_eval_adapter.models:BaselineLM",
+    "halu-replay": "halu_tasks.lm_eval_adapter.models:ReplayLM",
 }
 _FILTERS = {
-    "halu_document": "halu_tasks.scorers.lm_eval_filters:DocumentFilter",
-    "halu_strings": "halu_tasks.scorers.lm_eval_filters:StringsFilter",
-    "halu_verdict": "halu_tasks.scorers.lm_eval_filters:VerdictFilter",
+    "halu_document": "halu_tasks.lm_eval_adapter.filters:DocumentFilter",
+    "halu_strings": "halu_tasks.lm_eval_adapter.filters:StringsFilter",
+    "halu_verdict": "halu_tasks.lm_eval_adapter.filters:VerdictFilter",
 }
 _METRICS = ("halu_error_type", "halu_exact_match", "halu_expmatch", "halu_iou", "halu_verdict")
-_METRICS_MODULE = "halu_tasks.scorers.lm_eval_metrics"
+_METRICS_MODULE = "halu_tasks.lm_eval_adapter.metrics"
 
 
 def _add_tasks(manager):

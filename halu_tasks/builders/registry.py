@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from halu_tasks import builders
+from halu_tasks.builders import pipelines as packaged
 from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.errors import UsageError, did_you_mean
 
@@ -22,9 +22,9 @@ _TYPES = {int: "an integer", float: "a number", bool: "true or false"}
 @cache
 def pipelines() -> dict[str, type[Pipeline]]:
     """Return the pipelines by name, sorted."""
-    for module in pkgutil.iter_modules(builders.__path__):
-        importlib.import_module(f"{builders.__name__}.{module.name}")
-    classes = [kind for kind in Pipeline.__subclasses__() if kind.__module__.startswith(f"{builders.__name__}.")]
+    for module in pkgutil.iter_modules(packaged.__path__):
+        importlib.import_module(f"{packaged.__name__}.{module.name}.pipeline")
+    classes = [kind for kind in Pipeline.__subclasses__() if kind.__module__.startswith(f"{packaged.__name__}.")]
     return dict(sorted((kind.name, kind) for kind in classes))
 
 

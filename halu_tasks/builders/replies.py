@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from halu_tasks.scorers.answer import Answer, strip_reasoning
-from halu_tasks.scorers.verdict_reader import own_value, verdict_reader
+from halu_tasks.scorers.reading.labels.verdict_reader import own_value, verdict_reader
 
 _OPENS = {"object": "{", "array": "["}
 _MOST_STARTS = 200

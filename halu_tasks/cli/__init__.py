@@ -16,7 +16,10 @@ from typing import Any, NoReturn
 from halu_tasks import __version__
 from halu_tasks.credentials import redacted
 from halu_tasks.errors import HaluTasksError, UsageError, did_you_mean
-from halu_tasks.options import Options
+from halu_tasks.tasks.options import Options
+
+_BUILDING = ("annotate", "build", "collect", "optimize", "quality")
+"""Commands whose modules are in `cli/building`."""
 
 DONE_IN_PART = 3
 """The exit status of a command that did what it was asked for without a part of its input, which it names."""
@@ -292,7 +295,7 @@ def options_of(arguments: argparse.Namespace, **others: Any) -> Options:
     """The options that a command was given. Raises UsageError for one that the task has no use for."""
     from halu_tasks.tasks import task_named
 
-    own = task_named(arguments.task).own_options
+    own = task_named(arguments.task).task_options
     for name, option in Options.of_some_tasks().items():
         if name not in own and getattr(arguments, name, option.default) != option.default:
             raise UsageError(f"task {arguments.task} has no use for --{name.replace('_', '-')}; leave it out")
@@ -330,7 +333,8 @@ def main(argv: list[str] | None = None) -> int:
     try:
         try:
             arguments = parser().parse_args(argv)
-            status = import_module(f"halu_tasks.cli.{arguments.command}").run(arguments)
+            room = "building." if arguments.command in _BUILDING else ""
+            status = import_module(f"halu_tasks.cli.{room}{arguments.command}").run(arguments)
         finally:
             # here, where a failure can still be told; Python's own flush comes too late
             sys.stdout.flush()

@@ -12,9 +12,9 @@ from halu_tasks.cli import DONE_IN_PART, options_of
 from halu_tasks.cli.tables import estimates_table
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.items import Item, Reply
-from halu_tasks.predictions import aimed, check_targets, read_predictions, unknown_id
-from halu_tasks.scorers.agreement import agreement
+from halu_tasks.replies.predictions import check_targets, read_predictions, unknown_id, with_target
 from halu_tasks.scorers.metrics import as_json
+from halu_tasks.scorers.statistics.agreement import agreement
 from halu_tasks.tasks import Built, build
 
 GOLD = "gold"
@@ -90,7 +90,7 @@ def _label(built: Built, item: Item, reply: Reply | None) -> str | None:
     """The label that a reply gives the item, in the item's own order of answers; None where it gives none."""
     if reply is None:
         return None
-    score = built.task.score(built.options.scoring, aimed(item, reply.target), reply)
+    score = built.task.score(built.options.scoring, with_target(item, reply.target), reply)
     if isinstance(score.target, list):
         raise UsageError(f"agreement is of labels, and {built.task.name} asks for text")
     answer = score.answer

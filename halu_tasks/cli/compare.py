@@ -12,12 +12,12 @@ from typing import Any
 from halu_tasks.cli import DONE_IN_PART
 from halu_tasks.cli.published import report as published_report
 from halu_tasks.cli.tables import table
-from halu_tasks.comparability import not_paired
-from halu_tasks.comparison import Comparison, Tested, compare, corrected, tested_as_json
-from halu_tasks.entries import Entry, labels_of
 from halu_tasks.errors import DataError, UsageError
-from halu_tasks.results import read_results
-from halu_tasks.runs import PLAIN, UNTOLD, Run
+from halu_tasks.results.comparability import not_paired
+from halu_tasks.results.comparison import Comparison, Tested, compare, corrected, tested_as_json
+from halu_tasks.results.entry import Entry, labels_of
+from halu_tasks.results.readers.read import read_results
+from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run
 from halu_tasks.scorers.answer import NO_ANSWER
 
 COSTS = {
@@ -85,7 +85,7 @@ def runs_in(path: str) -> tuple[list[Run], bool]:
         if Path(path).expanduser().is_file():
             raise DataError(f"{own.source}: {own.why}")
         print(f"halu-tasks: not read: {own.source}: {own.why}", file=sys.stderr)
-    ordered = sorted(runs, key=lambda run: (run.method not in (PLAIN, UNTOLD), run.created))
+    ordered = sorted(runs, key=lambda run: (run.method not in (PLAIN, METHOD_UNKNOWN), run.created))
     return ordered, any(own.lost for own in skipped)
 
 
@@ -141,7 +141,7 @@ def show(compared: Comparison, *, as_json: bool) -> None:
 def report(compared: Comparison) -> str:
     """The tables for people: the runs, their differences from the first one, and what papers print."""
     first = compared.runs[0]
-    common = [mark for mark in first.marks if all(mark in run.marks for run in compared.runs)]
+    common = [mark for mark in first.version_tags if all(mark in run.version_tags for run in compared.runs)]
     whole = first.provenance["items"] * first.epochs
     items = f"{len(first.scores):,} items" + (f" of {whole:,}" if len(first.scores) < whole else "")
     head = f"{first.task} {'-'.join([first.task_version, *common])}  scoring: {first.scoring}"
@@ -184,7 +184,7 @@ def tasks_report(compared: Mapping[tuple[str, str], Sequence[Comparison]], apart
 
 
 def _named(run: Run) -> str:
-    return run.model if run.method in (PLAIN, UNTOLD) else f"{run.model}, {run.method}"
+    return run.model if run.method in (PLAIN, METHOD_UNKNOWN) else f"{run.model}, {run.method}"
 
 
 def _runs(compared: Comparison) -> str:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 
 from halu_tasks.cli import DONE_IN_PART
 from halu_tasks.cli.tables import table
-from halu_tasks.data import cache_folder, cached_path, verify
+from halu_tasks.data.cache import cache_folder, cached_path, verify
+from halu_tasks.data.sources import Source
 from halu_tasks.errors import DataError, HaluTasksError
-from halu_tasks.sources import Source
 from halu_tasks.tasks import registry, source_named, sources
 
 
@@ -42,7 +42,7 @@ def show(sources: Sequence[Source]) -> int:
 
 
 def fetch(sources: Sequence[Source]) -> int:
-    from halu_tasks.download import fetch as fetch_file
+    from halu_tasks.data.download import fetch as fetch_file
 
     return _each(sources, lambda source, name: f"fetched {fetch_file(source, name)}")
 

@@ -58,7 +58,7 @@ def lm_eval_figures(tasks: list[Task]) -> Figures:
     from lm_eval.tasks import TaskManager
 
     from halu_tasks import task_configs
-    from halu_tasks.lm_eval_models import BaselineLM, OracleLM
+    from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM
 
     # only our own folder: reading lm-eval's thousands of YAML files would take longer than all the rest
     manager = TaskManager(

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from halu_tasks import data
+from halu_tasks.data.locate import is_sample, locate
 from halu_tasks.errors import UsageError
 from halu_tasks.files import atomic_write
-from halu_tasks.options import Options
-from halu_tasks.solvers.prompting import messages, render
+from halu_tasks.prompting import messages, render
 from halu_tasks.tasks import Task, prompt_of, registry, task_named
+from halu_tasks.tasks.options import Options
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -38,10 +38,10 @@ def training_chats(task: Task, options: Options) -> Iterator[dict[str, list[dict
     if reader.training is None:
         able = sorted(known.name for known in registry()[0].values() if known.reader.training)
         raise UsageError(f"{task.name} has no training part; export works for {', '.join(able)}")
-    if data.is_sample(options.data):
+    if is_sample(options.data):
         path = reader.fewshot_path(options)
     else:
-        path = data.locate(reader.source, reader.training, options.data).path
+        path = locate(reader.source, reader.training, options.data).path
     prompt = prompt_of(task, options)
     return _chats(task, path, options, dict(prompt))
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 from halu_tasks.cli.tables import table
 from halu_tasks.errors import UsageError
-from halu_tasks.published import Published, published, with_figures
+from halu_tasks.results.published import Published, published, with_figures
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -12,11 +12,11 @@ from tqdm import tqdm
 from halu_tasks.cli import DONE_IN_PART, warn
 from halu_tasks.errors import DataError
 from halu_tasks.files import atomic_path, atomic_write_text
-from halu_tasks.report.assemble import TABLE, assemble
-from halu_tasks.report.board import board
 from halu_tasks.report.markdown import markdown
-from halu_tasks.report.page import render
-from halu_tasks.results import find_results, read_results
+from halu_tasks.report.model.assemble import TABLE, assemble
+from halu_tasks.report.model.leaderboard import board
+from halu_tasks.report.page.render import render
+from halu_tasks.results.readers.read import find_results, read_results
 
 PAGE, TEXT, FIGURES = "index.html", "report.md", "report.json"
 

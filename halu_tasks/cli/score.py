@@ -17,15 +17,15 @@ from typing import Any
 from halu_tasks import __version__
 from halu_tasks.cli import DONE_IN_PART, options_of, warn
 from halu_tasks.cli.tables import estimates_table
-from halu_tasks.data import sha256_of
+from halu_tasks.data.cache import sha256_of
 from halu_tasks.errors import DataError
 from halu_tasks.files import atomic_write
 from halu_tasks.items import Item, Reply
-from halu_tasks.predictions import Prediction, aimed, check_targets, read_predictions, unknown_id
+from halu_tasks.replies.predictions import Prediction, check_targets, read_predictions, unknown_id, with_target
+from halu_tasks.replies.scoring import outcome_of, prepare_judge, reply_warnings, score_replies
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.metrics import Estimate, as_json, estimates
 from halu_tasks.scorers.score import Score
-from halu_tasks.scoring import outcome_of, prepare_judge, reply_warnings, score_replies
 from halu_tasks.tasks import Built, build
 
 _BATCH = 1_000
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 def told(built: Built, arguments: argparse.Namespace) -> dict[str, Any]:
     """What a report needs to find the replies again and to know what they compare with. How the model was asked is
     not known here, so nothing of that is told."""
-    own = built.task.own_options
+    own = built.task.task_options
     given = {name: value for name, value in asdict(built.options).items() if name in ("data", *own)}
     return {
         "model": arguments.model,
@@ -128,7 +128,7 @@ def score_predictions(
             prediction = Prediction(Reply(""), 0)
         # the prompt has done its work, and many thousand of them are not needed at once
         reply = prediction.reply
-        batch.append((replace(aimed(item, reply.target), system="", prompt=""), reply))
+        batch.append((replace(with_target(item, reply.target), system="", prompt=""), reply))
         if len(batch) >= size:
             score_batch()
     if predictions:

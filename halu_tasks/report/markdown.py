@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from halu_tasks.markdown import escaped, table
 from halu_tasks.scorers.answer import NO_ANSWER
+from halu_tasks.text.markdown import escaped, table
 
 
 def markdown(report: Mapping[str, Any]) -> str:

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from halu_tasks import data as data_
-from halu_tasks.data import Located
+from halu_tasks.data.locate import Located, locate
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.items import Example, Item
-from halu_tasks.options import Options
+from halu_tasks.prompting import Prompt, given_prompts, prompt_hash, render
 from halu_tasks.scorers.registry import TaskScorer
-from halu_tasks.solvers.prompting import Prompt, given_prompts, prompt_hash, render
 from halu_tasks.tasks.derived import logged, task_named
 from halu_tasks.tasks.fewshot import worked_examples
+from halu_tasks.tasks.options import Options
 from halu_tasks.tasks.registry import prompt_names, registry
 from halu_tasks.tasks.splits import sampled
 from halu_tasks.tasks.task import Task
@@ -44,7 +43,7 @@ class Built:
         rows = self.task.reader.rows(path)
         seen: set[str] = set()
         cases = self.task.cases(rows, self.options)
-        for case in sampled(cases, self.options) if "split" in self.task.own_options else cases:
+        for case in sampled(cases, self.options) if "split" in self.task.task_options else cases:
             if case.id in seen:
                 raise DataError(f"{path}: two rows make the item {case.id!r}; ids must differ")
             seen.add(case.id)
@@ -54,7 +53,7 @@ class Built:
                 raise DataError(f"{path}: item {case.id!r}: {error}") from None
             yield render(case, self.prompt, cot=self.options.cot)
         if not seen:
-            under = ", ".join(self.options.marks(self.task.own_options))
+            under = ", ".join(self.options.version_tags(self.task.task_options))
             raise DataError(f"{path}: holds no row for task {self.task.name}{f' under {under}' if under else ''}")
 
     @cached_property
@@ -74,7 +73,7 @@ class Built:
     @property
     def asks_for_probability(self) -> bool:
         """Whether the two choices are to be weighed."""
-        return self.options.probability and "probability" in self.task.own_options
+        return self.options.probability and "probability" in self.task.task_options
 
     @property
     def scoring(self) -> TaskScorer:
@@ -92,13 +91,13 @@ class Built:
         )
 
     @property
-    def marks(self) -> tuple[str, ...]:
+    def version_tags(self) -> tuple[str, ...]:
         """What sets this run apart from the benchmark as published and asked zero-shot; part of the
         version that harnesses print, so that no such result passes for the benchmark's."""
         options = self.options
         marks: list[str] = [kind for kind in (self.located.kind,) if kind != "pinned"]
         marks += ["paper"] if options.scoring == "paper" else []
-        marks += options.marks(self.task.own_options)
+        marks += options.version_tags(self.task.task_options)
         marks += ["cot"] if options.cot else []
         if options.fewshot and self.task.lacks_training(options):
             marks.append("own_examples")
@@ -114,7 +113,7 @@ class Built:
     @property
     def version(self) -> str:
         """The task's version and the marks, as `halu-tasks` tells it."""
-        return "-".join([str(self.task.version), *self.marks])
+        return "-".join([str(self.task.version), *self.version_tags])
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -130,7 +129,7 @@ class Built:
             "prompt_hash": self.prompt_hash,
             "fewshot": self.options.fewshot,
             "cot": self.options.cot,
-            **{name: getattr(self.options, name) for name in self.task.own_options},
+            **{name: getattr(self.options, name) for name in self.task.task_options},
             **({"judge": self.options.judge} if self.task.judged else {}),
             "items": len(self.items),
         }
@@ -168,7 +167,7 @@ def build(name: str | Task, options: Options) -> Built:
     prompt = prompt_of(task, options)
     if options.cot and "cot" not in prompt:
         raise UsageError(f"task {task.name} has no chain-of-thought prompt; leave the option cot out")
-    located = data_.locate(task.reader.source, task.reader.file(options), options.data)
+    located = locate(task.reader.source, task.reader.file(options), options.data)
     examples = worked_examples(task, options, prompt)[: options.fewshot] if options.fewshot else []
     if len(examples) < options.fewshot:
         raise UsageError(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from halu_tasks import data as data_
+from halu_tasks.data.locate import SAMPLE
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.items import Case
-from halu_tasks.options import Options
 from halu_tasks.tasks.derived import task_of
+from halu_tasks.tasks.options import Options
 from halu_tasks.tasks.registry import Declarations, check_tags, declarations, group_from
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
@@ -59,7 +59,7 @@ def check_sample(task: Task, file: TaskFile) -> None:
     def fault(key: str, reason: object) -> UsageError:
         return UsageError(f"{file.place(key)}: {key}: {' '.join(str(reason).split())}")
 
-    path = data_.SAMPLE / task.reader.source.name / task.reader.file(Options())
+    path = SAMPLE / task.reader.source.name / task.reader.file(Options())
     if not path.is_file():
         return
     try:

@@ -8,16 +8,17 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from halu_tasks import data as data_
+from halu_tasks.data.json_arrays import array_lines
+from halu_tasks.data.rows import Row, json_lines
+from halu_tasks.data.sources import SOURCES, Source
+from halu_tasks.data.tables import table_lines
 from halu_tasks.errors import UsageError, did_you_mean
 from halu_tasks.items import Case, Item, by_target
-from halu_tasks.json_arrays import array_lines
-from halu_tasks.options import Options
-from halu_tasks.scorers.judge import Judging
+from halu_tasks.prompting import JinjaText, render_jinja
 from halu_tasks.scorers.kinds import AnswerKind, JudgedText, Label, Spans, Strings
+from halu_tasks.scorers.reading.judge import JudgeSpec
 from halu_tasks.scorers.registry import TaskScorer, make_scorer, reading_named
-from halu_tasks.solvers.prompting import JinjaText, render_jinja
-from halu_tasks.sources import SOURCES, Source
+from halu_tasks.tasks.options import Options
 from halu_tasks.tasks.task import Decoding, Reader, Subject, Task, Wording
 from halu_tasks.tasks.yaml_files import FunctionName, TaskFile, load_object
 
@@ -77,7 +78,7 @@ _WITHOUT_EFFECT = {
 
 _METRIC_KEYS = ("metric", "of", "by", "requires", "split_requires", "higher_is_better")
 _ROW_TYPES = {"string": str, "array": list, "object": dict, "any": object}
-_FORMATS = {"json_lines": data_.json_lines, "json_array": array_lines}
+_FORMATS = {"json_lines": json_lines, "json_array": array_lines}
 _REQUIRED = object()
 
 
@@ -204,7 +205,7 @@ class _Definition:
             examples=self.function("order_examples", [], Options())
             if "order_examples" in self.file.values
             else lambda cases, options: by_target(cases),
-            own_options=options,
+            task_options=options,
             judged=self.judge(answer),
             choices=self.choices(answer),
             subject=self.subject(),
@@ -260,7 +261,7 @@ class _Definition:
             self.fail("rows", f"fields: expected names with one of {', '.join(_ROW_TYPES)}, got {types!r}")
         if (form := rows.get("format", "json_lines")) not in (*_FORMATS, "table"):
             self.fail("rows", f"format: expected {', '.join((*_FORMATS, 'table'))}, got {form!r}")
-        lines = _FORMATS.get(form) or partial(data_.table_lines, columns=columns or dict.fromkeys(types, ()))
+        lines = _FORMATS.get(form) or partial(table_lines, columns=columns or dict.fromkeys(types, ()))
         options = [option.name for option in fields(Options)]
         self.check_placeholders("file", file, options, "option")
         training = self.string("training_file", None)
@@ -281,7 +282,7 @@ class _Definition:
             self.fail("rows", f"columns: expected names, each with a list of other names, got {columns!r}")
         return {name: self.all_strings("rows", others or ()) for name, others in columns.items()}
 
-    def cases(self) -> Callable[[Iterable[data_.Row], Options], Iterable[Case]]:
+    def cases(self) -> Callable[[Iterable[Row], Options], Iterable[Case]]:
         arguments = self.mapping("cases_arguments", {})
         function = self.function("cases", [], Options(), **arguments)
         return partial(function, **arguments) if arguments else function
@@ -487,10 +488,10 @@ class _Definition:
             self.fail("metric_list", f"names {double[0]!r} twice")
         return entries
 
-    def judge(self, answer: AnswerKind) -> Judging | None:
+    def judge(self, answer: AnswerKind) -> JudgeSpec | None:
         judge = self.load("judge") if self.file.values.get("judge") is not None else None
-        if judge is not None and not isinstance(judge, Judging):
-            self.fail("judge", f"expected !function MODULE.NAME of a Judging, got {judge!r}")
+        if judge is not None and not isinstance(judge, JudgeSpec):
+            self.fail("judge", f"expected !function MODULE.NAME of a JudgeSpec, got {judge!r}")
         if (judge is None) is isinstance(answer, JudgedText):
             self.fail("judge", "is given with the answer kind judged_text, and only with it")
         return judge

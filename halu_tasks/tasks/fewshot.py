@@ -6,11 +6,11 @@ import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from halu_tasks import data as data_
-from halu_tasks.data import Row
+from halu_tasks.data.locate import locate
+from halu_tasks.data.rows import Row
 from halu_tasks.items import Case, Example
-from halu_tasks.options import Options
-from halu_tasks.solvers.prompting import Prompt, placeholders, render
+from halu_tasks.prompting import Prompt, placeholders, render
+from halu_tasks.tasks.options import Options
 
 if TYPE_CHECKING:
     from halu_tasks.tasks.task import Task
@@ -34,7 +34,7 @@ def _example_rows(task: Task, options: Options, prompt: Prompt) -> Iterator[Row]
             logger.warning(OWN_EXAMPLES, task.name, task.reader.training)
         yield from task.reader.fewshot_rows(options)
         return
-    located = data_.locate(task.reader.source, task.reader.file(options), options.data)
+    located = locate(task.reader.source, task.reader.file(options), options.data)
     shown = {_shown(case, prompt) for case in task.cases(task.reader.rows(located.path), options)}
     for row in task.reader.rows(path):
         if not any(_shown(case, prompt) in shown for case in task.cases([row], options)):

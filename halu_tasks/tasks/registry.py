@@ -12,9 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from halu_tasks.data.sources import SOURCES, Source
 from halu_tasks.errors import UsageError, did_you_mean
 from halu_tasks.scorers.score import Score
-from halu_tasks.sources import SOURCES, Source
 from halu_tasks.tasks.definition import task_from
 from halu_tasks.tasks.listing import in_order
 from halu_tasks.tasks.task import Task

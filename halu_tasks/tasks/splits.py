@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from halu_tasks.items import Case
-from halu_tasks.options import Options
+from halu_tasks.tasks.options import Options
 
 TRAIN_SHARE, TEST_SHARE = 0.05, 0.2
 """Of the paper's two samples: one to tune the threshold on, one to test."""
@@ -23,7 +23,7 @@ def sampled(cases: Iterable[Case], options: Options) -> Iterator[Case]:
     if options.split == "all":
         yield from cases
         return
-    from halu_tasks.scorers.threshold import PART, TEST, TRAIN  # numpy, which listings do without
+    from halu_tasks.scorers.statistics.threshold import PART, TEST, TRAIN  # numpy, which listings do without
 
     held = list(cases)
     drawn = sorted({case.cluster for case in held}, key=lambda cluster: (_draw(cluster, options.seed), cluster))

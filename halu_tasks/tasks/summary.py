@@ -6,12 +6,12 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from halu_tasks import data as data_
+from halu_tasks.data.locate import SAMPLE
 from halu_tasks.items import Item
-from halu_tasks.options import Options
 from halu_tasks.scorers.kinds import AnswerKind, Label
 from halu_tasks.scorers.registry import reading_named, scorer_factory
 from halu_tasks.tasks.build import build
+from halu_tasks.tasks.options import Options
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import load_object
 
@@ -36,7 +36,7 @@ def summary(task: Task) -> dict[str, Any]:
         "answer": _answer(task.answer, task.definition["answer"]),
         "scorers": {mode: _scorer(task, mode) for mode in task.scoring},
         "metrics": _metrics(task),
-        "options": {name: _option(name) for name in task.own_options},
+        "options": {name: _option(name) for name in task.task_options},
         "decoding": {
             "max_gen_toks": decoding.max_tokens,
             "temperature": decoding.temperature,
@@ -48,7 +48,7 @@ def summary(task: Task) -> dict[str, Any]:
 
 def first_item(task: Task) -> Item | None:
     """The first item of the packaged sample; None where the source has none."""
-    path = data_.SAMPLE / task.reader.source.name / task.reader.file(Options())
+    path = SAMPLE / task.reader.source.name / task.reader.file(Options())
     return next(build(task, Options(data="sample")).stream()) if path.is_file() else None
 
 

@@ -8,17 +8,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from halu_tasks import data as data_
-from halu_tasks.data import Lines, Row
+from halu_tasks.data.locate import SAMPLE, find_beside, is_sample
+from halu_tasks.data.rows import Lines, Row, json_lines, read_rows
+from halu_tasks.data.sources import Source
 from halu_tasks.items import Case, Item, Reply
-from halu_tasks.options import Options
+from halu_tasks.prompting import Prompt, next_question
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.judge import Judging, Verdict
 from halu_tasks.scorers.kinds import AnswerKind, Label
+from halu_tasks.scorers.reading.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.registry import Reading, TaskScorer
 from halu_tasks.scorers.score import Score, mark_empty
-from halu_tasks.solvers.prompting import Prompt, next_question
-from halu_tasks.sources import Source
+from halu_tasks.tasks.options import Options
 
 # No real reply that answers before it asks itself another question is longer, or repeats its own item more often.
 _LONGEST_TURN, _MOST_TURNS = 50_000, 3
@@ -42,12 +42,12 @@ class Reader:
     file: Callable[[Options], str]
     fields: Mapping[str, type]
     check: Callable[[Row], None]
-    lines: Lines = data_.json_lines
+    lines: Lines = json_lines
     training: str | None = None
 
     def rows(self, path: Path) -> Iterator[Row]:
         """The rows of a file. Raises DataError as `read_rows` does."""
-        return data_.read_rows(path, self.fields, self.check, self.lines)
+        return read_rows(path, self.fields, self.check, self.lines)
 
     def fewshot_rows(self, options: Options) -> Iterator[Row]:
         """The package's own rows for worked examples; none where the package has none."""
@@ -57,13 +57,13 @@ class Reader:
     def fewshot_path(self, options: Options) -> Path:
         """Where they lie: under the name of the file that the options choose, where the package has one, else
         of the default one."""
-        folder = data_.SAMPLE / "fewshot" / self.source.name
+        folder = SAMPLE / "fewshot" / self.source.name
         chosen = folder / (self.training or self.file(options))
         return chosen if chosen.is_file() else folder / (self.training or self.file(Options()))
 
     def training_path(self, options: Options) -> Path | None:
         """The training part, pinned or in the folder that the user named; None where there is none."""
-        return data_.find_beside(self.source, self.training, options.data) if self.training else None
+        return find_beside(self.source, self.training, options.data) if self.training else None
 
 
 class Subject(NamedTuple):
@@ -118,7 +118,7 @@ class Task:
         baseline: a reply made without knowing the answer; a floor.
         shots: number of worked examples that the task has of its own, zero-shot being none.
         examples: puts the cases that worked examples can be made of into the order in which they are shown.
-        own_options: options beyond those of every task that change what it asks.
+        task_options: options beyond those of every task that change what it asks.
         judged: what a judge is asked about each reply; None when no judge is needed.
         choices: the two answers, the one that is looked for first, of a task that may be answered by a
             probability.
@@ -148,8 +148,8 @@ class Task:
     baseline: Callable[[Item], str]
     shots: int
     examples: Callable[[Iterable[Case], Options], list[Case]]
-    own_options: tuple[str, ...]
-    judged: Judging | None
+    task_options: tuple[str, ...]
+    judged: JudgeSpec | None
     choices: tuple[str, str] | None
     subject: Subject | None
     prompt_format: str | None
@@ -170,7 +170,7 @@ class Task:
     def score(self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None = None) -> Score:
         """The score of a reply in `strict` or `paper`, given the judge's verdicts where the task is judged. In
         strict, a reply that goes on to ask itself another question behind its answer is read up to there."""
-        from halu_tasks.scorers.probability import with_probability  # numpy, which listings do without
+        from halu_tasks.scorers.statistics.probability import with_probability  # numpy, which listings do without
 
         score = self.scoring[mode].score
         if self.judged:
@@ -237,7 +237,7 @@ class Task:
     def lacks_training(self, options: Options) -> bool:
         """Whether the benchmark has a training part and the data that the user named have it not."""
         reader = self.reader
-        return reader.training is not None and not data_.is_sample(options.data) and not reader.training_path(options)
+        return reader.training is not None and not is_sample(options.data) and not reader.training_path(options)
 
     @property
     def benchmark(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from halu_tasks.report.page import render
+from halu_tasks.report.page.render import render
 
 ROOT = Path(__file__).resolve().parents[2]
 ARGUMENTS = [

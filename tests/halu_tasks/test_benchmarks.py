@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from halu_tasks.cli.score import score_predictions
-from halu_tasks.data import SAMPLE, in_folder
+from halu_tasks.data.locate import SAMPLE, in_folder
 from halu_tasks.items import Item, Reply
-from halu_tasks.options import Options
-from halu_tasks.predictions import read_predictions
+from halu_tasks.replies.predictions import read_predictions
 from halu_tasks.scorers.answer import NO_ANSWER
-from halu_tasks.scorers.judge import Verdict
 from halu_tasks.scorers.metrics import estimates
+from halu_tasks.scorers.reading.judge import Verdict
 from halu_tasks.tasks import Built, build, registry
+from halu_tasks.tasks.options import Options
 
 TASKS, GROUPS = registry()
 REFACT = [name for name in TASKS if name.startswith("refact")]
@@ -156,7 +156,7 @@ def test_a_question_that_comes_before_any_answer_hides_none() -> None:
 
 
 def _example_items(built: Built) -> list:  # type: ignore[type-arg]
-    from halu_tasks.solvers.prompting import render
+    from halu_tasks.prompting import render
 
     cases = built.task.cases(built.task.reader.fewshot_rows(built.options), built.options)
     return [render(case, built.prompt, cot=built.options.cot) for case in cases]

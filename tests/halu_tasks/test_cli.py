@@ -19,12 +19,13 @@ from openpyxl import Workbook
 
 from halu_tasks import __version__
 from halu_tasks.cli import main
-from halu_tasks.data import SAMPLE, cached_path
+from halu_tasks.data.cache import cached_path
+from halu_tasks.data.locate import SAMPLE
+from halu_tasks.data.sources import REFACT, SOURCES
 from halu_tasks.items import Item, Reply
-from halu_tasks.options import Options
 from halu_tasks.scorers.score import Score
-from halu_tasks.sources import REFACT, SOURCES
 from halu_tasks.tasks import Built, build, registry
+from halu_tasks.tasks.options import Options
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 Run = Callable[..., str]
@@ -119,14 +120,14 @@ def test_listings_make_no_scorers(arguments: list[str]) -> None:
 def test_the_core_loads_neither_harness_nor_torch() -> None:
     code = """
 import importlib, pkgutil
-import halu_tasks, halu_tasks.scorers, halu_tasks.tasks, halu_tasks.embedded, halu_tasks.cli.score
+import halu_tasks, halu_tasks.scorers, halu_tasks.tasks, halu_tasks.replies.embedded, halu_tasks.cli.score
 halu_tasks.tasks.registry()
 for info in pkgutil.iter_modules(halu_tasks.scorers.__path__):
     if not info.name.startswith(("inspect_", "lm_eval_")):
         importlib.import_module(f"halu_tasks.scorers.{info.name}")
 """
     found = loaded_by(code)
-    assert "halu_tasks.scoring" in found
+    assert "halu_tasks.replies.scoring" in found
     assert not {name for name in found if name.partition(".")[0] in ("lm_eval", "inspect_ai", "torch", "datasets")}
 
 

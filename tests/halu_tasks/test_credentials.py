@@ -6,7 +6,7 @@ import pytest
 
 from halu_tasks.credentials import in_address, is_secret, public, redacted
 from halu_tasks.errors import DataError
-from halu_tasks.runs import own_settings
+from halu_tasks.results.run import own_settings
 
 SECRET = "s3cr3t-canary/42"
 

@@ -15,11 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.data import SAMPLE, cache_folder, cached_path, json_lines, locate, sha256_of
+from halu_tasks.data.cache import cache_folder, cached_path, sha256_of
+from halu_tasks.data.locate import SAMPLE, locate
+from halu_tasks.data.rows import json_lines
+from halu_tasks.data.sources import CFAITH, REFACT, Source, SourceFile
 from halu_tasks.errors import DataError, UsageError
-from halu_tasks.options import Options
-from halu_tasks.sources import CFAITH, REFACT, Source, SourceFile
 from halu_tasks.tasks import Reader, build, registry, source_named
+from halu_tasks.tasks.options import Options
 
 PUBLISHED = b'{"a": "published"}\n'
 ROWS, OTHER = "rows.jsonl", "other.jsonl"
@@ -46,7 +48,7 @@ def put(path: Path, content: bytes = b'{"a": "local"}\n') -> Path:
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("halu_tasks.download.time", SimpleNamespace(sleep=lambda seconds: None))
+    monkeypatch.setattr("halu_tasks.data.download.time", SimpleNamespace(sleep=lambda seconds: None))
 
 
 # --- the order ----------------------------------------------------------------------------------

@@ -17,12 +17,13 @@ from types import SimpleNamespace
 import pytest
 
 from halu_tasks import data
-from halu_tasks.data import cached_path, locate
-from halu_tasks.download import fetch
+from halu_tasks.data.cache import cached_path
+from halu_tasks.data.download import fetch
+from halu_tasks.data.locate import locate
+from halu_tasks.data.sources import Source, SourceFile
 from halu_tasks.errors import DataError
-from halu_tasks.options import Options
-from halu_tasks.sources import Source, SourceFile
 from halu_tasks.tasks import build
+from halu_tasks.tasks.options import Options
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 Act = Callable[[BaseHTTPRequestHandler], None]
@@ -96,7 +97,7 @@ def server() -> Iterator[Server]:
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The pauses between attempts, not taken."""
     taken: list[float] = []
-    monkeypatch.setattr("halu_tasks.download.time", SimpleNamespace(sleep=taken.append))
+    monkeypatch.setattr("halu_tasks.data.download.time", SimpleNamespace(sleep=taken.append))
     return taken
 
 
@@ -221,8 +222,8 @@ def test_a_cache_that_cannot_be_written_is_named(
 
 FETCH = """
 import sys
-from halu_tasks.download import fetch
-from halu_tasks.sources import Source, SourceFile
+from halu_tasks.data.download import fetch
+from halu_tasks.data.sources import Source, SourceFile
 name, url, sha256 = sys.argv[1:]
 print(fetch(Source("toy", "Toy", "home", "MIT", "rev", (SourceFile(name, url, sha256),)), name))
 """
@@ -307,9 +308,9 @@ def test_the_training_part_is_fetched_when_examples_are_asked_and_not_before(
     server.acts = [serve]
     monkeypatch.setenv("HF_ENDPOINT", server.url)
     zero_shot = build("factchd", Options())
-    assert [item.id for item in zero_shot.items] == ["0", "1", "2"] and zero_shot.marks == ()
+    assert [item.id for item in zero_shot.items] == ["0", "1", "2"] and zero_shot.version_tags == ()
     pinned = "/datasets/zjunlp/FactCHD/resolve/12d00b048630728fc2f8626b678e91658f258bbe/"
     assert server.paths == [f"{pinned}fact_test_noe.jsonl"]
     four_shot = build("factchd_4shot", Options(fewshot=4))
     assert server.paths == [f"{pinned}fact_test_noe.jsonl", f"{pinned}fact_train_noe.jsonl"]
-    assert all("#Question#: T" in example.prompt for example in four_shot.examples) and four_shot.marks == ()
+    assert all("#Question#: T" in example.prompt for example in four_shot.examples) and four_shot.version_tags == ()

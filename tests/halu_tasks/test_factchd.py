@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from halu_tasks.cli import main
-from halu_tasks.data import SAMPLE
+from halu_tasks.data.locate import SAMPLE
 from halu_tasks.errors import DataError
-from halu_tasks.options import Options
 from halu_tasks.scorers.answer import NO_ANSWER
-from halu_tasks.scorers.factchd import PATTERNS
+from halu_tasks.scorers.benchmarks.factchd import PATTERNS
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Built, build, registry
+from halu_tasks.tasks.options import Options
 
 TASKS = [name for name in registry()[0] if name.startswith("factchd")]
 TEST = SAMPLE / "factchd" / "fact_test_noe.jsonl"
@@ -60,7 +60,7 @@ def test_the_oracle_reaches_the_ceiling(task: str, data: str, request: pytest.Fi
     built = build(task, Options(data=named))
     for name, value in figures(built, built.task.oracle).items():
         assert value == pytest.approx(0.0 if name.startswith(NO_ANSWER) else 1.0), name
-    assert built.marks == (("sample",) if data == "sample" else ("extract",))
+    assert built.version_tags == (("sample",) if data == "sample" else ("extract",))
 
 
 def test_the_baseline_is_what_one_computes_by_hand() -> None:
@@ -129,7 +129,7 @@ def test_the_whole_test_file_is_found_before_the_extract(name: str, tmp_path: Pa
     (tmp_path / "factchd").mkdir(exist_ok=True)
     shutil.copy(TEST, tmp_path / "factchd" / "test_case_sample.jsonl")
     built = build("factchd", Options(data=str(tmp_path)))
-    assert built.located.path == tmp_path / name and built.marks == ("local",)
+    assert built.located.path == tmp_path / name and built.version_tags == ("local",)
 
 
 def test_the_training_file_is_not_taken_for_the_test_file(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_four_examples_are_one_a_pattern_and_the_seed_decides_which() -> None:
         assert sorted(patterns(shown(seed), TRAIN)) == sorted(PATTERNS)
         labels = Counter(example.reply.split(".")[0] for example in built.examples)
         assert labels == {"FACTUAL": 2, "NON-FACTUAL": 2}
-        assert ("seed" + str(seed) in built.marks) == (seed != 0)
+        assert ("seed" + str(seed) in built.version_tags) == (seed != 0)
     assert len({tuple(shown(seed)) for seed in range(8)}) > 1 and shown(3) == shown(3)
     # the second four are the other label of each pattern
     assert len(set(shown(fewshot=8))) == 8
@@ -173,8 +173,8 @@ def test_without_a_training_part_the_examples_are_the_packages_own_and_the_run_s
     assert sorted(patterns(shown(data=str(tmp_path)), TRAIN)) == sorted(PATTERNS)
     assert "the worked examples are the package's own" in caplog.text
     built = build("factchd_4shot", Options(data=str(tmp_path), fewshot=4))
-    assert built.marks == ("local", "own_examples")
-    assert build("factchd", Options(data=str(tmp_path))).marks == ("local",)
+    assert built.version_tags == ("local", "own_examples")
+    assert build("factchd", Options(data=str(tmp_path))).version_tags == ("local",)
 
 
 def test_a_training_part_that_lacks_a_pattern_gives_no_examples(tmp_path: Path) -> None:

@@ -13,14 +13,15 @@ from typing import Any
 import pytest
 
 from halu_tasks.cli import main
-from halu_tasks.data import SAMPLE, table_lines
+from halu_tasks.data.locate import SAMPLE
+from halu_tasks.data.tables import table_lines
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.items import Reply
-from halu_tasks.options import Options
-from halu_tasks.scorers.halluverse25 import score_type_published
+from halu_tasks.replies.scoring import score_replies
+from halu_tasks.scorers.benchmarks.halluverse25 import score_type_published
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.scoring import score_replies
 from halu_tasks.tasks import Built, build, registry
+from halu_tasks.tasks.options import Options
 
 LANGUAGES = ("en", "ar", "tr")
 COLUMNS = ("orig_sentence", "edited_sentence", "final_label")
@@ -220,7 +221,7 @@ def test_rows_labelled_0_are_asked_on_demand_with_a_fourth_answer(language: str)
     plain, built = (build(f"halluverse25_{language}", Options(data="sample", with_zero=zero)) for zero in (False, True))
     assert (len(plain.items), len(built.items)) == (23, 26) and "none]" in built.items[0].prompt
     assert {item.id for item in plain.items} < {item.id for item in built.items}
-    assert built.marks == ("sample", "with_zero") and plain.marks == ("sample",)
+    assert built.version_tags == ("sample", "with_zero") and plain.version_tags == ("sample",)
     found = values(built, {item.id: "0" if item.target == "none" else item.target for item in built.items})
     assert found["acc"] == found["acc_none"] == found["f1_macro"] == 1.0
     found = values(built, {item.id: "entity" for item in built.items})
@@ -294,7 +295,7 @@ def run_group() -> Callable[[str, str], dict[str, Any]]:
         from lm_eval.tasks import TaskManager
 
         from halu_tasks import task_configs
-        from halu_tasks.lm_eval_models import BaselineLM
+        from halu_tasks.lm_eval_adapter.models import BaselineLM
 
         manager = TaskManager(
             include_path=next(iter(task_configs.__path__)), include_defaults=False, metadata={"halu_data": data}

@@ -10,12 +10,12 @@ import pytest
 
 from halu_tasks.errors import UsageError
 from halu_tasks.items import Reply
-from halu_tasks.options import Options
+from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.answer import NO_ANSWER
-from halu_tasks.scorers.halluverse25_binary import yes_no_alone
+from halu_tasks.scorers.benchmarks.halluverse25_binary import yes_no_alone
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.scoring import score_replies
 from halu_tasks.tasks import Built, build, registry
+from halu_tasks.tasks.options import Options
 
 LANGUAGES = ("en", "ar", "tr")
 ROWS = "orig_sentence,edited_sentence,final_label\nA1,E1,entity\nA1,E2,relation\nA2,E3,sentence\nA3,E4,0\n"
@@ -58,12 +58,12 @@ def test_a_row_gives_its_edited_sentence_and_its_original(rows: str) -> None:
 def test_with_zero_the_edited_sentence_of_a_row_labelled_0_hallucinates_not(rows: str) -> None:
     built = asked(rows, with_zero=True)
     assert shown(built) == [*PLAIN, ("E4", "No", "edited")]
-    assert built.marks == ("local", "with_zero")
+    assert built.version_tags == ("local", "with_zero")
 
 
 def test_without_the_original_only_the_sentence_is_shown(rows: str) -> None:
     built = asked(rows, without_original=True)
-    assert shown(built) == PLAIN and built.marks == ("local", "without_original")
+    assert shown(built) == PLAIN and built.version_tags == ("local", "without_original")
     assert all("riginal" not in item.prompt for item in built.items)
     assert [item.id for item in built.items] == [item.id for item in asked(rows).items]
 

@@ -17,14 +17,16 @@ import pytest
 from openpyxl import Workbook
 
 from halu_tasks.cli import main
-from halu_tasks.data import SAMPLE, cached_path, table_lines
+from halu_tasks.data.cache import cached_path
+from halu_tasks.data.locate import SAMPLE
+from halu_tasks.data.sources import HALLUVERSE_M3
+from halu_tasks.data.tables import table_lines
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.items import Item, Reply
-from halu_tasks.options import Options
+from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.scoring import score_replies
-from halu_tasks.sources import HALLUVERSE_M3
 from halu_tasks.tasks import Built, build, registry
+from halu_tasks.tasks.options import Options
 
 LANGUAGES = ("en", "ar", "hi", "tr")
 PARTS = {"qa": "QA", "summarization": "summarization"}
@@ -148,7 +150,7 @@ def test_a_workbook_is_read_like_the_csv_file(language: str, tmp_path: Path) -> 
 
 
 def _cells(path: Path) -> list[tuple[int, list[str]]]:
-    from halu_tasks.workbooks import workbook_cells
+    from halu_tasks.data.workbooks import workbook_cells
 
     return list(workbook_cells(path))
 
@@ -287,7 +289,7 @@ def test_the_sample_and_the_examples_have_what_they_promise(language: str, part:
     assert [example.reply for example in twelve.examples] == [*TYPES, "none"] * 3
     assert "none]" in twelve.items[0].prompt and len(twelve.items) == 14
     mark = ("summarization",) if part == "summarization" else ()
-    assert nine.marks == ("sample", *mark) and twelve.marks == ("sample", "with_zero", *mark)
+    assert nine.version_tags == ("sample", *mark) and twelve.version_tags == ("sample", "with_zero", *mark)
 
 
 def values(built: Built, replies: list[str]) -> dict[str, float]:

@@ -11,11 +11,11 @@ import pytest
 
 from halu_tasks.benchmarks.halueval import gold_spans
 from halu_tasks.cli import main
-from halu_tasks.data import SAMPLE
+from halu_tasks.data.locate import SAMPLE
 from halu_tasks.errors import DataError, UsageError
-from halu_tasks.options import Options
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Built, build
+from halu_tasks.tasks.options import Options
 
 SUMMARIES = ("halueval_summarization", "halueval_summarization_cot", "halueval_summarization_claims")
 GENERAL = ("halueval_general", "halueval_general_localization")
@@ -158,11 +158,11 @@ def test_a_row_is_in_a_sample_whatever_the_order_of_rows(tmp_path: Path) -> None
 
 def test_a_sample_is_part_of_the_version_and_takes_no_worked_example(tmp_path: Path) -> None:
     built = build(SUMMARIES[0], Options(data="sample", split="test20", seed=3, fewshot=8))
-    assert built.marks == ("sample", "seed3", "test20") and len(built.items) == 10
+    assert built.version_tags == ("sample", "seed3", "test20") and len(built.items) == 10
     assert len(built.examples) == 8
     # a task that has no such option is asked whole, and says nothing of one
     whole = build(GENERAL[1], Options(data="sample", split="test20"))
-    assert whole.marks == ("sample",) and whole.items == build(GENERAL[1], Options(data="sample")).items
+    assert whole.version_tags == ("sample",) and whole.items == build(GENERAL[1], Options(data="sample")).items
     with pytest.raises(UsageError, match="option split='test' is unknown; choose all or train5 or test20"):
         Options(split="test")
     assert main(["items", "halueval_general_localization", "--data", "sample", "--split", "test20"]) == 2

@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from halu_tasks.errors import DataError, UsageError
-from halu_tasks.knowledge import open_knowledge
-from halu_tasks.knowledge_files import split
-from halu_tasks.words import tokens
+from halu_tasks.knowledge.index import open_knowledge
+from halu_tasks.knowledge.passages import split
+from halu_tasks.text.tokens import tokens
 
 FACTS = [
     "Water boils at 100 degrees Celsius at sea level.",
@@ -437,7 +437,7 @@ def test_an_index_is_made_once(facts: Path, halu_cache: Path, monkeypatch: pytes
     first = open_knowledge(facts)
     before = kept(halu_cache)
     with monkeypatch.context() as patch:
-        patch.setattr("halu_tasks.knowledge.read_passages", lambda files: pytest.fail("read again"))
+        patch.setattr("halu_tasks.knowledge.index.read_passages", lambda files: pytest.fail("read again"))
         second = open_knowledge(facts)
     assert second.search("mercury degrees") == first.search("mercury degrees")
     assert kept(halu_cache) == before and second.sha256 == first.sha256 and len(second) == len(first)
@@ -492,7 +492,7 @@ def test_an_index_that_is_cut_while_it_is_in_use_is_an_error_of_one_line(facts: 
     # in a process of its own: one that maps a file which is cut ends without a word
     program = (
         "import os, sys\nfrom pathlib import Path\nfrom halu_tasks.errors import DataError\n"
-        "from halu_tasks.knowledge import open_knowledge\n"
+        "from halu_tasks.knowledge.index import open_knowledge\n"
         "known = open_knowledge(sys.argv[1])\n"
         "for path in Path(sys.argv[2]).rglob('*'):\n"
         "    if path.is_file():\n"
@@ -532,7 +532,8 @@ def test_a_cache_that_cannot_be_written_is_an_error_that_says_how_to_name_anothe
 def test_processes_may_open_the_same_knowledge_at_once(tmp_path: Path, halu_cache: Path) -> None:
     path = write(tmp_path / "a.jsonl", [f"number{number} and words around it" for number in range(3000)])
     program = (
-        "import sys; from halu_tasks.knowledge import *; print(open_knowledge(sys.argv[1]).search('number77')[0].id)"
+        "import sys; from halu_tasks.knowledge.index import open_knowledge; "
+        "print(open_knowledge(sys.argv[1]).search('number77')[0].id)"
     )
     command = [sys.executable, "-c", program, path]
     started = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
@@ -542,7 +543,8 @@ def test_processes_may_open_the_same_knowledge_at_once(tmp_path: Path, halu_cach
 
 def test_opening_needs_no_harness(facts: Path) -> None:
     program = (
-        "import sys; from halu_tasks.knowledge import open_knowledge; open_knowledge(sys.argv[1]).search('mercury');"
+        "import sys; from halu_tasks.knowledge.index import open_knowledge; "
+        "open_knowledge(sys.argv[1]).search('mercury');"
         "print({'inspect_ai', 'lm_eval'} & set(sys.modules))"
     )
     assert subprocess.check_output([sys.executable, "-c", program, facts], text=True, timeout=120) == "set()\n"

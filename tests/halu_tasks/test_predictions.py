@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from halu_tasks.errors import DataError
 from halu_tasks.items import Item, Reply
-from halu_tasks.predictions import aimed, read_predictions
+from halu_tasks.replies.predictions import read_predictions, with_target
 
 
 def written(folder: Path, *lines: str) -> Path:
@@ -116,5 +116,5 @@ def test_any_bytes_give_predictions_or_one_data_error(lines: list[bytes]) -> Non
 
 def test_a_reply_to_another_order_is_scored_against_its_own_target() -> None:
     item = Item("a", "c", "A", "", "prompt", {}, {})
-    assert aimed(item, None) is item
-    assert aimed(item, "B").target == "B" and aimed(item, "B").id == "a"
+    assert with_target(item, None) is item
+    assert with_target(item, "B").target == "B" and with_target(item, "B").id == "a"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from halu_tasks.cli import main
-from halu_tasks.published import Published, published
+from halu_tasks.results.published import Published, published
 from halu_tasks.tasks import registry
 
 TASKS, GROUPS = registry()

@@ -10,14 +10,14 @@ from html.parser import HTMLParser
 import pytest
 from report_model import model, with_texts
 
-from halu_tasks.report import numbers
-from halu_tasks.report.charts import Bar, Curve, calibration, differences, intervals
-from halu_tasks.report.items import verdict
-from halu_tasks.report.marks import marked, segments
-from halu_tasks.report.page import render
-from halu_tasks.report.svg import drawing
-from halu_tasks.report.texts import block, characters, name, plain
-from halu_tasks.report.view import View
+from halu_tasks.report.page import numbers
+from halu_tasks.report.page.charts import Bar, Curve, calibration, differences, intervals
+from halu_tasks.report.page.escaping import block, characters, name, plain
+from halu_tasks.report.page.highlight import marked, segments
+from halu_tasks.report.page.items import verdict
+from halu_tasks.report.page.render import render
+from halu_tasks.report.page.svg import drawing
+from halu_tasks.report.page.view import View
 
 
 def test_importing_the_package_does_not_import_matplotlib() -> None:

@@ -16,19 +16,19 @@ import pytest
 
 from halu_tasks.cli import main
 from halu_tasks.cli.compare import report as comparison_report
-from halu_tasks.comparison import compare
-from halu_tasks.data import SAMPLE
-from halu_tasks.entries import Entry
+from halu_tasks.data.locate import SAMPLE
 from halu_tasks.errors import DataError
 from halu_tasks.items import Reply
-from halu_tasks.options import Options
-from halu_tasks.report.assemble import assemble
-from halu_tasks.report.board import Board, board
 from halu_tasks.report.markdown import markdown
-from halu_tasks.report.page import render
-from halu_tasks.results import read_results
-from halu_tasks.runs import Answered, Run, Step
+from halu_tasks.report.model.assemble import assemble
+from halu_tasks.report.model.leaderboard import Board, board
+from halu_tasks.report.page.render import render
+from halu_tasks.results.comparison import compare
+from halu_tasks.results.entry import Entry
+from halu_tasks.results.readers.read import read_results
+from halu_tasks.results.run import Run, ScoredReply, Step
 from halu_tasks.tasks import build, registry
+from halu_tasks.tasks.options import Options
 
 TASKS, GROUPS = registry()
 CORRECTION, COMPARATIVE, HALUEVAL = "refact_correction", "refact_judgment_comparative", "halueval_summarization"
@@ -43,7 +43,7 @@ def strict(path: Path) -> Any:
     return json.loads(path.read_text(), parse_constant=no_constant)
 
 
-def answered(task: str, wrong: int = 0, limit: int | None = None, **options: Any) -> list[Answered]:
+def answered(task: str, wrong: int = 0, limit: int | None = None, **options: Any) -> list[ScoredReply]:
     """Answers to the sample's items: right, but for the first `wrong` ones, which say nothing."""
     built = build(task, Options(data="sample", **options))
     verdicts = [] if built.task.judged and built.options.judge else None
@@ -51,7 +51,7 @@ def answered(task: str, wrong: int = 0, limit: int | None = None, **options: Any
     for number, item in enumerate(built.items[:limit]):
         reply = "" if number < wrong else built.task.oracle(item)
         score = built.task.score(built.options.scoring, item, Reply(reply), verdicts)
-        made.append(Answered(item, reply, score))
+        made.append(ScoredReply(item, reply, score))
     return made
 
 

@@ -136,13 +136,13 @@ FAULTS = {
     "judge missing": (GENERATIVE, "judge: null\n", "judge", "judged_text"),
     "judge where none is asked": (
         ENTITY,
-        "judge: !function halu_tasks.scorers.cfaith.JUDGING\n",
+        "judge: !function halu_tasks.scorers.benchmarks.cfaith.JUDGING\n",
         "judge",
         "with the answer kind judged_text, and only with it",
     ),
     "wrong judge": (
         GENERATIVE,
-        "judge: !function halu_tasks.scorers.cfaith.read_verdict\n",
+        "judge: !function halu_tasks.scorers.benchmarks.cfaith.read_verdict\n",
         "judge",
         "expected !function MODULE.NAME of a Judging",
     ),
@@ -270,7 +270,7 @@ FAULTS = {
     ),
     "check that takes no row": (
         INDEPENDENT,
-        "rows: {fields: {question: string}, check: !function halu_tasks.data.require_text.__doc__}\n",
+        "rows: {fields: {question: string}, check: !function halu_tasks.data.rows.require_text.__doc__}\n",
         "rows",
         "cannot be imported",
     ),
@@ -491,7 +491,7 @@ def test_show_says_what_is_asked_and_what_is_computed(task: str, here: Here) -> 
     for metric in shown["metrics"]:
         assert metric["name"] in told and all(len(meaning) > 10 for meaning in metric["about"].values()), metric
     source = TASKS[task].reader.source
-    for text in (str(TASKS[task].path), source.paper, source.licence, TASKS[task].about, *TASKS[task].own_options):
+    for text in (str(TASKS[task].path), source.paper, source.licence, TASKS[task].about, *TASKS[task].task_options):
         assert text and text in told
     for mode in ("strict", "paper"):
         assert shown["scorers"][mode]["about"] and f"Scorer, {mode}: {shown['scorers'][mode]['name']}" in told

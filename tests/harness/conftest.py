@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from halu_tasks.reaching import PROBE
+from halu_tasks.judging.reaching import PROBE
 
 Answer = Callable[[dict[str, Any]], "str | int | tuple[str, list[dict[str, Any]]] | dict[str, Any]"]
 """A request's JSON -> the reply's text, its text and its tokens with their log-probabilities, the whole message (such

@@ -20,12 +20,12 @@ from inspect_ai.util import registry_create
 from scipy.stats import binomtest
 
 from halu_tasks.cli import main
-from halu_tasks.comparison import compare, published_beside
-from halu_tasks.data import SAMPLE
-from halu_tasks.inspect_logs import read_runs
-from halu_tasks.options import Options
-from halu_tasks.published import published
+from halu_tasks.data.locate import SAMPLE
+from halu_tasks.results.comparison import compare, published_beside
+from halu_tasks.results.published import published
+from halu_tasks.results.readers.inspect import read_runs
 from halu_tasks.tasks import build, task_named
+from halu_tasks.tasks.options import Options
 
 pytestmark = pytest.mark.slow
 
@@ -294,7 +294,7 @@ def test_a_log_scored_again_is_read_as_scored(tmp_path: Path, run: Run) -> None:
     from inspect_ai import score
     from inspect_ai.log import read_eval_log, write_eval_log
 
-    from halu_tasks.scorers.inspect_scorer import halu_score
+    from halu_tasks.inspect_adapter.scorer import halu_score
 
     paper, strict = asked(tmp_path / "paper", scoring="paper"), asked(tmp_path / "strict")
     again = score(read_eval_log(paper), halu_score(scoring="strict"), action="overwrite")

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from halu_tasks.cli import main
-from halu_tasks.options import Options
-from halu_tasks.scorers.fave import cited_sentences, questions, score, summary_of
+from halu_tasks.scorers.benchmarks.fave import cited_sentences, questions, score, summary_of
 from halu_tasks.tasks import build
+from halu_tasks.tasks.options import Options
 
 Run = Callable[..., Any]
 BUILT = build("fave", Options(data="sample"))
@@ -172,7 +172,7 @@ def test_all_harnesses_count_alike(
     assert scored["metrics"]["hallucinations_per_summary"] == pytest.approx((2 * 23 + 1) / 24)
     assert scored["metrics"]["empty"] == pytest.approx(1 / 24)
     judge = {"halu_judge": "openai/gpt-4o", "halu_judge_base_url": server.url}
-    from halu_tasks.lm_eval_models import ReplayLM
+    from halu_tasks.lm_eval_adapter.models import ReplayLM
 
     own = run_lm_eval(["fave"], ReplayLM(str(file)), judge)["results"]["fave"]
     log = run_inspect(

@@ -16,10 +16,10 @@ from inspect_ai.model import get_model
 
 from halu_tasks.cli import main
 from halu_tasks.errors import JudgeError
-from halu_tasks.lm_eval_models import BaselineLM, OracleLM
-from halu_tasks.options import Options
-from halu_tasks.scorers.judge import fence, read_verdict
+from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM
+from halu_tasks.scorers.reading.judge import fence, read_verdict
 from halu_tasks.tasks import build
+from halu_tasks.tasks.options import Options
 
 Serve = Callable[..., Any]
 ITEMS = build("cfaith_gen", Options(data="sample")).items
@@ -66,7 +66,7 @@ def test_the_same_judge_gives_the_same_rates_everywhere(
     assert scored["hallucination_rate"] == pytest.approx(24 / 36) and scored["judge_failed"] == 0.0
     assert len(server.asked) == 36 + 1  # the question whether it is there, and one for each reply
 
-    from halu_tasks.lm_eval_models import ReplayLM
+    from halu_tasks.lm_eval_adapter.models import ReplayLM
 
     found = run_lm_eval(["cfaith_gen"], ReplayLM(str(path)), judged(server))["results"]["cfaith_gen"]
     log = run_inspect(

@@ -18,11 +18,11 @@ from inspect_ai.log import read_eval_log
 from halu_tasks.cli import main
 from halu_tasks.errors import JudgeError
 from halu_tasks.items import Reply
-from halu_tasks.judging import VerdictStore
-from halu_tasks.options import Options
-from halu_tasks.scorers.judge import Verdict
-from halu_tasks.scoring import keep_replies
+from halu_tasks.judging.judge import VerdictStore
+from halu_tasks.replies.scoring import keep_replies
+from halu_tasks.scorers.reading.judge import Verdict
 from halu_tasks.tasks import build
+from halu_tasks.tasks.options import Options
 
 Serve = Callable[..., Any]
 BUILT = build("cfaith_gen", Options(data="sample"))
@@ -83,7 +83,7 @@ def test_the_reason_is_kept_and_told_wherever_the_item_is(
     for sample in read_eval_log(log.location).samples:
         assert "年份不符" in sample.scores["halu_score"].explanation
         assert sample.scores["halu_score"].metadata["halu_tasks"]["score"]["verdicts"] == expected
-    from halu_tasks.lm_eval_models import BaselineLM
+    from halu_tasks.lm_eval_adapter.models import BaselineLM
 
     metadata = {"halu_judge": "openai/gpt-4o", "halu_judge_base_url": server.url}
     results = run_lm_eval(["cfaith_gen"], BaselineLM(), metadata, limit=2, log_samples=True)
@@ -152,7 +152,7 @@ def test_one_odd_reply_is_a_failed_verdict_and_ends_nothing(odd: str, serve: Ser
 def test_whatever_a_reader_raises_is_a_failed_verdict(
     serve: Serve, score: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("halu_tasks.scorers.verdict_reader.VerdictReader.__call__", lambda *_: 1 / 0)
+    monkeypatch.setattr("halu_tasks.scorers.reading.labels.verdict_reader.VerdictReader.__call__", lambda *_: 1 / 0)
     status, found, _, rows = score(serve(lambda request: "x"), "--judge-max-failures", "1")
     assert status == 0 and found["metrics"]["judge_failed"] == 1.0
     assert "ZeroDivisionError" in rows[0]["verdicts"][0]["reason"]
@@ -162,7 +162,7 @@ def test_whatever_a_reader_raises_is_a_failed_verdict(
 def test_processes_may_open_a_new_store_at_once(tmp_path: Path) -> None:
     # forked, so that imports do not spread them over time
     program = (
-        "import os, pathlib, sys, time\nfrom halu_tasks.judging import Verdict, VerdictStore\n"
+        "import os, pathlib, sys, time\nfrom halu_tasks.judging.judge import Verdict, VerdictStore\n"
         "start, own = time.time() + 0.5, []\n"
         "for number in range(32):\n"
         "    pid = os.fork()\n"
@@ -232,7 +232,7 @@ def test_replies_are_never_overwritten(halu_cache: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(os, "getpid", lambda: 7)
     first = keep_replies(BUILT, REPLIES)
     second = keep_replies(BUILT, [(item, Reply("other")) for item, _ in REPLIES])
-    monkeypatch.setattr("halu_tasks.scoring._process_folders", {})
+    monkeypatch.setattr("halu_tasks.replies.scoring._process_folders", {})
     # another container's process of the same number
     third = keep_replies(BUILT, REPLIES[:1])
     assert first.path and second.path and third.path

@@ -15,9 +15,9 @@ import pytest
 
 from halu_tasks.cli import main
 from halu_tasks.errors import DataError, UsageError
-from halu_tasks.lm_eval_models import BaselineLM, OracleLM, ReplayLM
-from halu_tasks.options import Options
+from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM, ReplayLM
 from halu_tasks.tasks import build, registry
+from halu_tasks.tasks.options import Options
 
 TASKS, GROUPS = registry()
 
@@ -247,7 +247,7 @@ def test_replay_gives_an_empty_reply_where_the_file_has_none(
 
 
 def test_a_strange_model_prompt_is_an_error_not_a_wrong_answer(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
-    from halu_tasks.embedded import Embedded
+    from halu_tasks.replies.embedded import Embedded
 
     with pytest.raises(UsageError, match="this prompt belongs to none"):
         Embedded("oracle").reply("What is the capital of France?")
@@ -300,7 +300,7 @@ def test_cached_requests_do_not_hide_other_options(
 def test_a_second_run_in_one_process_answers_the_present_data(
     run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
-    from halu_tasks.data import SAMPLE
+    from halu_tasks.data.locate import SAMPLE
 
     path = tmp_path / "generative_qa.jsonl"
     rows = [json.loads(line) for line in (SAMPLE / "cfaith" / path.name).read_text().splitlines()]

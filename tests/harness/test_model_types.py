@@ -30,10 +30,10 @@ from test_report import asked_lm_eval, report
 
 from halu_tasks.cli import main
 from halu_tasks.items import Reply
-from halu_tasks.lm_eval_models import OracleLM
-from halu_tasks.options import Options
-from halu_tasks.results import read_results
+from halu_tasks.lm_eval_adapter.models import OracleLM
+from halu_tasks.results.readers.read import read_results
 from halu_tasks.tasks import build
+from halu_tasks.tasks.options import Options
 
 TASK = "cfaith_choice"
 BUILT = build(TASK, Options(data="sample"))
@@ -197,7 +197,7 @@ def test_a_record_that_is_neither_is_named_and_nothing_of_it_runs(record: str, t
 
 
 def test_what_lm_eval_gathers_from_several_processes_keeps_its_scores() -> None:
-    from halu_tasks.lm_eval_task import logged
+    from halu_tasks.lm_eval_adapter.task import logged
 
     item = BUILT.items[0]
     score = BUILT.task.score("strict", item, Reply("A"))

@@ -16,12 +16,12 @@ from inspect_ai import score as score_again
 from inspect_ai.log import convert_eval_logs, read_eval_log, write_eval_log
 
 from halu_tasks.cli import main
-from halu_tasks.data import SAMPLE
-from halu_tasks.options import Options
-from halu_tasks.results import read_results
+from halu_tasks.data.locate import SAMPLE
+from halu_tasks.inspect_adapter.scorer import halu_score
+from halu_tasks.results.readers.read import read_results
 from halu_tasks.scorers.answer import NO_ANSWER
-from halu_tasks.scorers.inspect_scorer import halu_score
 from halu_tasks.tasks import build, registry
+from halu_tasks.tasks.options import Options
 
 TASKS, GROUPS = registry()
 MEMBERS = GROUPS["refact"].members
@@ -64,7 +64,8 @@ def asked_lm_eval(folder: Path, tasks: list[str], model: str, **arguments: Any) 
     from lm_eval.loggers import EvaluationTracker
     from lm_eval.tasks import TaskManager
 
-    from halu_tasks import lm_eval_models, task_configs  # noqa: F401  (registers the models)
+    from halu_tasks import task_configs
+    from halu_tasks.lm_eval_adapter import models as lm_eval_models  # noqa: F401  (registers the models)
 
     tracker = EvaluationTracker(output_path=str(folder))
     manager = TaskManager(

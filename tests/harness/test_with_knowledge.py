@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from halu_tasks.options import Options
 from halu_tasks.solvers.tools import MOST_ROUNDS
 from halu_tasks.tasks import build, registry
+from halu_tasks.tasks.options import Options
 
 pytestmark = pytest.mark.slow
 
@@ -328,7 +328,7 @@ def test_the_knowledge_is_opened_once_and_not_in_the_event_loop(
 
     from inspect_ai.util import registry_create
 
-    from halu_tasks.knowledge import open_knowledge
+    from halu_tasks.knowledge.index import open_knowledge
     from halu_tasks.solvers import knowledge
 
     opened: list[threading.Thread] = []

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from halu_tasks.builders.documents import Document
-from halu_tasks.builders.entailment import same_meaning
-from halu_tasks.builders.refact import RefactPipeline
+from halu_tasks.builders.pipelines.refact.entailment import same_meaning
+from halu_tasks.builders.pipelines.refact.pipeline import RefactPipeline
 from halu_tasks.errors import UsageError
 
 pytestmark = pytest.mark.models

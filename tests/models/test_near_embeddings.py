@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from halu_tasks.builders.near_embeddings import near_filter
+from halu_tasks.builders.quality.near_embeddings import near_filter
 from halu_tasks.errors import UsageError
 
 pytestmark = pytest.mark.models

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from halu_tasks.cli import main
-from halu_tasks.data import SAMPLE
-from halu_tasks.results import read_results
+from halu_tasks.data.locate import SAMPLE
+from halu_tasks.results.readers.read import read_results
 
 pytestmark = pytest.mark.models
 pytest.importorskip("torch", reason="needs the extra `models`")

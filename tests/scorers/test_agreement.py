@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.agreement import agreement, cohen_kappa, fleiss_kappa, pairwise_agreement
+from halu_tasks.scorers.statistics.agreement import agreement, cohen_kappa, fleiss_kappa, pairwise_agreement
 
 
 def test_cohens_kappa_of_a_table_worked_by_hand() -> None:

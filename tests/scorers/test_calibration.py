@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
 
-from halu_tasks.scorers.calibration import probability_metrics
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.scorers.probability import with_probability
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.calibration import probability_metrics
+from halu_tasks.scorers.statistics.probability import with_probability
 
 METRICS = probability_metrics("Yes")
 

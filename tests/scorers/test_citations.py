@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.citations import Citations, cited
-from halu_tasks.scorers.references import Paper, Reference, references
-from halu_tasks.scorers.sentences import sentences
+from halu_tasks.scorers.citations.citations import Citations, cited
+from halu_tasks.scorers.citations.references import Paper, Reference, references
+from halu_tasks.text.sentences import sentences
 
 # by their place: 0 Ling (2009), 1 Benton (2010), 2 Richard-Eaglin (2018), 3 Mékinian (2016), 4 van der Berg (2001),
 # 5 Smith (2019a), 6 Smith (2019b), 7 WHO Collaborating Group (1999), 8 "Bites and blains" (1971), 9 Simons (n.d.)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.error_type import error_type
-from halu_tasks.scorers.folding import fold
+from halu_tasks.scorers.reading.labels.error_type import error_type
+from halu_tasks.text.folding import fold
 
 E, R, S, N = "entity", "relation", "sentence", "none"
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from halu_tasks.items import Item
-from halu_tasks.scorers import factchd
-from halu_tasks.scorers.expmatch import Parts, expmatch, parts_scores, rouge_l_recall, split, token_f1, words
+from halu_tasks.scorers.benchmarks import factchd
+from halu_tasks.scorers.benchmarks.expmatch import Parts, expmatch, parts_scores, rouge_l_recall, split, token_f1, words
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import registry
 

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.items import Item, Reply
-from halu_tasks.scorers import halueval, localization
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.claims import checks
+from halu_tasks.scorers.benchmarks import halueval, localization
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.scorers.nothing import none_of
-from halu_tasks.scorers.passages import passages
-from halu_tasks.scorers.verdict_hallucination import hallucinates
+from halu_tasks.scorers.reading.claims import checks
+from halu_tasks.scorers.reading.labels.hallucination import hallucinates
+from halu_tasks.scorers.reading.nothing import none_of
+from halu_tasks.scorers.reading.strings.passages import passages
 from halu_tasks.tasks import registry
 
 JUDGEMENTS = [

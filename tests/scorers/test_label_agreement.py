@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from halu_tasks.scorers.error_type import error_type
-from halu_tasks.scorers.halueval import claims_verdict
-from halu_tasks.scorers.strings import entities, replacements, sentence
-from halu_tasks.scorers.tags import tagged_spans
-from halu_tasks.scorers.verdict_hallucination import hallucinates
-from halu_tasks.scorers.verdict_hallucination_multilingual import hallucinates_multilingual
+from halu_tasks.scorers.benchmarks.halueval import claims_verdict
+from halu_tasks.scorers.reading.labels.error_type import error_type
+from halu_tasks.scorers.reading.labels.hallucination import hallucinates
+from halu_tasks.scorers.reading.labels.hallucination_multilingual import hallucinates_multilingual
+from halu_tasks.scorers.reading.strings.strings import entities, replacements, sentence
+from halu_tasks.scorers.reading.strings.tags import tagged_spans
 
 DATA = Path(os.environ.get("HALU_TASKS_TEST_DATA") or Path(__file__).resolve().parents[2].parent / "shared" / "data")
 LABELS = DATA / "answer_labels_2"

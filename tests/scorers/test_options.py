@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.verdict import choice, pick
+from halu_tasks.scorers.reading.labels.verdict import choice, pick
 
 PICK = [
     ("A", "One of them is altered. The truthful version is Answer A."),

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t, ttest_rel
 
-from halu_tasks.scorers.calibration import auprc
 from halu_tasks.scorers.classification import both_right, label_metric, macro_metric
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate, mean
-from halu_tasks.scorers.paired import Difference, difference, flip_table, flips, same_items
-from halu_tasks.scorers.probability import roc_auc
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.threshold import tuned_metrics
+from halu_tasks.scorers.statistics.calibration import auprc
+from halu_tasks.scorers.statistics.paired import Difference, difference, flip_table, flips, same_items
+from halu_tasks.scorers.statistics.probability import roc_auc
+from halu_tasks.scorers.statistics.threshold import tuned_metrics
 
 ACC = mean("acc", "correct")
 F1 = label_metric("f1", "Yes", "f1")

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.scorers.metrics import by_cluster, estimate
-from halu_tasks.scorers.probability import Token, probability_of, roc_auc, with_probability
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.probability import Token, probability_of, roc_auc, with_probability
 
 YES_NO = ("Yes", "No")
 AUC, MISSING = roc_auc("Yes")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.authors import Author, author, spellings, words
-from halu_tasks.scorers.references import Paper, references, short_title
+from halu_tasks.scorers.citations.authors import Author, author, spellings, words
+from halu_tasks.scorers.citations.references import Paper, references, short_title
 
 SURNAMES = [
     ("G. Panayi", "Panayi"),

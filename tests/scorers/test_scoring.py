@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from halu_tasks.items import Item
-from halu_tasks.scorers import cfaith, correction, localization
+from halu_tasks.scorers.benchmarks import cfaith, correction, localization
 
 TEXT = "The pull of gravity keeps the moons near. Gravity bends light, and the moons glow."
 

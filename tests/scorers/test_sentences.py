@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.sentences import sentences, spans
+from halu_tasks.text.sentences import sentences, spans
 
 # "|" stands where a sentence ends
 MARKED = [

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, ttest_rel
 
-from halu_tasks.scorers.bootstrap import Paired, paired_bootstrap
 from halu_tasks.scorers.classification import macro_metric
 from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
-from halu_tasks.scorers.paired import difference
-from halu_tasks.scorers.probability import roc_auc
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.significance import McNemar, holm, items_needed, mcnemar, rank_ranges
+from halu_tasks.scorers.statistics.bootstrap import Paired, paired_bootstrap
+from halu_tasks.scorers.statistics.paired import difference
+from halu_tasks.scorers.statistics.probability import roc_auc
+from halu_tasks.scorers.statistics.significance import McNemar, holm, items_needed, mcnemar, rank_ranges
 
 ACC = mean("acc", "correct")
 CLAIMS = replace(mean("claims", "correct"), range=(0.0, math.inf))

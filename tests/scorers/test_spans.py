@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.spans import Text, char_counts, iou, merge, place
-from halu_tasks.scorers.tags import nearest_originals, original_strings, tagged_spans
+from halu_tasks.scorers.reading.strings.tags import nearest_originals, original_strings, tagged_spans
+from halu_tasks.text.spans import Text, char_counts, iou, merge, place
 
 SCRIPTS = "abcAB  \t\n.,'’\"“”İıIiŞşßẞﬁﬃΣσςالعَرَبِيّة中文，。👩\u200d👩\u200d👧é\u0301\u200f\u202e"
 TEXT = st.text(st.sampled_from(SCRIPTS), max_size=80) | st.text(st.characters(), max_size=60)

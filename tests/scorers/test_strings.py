@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers import refact_published_strings as published
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.strings import entities, normalise, replacements, sentence
-from halu_tasks.scorers.tags import original_strings, tagged_spans
+from halu_tasks.scorers.benchmarks import refact_published_strings as published
+from halu_tasks.scorers.reading.strings.strings import entities, normalise, replacements, sentence
+from halu_tasks.scorers.reading.strings.tags import original_strings, tagged_spans
 
 DATA = Path(os.environ.get("HALU_TASKS_TEST_DATA") or Path(__file__).resolve().parents[2].parent / "shared" / "data")
 needs_data = pytest.mark.skipif(not (DATA / "answer_labels").is_dir(), reason="test data is not here")

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.scorers.metrics import Estimate, estimates
-from halu_tasks.scorers.probability import with_probability
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.threshold import tuned_metrics
+from halu_tasks.scorers.statistics.probability import with_probability
+from halu_tasks.scorers.statistics.threshold import tuned_metrics
 
 METRICS = tuned_metrics("Yes")
 NAMES = ["threshold", "acc_tuned", "precision_tuned", "recall_tuned", "f1_tuned"]

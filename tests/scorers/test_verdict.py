@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halu_tasks.scorers.answer import Answer, strip_reasoning
-from halu_tasks.scorers.refact_published import published_pick, published_true_false
-from halu_tasks.scorers.verdict import choice, pick, true_false, true_false_zh
+from halu_tasks.scorers.benchmarks.refact_published import published_pick, published_true_false
+from halu_tasks.scorers.reading.labels.verdict import choice, pick, true_false, true_false_zh
 
 DATA = Path(os.environ.get("HALU_TASKS_TEST_DATA", Path(__file__).resolve().parents[2].parent / "shared" / "data"))
 LABELS = DATA / "answer_labels"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.verdict_hallucination_multilingual import hallucinates_multilingual
+from halu_tasks.scorers.reading.labels.hallucination_multilingual import hallucinates_multilingual
 
 YES, NO = "Yes", "No"
 

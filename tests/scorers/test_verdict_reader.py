@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from halu_tasks.builders.replies import read_choice, read_own_object, read_verdicts
 from halu_tasks.builders.replies import read_verdict as read_check
-from halu_tasks.scorers.claims import read_support
-from halu_tasks.scorers.judge import CONFLICT, CONSISTENT, read_verdict
-from halu_tasks.scorers.verdict_reader import verdict_reader
+from halu_tasks.scorers.reading.claims import read_support
+from halu_tasks.scorers.reading.judge import CONFLICT, CONSISTENT, read_verdict
+from halu_tasks.scorers.reading.labels.verdict_reader import verdict_reader
 
 OBJECT = '{"reason": "other year", "verdict": "OWN"}'
 QUOTED = '{"verdict": "OTHER"}'

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from halu_tasks.scorers import factchd
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.halueval import claims_verdict
-from halu_tasks.scorers.passages import passages
-from halu_tasks.scorers.strings import entities, replacements, sentence
-from halu_tasks.scorers.verdict import choice, pick, true_false, true_false_zh
-from halu_tasks.scorers.verdict_hallucination import hallucinates
-from halu_tasks.scorers.verdict_hallucination_multilingual import hallucinates_multilingual
+from halu_tasks.scorers.benchmarks import factchd
+from halu_tasks.scorers.benchmarks.halueval import claims_verdict
+from halu_tasks.scorers.reading.labels.hallucination import hallucinates
+from halu_tasks.scorers.reading.labels.hallucination_multilingual import hallucinates_multilingual
+from halu_tasks.scorers.reading.labels.verdict import choice, pick, true_false, true_false_zh
+from halu_tasks.scorers.reading.strings.passages import passages
+from halu_tasks.scorers.reading.strings.strings import entities, replacements, sentence
 from halu_tasks.tasks import task_named
 
 CHOICE = [

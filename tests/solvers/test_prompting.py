@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from halu_tasks.errors import UsageError
 from halu_tasks.items import Case, Example, Item
-from halu_tasks.options import Options
-from halu_tasks.scorers.judge import fence
-from halu_tasks.solvers.prompting import PROMPTS, Prompt, fill, messages, prompt_for, prompt_hash, render
+from halu_tasks.prompting import PROMPTS, Prompt, fill, messages, prompt_for, prompt_hash, render
+from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.tasks import Built, build, prompt_of, registry
+from halu_tasks.tasks.options import Options
 
 TASKS, _ = registry()
 NAME = "refact_judgment_independent"
@@ -198,7 +198,9 @@ def test_a_users_words_reach_the_model_and_mark_the_result(write: Write) -> None
     assert " {not a field}\nA: " in given.items[0].prompt
     assert given.items[0].system == own.items[0].system
     assert given.prompt_hash != own.prompt_hash
-    assert f"prompts_{given.prompt_hash}" in given.marks and not any("prompts" in mark for mark in own.marks)
+    assert f"prompts_{given.prompt_hash}" in given.version_tags and not any(
+        "prompts" in mark for mark in own.version_tags
+    )
     assert given.provenance["prompt_hash"] == given.prompt_hash
 
 

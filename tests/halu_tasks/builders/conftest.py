@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from halu_tasks.builders import registry
-from halu_tasks.builders.folder import write_dataset
 from halu_tasks.builders.pipeline import Item, Pair, Pipeline, Row
+from halu_tasks.builders.run.folder import write_dataset
 
 
 @dataclass(frozen=True)

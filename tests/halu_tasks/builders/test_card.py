@@ -13,11 +13,11 @@ import yaml
 from huggingface_hub import DatasetCard
 from markdown_it import MarkdownIt
 
-from halu_tasks.builders.annotation import Annotation
-from halu_tasks.builders.card import CardInfo, card, tasks_on
-from halu_tasks.builders.doccano import Annotator
+from halu_tasks.builders.annotation.annotation import Annotation
+from halu_tasks.builders.annotation.doccano import Annotator
+from halu_tasks.builders.card.card import CardInfo, card, tasks_on
 from halu_tasks.builders.pipeline import Item, Pipeline
-from halu_tasks.builders.quality import quality
+from halu_tasks.builders.quality.quality import quality
 from halu_tasks.builders.registry import pipeline_named
 
 Toys = Callable[..., Item]

@@ -9,10 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.builders.spans import Edit, Prose, begun_as, edited, has_tags, longest, mentioned, unfit
-from halu_tasks.builders.stopwords import only_stop_words, stop_words
+from halu_tasks.builders.pipelines.refact.edits import (
+    Edit,
+    Prose,
+    begun_as,
+    edited,
+    has_tags,
+    longest,
+    mentioned,
+    unfit,
+)
+from halu_tasks.builders.pipelines.refact.stopwords import only_stop_words, stop_words
 from halu_tasks.errors import UsageError
-from halu_tasks.scorers.tags import tagged_spans
+from halu_tasks.scorers.reading.strings.tags import tagged_spans
 
 
 def found(text: str, phrase: str) -> list[str]:

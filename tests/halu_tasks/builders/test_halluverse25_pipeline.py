@@ -17,17 +17,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.benchmarks.halluverse25 import COLUMNS, check_row
-from halu_tasks.builders.copies import one_line
 from halu_tasks.builders.documents import Document
-from halu_tasks.builders.edits import extent_faults, form_faults
-from halu_tasks.builders.halluverse25 import TYPES, HalluVerse25Pipeline
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft, Item
+from halu_tasks.builders.pipelines.halluverse25.edits import extent_faults, form_faults
+from halu_tasks.builders.pipelines.halluverse25.pipeline import TYPES, HalluVerse25Pipeline
+from halu_tasks.builders.quoting import one_line
 from halu_tasks.errors import UsageError
 from halu_tasks.items import Reply
-from halu_tasks.options import Options
+from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.scoring import score_replies
 from halu_tasks.tasks import build
+from halu_tasks.tasks.options import Options
 
 FACTS = {
     "Mara Tolnay was born in the village of Orfalu in 1904.": {

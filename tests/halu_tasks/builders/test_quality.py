@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halu_tasks.builders.balance import Balance, spread
-from halu_tasks.builders.overlaps import Compared, Overlaps
 from halu_tasks.builders.pipeline import Item, Pair, Pipeline
-from halu_tasks.builders.published import at_hand
-from halu_tasks.builders.quality import quality
-from halu_tasks.builders.sampling import PairSample
-from halu_tasks.data import SAMPLE
+from halu_tasks.builders.quality.balance import Balance, spread
+from halu_tasks.builders.quality.overlaps import Compared, Overlaps
+from halu_tasks.builders.quality.published import at_hand
+from halu_tasks.builders.quality.quality import quality
+from halu_tasks.builders.quality.sampling import PairSample
+from halu_tasks.data.locate import SAMPLE
 from halu_tasks.errors import DataError
 
 Toys = Callable[..., Item]

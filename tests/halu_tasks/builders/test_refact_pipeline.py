@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 from halu_tasks.benchmarks.refact import check_correctable, originals_of
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft, Item
-from halu_tasks.builders.refact import RefactPipeline
+from halu_tasks.builders.pipelines.refact.pipeline import RefactPipeline
 from halu_tasks.errors import UsageError
-from halu_tasks.options import Options
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.scorers.sentences import sentences
-from halu_tasks.scorers.tags import tagged_spans
+from halu_tasks.scorers.reading.strings.tags import tagged_spans
 from halu_tasks.tasks import build, registry
+from halu_tasks.tasks.options import Options
+from halu_tasks.text.sentences import sentences
 
 TASKS = [name for name in registry()[0] if name.startswith("refact")]
 QUESTION = "How does a cell know which protein to make?"
@@ -470,12 +470,12 @@ def test_kinds_may_be_given_in_any_form_and_order() -> None:
 def test_settings_say_who_judges_equivalence_and_by_which_stop_words(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("halu_tasks.builders.entailment.find_spec", lambda name: None)
+    monkeypatch.setattr("halu_tasks.builders.pipelines.refact.entailment.find_spec", lambda name: None)
     judged = RefactPipeline().settings
     assert judged["nli_model"] == "judge" and judged["kinds"] == ["neg", "swap"]
     with pytest.raises(UsageError, match=r"pip install 'halu-tasks\[nli\]'"):
         RefactPipeline(nli_model="some/model")
-    monkeypatch.setattr("halu_tasks.builders.entailment.find_spec", lambda name: name)
+    monkeypatch.setattr("halu_tasks.builders.pipelines.refact.entailment.find_spec", lambda name: name)
     assert RefactPipeline().settings["nli_model"] == "MoritzLaurer/mDeBERTa-v3-base-xnli-multilingual-nli-2mil7"
     assert RefactPipeline(nli_model="judge").settings == judged
     words = tmp_path / "words.txt"

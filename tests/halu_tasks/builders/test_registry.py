@@ -6,7 +6,7 @@ from pathlib import Path
 
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.cli.models import assigned
-from halu_tasks.solvers.prompting import PROMPTS
+from halu_tasks.prompting import PROMPTS
 
 
 def test_norwegian_is_a_language(tmp_path: Path) -> None:

@@ -1,0 +1,178 @@
+"""Combining several annotators' labels: their agreement, the label of each item, and which items are dropped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+from halu_tasks.builders.annotation.doccano import NO_ITEM, Annotator
+from halu_tasks.builders.pipeline import Item, Pipeline
+from halu_tasks.builders.quality.leaks import as_json
+from halu_tasks.errors import UsageError
+from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, mean
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.agreement import cohen_kappa, fleiss_kappa, pairwise_agreement
+
+MAJORITY, TWO = "majority", "two"
+RULES = (MAJORITY, TWO)
+LEAST = 2
+"""Default minimum number of labels of an item: a single annotator's label is no agreement."""
+
+NOT_ANNOTATED, TOO_FEW, NO_MAJORITY = "not annotated", "too few labels", "no majority"
+"""Reasons why an item has no label."""
+
+
+def settled(labels: Sequence[str], rule: str = MAJORITY, least: int = LEAST) -> tuple[str | None, str]:
+    """Return the label that annotators agree on, or None and the reason.
+
+    Args:
+        labels: the annotators' labels of one item.
+        rule: `majority` requires more than half of the labels; `two` requires two equal labels, and no other label
+            that is as frequent.
+        least: minimum number of labels.
+    """
+    if len(labels) < least:
+        return None, TOO_FEW if labels else NOT_ANNOTATED
+    (label, most), *others = Counter(labels).most_common()
+    agreed = 2 * most > len(labels) if rule == MAJORITY else most >= 2 and (not others or others[0][1] < most)
+    return (label, "") if agreed else (None, NO_MAJORITY)
+
+
+def _without_labels(annotator: Annotator) -> str:
+    """Describe why a file contains no usable labels; empty if it does."""
+    if annotator.labels:
+        return ""
+    if annotator.left_out[NO_ITEM] == annotator.rows:
+        reason = f"no annotations ({annotator.rows:,} rows without item ids)" if annotator.rows else "no rows"
+        return f"{annotator.name} contains {reason}; "
+    reasons = ", ".join(f"{name} {number:,}" for name, number in annotator.left_out.items())
+    return f"{annotator.name} contains no usable labels ({reasons}); "
+
+
+@dataclass
+class Annotation:
+    """Annotators' labels of a dataset's items.
+
+    Attributes:
+        annotators: all annotators, including those without usable labels.
+        clusters: the document of each item by item id, in the order of the dataset.
+        rule: how labels are combined, see `settled`.
+        least: minimum number of labels, see `settled`.
+        number: number of items kept; counted while `kept` is read.
+        relabelled: number of kept items that were changed; counted while `kept` is read.
+        dropped: dropped items by reason and kind; counted while `kept` is read.
+    """
+
+    annotators: Sequence[Annotator]
+    clusters: Mapping[str, str]
+    rule: str = MAJORITY
+    least: int = LEAST
+    number: int = 0
+    relabelled: int = 0
+    dropped: dict[str, Counter[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.rule not in RULES:
+            raise UsageError(f"option rule: expected {' or '.join(RULES)}, got {self.rule!r}")
+        if sum(bool(annotator.labels) for annotator in self.annotators) < 2:
+            unusable = "".join(map(_without_labels, self.annotators))
+            raise UsageError(
+                f"{unusable}expected labels of two annotators or more, one file each; if doccano exported a single "
+                "file for all, turn off shared annotations in the project's settings and export again"
+            )
+
+    def of(self, item: str) -> list[str]:
+        """Return the labels that annotators gave an item."""
+        return [annotator.labels[item] for annotator in self.annotators if item in annotator.labels]
+
+    def kept(self, pipeline: Pipeline, items: Iterable[Item]) -> Iterator[Item]:
+        """Yield the items to keep, as returned by `Pipeline.annotated`; count the others in `dropped`."""
+        for item in items:
+            label, reason = settled(self.of(item.id), self.rule, self.least)
+            result = None if label is None else pipeline.annotated(item, label)
+            if result is None:
+                self.dropped.setdefault(reason or f"voted {label}", Counter())[item.kind] += 1
+                continue
+            self.number += 1
+            self.relabelled += result != item
+            yield result
+
+    def report(self) -> dict[str, Any]:
+        """Return annotators, agreement, shares of labels, and counts as JSON values, after `kept` was read."""
+        return {
+            "rule": self.rule,
+            "least": self.least,
+            "items": len(self.clusters),
+            "annotated": sum(bool(self.of(item)) for item in self.clusters),
+            "kept": self.number,
+            "relabelled": self.relabelled,
+            "dropped": {reason: dict(sorted(kinds.items())) for reason, kinds in sorted(self.dropped.items())},
+            "labels": self._shares(),
+            "agreement": self._agreement(),
+            "annotators": [
+                {
+                    "name": annotator.name,
+                    "rows": annotator.rows,
+                    "labels": len(annotator.labels),
+                    "left_out": dict(sorted(annotator.left_out.items())),
+                    "comments": annotator.comments,
+                }
+                for annotator in self.annotators
+            ],
+        }
+
+    def _shares(self) -> dict[str, Any]:
+        """Return the number and share of items by agreed label, or by the reason there is none.
+
+        Items with too few labels are left out.
+        """
+        agreed = {item: settled(labels, self.rule, self.least) for item in self.clusters if (labels := self.of(item))}
+        outcomes = {item: label or reason for item, (label, reason) in agreed.items() if reason != TOO_FEW}
+        shares = {}
+        for label in sorted(set(outcomes.values())):
+            scores = [
+                Score(item, self.clusters[item], None, "", {"is": outcome == label})
+                for item, outcome in outcomes.items()
+            ]
+            share = estimate(mean("is", "is"), by_cluster(scores))
+            shares[label] = {"n": sum(outcome == label for outcome in outcomes.values()), "share": as_json(share)}
+        return shares
+
+    def _agreement(self) -> dict[str, Any]:
+        """Return the agreement of all annotators, and of each two, with documents as clusters.
+
+        `pairwise_agreement` and `fleiss_kappa` are computed over the items with the most common number of labels,
+        whoever gave them, because groups of annotators may share the work; `agreement` and `cohen_kappa` over the items
+        that both annotators of a pair labelled.
+        """
+        labels = {item: self.of(item) for item in self.clusters}
+        sizes = Counter(len(given) for given in labels.values() if len(given) > 1)
+        agreement: dict[str, Any] = {"annotators_per_item": None, "items": 0, "pairs": []}
+        if sizes:
+            size = max(sizes, key=lambda size: (sizes[size], size))
+            items = [item for item, given in labels.items() if len(given) == size]
+            raters = list(zip(*(labels[item] for item in items), strict=True))
+            clusters = [self.clusters[item] for item in items]
+            agreement |= {
+                "annotators_per_item": size,
+                "items": len(items),
+                "with_other_numbers": sum(bool(given) for given in labels.values()) - len(items),
+                "pairwise_agreement": as_json(pairwise_agreement(raters, clusters)),
+                "fleiss_kappa": as_json(fleiss_kappa(raters, clusters)),
+            }
+        labelling = [annotator for annotator in self.annotators if annotator.labels]
+        for one, other in combinations(labelling, 2):
+            items = [item for item in self.clusters if item in one.labels and item in other.labels]
+            if items:
+                both = [one.labels[item] for item in items], [other.labels[item] for item in items]
+                clusters = [self.clusters[item] for item in items]
+                figures: dict[str, Estimate | None] = {
+                    "agreement": pairwise_agreement(both, clusters),
+                    "cohen_kappa": cohen_kappa(*both, clusters),
+                }
+                as_values = {name: as_json(figure) for name, figure in figures.items()}
+                agreement["pairs"].append({"annotators": [one.name, other.name], "items": len(items), **as_values})
+        return agreement

@@ -1,0 +1,230 @@
+"""The construction of FactCHD (Chen et al. 2024, section 4).
+
+Queries with a factual and a non-factual response are made from subgraphs of a knowledge graph and from text facts, each
+with a chain of evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+from halu_tasks.builders.documents import Document, refusal
+from halu_tasks.builders.pipeline import GENERATOR, Ask, Draft, Failure, Item, Pair, Pipeline, Row, item_id, option
+from halu_tasks.builders.pipelines.factchd.checks import plain, query_faults, unfit
+from halu_tasks.builders.pipelines.factchd.documents import VANILLA, subgraph_documents, subgraph_of, text_facts
+from halu_tasks.builders.pipelines.factchd.graph import COMPARISON, MULTI_HOP, OPERATIONS, Graph
+from halu_tasks.builders.pipelines.factchd.triples import all_triples, files_of
+from halu_tasks.builders.pipelines.factchd.verification import (
+    CONSISTENCY,
+    DEMANDS,
+    EXPLANATION,
+    OTHER,
+    PATTERN,
+    Claim,
+    Facts,
+    adheres,
+    consistency,
+    explanation,
+)
+from halu_tasks.builders.pipelines.factchd.walks import sample
+from halu_tasks.builders.replies import read_object
+from halu_tasks.concurrency import gather
+from halu_tasks.errors import DataError, UsageError
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.benchmarks.factchd import LABELS, NON_FACTUAL, PATTERNS, explanation_of
+from halu_tasks.scorers.reading.judge import fence
+
+FORMAT, QUERY = "format", "query"
+FILE = "fact_test_noe.jsonl"
+TWIN = "twin"
+"""Key in an item's row, not written to files: the response with the other label, if both were kept."""
+
+_CATEGORIES = {pattern: category for category, pattern in PATTERNS.items()}
+_MOST_HOPS = 10
+_SHORTEST = 5
+"""Minimum number of letters of a text fact: a single sentence is enough."""
+
+
+@dataclass(frozen=True)
+class FactCHDPipeline(Pipeline):
+    """Write a factual and a non-factual response to one query, with a chain of evidence each.
+
+    There is one query per subgraph (multi-hop, comparison, set operation) and per text fact (vanilla). Both labels
+    share the query, so that nothing in it reveals the label; which response is written first, together with the query,
+    is drawn at random.
+    """
+
+    name: ClassVar[str] = "factchd_pipeline"
+    version: ClassVar[int] = 1
+    about: ClassVar[str] = "queries with factual and non-factual responses and their evidence (FactCHD)"
+    benchmark: ClassVar[str] = "factchd"
+    paper: ClassVar[str] = "factchd"
+    checks: ClassVar[tuple[str, ...]] = (FORMAT, QUERY, PATTERN, CONSISTENCY, EXPLANATION)
+    near: ClassVar[float] = 90.0
+    prompts_used: ClassVar[tuple[str, ...]] = (
+        *(f"rule_{name}" for name in (VANILLA, MULTI_HOP, COMPARISON, *OPERATIONS)),
+        *("label_factual", "label_non_factual"),
+        *("query", "response", "explanation", "check_pattern", "check_label", "check_explanation"),
+    )
+
+    max_chars: int = option(4_000, "maximum length of a text fact or subgraph in characters")
+    walks: int = option(100, "maximum number of subgraphs of each pattern to sample from the triples")
+    hops: int = option(3, "maximum number of triples in a walk of the multi-hop pattern")
+    class_relation: str = option("instance of", "relation to an entity's class; only entities of a class are compared")
+    one_answer: bool = option(True, "walk only along relations of which an entity has a single value")
+    votes: int = option(1, "number of times to verify the label; most of them must agree with it")
+    domain: str = option("", "domain of rows whose document names none")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, least in (("walks", 0), ("hops", 2), ("votes", 1)):
+            if getattr(self, name) < least:
+                raise UsageError(f"option {name}: must be at least {least}, got {getattr(self, name)}")
+        if self.hops > _MOST_HOPS:
+            raise UsageError(f"option hops: must be at most {_MOST_HOPS}, got {self.hops}")
+
+    # --- documents --------------------------------------------------------------------------------
+
+    def documents(self, path: Path) -> Iterator[Document]:
+        """Read the text facts of a file or folder, and sample subgraphs from its triples.
+
+        The triples are held in memory, as a graph; texts are streamed. The order of the lines does not matter.
+
+        Raises:
+            DataError: a row is invalid (the message names file and line), or there are no text facts and no subgraph
+                can be made of the triples.
+        """
+        files = files_of(path)
+        if files.triples and self.walks:
+            graph = Graph(all_triples(files.triples))
+            subgraphs = list(sample(graph, self.draw, self.walks, self.hops, self.class_relation, self.one_answer))
+            if not subgraphs and not files.texts:
+                raise DataError(f"{path}: the {len(graph.triples)} triples contain no subgraph of any pattern")
+            yield from subgraph_documents(subgraphs, self.walks, graph, str(path))
+        for file in files.texts:
+            yield from text_facts(file)
+
+    def refuse(self, document: Document) -> Failure | None:
+        """Return why a document cannot be used; None if it can.
+
+        Text facts may be as short as one sentence. Of subgraphs only the length is checked, as names have no language
+        and triples are not sentences.
+        """
+        if unfit(document.text):
+            return Failure("document", "not Unicode text")
+        if subgraph_of(document) is None:
+            language = self.language if self.check_language else None
+            reason = refusal(document, language, self.max_chars, _SHORTEST)
+            return Failure("document", *reason) if reason else None
+        if len(document.text) > self.max_chars:
+            return Failure("document", "too long", f"{len(document.text)} characters, more than {self.max_chars}")
+        return None
+
+    # --- drafts -----------------------------------------------------------------------------------
+
+    async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
+        """Return a draft for each label, in the order in which the responses are written."""
+        facts = self._facts(document)
+        first = LABELS[self.draw(document.id, "label") % 2]
+        labels = (first, OTHER[first])
+        query, responses = await self._write(facts, labels, ask)
+        by_label: dict[str, Draft] = {}
+        if ready := [label for label in labels if responses[label].value is not None]:
+            adherence = await adheres(self, facts, query, ask)
+            drafts = await gather(
+                *(self._draft(facts, query, str(responses[label].value), label, adherence, ask) for label in ready)
+            )
+            by_label = dict(zip(ready, drafts, strict=True))
+        for label in labels:
+            if label not in by_label:
+                failure = Failure(FORMAT, responses[label].reason, f"label: {label}\nquery: {query}")
+                by_label[label] = Draft(item_id(document.id, label), facts.kind(label), (FORMAT,), (failure,))
+        return [_with_twin(by_label[label], by_label[OTHER[label]]) for label in labels]
+
+    def _facts(self, document: Document) -> Facts:
+        """Return the facts of a document, with the rule that its queries follow."""
+        subgraph = subgraph_of(document)
+        conditions = [fence(" | ".join(condition)) for condition in subgraph.conditions] if subgraph else []
+        first, second = (*conditions, "", "")[:2]
+        name = (subgraph.operation or subgraph.pattern) if subgraph else VANILLA
+        return Facts(document, subgraph, self.prompt(f"rule_{name}", first=first, second=second))
+
+    async def _write(self, facts: Facts, labels: tuple[str, str], ask: Ask) -> tuple[str, dict[str, Answer[str]]]:
+        """Return the query, and for each label its response or why there is none."""
+        first, second = labels
+        prompt = self.prompt("query", **facts.shown, label=self.texts[DEMANDS[first]])
+        pair = read_object(await ask(prompt, GENERATOR), "query", "response")
+        fault = pair.reason or unfit(*(pair.value or {}).values())
+        if pair.value is None or fault:
+            return "", dict.fromkeys(labels, Answer(None, f"query: {fault}"))
+        query, response = pair.value["query"], pair.value["response"]
+        fenced = {"query": fence(query), "response": fence(response)}
+        prompt = self.prompt("response", **facts.shown, **fenced, label=self.texts[DEMANDS[second]])
+        other = read_object(await ask(prompt, GENERATOR), "response")
+        fault = other.reason or unfit(*(other.value or {}).values())
+        if other.value and not fault and plain(other.value["response"]) == plain(response):
+            fault = "same as that of the other label"
+        if other.value is None or fault:
+            return query, {first: Answer(response), second: Answer(None, f"response: {fault}")}
+        return query, {first: Answer(response), second: Answer(other.value["response"])}
+
+    async def _draft(
+        self, facts: Facts, query: str, response: str, label: str, adherence: tuple[Failure, ...], ask: Ask
+    ) -> Draft:
+        """Check one response and return its draft."""
+        claim = Claim(facts, query, response, label)
+        failures = [Failure(QUERY, *fault) for fault in query_faults(query, response, facts.subgraph)]
+        vote_failures = await consistency(self, claim, ask, self.votes)
+        reason, explanation_failures = await explanation(self, claim, ask)
+        failures += (*adherence, *vote_failures, *explanation_failures)
+        id = item_id(facts.document.id, label)
+        if failures:
+            detailed = tuple(
+                Failure(check, cause, f"{claim.told}\n{detail}".strip()) for check, cause, detail in failures
+            )
+            return Draft(id, facts.kind(label), self.checks, detailed)
+        stated = facts.document.fields.get("domain")
+        domain = stated if isinstance(stated, str) and stated.strip() else self.domain
+        row = {
+            "label": label,
+            "query": query,
+            "response": response,
+            "evidence": facts.evidence,
+            "reason": reason,
+            **({"domain": domain} if domain else {}),
+            "type": "kg" if facts.subgraph else "text",
+            "category": _CATEGORIES[facts.pattern],
+        }
+        return Draft(id, facts.kind(label), self.checks, (), row)
+
+    # --- output -----------------------------------------------------------------------------------
+
+    def lines(self, item: Item) -> Iterator[tuple[str, Row]]:
+        yield FILE, {"id": item.id, **{name: value for name, value in item.row.items() if name != TWIN}}
+
+    def pairs(self, item: Item) -> Iterator[Pair]:
+        """Return the two responses to one query as a pair, with the non-factual item, if both were kept."""
+        if item.row["label"] == NON_FACTUAL and TWIN in item.row:
+            yield Pair(item.row[TWIN], item.row["response"], item.document, item.kind.partition("/")[0])
+
+    def shown(self, item: Item) -> dict[str, str]:
+        pieces = (piece if isinstance(piece, str) else " | ".join(piece) for piece in item.row["evidence"])
+        texts = {name: str(item.row[name]) for name in ("query", "response", "label")}
+        return {"evidence": "\n".join(pieces), **texts, "explanation": explanation_of(item.row["reason"])}
+
+    def key(self, item: Item) -> str:
+        return f"{item.row['query']}\n{item.row['response']}"
+
+    def group(self, item: Item) -> str:
+        """Return the document's id: the responses to one query may differ in a single word."""
+        return item.document
+
+
+def _with_twin(draft: Draft, other: Draft) -> Draft:
+    """Add the response of the other label to a draft's row, if both drafts are kept."""
+    if draft.row is None or other.row is None:
+        return draft
+    return replace(draft, row={**draft.row, TWIN: other.row["response"]})

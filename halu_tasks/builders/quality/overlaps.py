@@ -1,0 +1,172 @@
+"""Finding items that duplicate each other, or that overlap with a published benchmark.
+
+Compared is the text of `Pipeline.key` (a question, a sentence), as folded words without punctuation. Two such texts are
+the same if all words are equal. A key overlaps with a text of a benchmark if they share a run of 13 words (the
+contamination measure of Brown et al. 2020, GPT-3, appendix C), or of 26 characters if the key is Chinese or Japanese;
+shorter keys overlap if the whole texts are the same.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from halu_tasks.builders.quality.leaks import words
+from halu_tasks.builders.quality.sampling import hash_of
+
+RUN, RUN_OF_CHARACTERS = 13, 26
+_EXAMPLES = 20
+_MASK = (1 << 64) - 1
+
+
+class Near(Protocol):
+    """Finds near-duplicates."""
+
+    def add(self, id: str, text: str, group: str = "") -> str | None:
+        """Return the id of an earlier text that `text` nearly equals, unless both are of the same `group`."""
+        ...
+
+
+class Compared(NamedTuple):
+    """The texts of a benchmark's file.
+
+    Attributes:
+        source: name of the benchmark.
+        file: name of the file.
+        of: where the file was found: `cache`, or `named` by the user.
+        texts: its texts, read on iteration.
+    """
+
+    source: str
+    file: str
+    of: str
+    texts: Iterable[str]
+
+
+class Overlaps:
+    """Collects the keys of all items, and compares them with each other and with benchmarks.
+
+    Args:
+        near: finds near-duplicates; None skips them.
+    """
+
+    def __init__(self, near: Near | None = None) -> None:
+        self._near = near
+        self._ids: list[str] = []
+        self._first: dict[int, int] = {}
+        self._same: list[tuple[str, str]] = []
+        self._similar: list[tuple[str, str]] = []
+        self._counts = {"same": 0, "similar": 0}
+        self._whole, self._runs = _Places(), _Places()
+
+    def add(self, id: str, key: str, group: str = "") -> None:
+        """Add an item's key; items of one `group` are similar on purpose."""
+        place, tokens = len(self._ids), words(key)
+        self._ids.append(id)
+        whole = _hash(tokens)
+        if whole in self._first:
+            self._count("same", self._same, (id, self._ids[self._first[whole]]))
+        else:
+            self._first[whole] = place
+            if self._near and (earlier := self._near.add(id, key, group)) is not None:
+                self._count("similar", self._similar, (id, earlier))
+        if len(tokens) < (length := run_length(tokens)):
+            self._whole.add(whole, place)
+        for run in set(_runs(tokens, length)):
+            self._runs.add(run, place)
+
+    def within(self) -> dict[str, Any]:
+        """Return the items whose key equals an earlier one (`same`), or nearly does (`similar`).
+
+        Each has the number of items `n` and some `examples` as [item, earlier item]; `similar` is None if it was not
+        checked.
+        """
+        similar = {"n": self._counts["similar"], "examples": [list(pair) for pair in self._similar]}
+        same = {"n": self._counts["same"], "examples": [list(pair) for pair in self._same]}
+        return {"items": len(self._ids), "same": same, "similar": similar if self._near else None}
+
+    def against(self, files: Iterable[Compared]) -> dict[str, Any]:
+        """Return the number of items that overlap with texts of benchmarks, in total and by file with some examples.
+
+        Raises:
+            DataError: a file contains an invalid row.
+        """
+        everywhere: set[int] = set()
+        compared = []
+        for file in files:
+            number, overlapping = 0, set[int]()
+            for text in file.texts:
+                number += 1
+                overlapping |= self._overlapping(words(text))
+            everywhere |= overlapping
+            compared.append(
+                {
+                    "source": file.source,
+                    "file": file.file,
+                    "of": file.of,
+                    "texts": number,
+                    "n": len(overlapping),
+                    "examples": [self._ids[place] for place in sorted(overlapping)[:_EXAMPLES]],
+                }
+            )
+        return {"items": len(self._ids), "n": len(everywhere), "compared": compared}
+
+    def _overlapping(self, tokens: Sequence[str]) -> set[int]:
+        """Return the positions of the items that overlap with a text."""
+        runs = [run for length in (RUN, RUN_OF_CHARACTERS) for run in _runs(tokens, length)]
+        return self._whole.of([_hash(tokens)]) | self._runs.of(runs)
+
+    def _count(self, name: str, examples: list[tuple[str, str]], pair: tuple[str, str]) -> None:
+        """Count a duplicate, and keep the first ones as examples."""
+        self._counts[name] += 1
+        if len(examples) < _EXAMPLES:
+            examples.append(pair)
+
+
+class _Places:
+    """The positions of items by hash, in twelve bytes each because there are many."""
+
+    def __init__(self) -> None:
+        self._hashes, self._places = array("Q"), array("I")
+        self._sorted: tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint32]] | None = None
+
+    def add(self, hashed: int, place: int) -> None:
+        """Add an item under a hash."""
+        self._hashes.append(hashed)
+        self._places.append(place)
+        self._sorted = None
+
+    def of(self, hashes: Sequence[int]) -> set[int]:
+        """Return the positions of the items with one of the hashes."""
+        if not hashes or not self._hashes:
+            return set()
+        if self._sorted is None:
+            every, places = np.array(self._hashes, dtype=np.uint64), np.array(self._places, dtype=np.uint32)
+            order = np.argsort(every, kind="stable")
+            self._sorted = every[order], places[order]
+        every, places = self._sorted
+        queried = np.array(hashes, dtype=np.uint64)
+        begins, ends = np.searchsorted(every, queried, "left"), np.searchsorted(every, queried, "right")
+        return {int(place) for hit in np.flatnonzero(begins < ends) for place in places[begins[hit] : ends[hit]]}
+
+
+def run_length(tokens: Sequence[str]) -> int:
+    """Return the length of a run that is not a coincidence: 13 words, or 26 for scripts without spaces.
+
+    The latter applies if most words are single characters of such a script.
+    """
+    single = sum(len(word) == 1 and word >= "\u3041" for word in tokens)
+    return RUN_OF_CHARACTERS if 2 * single > len(tokens) else RUN
+
+
+def _runs(tokens: Sequence[str], length: int) -> Iterator[int]:
+    """Yield the hashes of all runs of a given length."""
+    return (hash(tuple(tokens[start : start + length])) & _MASK for start in range(len(tokens) - length + 1))
+
+
+def _hash(tokens: Sequence[str]) -> int:
+    return hash_of(0, *tokens)

@@ -1,0 +1,131 @@
+"""Collecting the items of a dataset from logs: in a fixed order, without duplicates, balanced on request.
+
+The dataset depends only on the documents, the options and the models' replies: not on when they were asked, in how
+many parts, or after how many interruptions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from halu_tasks.builders.pipeline import Item, Pipeline
+from halu_tasks.builders.run.outcomes import Outcome, Rates
+from halu_tasks.scorers.methods.cost import COUNTED
+
+DUPLICATE, BALANCE = "duplicate", "balance"
+"""Reasons besides the pipeline's checks for which a kept draft is not in the dataset."""
+
+
+@dataclass
+class Tally:
+    """Counts that are updated while outcomes are collected.
+
+    Attributes:
+        rates: pass rates of the checks.
+        documents: number of documents, refused ones included.
+        drafts: number of drafts.
+        items: number of items before balancing.
+        refused: refused documents by reason.
+        failures: drafts by failed check and reason; one draft can have several.
+        kinds: items by kind before balancing.
+        dropped: items that are not in the dataset, by reason.
+        licences: documents by licence.
+        cost: total cost by measure.
+    """
+
+    rates: Rates
+    documents: int = 0
+    drafts: int = 0
+    items: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    failures: Counter[tuple[str, str]] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    dropped: Counter[str] = field(default_factory=Counter)
+    licences: Counter[str] = field(default_factory=Counter)
+    cost: Counter[str] = field(default_factory=Counter)
+
+    def add(self, outcome: Outcome) -> None:
+        """Count an outcome."""
+        self.documents += 1
+        self.licences[outcome.licence] += 1
+        self.drafts += len(outcome.drafts)
+        self.rates.add(Rates.counted(outcome))
+        if outcome.refused:
+            self.refused[outcome.refused.reason] += 1
+        for draft in outcome.drafts:
+            self.failures.update({(failure.check, failure.reason) for failure in draft.failures})
+        self.cost.update({name: int((outcome.cost or {}).get(name, 0)) for name in COUNTED})
+
+
+Reject = Callable[[Mapping[str, str]], None]
+"""Receives a record of something that was dropped: document, draft, check, reason, detail."""
+Duplicate = Callable[[str, str, str], str | None]
+"""Takes an item's id, key and group; returns the id of an earlier item it duplicates, or None."""
+
+
+def items(
+    pipeline: Pipeline, outcomes: Iterator[Outcome], tally: Tally, reject: Reject, duplicate: Duplicate
+) -> Iterator[Item]:
+    """Yield the items of outcomes without duplicates.
+
+    Args:
+        pipeline: the pipeline that made the outcomes.
+        outcomes: the outcomes, in the order of the dataset.
+        tally: updated with every outcome.
+        reject: called with everything that is dropped.
+        duplicate: finds the earlier item that an item duplicates.
+    """
+    for outcome in outcomes:
+        tally.add(outcome)
+        if outcome.refused:
+            check, reason, detail = outcome.refused
+            reject({"document": outcome.document, "draft": "", "check": check, "reason": reason, "detail": detail})
+        for draft in outcome.drafts:
+            record = {"document": outcome.document, "draft": draft.id}
+            for check, reason, detail in draft.failures:
+                reject({**record, "check": check, "reason": reason, "detail": detail})
+            if draft.row is None:
+                continue
+            item = Item(draft.id, draft.kind, outcome.document, draft.row)
+            if earlier := duplicate(item.id, pipeline.key(item), pipeline.group(item)):
+                tally.dropped[DUPLICATE] += 1
+                reject({**record, "check": DUPLICATE, "reason": "duplicate of an earlier item", "detail": earlier})
+                continue
+            tally.kinds[item.kind] += 1
+            tally.items += 1
+            yield item
+
+
+def balanced(candidates: Iterator[Item], limits: Mapping[str, int], tally: Tally, reject: Reject) -> Iterator[Item]:
+    """Yield at most `limits[kind]` items of each kind: the first ones, which is a random choice as order is by hash.
+
+    Args:
+        candidates: the items.
+        limits: maximum number of items by kind.
+        tally: updated with the dropped items.
+        reject: called with every dropped item.
+    """
+    taken: Counter[str] = Counter()
+    for item in candidates:
+        if taken[item.kind] >= limits.get(item.kind, 0):
+            tally.dropped[BALANCE] += 1
+            record = {"document": item.document, "draft": item.id, "check": BALANCE}
+            reject({**record, "reason": "more of its kind than of others", "detail": item.kind})
+            continue
+        taken[item.kind] += 1
+        yield item
+
+
+def rejects_to(path: Path) -> tuple[Reject, Callable[[], None]]:
+    """Open a file of rejects; return a function that writes one and a function that closes the file."""
+    file = path.open("w", encoding="utf-8", newline="\n")
+
+    def write(record: Mapping[str, Any]) -> None:
+        file.write(json.dumps(dict(record), ensure_ascii=False) + "\n")
+
+    return write, file.close

@@ -1,0 +1,1 @@
+"""Data: from the name of a source or file to validated rows."""

@@ -1,0 +1,157 @@
+"""Rows of files, validated where they are read."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import gzip
+import hashlib
+import json
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from halu_tasks.errors import DataError
+
+Row = dict[str, Any]
+
+
+Lines = Callable[[Path], Iterator[tuple[int, Row]]]
+"""A function that reads a file as rows, each with the number of its first line."""
+
+
+def read_rows(path: Path, fields: Mapping[str, type], check: Callable[[Row], None], lines: Lines) -> Iterator[Row]:
+    """Read and validate the rows of a file; no row is ever skipped.
+
+    Args:
+        path: The file.
+        fields: The required fields with their types.
+        check: Called with each row; raises ValueError with the reason if a row is invalid.
+        lines: Reads the file as rows.
+
+    Raises:
+        DataError: A row is invalid, or there are none; the message names file, line and reason.
+    """
+    row = None
+    for number, row in lines(path):
+        try:
+            require_fields(row, fields)
+            check(row)
+        except ValueError as error:
+            raise DataError(f"{path}:{number}: {error}") from None
+        yield row
+    if row is None:
+        raise DataError(f"{path}: contains no rows")
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, Row]]:
+    """Read (line number from 1, object) of each non-blank line of a JSON Lines file.
+
+    A byte-order mark and Windows line ends are ignored.
+
+    Raises:
+        DataError: A line is not UTF-8, not JSON or not an object; the message names file and line.
+    """
+    for number, text in text_lines(path):
+        if text.strip():
+            yield number, json_object(f"{path}:{number}", text)
+
+
+_WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
+"""The first bytes of new and old spreadsheet files."""
+
+
+def text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Read (number from 1, text) of each line of a file.
+
+    Lines include their end; a byte-order mark is removed. A file whose name ends in `.gz` is decompressed.
+
+    Raises:
+        DataError: The file cannot be read or is not UTF-8; the message names the file and, if possible, the line.
+    """
+    try:
+        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
+            # decoded line by line, since a decoder that reads ahead cannot say where an invalid byte is
+            for number, line in enumerate(file, 1):
+                if number == 1 and line.startswith(_WORKBOOKS):
+                    raise DataError(f"{path}:1: an Excel workbook, not text; export the sheet in the expected format")
+                yield number, _decode(f"{path}:{number}", line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror or error}") from None
+    except (EOFError, zlib.error):
+        raise DataError(f"{path}: the compressed file is truncated or damaged") from None
+
+
+def _decode(where: str, line: bytes) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        raise DataError(f"{where}: not UTF-8 ({error.reason})") from None
+
+
+def json_object(where: str, text: str) -> Row:
+    """Parse a line as a JSON object.
+
+    Args:
+        where: File and line, for error messages.
+        text: The line.
+
+    Raises:
+        DataError: It is not a JSON object.
+    """
+    try:
+        row = json.loads(text.rstrip())
+    except json.JSONDecodeError as error:
+        raise DataError(f"{where}: not JSON ({error.msg.removesuffix(' at')} at column {error.colno})") from None
+    except RecursionError:
+        raise DataError(f"{where}: JSON nested too deeply") from None
+    except ValueError:
+        # Python refuses to parse integers of more than 4,300 digits
+        raise DataError(f"{where}: contains a number with too many digits") from None
+    if not isinstance(row, dict):
+        raise DataError(f"{where}: expected a JSON object, found {type(row).__name__}")
+    return row
+
+
+def require_fields(row: Row, fields: Mapping[str, type]) -> None:
+    """Raise ValueError unless the row has all fields with the right types."""
+    for field, type_ in fields.items():
+        if field not in row:
+            raise ValueError(f"field {field!r} is missing (has {', '.join(map(repr, row)) or 'none'})")
+        if not isinstance(row[field], type_):
+            raise ValueError(f"field {field!r} is {type(row[field]).__name__}, expected {type_.__name__}")
+
+
+def require_text(row: Row, *fields: str) -> None:
+    """Raise ValueError unless each field is a non-blank string of valid Unicode."""
+    for field in fields:
+        value = row[field]
+        if not isinstance(value, str) or not value.strip():
+            raise ValueError(f"field {field!r} is empty")
+        with contextlib.suppress(UnicodeEncodeError):
+            value.encode()
+            continue
+        raise ValueError(f"field {field!r} contains a lone surrogate, which is not valid Unicode")
+
+
+def text_id(*texts: str) -> str:
+    """Make an id from strings, for rows that have none."""
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+
+
+def with_ids(rows: Iterable[Row], *fields: str) -> Iterator[tuple[str, Row]]:
+    """Pair each row with an id made from its text, for published rows that have none.
+
+    Ids do not depend on the order of the rows. A repeated row gets a number appended to its id.
+
+    Args:
+        rows: The rows.
+        *fields: The fields that ids are made from.
+    """
+    seen: Counter[str] = Counter()
+    for row in rows:
+        id = text_id(*(str(row[field]) for field in fields))
+        seen[id] += 1
+        yield (id if seen[id] == 1 else f"{id}-{seen[id]}"), row

@@ -1,0 +1,56 @@
+"""The embedded models as Inspect models: `halu/oracle`, `halu/baseline`, `halu/replay`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from inspect_ai.model import (
+    ChatMessage,
+    GenerateConfig,
+    ModelAPI,
+    ModelOutput,
+    ModelUsage,
+    modelapi,
+)
+from inspect_ai.tool import ToolChoice, ToolInfo
+
+from halu_tasks.errors import UsageError
+from halu_tasks.inspect_adapter.scorer import TARGET
+from halu_tasks.inspect_adapter.tasks import ID, TASK
+from halu_tasks.replies.embedded import KINDS, Embedded
+from halu_tasks.solvers.asking import PROBABILITY
+
+
+@modelapi(name="halu")
+class EmbeddedAPI(ModelAPI):
+    """Answers halu-tasks items without a network; `halu/replay` needs `-M predictions=FILE`."""
+
+    def __init__(
+        self,
+        model_name: str,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        config: GenerateConfig = GenerateConfig(),  # noqa: B008 (Inspect's signature)
+        predictions: str | None = None,
+        **_: Any,
+    ) -> None:
+        super().__init__(model_name, base_url, api_key, [], config)
+        if model_name not in KINDS:
+            raise UsageError(f"unknown model halu/{model_name}; known: {', '.join('halu/' + kind for kind in KINDS)}")
+        self._model = Embedded(model_name, predictions)
+
+    async def generate(
+        self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
+    ) -> ModelOutput:
+        message = input[-1]
+        metadata = message.metadata or {}
+        reply = self._model.reply(message.text, metadata.get(ID), metadata.get(TASK))
+        output = ModelOutput.from_content(f"halu/{self.model_name}", reply.text)
+        # with usage given, Inspect does not count tokens and thus does not download a tokenizer
+        output.usage = ModelUsage(input_tokens=0, output_tokens=0, total_tokens=0)
+        reply_metadata = {TARGET: reply.target, PROBABILITY: reply.probability}
+        output.metadata = {key: value for key, value in reply_metadata.items() if value is not None} or None
+        return output
+
+    def max_connections(self) -> int:
+        return 100

@@ -1,0 +1,210 @@
+"""Inspect: tasks and groups of the registry as Inspect tasks. No benchmark's logic lives here."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.log import HeadlineMetric
+from inspect_ai.model import GenerateConfig, model_roles
+from inspect_ai.solver import generate
+
+from halu_tasks.errors import UsageError, did_you_mean, install_excepthook
+from halu_tasks.inspect_adapter.scorer import checked_address, figures, halu_score, judge_ready
+from halu_tasks.items import Item
+from halu_tasks.judging.reaching import reach_active
+from halu_tasks.prompting import messages
+from halu_tasks.replies import embedded
+from halu_tasks.replies.scoring import prepare_judge
+from halu_tasks.solvers.asking import MOST_ALTERNATIVES, WEIGHED, chat_messages
+from halu_tasks.tasks import Built, build, group_named, logged, registry, task_named, task_of_file
+from halu_tasks.tasks import Task as BenchmarkTask
+from halu_tasks.tasks.options import Options
+
+logger = logging.getLogger(__name__)
+install_excepthook("inspect", "inspect_ai/__main__.py")
+
+ID, TASK = "halu_id", "halu_task"
+"""The keys under which a message tells the embedded models which item of which task it asks."""
+
+
+def inspect_task(name: str, **options: Any) -> Task:
+    """The Inspect task of a benchmark task. `options` are those of `Options`; None is the default.
+
+    Raises UsageError and DataError as `build` does, and UsageError for an option that no task of the
+    benchmark has: one that only others of its tasks have is left to them, so that a file can be run whole.
+    """
+    _check_options(name, task_named(name), options)
+    built = _build(name, options)
+    samples = [_sample(item, built) for item in built.items]
+    return _task(name, [built], samples, built.task.version, built.task.headline, options)
+
+
+def inspect_config(config: str, **options: Any) -> Task:
+    """The Inspect task of a user's task file. `options` are those of the packaged task that it was derived from.
+
+    Raises:
+        UsageError: naming file and key: what the file defines is no task.
+    """
+    path = Path(config).expanduser()
+    if not path.is_file():
+        raise UsageError(f"config={config}: there is no such file in {Path.cwd()}")
+    task = task_of_file(path)
+    _check_options(task.name, task, options)
+    built = _build(task, options)
+    return _task(
+        task.name, [built], [_sample(item, built) for item in built.items], task.version, task.headline, options
+    )
+
+
+def inspect_group(name: str, **options: Any) -> Task:
+    """A group as one Inspect task: the items of all members, each metric under `member.metric`, and the
+    group's means. The token limit is the largest of the members'."""
+    group = group_named(name)
+    _check_options(name, task_named(group.members[0]), options)
+    members = [_build(member, options) for member in group.members]
+    columns = [[_sample(item, built, group=name) for item in built.items] for built in members]
+    # in turn, so that a limited run asks something of every member
+    samples = [sample for row in zip_longest(*columns) for sample in row if sample]
+    return _task(name, members, samples, group.version, group.means[0], options)
+
+
+def inspect_languages(name: str, lang: str | None, **options: Any) -> Task:
+    """A group with a member `<name>_<language>` for each language: the one named, or all of them.
+
+    Raises UsageError for a language, or an option, that the group has not.
+    """
+    members = {member.removeprefix(f"{name}_"): member for member in group_named(name).members}
+    _check_options(name, task_named(next(iter(members.values()))), options, "lang")
+    if lang is None:
+        return inspect_group(name, **options)
+    if lang not in members:
+        raise UsageError(f"option lang={lang!r} is unknown; choose {' or '.join(members)}")
+    return inspect_task(members[lang], **options)
+
+
+def named(function: Callable[..., Task]) -> Callable[..., Task]:
+    """`@task` for what runs only when it is named. Inspect reads a file for `@task` and runs what it finds;
+    under another name nothing is found."""
+    return task(function)
+
+
+group = named
+"""For a group: `halu_tasks/refact.py` then runs its members once each."""
+
+
+def _of_benchmark(task: BenchmarkTask) -> set[str]:
+    """The options that only some tasks have, among them some of the task's benchmark."""
+    tasks, _ = registry()
+    return {own for other in tasks.values() if other.benchmark == task.benchmark for own in other.task_options}
+
+
+def _check_options(name: str, task: BenchmarkTask, options: dict[str, Any], *others: str) -> None:
+    """Raise UsageError for an option that no task of the benchmark has, and that is none of `others`; `name` is what
+    the user asked for."""
+    of_some, own = Options.of_some_tasks(), _of_benchmark(task)
+    known = [*others, *(option.name for option in fields(Options) if option.name not in of_some or option.name in own)]
+    if unknown := sorted(options.keys() - set(known)):
+        close = did_you_mean(unknown[0], known)
+        raise UsageError(f"task {name} has no option {unknown[0]!r}{close}; options: {', '.join(known)}")
+
+
+def _build(name: str | BenchmarkTask, options: dict[str, Any]) -> Built:
+    task = name if isinstance(name, BenchmarkTask) else task_named(name)
+    for unused in sorted(set(options) & _of_benchmark(task) - set(task.task_options)):
+        logger.warning("%s has no use for %s", task.name, unused)
+    of_others = Options.of_some_tasks().keys() - set(task.task_options)
+    served = [option.name for option in fields(Options) if option.name not in of_others]
+    given = {key: value for key, value in options.items() if value is not None and key in served}
+    built = build(task, Options(**{"fewshot": task.shots, **given}))
+    embedded.remember(built)
+    return built
+
+
+def _task(
+    name: str,
+    members: Sequence[Built],
+    samples: list[Sample],
+    version: int,
+    headline: str | None,
+    options: dict[str, Any],
+) -> Task:
+    first = members[0]
+    marks = list(dict.fromkeys(mark for built in members for mark in built.version_tags))
+    marks += [f"{first.options.fewshot}shot"] if first.options.fewshot != first.task.shots else []
+    judged = any(built.task.judged for built in members)
+    if judged and not (options.get("judge") or model_roles().get("grader")):
+        # a rate that needs a judge is no headline without one; Inspect then shows the first figure there is
+        headline = None
+    checked_address(options.get("judge_base_url"))
+    reach_active()
+    for built in members:
+        if built.task.judged and built.options.judge and not model_roles().get("grader"):
+            # while the task is made an unreachable judge is an error of one line
+            prepare_judge(built)
+    return Task(
+        dataset=MemoryDataset(samples, name=name, location=first.task.reader.source.homepage),
+        setup=judge_ready(
+            judge=options.get("judge"),
+            judge_base_url=options.get("judge_base_url"),
+            judge_max_failures=first.options.judge_max_failures,
+        )
+        if judged
+        else None,
+        solver=generate(),
+        scorer=halu_score(
+            scoring=first.options.scoring,
+            judge=options.get("judge"),
+            judge_base_url=options.get("judge_base_url"),
+            judge_max_failures=first.options.judge_max_failures,
+        ),
+        config=_config(members),
+        metrics=[figures(headline=headline)],
+        name=name,
+        version="-".join([f"{version}-A", *marks]),
+        headline_metric=HeadlineMetric(metric=headline) if headline else None,
+        metadata={"halu_tasks": [built.provenance for built in members]},
+    )
+
+
+def _config(members: Sequence[Built]) -> GenerateConfig:
+    decodings = [built.task.decoding for built in members]
+    weighed = any(built.asks_for_probability for built in members)
+    return GenerateConfig(
+        logprobs=True if weighed else None,
+        top_logprobs=MOST_ALTERNATIVES if weighed else None,
+        max_tokens=max(decoding.max_tokens for decoding in decodings),
+        temperature=decodings[0].temperature,
+        top_p=decodings[0].top_p,
+    )
+
+
+def _sample(item: Item, built: Built, group: str | None = None) -> Sample:
+    chat = chat_messages(messages(item, built.examples))
+    chat[-1].metadata = {ID: item.id, TASK: built.task.name}
+    metadata: dict[str, Any] = {
+        # for named solvers; what scoring reads wins over a field of the same name
+        **item.fields,
+        "task": built.task.name,
+        "id": item.id,
+        "cluster": item.cluster,
+        "gold": dict(item.gold),
+        "tags": dict(item.tags),
+        **logged(built.task),
+    }
+    if built.task.subject:
+        metadata["subject"] = built.task.subject.of(item.fields)
+        metadata["choices"] = list(built.task.choices or ())
+    if built.asks_for_probability:
+        metadata[WEIGHED] = True
+    if group:
+        metadata["group"] = group
+    return Sample(
+        id=f"{built.task.name}/{item.id}" if group else item.id, input=chat, target=item.target, metadata=metadata
+    )

@@ -1,0 +1,98 @@
+"""lm-eval filters for tasks of a user's own: `halu_document`, `halu_strings` and `halu_verdict`.
+
+Like lm-eval's own they take and return a list of replies for each document, so that `take_first` or `majority_vote` may
+follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from lm_eval.api.filter import Filter
+
+from halu_tasks.errors import UsageError
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.reading.strings.strings import entities, sentence
+from halu_tasks.scorers.registry import reading_named
+
+Docs = Sequence[Mapping[str, Any]]
+
+
+class DocumentReply(str):
+    """A reply with the document that it answers."""
+
+    document: Mapping[str, Any] | None = None
+
+
+class DocumentFilter(Filter):
+    """Hands the `halu_…` metrics the document beside its reply; lm-eval itself gives metrics the target alone."""
+
+    def apply(self, resps: Iterable[Sequence[str]], docs: Docs) -> list[list[DocumentReply]]:
+        return [
+            [self._reply(reply, doc) for reply in listed(replies)] for replies, doc in zip(resps, docs, strict=True)
+        ]
+
+    def _reply(self, reply: str, doc: Mapping[str, Any]) -> DocumentReply:
+        found = DocumentReply(reply)
+        found.document = doc
+        return found
+
+
+def _beside(doc: Mapping[str, Any], replies: Sequence[str]) -> list[DocumentReply]:
+    found = list(map(DocumentReply, replies))
+    for reply in found:
+        reply.document = doc
+    return found
+
+
+class ReadingFilter(Filter):
+    """Reduces each reply to the answer that is read from it, or to its outcome in brackets: `[unparsed]`,
+    `[abstained]`, `[empty]`."""
+
+    def __init__(self, read: Callable[[str], Answer[Any]]) -> None:
+        super().__init__()
+        self._read = read
+
+    def apply(self, resps: Iterable[Sequence[str]], docs: Docs) -> list[list[str]]:
+        return [[self._reduced(reply) for reply in listed(replies)] for replies in resps]
+
+    def _reduced(self, reply: str) -> str:
+        answer = self._read(reply)
+        if answer.value is None:
+            return f"[{answer.outcome if reply.strip() else 'empty'}]"
+        # an empty list says that there are no strings
+        return "\n".join(answer.value) or "None" if isinstance(answer.value, list) else str(answer.value)
+
+
+class StringsFilter(ReadingFilter):
+    """Reduces a reply to the strings that it lists, one on each line; `None` where it says that there are none.
+
+    Args:
+        returns: What a reply is asked for: `entities` or one `sentence`.
+    """
+
+    def __init__(self, returns: str = "entities") -> None:
+        readers = {"entities": entities, "sentence": sentence}
+        if returns not in readers:
+            raise UsageError(f"halu_strings: returns: expected entities or sentence, got {returns!r}")
+        super().__init__(readers[returns])
+
+
+class VerdictFilter(ReadingFilter):
+    """Reduces a reply to the label that it states.
+
+    Args:
+        reading: The name of a reading of `scorers/registry.py`, as in task files.
+    """
+
+    def __init__(self, reading: str = "true_false") -> None:
+        try:
+            super().__init__(reading_named(reading))
+        except ValueError as error:
+            raise UsageError(f"halu_verdict: {error}") from None
+
+
+def listed(replies: Any) -> list[str]:
+    """The replies to one document: a list of them or, behind `take_first`, one alone."""
+    return list(map(str, replies)) if isinstance(replies, list | tuple) else [str(replies)]

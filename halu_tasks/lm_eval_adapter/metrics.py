@@ -1,0 +1,224 @@
+"""lm-eval metrics for tasks of a user's own: `halu_iou`, `halu_exact_match`, `halu_expmatch`, `halu_error_type` and
+`halu_verdict`, with the aggregation `halu_mean`.
+
+lm-eval gives a metric the target and the reply of one document; the filter `halu_document` adds the document, for
+`halu_iou` and for clusters. Each metric returns its figure twice, the second time under `…_stderr`, which lm-eval shows
+in the column of standard errors; both are aggregated by `halu_mean`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from lm_eval.api import registry
+
+from halu_tasks.errors import LM_EVAL, DataError, UsageError, did_you_mean, install_excepthook
+from halu_tasks.replies.scoring import reply_warnings
+from halu_tasks.scorers.answer import NO_ANSWER
+from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, Sample, metrics_of
+from halu_tasks.scorers.metrics import by_cluster, estimate
+from halu_tasks.scorers.score import Score
+
+logger = logging.getLogger(__name__)
+install_excepthook(*LM_EVAL)
+Pair = Sequence[Any]
+"""What lm-eval hands over of one document: a list of one reference or prediction."""
+_COMMON = ("cluster", "figures")
+
+_OUTCOMES = {f"[{outcome}]": outcome for outcome in NO_ANSWER}
+"""What `halu_verdict` and `halu_strings`, the filters, put in the place of a reply without an answer."""
+
+
+class Figure(float):
+    """A document's figure, as sample logs show it, with what the figure of many documents needs."""
+
+    score: Score
+    scorer: str
+    arguments: str
+    name: str
+    part: Literal["value", "stderr"]
+
+
+class NotAveraged(Figure):
+    """A document's part in a figure that is no mean of documents' figures: any mean but `halu_mean` is NaN."""
+
+    def __radd__(self, other: object) -> float:
+        return math.nan
+
+
+def halu_iou(
+    references: Pair,
+    predictions: Pair,
+    returns: str = "passages",
+    text: str = "text",
+    spans: str = "spans",
+    **common: Any,
+) -> dict[str, Figure]:
+    """Score where the strings that a reply returns stand in a text, against gold spans. Needs the filter
+    `halu_document`.
+
+    Args:
+        references: The target, which is not looked at.
+        predictions: The reply.
+        returns: What a reply is asked for: `passages` of the text, `entities`, or one `sentence`.
+        text: Name of the document's field with the text.
+        spans: Name of the document's field with the gold spans, a list of [start, end] in characters of the text.
+        common: `cluster`, the name of the field with the document's cluster, and `figures`, further ones to compute.
+    """
+    named = _named("iou", {"returns": returns}, {"text": text, "spans": spans}, common)
+    return _figures(named, (), predictions, common)
+
+
+def halu_exact_match(references: Pair, predictions: Pair, **common: Any) -> dict[str, Figure]:
+    """Score the strings that a reply returns, one on each line, against the lines of the target, in order. Further
+    arguments are those of `halu_iou`'s `common`."""
+    return _figures(_named("exact_match", {}, {}, common), str(references[0]).splitlines(), predictions, common)
+
+
+def halu_expmatch(references: Pair, predictions: Pair, **common: Any) -> dict[str, Figure]:
+    """Score how much of the target, a reference explanation, a reply holds. Further arguments are those of
+    `halu_iou`'s `common`."""
+    return _figures(_named("expmatch", {}, {}, common), references, predictions, common)
+
+
+def halu_error_type(
+    references: Pair, predictions: Pair, none_allowed: bool = False, **common: Any
+) -> dict[str, Figure]:
+    """Score the type of error that a reply names against the target: `entity`, `relation`, `sentence` or, with
+    `none_allowed`, `none`. Further arguments are those of `halu_iou`'s `common`."""
+    return _figures(_named("error_type", {}, {}, common, none_allowed), references, predictions, common)
+
+
+def halu_verdict(
+    references: Pair,
+    predictions: Pair,
+    labels: Sequence[str] | Mapping[str, str] = ("True", "False"),
+    reading: str = "true_false",
+    **common: Any,
+) -> dict[str, Figure]:
+    """Score whether the label that a reply states is the target. `labels` and `reading` are those of task files;
+    further arguments are those of `halu_iou`'s `common`."""
+    return _figures(
+        _named("verdict", {"labels": labels, "reading": reading}, {}, common), references, predictions, common
+    )
+
+
+def halu_mean(values: Sequence[Any]) -> Any:
+    """Aggregate figures of `halu_…` metrics: the figure of all documents, or its clustered standard error."""
+    if not values or not all(isinstance(value, Figure) for value in values):
+        logger.error(
+            "halu_mean aggregates halu_… metrics of tasks whose doc_to_target is a string; of a list, lm-eval scores "
+            "each entry alone: join it, one entry on each line, as in \"{{answers | join('\\n')}}\""
+        )
+        return math.nan
+    first = values[0]
+    arguments = json.loads(first.arguments)
+    metric = next(metric for metric in metrics_of(first.scorer, arguments) if metric.name == first.name)
+    found = estimate(metric, by_cluster(_clustered(value.score for value in values)))
+    if first.part == "value" and first.name == HEADLINES[first.scorer]:
+        outcomes = Counter(value.score.outcome for value in values)
+        for warning in reply_warnings(f"halu_{first.scorer}", outcomes):
+            logger.warning(warning)
+    figure = getattr(found, first.part) if found else math.nan
+    return "N/A" if figure is None else figure
+
+
+def _clustered(scores: Iterable[Score]) -> list[Score]:
+    """The scores, each that names no cluster in one of its own."""
+    return [score if score.cluster else replace(score, cluster=f"\0{at}") for at, score in enumerate(scores)]
+
+
+def _named(
+    scorer: str,
+    arguments: Mapping[str, Any],
+    fields: Mapping[str, str],
+    common: Mapping[str, Any],
+    none_allowed: bool = False,
+) -> NamedScorer:
+    for name in common:
+        # a TypeError, as Python has it, would be hidden: lm-eval then calls the metric in another way
+        if name not in _COMMON:
+            known = [*arguments, *fields, *_COMMON]
+            raise UsageError(f"halu_{scorer} has no argument {name!r}{did_you_mean(name, known)}")
+    cluster = {"cluster": common["cluster"]} if "cluster" in common else {}
+    try:
+        return NamedScorer(scorer, arguments, {**fields, **cluster}, none_allowed)
+    except ValueError as error:
+        raise UsageError(f"halu_{error}") from None
+
+
+def _figures(
+    named: NamedScorer, target: Sequence[Any], predictions: Pair, common: Mapping[str, Any]
+) -> dict[str, Figure]:
+    """The headline and the further figures of one document, each with its standard error."""
+    headline, metrics = HEADLINES[named.name], {metric.name: metric for metric in named.metrics()}
+    wanted = [headline, *(common.get("figures") or ())]
+    if unknown := [figure for figure in wanted if figure not in metrics]:
+        raise UsageError(f"halu_{named.name} has no figure {unknown[0]!r}; figures: {', '.join(metrics)}")
+    score = _score(named, target, predictions[0], common)
+    found: dict[str, Figure] = {}
+    for figure in wanted:
+        key = f"halu_{named.name}" if figure == headline else f"halu_{named.name}_{figure}"
+        own = metrics[figure].item or metrics[headline].item
+        assert own
+        kind = Figure if figure == headline else NotAveraged
+        # the error's key must follow its figure's: lm-eval then shows it in the column of standard errors
+        found[key] = _figure(kind, own(score), score, named, figure, "value")
+        found[f"{key}_stderr"] = _figure(NotAveraged, own(score), score, named, figure, "stderr")
+    return found
+
+
+def _score(named: NamedScorer, target: Sequence[Any], reply: Any, common: Mapping[str, Any]) -> Score:
+    """The score of a reply, or of what a filter of this package put in its place. Its cluster is empty where the
+    document names none."""
+    if isinstance(reply, list | tuple):
+        # no filter took the first one
+        reply = reply[0]
+    document = getattr(reply, "document", None)
+    if document is None and (named.name == "iou" or "cluster" in common):
+        raise UsageError(
+            f"halu_{named.name} needs the document: write '- function: halu_document' as the last filter of the task's "
+            "filter_list"
+        )
+    document = document or {}
+    sample = Sample(str(document.get("id", "")), [str(entry) for entry in target], document, "document")
+    outcome = _OUTCOMES.get(str(reply))
+    try:
+        score = named.score(sample, "" if outcome else str(reply))
+    except DataError as error:
+        raise DataError(f"halu_{named.name}: {error}") from None
+    own = "cluster" in common or document.get("cluster") is not None
+    return replace(score, outcome=outcome or score.outcome, cluster=score.cluster if own else "")
+
+
+def _figure(
+    kind: type[Figure], value: float, score: Score, named: NamedScorer, name: str, part: Literal["value", "stderr"]
+) -> Figure:
+    figure = kind(value)
+    figure.score, figure.name, figure.part = score, name, part
+    figure.scorer, figure.arguments = named.name, json.dumps(named.arguments)
+    return figure
+
+
+def _register_defaults() -> None:
+    """Register what lm-eval looks up where a task names a metric alone: the aggregation and the direction."""
+    aggregations = registry.aggregation_registry
+    if "halu_mean" not in aggregations:
+        aggregations.register("halu_mean", target=halu_mean)
+    # lm-eval looks up the name of an aggregation by its function, which has to be loaded for that
+    aggregation = aggregations.get("halu_mean")
+    for scorer in HEADLINES:
+        name = f"halu_{scorer}"
+        if name not in registry.metric_agg_registry:
+            registry.metric_agg_registry.register(name, target=aggregation)
+        if name not in registry.higher_is_better_registry:
+            registry.higher_is_better_registry.register(name, target=True)
+
+
+_register_defaults()

@@ -1,0 +1,190 @@
+"""Embedded models: `oracle` replies with the gold answer, `baseline` without reading, `replay` from a file.
+
+They need no network and no weights. They look up an item by its prompt. If several items have the same prompt, the
+task and the id that the harness passes along decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from halu_tasks.errors import UsageError
+from halu_tasks.items import Item, Reply
+from halu_tasks.replies.predictions import Prediction, check_targets, read_predictions, unknown_id
+from halu_tasks.tasks import Built, Task
+
+Kind = Literal["oracle", "baseline", "replay"]
+REPLY = "halu_reply"
+"""Key of an lm-eval document for the reply of an embedded model that was asked for likelihoods."""
+KINDS: tuple[Kind, ...] = ("oracle", "baseline", "replay")
+
+
+def name_of(kind: str, arguments: Mapping[str, Any]) -> str:
+    """Return an embedded model's name in results, the same for both harnesses; a replay's includes its file."""
+    predictions = arguments.get("predictions")
+    return f"halu-{kind}:{predictions}" if predictions else f"halu-{kind}"
+
+
+def provenance_of(kind: str, provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the provenance of a run of an embedded model.
+
+    For a replay, how the model was asked is set to None, since its replies were made elsewhere.
+
+    Args:
+        kind: The kind of embedded model.
+        provenance: The provenance that was logged.
+    """
+    unknown = ("prompt_hash", "fewshot", "cot") if kind == "replay" else ()
+    return {**provenance, **dict.fromkeys(unknown)}
+
+
+class Known(NamedTuple):
+    """An item that embedded models can reply to, with its task."""
+
+    task: Task
+    item: Item
+
+
+_loaded: dict[str, Built] = {}
+_new: list[Built] = []
+_by_prompt: dict[str, list[Known]] = {}
+_lengths: list[int] = []
+
+
+def remember(built: Built) -> None:
+    """Register the items of a task with the embedded models of this process.
+
+    They replace the items that the task was registered with before.
+    """
+    _loaded[built.task.name] = built
+    _new.append(built)
+
+
+def loaded(task: str) -> Built | None:
+    """The task of that name as it was loaded last in this process."""
+    return _loaded.get(task)
+
+
+def find(prompt: str, id: str | None = None, task: str | None = None) -> Known:
+    """Find the item with this prompt.
+
+    Args:
+        prompt: The item's prompt, possibly after a system message or worked examples.
+        id: The item's id, to choose among items with the same prompt.
+        task: The task's name, to choose among items with the same prompt.
+
+    Raises:
+        UsageError: No task that is loaded in this process has such an item.
+    """
+    while _new:
+        built = _new.pop(0)
+        for item in built.items:
+            others = _by_prompt.get(item.prompt, [])
+            kept = [known for known in others if (known.task.name, known.item.id) != (built.task.name, item.id)]
+            _by_prompt[item.prompt] = [*kept, Known(built.task, item)]
+        _lengths[:] = sorted({len(text) for text in _by_prompt}, reverse=True)
+    candidates = _by_prompt.get(prompt)
+    if candidates is None:
+        tails = (prompt[-length:] for length in _lengths if length <= len(prompt))
+        candidates = next((_by_prompt[tail] for tail in tails if tail in _by_prompt), None)
+    if not candidates:
+        raise UsageError(
+            f"the embedded models answer only items of halu-tasks; this prompt belongs to none: {prompt[-80:]!r}"
+        )
+    # if nothing else decides, the task that was loaded last
+    return max(reversed(candidates), key=lambda known: (known.item.id == id, known.task.name == task))
+
+
+@dataclass
+class Embedded:
+    """One embedded model.
+
+    Attributes:
+        kind: `oracle`, `baseline` or `replay`.
+        predictions: For `replay`, a predictions file or a folder of `<task>.jsonl` files.
+    """
+
+    kind: Kind
+    predictions: str | None = None
+
+    def __post_init__(self) -> None:
+        self._read: dict[str, dict[str, Prediction]] = {}
+        if self.kind == "replay":
+            if not self.predictions:
+                raise UsageError(
+                    "halu-replay needs a predictions file: --model_args predictions=FILE (lm-eval), "
+                    "-M predictions=FILE (Inspect)"
+                )
+            path = Path(self.predictions).expanduser()
+            if not path.exists():
+                raise UsageError(f"predictions {self.predictions} does not exist")
+            if path.is_file():
+                read_predictions(path)
+
+    def reply(self, prompt: str, id: str | None = None, task_name: str | None = None) -> Reply:
+        """Reply to a prompt.
+
+        Args:
+            prompt: The prompt.
+            id: The item's id, if the harness passes it along.
+            task_name: The task's name, if the harness passes it along.
+
+        Returns:
+            The reply; empty if the replayed file has none.
+        """
+        task, item = find(prompt, id, task_name)
+        if self.kind == "oracle":
+            probability = float(item.target == task.choices[0]) if task.choices else None
+            return Reply(task.oracle(item), probability=probability)
+        if self.kind == "baseline":
+            return Reply(task.baseline(item))
+        prediction = self._predictions(task).get(item.id)
+        return prediction.reply if prediction else Reply("")
+
+    def probability(self, prompt: str, id: str | None, task_name: str | None, choice: str) -> float | None:
+        """Return the probability of one of the task's two choices.
+
+        Args:
+            prompt: The prompt.
+            id: The item's id, if the harness passes it along.
+            task_name: The task's name.
+            choice: One of the task's choices.
+
+        Returns:
+            The probability, from 0 to 1; None if the model's reply has none.
+        """
+        choices = find(prompt, id, task_name).task.choices
+        probability = self.reply(prompt, id, task_name).probability
+        if choices is None or choice not in choices:
+            raise UsageError(f"halu-{self.kind} has no probability of {choice!r} for item {id!r} of {task_name}")
+        if probability is None:
+            return None
+        return probability if choice == choices[0] else 1 - probability
+
+    def _predictions(self, task: Task) -> dict[str, Prediction]:
+        """Read the predictions for a task, with the same checks as `halu-tasks score`."""
+        if task.name not in self._read:
+            source = Path(str(self.predictions)).expanduser()
+            path = source / f"{task.name}.jsonl" if source.is_dir() else source
+            if not path.is_file():
+                raise UsageError(f"predictions {source} has no {task.name}.jsonl")
+            if self._read and not source.is_dir():
+                tasks = " and ".join([*self._read, task.name])
+                raise UsageError(
+                    f"predictions {source} has the replies to one task, but {tasks} are run; name a folder with a file "
+                    "TASK.jsonl for each"
+                )
+            predictions = read_predictions(path)
+            built = _loaded[task.name]
+            check_targets(path, predictions, task, built.options)
+            item_ids = {item.id for item in built.items}
+            if unknown := {id: prediction for id, prediction in predictions.items() if id not in item_ids}:
+                raise unknown_id(path, unknown, task)
+            self._read[task.name] = predictions
+        return self._read[task.name]
+
+
+__all__ = ["KINDS", "Embedded", "Kind", "Known", "Reply", "find", "remember"]

@@ -1,0 +1,222 @@
+"""Scoring all replies to a task at once, with a judge if the task needs one."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shlex
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from tqdm import tqdm
+
+from halu_tasks.credentials import redacted
+from halu_tasks.data.cache import cache_folder
+from halu_tasks.errors import HaluTasksError, JudgeError
+from halu_tasks.items import Item, Reply
+from halu_tasks.scorers.answer import Outcome
+from halu_tasks.scorers.reading.judge import Verdict
+from halu_tasks.scorers.score import Score
+from halu_tasks.tasks import Built, Task, registry
+from halu_tasks.tasks.options import Options
+
+logger = logging.getLogger(__name__)
+
+NO_JUDGE = (
+    "{task}: no judge was named, so {headline} is missing and only metrics without a judge, such as {unjudged}, are "
+    "reported; name a judge with --metadata halu_judge=openai/gpt-4o (lm-eval), --model-role grader=openai/gpt-4o "
+    "(Inspect) or --judge openai/gpt-4o (halu-tasks)"
+)
+
+
+def no_judge(task: Task) -> str:
+    """Return the warning for a judged task that is run without a judge."""
+    assert task.judged
+    return NO_JUDGE.format(task=task.name, headline=task.headline, unjudged=task.judged.unjudged)
+
+
+def prepare_judge(built: Built) -> None:
+    """Check, before anything is generated, that the judge answers; warn if a judged task has none.
+
+    Raises:
+        JudgeError: The judge does not answer.
+    """
+    if not built.task.judged:
+        return
+    if not built.options.judge:
+        logger.warning(no_judge(built.task))
+        return
+    from halu_tasks.judging.judge import reach_now
+
+    reach_now(built.options, built.task.judged)
+
+
+def score_replies(built: Built, replies: Sequence[tuple[Item, Reply]], folder: Path | None = None) -> list[Score]:
+    """Score replies, asking the judge if the task needs one.
+
+    Args:
+        built: The task.
+        replies: Items with their replies.
+        folder: Where the run's results are written, if that is known.
+
+    Returns:
+        The scores, in the order of `replies`.
+
+    Raises:
+        JudgeError: The judge failed on more than the allowed share of questions. The replies are then saved to a
+            file that the message names, and can be scored again.
+    """
+    mode = built.options.scoring
+    verdicts: Sequence[list[Verdict] | None] = [None] * len(replies)
+    if built.task.judged and built.options.judge:
+        from halu_tasks.judging.judge import judge_now
+
+        with tqdm(total=len(replies), desc=f"judging {built.task.name}") as bar:
+            try:
+                texts = [(item, built.task.judged_text(mode, item, reply.text)) for item, reply in replies]
+                verdicts = judge_now(built.options, built.task.judged, texts, bar.update)
+            except JudgeError as error:
+                kept = keep_replies(built, replies, folder)
+                how = f", score them with: {score_command(built, kept.path)}" if kept.path else ""
+                raise JudgeError(f"{error}; {kept.told}{how}") from None
+            except BaseException:
+                logger.error("judging was interrupted; %s", keep_replies(built, replies, folder).told)
+                raise
+    return [
+        built.task.score(mode, item, reply, reply_verdicts)
+        for (item, reply), reply_verdicts in zip(replies, verdicts, strict=True)
+    ]
+
+
+MOST_EMPTY, MOST_UNPARSED = 0.01, 0.20
+"""The shares of empty and unparsed replies above which `reply_warnings` warns."""
+
+
+def outcome_of(reply: str, score: Score, scoring: str) -> Outcome:
+    """Return the outcome of a reply: its score's, or `empty` in `paper`, whose scores do not have that outcome."""
+    return "empty" if scoring == "paper" and not reply.strip() else score.outcome
+
+
+def reply_warnings(task: str, outcomes: Mapping[Outcome, int]) -> list[str]:
+    """Warn of so many empty or unparsed replies that the figures say little about the model.
+
+    Args:
+        task: The task's name, for the message.
+        outcomes: The number of replies by `outcome_of`; items without any reply are not counted.
+
+    Returns:
+        At most one line for empty and one for unparsed replies.
+    """
+    total = sum(outcomes.values())
+    advice: tuple[tuple[Outcome, float, str], ...] = (
+        (
+            "empty",
+            MOST_EMPTY,
+            "are empty, as when a server fails or reasoning uses up the token limit, and count as wrong; check the "
+            "server's log, raise the token limit (lm-eval: --gen_kwargs max_gen_toks=N, Inspect: --max-tokens N) or "
+            "run again",
+        ),
+        (
+            "unparsed",
+            MOST_UNPARSED,
+            "contain no readable answer (unparsed) and count as wrong; look at the replies: a chat model needs its "
+            "chat template (lm-eval: --apply_chat_template), a reasoning model a higher token limit (lm-eval: "
+            "--gen_kwargs max_gen_toks=N, Inspect: --max-tokens N)",
+        ),
+    )
+    return [
+        f"{task}: {count} of {total} replies ({count / total:.1%}) {what}"
+        for outcome, threshold, what in advice
+        if (count := outcomes.get(outcome, 0)) > threshold * total
+    ]
+
+
+def score_command(built: Built, predictions: Path) -> str:
+    """Return the command that scores a predictions file with the options of this run."""
+    options = built.options
+    flags = {
+        "--data": options.data,
+        "--scoring": options.scoring if options.scoring != "strict" else None,
+        "--judge": options.judge,
+        "--judge-base-url": redacted(options.judge_base_url) if options.judge_base_url else None,
+        "--judge-max-failures": str(options.judge_max_failures) if options.judge_max_failures != 0.05 else None,
+    }
+    for name, option in Options.of_some_tasks().items():
+        if name in built.task.task_options and (value := getattr(options, name)) != option.default:
+            flags[f"--{name.replace('_', '-')}"] = str(value)
+    words = [word for flag, value in flags.items() if value for word in (flag, value)]
+    name = built.task.name if built.task.name in registry()[0] else str(built.task.path)
+    return shlex.join(["halu-tasks", "score", name, str(predictions), "--partial", *words])
+
+
+class Kept(NamedTuple):
+    """Where replies were saved, or None if they could not be, and a clause for the log that says so."""
+
+    path: Path | None
+    told: str
+
+
+_process_folders: dict[Path, Path] = {}
+"""This process's own folder in each folder of saved replies."""
+
+
+def keep_replies(built: Built, replies: Sequence[tuple[Item, Reply]], folder: Path | None = None) -> Kept:
+    """Save replies as `<task>.jsonl` in a new folder, which can be replayed.
+
+    The folder is created in the cache or, if that is not writable, in `folder` or in the temporary directory. Nothing
+    is overwritten, and no error is raised; `Kept.told` says what went wrong.
+
+    Args:
+        built: The task.
+        replies: Items with their replies.
+        folder: Where the run's results are written, if that is known.
+    """
+    rows = []
+    for item, reply in replies:
+        probability = {} if reply.probability is None else {"probability": reply.probability}
+        rows.append(json.dumps({"id": item.id, "output": reply.text, **probability}) + "\n")
+    failures: list[str] = []
+    places: list[Callable[[], Path]] = [lambda: cache_folder() / "kept", lambda: Path(tempfile.gettempdir())]
+    if folder:
+        places.insert(1, lambda: folder)
+    for place in places:
+        try:
+            path = _write_new(place(), f"{built.task.name}.jsonl", rows)
+        except (OSError, HaluTasksError) as error:
+            failures.append(" ".join(str(error).split()))
+        else:
+            reason = f" (not in the cache: {failures[0]})" if failures else ""
+            return Kept(path, f"the replies are saved in {path}{reason}")
+    return Kept(None, f"the replies could not be saved: {'; '.join(failures)}")
+
+
+def _write_new(parent: Path, name: str, rows: Sequence[str]) -> Path:
+    """Write a new file in this process's folder below `parent`.
+
+    Raises:
+        OSError: It cannot be written completely; nothing is left behind.
+    """
+    folder = _process_folders.get(parent)
+    if folder is None or (folder / name).exists() or not folder.is_dir():
+        parent.mkdir(parents=True, exist_ok=True)
+        # process ids repeat, in containers all the time
+        folder = Path(tempfile.mkdtemp(prefix=f"{time.strftime('%Y%m%d')}-{os.getpid()}-", dir=parent))
+    path = folder / name
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.writelines(rows)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        # an incomplete file would look like a complete one
+        with suppress(OSError):
+            path.unlink()
+            folder.rmdir()
+        raise
+    _process_folders[parent] = folder
+    return path

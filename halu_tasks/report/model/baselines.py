@@ -1,0 +1,75 @@
+"""Reference figures for a board: floors of uninformed replies, and figures published in papers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from halu_tasks.items import Reply
+from halu_tasks.report.model.leaderboard import Board, Column
+from halu_tasks.results.published import Published, published, published_for
+from halu_tasks.scorers.metrics import estimates
+
+
+def floors(column: Column, name: str) -> Iterator[dict[str, Any]]:
+    """Compute the figures of uninformed replies, such as a constant answer, on the column's items."""
+    task, mode = column.task, column.first.scoring
+    items = [answered.item for answered in column.first.answers]
+    scores = [task.score(mode, item, Reply(task.baseline(item))) for item in items]
+    floors_by_reply = {"baseline": {key: figure.value for key, figure in estimates(column.metrics, scores).items()}}
+    reference_replies = task.scoring[mode].reference_replies
+    if reference_replies:
+        floors_by_reply |= {reply: dict(figures) for reply, figures in reference_replies(scores).items()}
+    for reply, figures in floors_by_reply.items():
+        for metric, value in figures.items():
+            headline = metric == column.headline.name
+            yield {"column": name, "name": reply, "metric": metric, "value": value, "headline": headline}
+
+
+def published_figures(
+    board: Board, names: Mapping[int, str], groups: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Collect the published figures for columns and groups, except for those on the packaged sample."""
+    rows = []
+    for column in board.columns:
+        if column.first.provenance["data"] == "sample":
+            continue
+        metrics = {metric.name for metric in column.metrics}
+        rows += [
+            {"column": names[id(column)], "group": None, "headline": figure.metric == column.headline.name}
+            | _figure(figure)
+            for figure in published_for(column.task)
+            if figure.metric in metrics and _same_mode(figure, column.first.scoring)
+        ]
+    sampled = {names[id(column)] for column in board.columns if column.first.provenance["data"] == "sample"}
+    for group in groups:
+        if sampled & {*group["columns"]}:
+            continue
+        rows += [
+            {"column": None, "group": group["id"], "headline": True} | _figure(figure)
+            for figure in published(group["group"])
+            if figure.task == group["group"]
+            and figure.metric == group["metric"]
+            and _same_mode(figure, group["scoring"])
+        ]
+    return rows
+
+
+def _same_mode(figure: Published, scoring: str) -> bool:
+    """Return whether a figure is shown with those of a mode.
+
+    Figures for `paper` are shown with `strict` ones, too, for orientation; the page states their mode.
+    """
+    return scoring == "strict" or figure.scoring in ("both", scoring)
+
+
+def _figure(figure: Published) -> dict[str, Any]:
+    return {
+        "model": figure.model,
+        "method": figure.method,
+        "metric": figure.metric,
+        "value": figure.value,
+        "scoring": figure.scoring,
+        "source": figure.source,
+        "note": " ".join(figure.note.splitlines()),
+    }

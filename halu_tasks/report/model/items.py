@@ -1,0 +1,218 @@
+"""Choosing the items that a report shows: the hardest ones, and those on which entries or modes disagree."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from itertools import repeat
+from statistics import fmean, pvariance
+from typing import Any
+
+from halu_tasks.items import Item
+from halu_tasks.report.model.breakdowns import OTHER_MODE, value_of
+from halu_tasks.report.model.leaderboard import Column
+from halu_tasks.results.entry import Entry
+from halu_tasks.results.run import ScoredReply
+from halu_tasks.scorers.benchmarks.localization import places
+from halu_tasks.scorers.metrics import Metric
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.probability import FACT
+from halu_tasks.text.spans import Text
+
+WORST, DISAGREEING, MODES_DIFFER = "worst", "disagreeing", "modes differ"
+
+PER_KIND = 10
+"""Maximum number of items of each kind in a column."""
+BUDGET = 2_500_000
+"""Maximum total size in bytes of the strings of all items shown."""
+_MIN_BYTES, _MAX_BYTES = 300, 6_000
+"""Bounds of the limit for one string, in bytes."""
+_MAX_VERDICTS = 100
+"""Maximum number of verdicts shown for one reply."""
+_MAX_MARKED = 20_000
+"""Maximum length in characters of a text in which spans are marked, once for each entry."""
+
+Answers = Mapping[str, list[tuple[ScoredReply, Score | None]]]
+"""By item id, the answers (several with epochs), each with its score in the other mode, if there is one."""
+
+
+def by_item(answers: Sequence[ScoredReply], others: Sequence[Score] | None) -> Answers:
+    """Group answers, with their scores in the other mode, by item id."""
+    grouped: dict[str, list[tuple[ScoredReply, Score | None]]] = {}
+    for answered, other in zip(answers, others or repeat(None, len(answers)), strict=True):
+        grouped.setdefault(answered.item.id, []).append((answered, other))
+    return grouped
+
+
+def chosen(column: Column, answers: Mapping[Entry, Answers]) -> dict[str, list[str]]:
+    """Choose the items to show; ties are broken by a hash of the id.
+
+    Args:
+        column: The column.
+        answers: The answers of each entry.
+
+    Returns:
+        The ids of the items, each with the kinds that it was chosen for.
+    """
+    ids = next(iter(answers.values()))
+    correctness = {id: [_correctness(column, by_id[id]) for by_id in answers.values()] for id in ids}
+    defined = {id: [value for value in values if value is not None] for id, values in correctness.items()}
+    difficulty = {id: 1 - fmean(values) for id, values in defined.items() if values}
+    spread = {id: pvariance(values) for id, values in defined.items() if len(values) > 1}
+    other = _other_headline(column)
+    differing = {
+        id: float(sum(_differs(column.headline, other, by_id[id]) for by_id in answers.values()))
+        for id in correctness
+        if other
+    }
+    kinds: dict[str, list[str]] = {}
+    for kind, weights in ((WORST, difficulty), (DISAGREEING, spread), (MODES_DIFFER, differing)):
+        ranked = sorted((id for id, weight in weights.items() if weight > 0), key=lambda id: (-weights[id], _coin(id)))
+        for id in ranked[:PER_KIND]:
+            kinds.setdefault(id, []).append(kind)
+    return kinds
+
+
+def _correctness(column: Column, answers: Sequence[tuple[ScoredReply, Score | None]]) -> float | None:
+    """Compute how right an entry is on an item, from 0 to 1, as the mean over epochs."""
+    headline = column.headline
+    values = [value for answered, _ in answers if (value := value_of(headline, answered.score)) is not None]
+    if not values:
+        return None
+    value = fmean(values)
+    if headline.higher_is_better:
+        return value
+    # shares are inverted, so that more is better; for counts, only the order matters
+    return 1 - value if headline.range[1] <= 1 else 1 / (1 + max(value, 0.0))
+
+
+def _other_headline(column: Column) -> Metric | None:
+    """Return the metric with the headline's name in the other mode, if there is one."""
+    metrics = column.task.scoring[OTHER_MODE[column.first.scoring]].metrics
+    return next((metric for metric in metrics if metric.name == column.headline.name), None)
+
+
+def _differs(headline: Metric, other_headline: Metric, answers: Sequence[tuple[ScoredReply, Score | None]]) -> bool:
+    """Return whether the two modes score any of the answers differently."""
+    return any(
+        other is not None and value_of(headline, answered.score) != value_of(other_headline, other)
+        for answered, other in answers
+    )
+
+
+def _coin(id: str) -> bytes:
+    return hashlib.sha256(id.encode("utf-8", "surrogatepass")).digest()
+
+
+def text_limit(items: int, entries: int) -> int:
+    """Compute the limit in bytes for each string, given the number of items and of entries that reply to each."""
+    return max(_MIN_BYTES, min(_MAX_BYTES, BUDGET // max(items * (entries + 1), 1)))
+
+
+def cut(text: str, limit: int) -> tuple[str, int]:
+    """Truncate a string to at most `limit` bytes.
+
+    Returns:
+        The start of the string, and the number of characters that were left out.
+    """
+    encoded = text.encode("utf-8", "surrogatepass")
+    if len(encoded) <= limit:
+        return text, 0
+    start = encoded[:limit].decode("utf-8", "ignore") if _is_valid_unicode(text) else text[: limit // 4]
+    return start, len(text) - len(start)
+
+
+def _is_valid_unicode(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def as_json(
+    column: Column, id: str, kinds: Sequence[str], answers: Mapping[str, Answers], limit: int
+) -> dict[str, Any]:
+    """Convert an item with all replies to JSON values.
+
+    Args:
+        column: The item's column.
+        id: The item's id.
+        kinds: The kinds that it was chosen for.
+        answers: The answers of each entry, by the entry's id.
+        limit: The maximum length of each string, in bytes.
+    """
+    (first, _), *_ = next(iter(answers.values()))[id]
+    item = first.item
+    text = _localized(item.gold)
+    values = [_correctness(column, by_id[id]) for by_id in answers.values()]
+    prompt, prompt_cut = cut(item.prompt, limit)
+    system, system_cut = cut(item.system, limit)
+    target, target_cut = cut(item.target, limit)
+    return {
+        "id": item.id,
+        "kinds": list(kinds),
+        "right": sum(value == 1 for value in values),
+        "entries": len(values),
+        "prompt": prompt,
+        "system": system,
+        "target": target,
+        "cut": prompt_cut + system_cut + target_cut,
+        "tags": dict(item.tags),
+        "text": {"text": item.gold["text"], "gold": item.gold["spans"]} if text else None,
+        "replies": [
+            _reply(column, entry, answered, other, text, limit, item)
+            for entry, by_id in answers.items()
+            for answered, other in by_id[id]
+        ],
+    }
+
+
+def _localized(gold: Mapping[str, Any]) -> Text | None:
+    text = gold.get("text") if "spans" in gold else None
+    return Text(text) if isinstance(text, str) and len(text) <= _MAX_MARKED else None
+
+
+def _reply(
+    column: Column, entry: str, answered: ScoredReply, other: Score | None, text: Text | None, limit: int, shown: Item
+) -> dict[str, Any]:
+    score = answered.score
+    reply, left_out = cut(answered.reply, limit)
+    record: dict[str, Any] = {
+        "entry": entry,
+        "reply": reply,
+        "cut": left_out,
+        "answer": _cut_answer(score.answer, limit),
+        "outcome": score.outcome,
+        "target": score.target if isinstance(score.target, str) and score.target != shown.target else None,
+        "value": value_of(column.headline, score),
+        "reason": score.reason,
+        "verdicts": [
+            {part: cut(text, limit)[0] for part, text in one.items()} for one in score.verdicts[:_MAX_VERDICTS]
+        ],
+        "verdicts_left_out": max(len(score.verdicts) - _MAX_VERDICTS, 0),
+        "spans": None,
+        "unplaced": [],
+        "probability": score.facts.get(FACT),
+        "other": None,
+    }
+    if text is not None and isinstance(score.answer, list):
+        gold = [tuple(span) for span in answered.item.gold["spans"]]
+        placed = [(string, places(text, string, gold)) for string in dict.fromkeys(score.answer)]
+        record["spans"] = sorted({span for _, spans in placed for span in spans})
+        record["unplaced"] = [cut(string, limit)[0] for string, spans in placed if not spans]
+    if other is not None:
+        other_headline = _other_headline(column)
+        record["other"] = {
+            "scoring": OTHER_MODE[column.first.scoring],
+            "answer": _cut_answer(other.answer, limit),
+            "outcome": other.outcome,
+            "value": value_of(other_headline, other) if other_headline else None,
+        }
+    return record
+
+
+def _cut_answer(answer: str | list[str] | None, limit: int) -> str | list[str] | None:
+    if isinstance(answer, list):
+        return [cut(string, limit)[0] for string in answer]
+    return None if answer is None else cut(answer, limit)[0]

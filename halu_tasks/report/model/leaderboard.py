@@ -1,0 +1,213 @@
+"""The board of a report: which results are compared, as entries (rows) and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from halu_tasks.results.comparability import asked_otherwise, not_paired, reordered
+from halu_tasks.results.entry import Entry, labels_of
+from halu_tasks.results.run import Run
+from halu_tasks.scorers.metrics import Estimate, Metric
+from halu_tasks.tasks import Task, registry
+
+_DATA = ("pinned", "extract", "local", "sample")
+"""Kinds of data, beginning with those that best represent the benchmark."""
+
+
+@dataclass
+class Column:
+    """Comparable results: runs of one task under one condition, one per entry.
+
+    Attributes:
+        runs: The runs by entry.
+        why: How it differs from the task's main column; empty for a main column.
+    """
+
+    runs: dict[Entry, Run] = field(default_factory=dict)
+    why: str = ""
+
+    @property
+    def first(self) -> Run:
+        return next(iter(self.runs.values()))
+
+    @cached_property
+    def task(self) -> Task:
+        return self.first.benchmark_task
+
+    @cached_property
+    def metrics(self) -> list[Metric]:
+        """The metrics that apply to the runs, in the task's order."""
+        all_metrics = self.task.scoring[self.first.scoring].metrics
+        # provenance only records a judge that was named as an option
+        options = {**self.first.provenance, "judge": self.first.judge}
+        return [m for m in all_metrics if m.needs is None or options.get(m.needs)]
+
+    @cached_property
+    def headline(self) -> Metric:
+        return next(metric for metric in self.metrics if metric.name == self.task.headline)
+
+    @property
+    def notes(self) -> list[str]:
+        """Differences between the runs that readers need to know of, although the runs can be compared."""
+        others = [(entry, reordered(self.first, run)) for entry, run in list(self.runs.items())[1:]]
+        return [
+            f"{entry.model} was asked {count:,} of the items with the answers in another order than {self.first.model}"
+            for entry, count in others
+            if count
+        ]
+
+
+@dataclass
+class Board:
+    """Entries and columns, main columns first.
+
+    `superseded` lists runs that were replaced by a later run of the same entry, each with its column.
+    """
+
+    entries: list[Entry]
+    columns: list[Column]
+    superseded: list[tuple[Run, Column]]
+
+    @property
+    def main(self) -> list[Column]:
+        return [column for column in self.columns if not column.why]
+
+    def labels(self) -> dict[Entry, str]:
+        return labels_of(self.entries)
+
+    def groups(self) -> Iterator[Mean]:
+        """Compute the means of groups, in each mode in which all members have a column.
+
+        A member's column in a mode is the main one if it is in that mode, otherwise the first column apart.
+        """
+        # groups of most tasks first
+        for group in sorted(registry()[1].values(), key=lambda group: -len(group.members)):
+            for mode in ("strict", "paper"):
+                columns = [self._column(member, mode) for member in group.members]
+                present = [column for column in columns if column]
+                if len(present) < len(columns) or not _same_condition(present):
+                    continue
+                entries = [entry for entry in self.entries if all(entry in column.runs for column in present)]
+                figures = {
+                    entry: group.figures(mode, {c.task.name: c.runs[entry].scores for c in present})
+                    for entry in entries
+                }
+                for name in group.means:
+                    means = {entry: by_name[name] for entry, by_name in figures.items() if name in by_name}
+                    if means:
+                        yield Mean(group.name, name, mode, present, means)
+
+    def _column(self, task: str, mode: str) -> Column | None:
+        """Return the first column of a task in a mode: the main one if it is in that mode."""
+        matching = (column for column in self.columns if column.task.name == task and column.first.scoring == mode)
+        return next(matching, None)
+
+
+class Mean(NamedTuple):
+    """The mean of a metric over the tasks of a group, for each entry with results in all of its columns."""
+
+    group: str
+    metric: str
+    scoring: str
+    columns: list[Column]
+    figures: dict[Entry, Estimate]
+
+    @property
+    def main(self) -> bool:
+        return not any(column.why for column in self.columns)
+
+
+def board(runs: Sequence[Run]) -> Board:
+    """Arrange runs on a board.
+
+    Args:
+        runs: The runs in chronological order. Of runs that differ only in time, the latest counts.
+    """
+    columns: dict[tuple[Any, ...], Column] = {}
+    superseded = []
+    for run in runs:
+        column = columns.setdefault(_condition(run), Column())
+        entry = Entry.of(run)
+        if earlier := column.runs.pop(entry, None):
+            superseded.append((earlier, column))
+        column.runs[entry] = run
+    order = list(registry()[0])
+
+    def place(task: Task) -> tuple[int, str]:
+        """Sort derived tasks after the packaged task that they are derived from."""
+        return order.index(task.reference) if task.reference in order else len(order), task.name
+
+    by_task: dict[str, list[Column]] = {}
+    for column in sorted(columns.values(), key=lambda column: (place(column.task), _rank(column))):
+        by_task.setdefault(column.task.name, []).append(column)
+    for main, *others in by_task.values():
+        for column in others:
+            column.why = "; ".join(_differences(main.first, column.first))
+    ordered = [columns[0] for columns in by_task.values()]
+    ordered += [column for columns in by_task.values() for column in columns[1:]]
+    entries = sorted({entry for column in ordered for entry in column.runs}, key=Entry.order)
+    for column in ordered:
+        column.runs = {entry: column.runs[entry] for entry in entries if entry in column.runs}
+    return Board(entries, ordered, superseded)
+
+
+def _same_condition(columns: Sequence[Column]) -> bool:
+    """Return whether a mean over these columns is meaningful.
+
+    They must not mix the sample with the benchmark, the two modes, or different values of an option.
+    """
+    runs = [column.first for column in columns]
+    conditions = [{"scoring": run.scoring, "data": run.provenance["data"], **run.asked} for run in runs]
+    values: dict[str, set[str]] = {}
+    for name, value in (pair for condition in conditions for pair in condition.items()):
+        values.setdefault(name, set()).add(str(value))
+    return all(len(different) == 1 for different in values.values())
+
+
+def _condition(run: Run) -> tuple[Any, ...]:
+    """Return what comparable runs of a task have in common."""
+    labelled = bool(run.benchmark_task.labels)
+    targets = () if labelled else tuple(sorted((score.id, str(score.target)) for score in run.scores))
+    return (
+        run.task,
+        run.task_version,
+        run.scoring,
+        run.provenance["data_sha256"],
+        run.provenance["prompt_hash"],
+        tuple(sorted((name, str(value)) for name, value in run.asked.items())),
+        run.judge,
+        run.epochs,
+        run.items_hash,
+        hash(targets),
+    )
+
+
+def _rank(column: Column) -> tuple[Any, ...]:
+    """Return a sort key by which the main column of a task comes first.
+
+    In order of importance, this is a column with the benchmark's own data, with the judge if the task needs one, in
+    strict mode, without options, with all items, and with most entries. The column that best represents the benchmark
+    thus remains the main one, whatever results are added.
+    """
+    run = column.first
+    unjudged = column.task.judged is not None and run.judge is None
+    kind = run.provenance["data"]
+    data = _DATA.index(kind) if kind in _DATA else len(_DATA)
+    options = len(run.options) + (run.provenance["fewshot"] not in (None, column.task.shots))
+    return (
+        data,
+        unjudged,
+        run.scoring != "strict",
+        options,
+        -len(run.scores) // run.epochs,
+        -len(column.runs),
+        run.created,
+    )
+
+
+def _differences(main: Run, other: Run) -> list[str]:
+    differences = [unlike.what for unlike in (*not_paired(main, other), *asked_otherwise(main, other))]
+    return differences or ["has different correct answers"]

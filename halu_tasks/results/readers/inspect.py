@@ -1,0 +1,245 @@
+"""Reading finished runs of this package's tasks from Inspect's log files."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+from zipfile import ZipFile
+
+from inspect_ai.log import EvalLog, read_eval_log  # this also teaches zipfile the compression of logs
+
+from halu_tasks.credentials import public
+from halu_tasks.errors import DataError, ForeignError
+from halu_tasks.inspect_adapter.scorer import RECORD
+from halu_tasks.items import Item
+from halu_tasks.replies.embedded import name_of, provenance_of
+from halu_tasks.results.run import Run, ScoredReply, Step, own_settings
+from halu_tasks.scorers.score import Score
+from halu_tasks.tasks import logged_task
+
+PACKAGE = "halu_tasks/"
+
+_SETUP = PACKAGE + "judge_ready"
+"""A step that this package adds to every judged task, whatever the method."""
+
+_SCORER = "halu_score"
+
+_TASK_SETTINGS = {"logprobs", "top_logprobs"}
+"""Settings of a task that asks for probabilities, which its options already record."""
+
+_ATTACHED = "attachment://"
+_EVENTS = re.compile(rb',\s*"events"\s*:\s*\[')
+
+
+def read_runs(log: str) -> list[Run]:
+    """Read the runs in a log: one for each of a group's tasks and for each mode that it was scored in.
+
+    Raises:
+        DataError: The file is not a log, not of a task of this package, or not of a finished run.
+    """
+    try:
+        header = read_eval_log(log, header_only=True)
+    except Exception as error:
+        raise _unreadable(log, error) from None
+    provenances = _provenances(log, header)
+    if header.status != "success":
+        raise DataError(f"{log}: the run is unfinished ({state(header)}); finish it with: inspect eval-retry {log}")
+    if header.invalidated:
+        raise DataError(
+            f"{log}: samples of the run were marked as invalid; run them again with: inspect eval-retry {log}"
+        )
+    answers: dict[tuple[str, str], list[tuple[ScoredReply, Mapping[str, Any]]]] = {}
+    for answered, record in _answers(log, header):
+        answers.setdefault((record["task"], record["scoring"]), []).append((answered, record))
+    runs = []
+    for provenance in provenances:
+        modes = {mode: answers[task, mode] for task, mode in answers if task == provenance["task"]}
+        if len({len(scored) for scored in modes.values()}) > 1:
+            raise DataError(
+                f"{log}: some samples are scored as {' and others as '.join(sorted(modes))}; score it again"
+            )
+        runs += [_run(log, header, provenance, mode, scored, provenances) for mode, scored in modes.items()]
+    return runs
+
+
+def _run(
+    log: str,
+    header: EvalLog,
+    provenance: dict[str, Any],
+    scoring: str,
+    answers: list[tuple[ScoredReply, Mapping[str, Any]]],
+    together: list[dict[str, Any]],
+) -> Run:
+    spec = header.eval
+    config = spec.model_generate_config.model_dump(exclude_none=True) | header.plan.config.model_dump(exclude_none=True)
+    settings = {name: value for name, value in {**spec.model_args, **config}.items() if name not in _TASK_SETTINGS}
+    roles = {
+        role: ", ".join(model.model for model in (models if isinstance(models, list) else [models]))
+        for role, models in (spec.model_roles or {}).items()
+    }
+    if judge := _judge(header, provenance, scoring):
+        roles = {"grader": judge} | roles
+    kind = spec.model.removeprefix("halu/")
+    model = name_of(kind, spec.model_args) if kind != spec.model else spec.model
+    return Run(
+        source=log,
+        id=spec.eval_id,
+        harness=f"Inspect {spec.packages.get('inspect_ai', '')}".strip(),
+        task=provenance["task"],
+        scoring=scoring,
+        steps=tuple(
+            Step(step.solver.removeprefix(PACKAGE), public(step.params_passed))
+            for step in header.plan.steps
+            if step.solver != _SETUP
+        ),
+        model=model,
+        roles=roles,
+        settings=own_settings(settings, (logged_task(logged).decoding for logged in together)),
+        provenance=provenance_of(kind, provenance) if kind != spec.model else provenance,
+        epochs=spec.config.epochs or 1,
+        answers=[answered for answered, _ in answers],
+        costs=[cost for _, record in answers if (cost := record.get("cost"))],
+        created=spec.created,
+        completed=header.stats.completed_at,
+    )
+
+
+def _judge(header: EvalLog, provenance: Mapping[str, Any], scoring: str) -> str | None:
+    """Return the judge that was named as an option for this mode; a log may have been scored again."""
+    options = [spec.options or {} for spec in header.eval.scorers or () if spec.name.removeprefix(PACKAGE) == _SCORER]
+    if not options or "judge" not in provenance:
+        return provenance.get("judge")
+    of_mode = [scorer for scorer in options if scorer.get("scoring", "strict") == scoring]
+    return (of_mode or options)[-1].get("judge")
+
+
+def state(header: EvalLog) -> str:
+    """Describe the status of an unfinished run, with a short version of its error."""
+    message = header.error.message if header.error else ""
+    if inner := re.fullmatch(r"""\w+\((["'])(.*)\1\)""", message, re.DOTALL):
+        # the message without the error's name; that of a failed call begins with the whole request
+        message = inner[2].rpartition(r"\n\n")[2].replace("\\", "")
+    why = " ".join(message.split())[:200]
+    return f"{header.status}: {why}" if why else header.status
+
+
+def path_of(location: str) -> str:
+    """Return the path of a log, which Inspect may give as a `file:` URL."""
+    return url2pathname(urlsplit(location).path) if location.startswith("file:") else location
+
+
+def _unreadable(log: str, error: Exception) -> DataError:
+    # a file that is not a log can fail in any way: as an archive, as JSON, or in Inspect's validation
+    why = " ".join(str(error).split())[:200]
+    return DataError(f"{log}: cannot be read as an Inspect log ({type(error).__name__}: {why})")
+
+
+def _provenances(log: str, header: EvalLog) -> list[dict[str, Any]]:
+    """Return the provenance of each task in a log."""
+    provenances = (header.eval.metadata or {}).get(RECORD)
+    if not isinstance(provenances, list) or not provenances:
+        raise ForeignError(f"{log}: the task {header.eval.task} is not one of this package")
+    if old := next((provenance for provenance in provenances if "version" not in provenance), None):
+        raise DataError(f"{log}: written by an older version of this package; run {old.get('task')} again")
+    return [dict(provenance) for provenance in provenances]
+
+
+def _answers(log: str, header: EvalLog) -> Iterator[tuple[ScoredReply, Mapping[str, Any]]]:
+    """Read each answered sample, with the scorer's record of it.
+
+    Inspect's own reader validates all events of a sample and takes ten times as long.
+    """
+    ids = header.eval.dataset.sample_ids or []
+    place = {id: number for number, id in enumerate(ids)}
+    count = failed = 0
+    answers: list[tuple[Any, ScoredReply, Mapping[str, Any]]] = []
+    for sample in samples_of(log):
+        count += 1
+        if sample.get("error"):
+            failed += 1
+            continue
+        logged = ((score.get("metadata") or {}).get(RECORD) for score in (sample.get("scores") or {}).values())
+        # if a log was scored several times in a mode, the last one counts
+        records: dict[str, Mapping[str, Any]] = {}
+        for record in logged:
+            if isinstance(record, dict):
+                records[record["scoring"]] = record
+        if not records:
+            raise DataError(
+                f"{log}: sample {sample['id']} has no score of this package; score it with: "
+                f"inspect score {log} --scorer {PACKAGE}halu_score"
+            )
+        order = sample["epoch"], place.get(sample["id"], len(place))
+        answers += [(order, _answered(sample, record), record) for record in records.values()]
+    if not count:
+        raise DataError(f"{log}: holds no samples; run the task again without --no-log-samples")
+    if failed:
+        raise DataError(
+            f"{log}: {failed} of {count} samples ended in an error; finish it with: inspect eval-retry {log}"
+        )
+    planned = len(ids or range(count)) * (header.eval.config.epochs or 1)
+    if count < planned:
+        raise DataError(f"{log}: holds {count} of {planned} samples; finish it with: inspect eval-retry {log}")
+    # a log has samples as they finished; in the order in which Inspect adds them up, sums are the same to the last bit
+    answers.sort(key=lambda answer: answer[0])
+    yield from ((answered, record) for _, answered, record in answers)
+
+
+def samples_of(log: str) -> Iterator[dict[str, Any]]:
+    """Read the samples of a log as raw JSON objects."""
+    try:
+        if Path(log).suffix == ".json":
+            yield from json.loads(Path(log).read_text(encoding="utf-8")).get("samples") or ()
+            return
+        with ZipFile(log) as archive:
+            failed = {(s["id"], s["epoch"]) for s in json.loads(archive.read("summaries.json")) if s.get("error")}
+            # a sample that was written again is in the archive twice; reading by name returns the last one
+            for name in dict.fromkeys(archive.namelist()):
+                if name.startswith("samples/"):
+                    sample = _sample(archive.read(name))
+                    yield sample | {"error": (sample["id"], sample["epoch"]) in failed}
+    except DataError:
+        raise
+    except Exception as error:
+        raise _unreadable(log, error) from None
+
+
+def _sample(content: bytes) -> dict[str, Any]:
+    """Parse a sample only up to its events, which are most of it, unless it refers to attachments after them."""
+    # quotation marks inside strings are escaped, so this can only be a key
+    if (events := _EVENTS.search(content)) and _ATTACHED.encode() not in content[: events.start()]:
+        with suppress(ValueError):
+            return dict(json.loads(content[: events.start()] + b"}"))
+    return dict(json.loads(content))
+
+
+def _answered(sample: Mapping[str, Any], record: Mapping[str, Any]) -> ScoredReply:
+    metadata = sample["metadata"]
+    turns = sample["input"] if isinstance(sample["input"], list) else [{"role": "user", "content": sample["input"]}]
+    item = Item(
+        id=metadata["id"],
+        cluster=metadata["cluster"],
+        target=sample["target"],
+        system=next((_text(turn, sample) for turn in turns if turn["role"] == "system"), ""),
+        prompt=_text(turns[-1], sample),
+        gold=metadata["gold"],
+        tags=metadata["tags"],
+    )
+    score = Score(**{**record["score"], "tags": metadata["tags"]})
+    choices = sample["output"].get("choices") or [{"message": {"content": ""}}]
+    return ScoredReply(item, _text(choices[0]["message"], sample), score)
+
+
+def _text(turn: Mapping[str, Any], sample: Mapping[str, Any]) -> str:
+    content = turn["content"]
+    if not isinstance(content, str):
+        content = "\n".join(part["text"] for part in content if part.get("type") == "text")
+    if content.startswith(_ATTACHED):
+        content = sample.get("attachments", {}).get(content.removeprefix(_ATTACHED), content)
+    return str(content)

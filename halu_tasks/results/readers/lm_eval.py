@@ -1,0 +1,201 @@
+"""Reading finished runs of this package's tasks from the folders that lm-eval writes with --log_samples."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from halu_tasks.data.rows import json_lines
+from halu_tasks.errors import DataError, UsageError
+from halu_tasks.items import Item, Reply
+from halu_tasks.replies.embedded import name_of, provenance_of
+from halu_tasks.results.run import Run, ScoredReply, Skipped, own_settings
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.probability import probability_of_likelihoods, without_probability
+from halu_tasks.tasks import Task, logged_task
+
+RECORD = "halu_tasks"
+
+_NAMES = ("peft", "delta", "pretrained", "model", "path", "engine")
+"""Model arguments from which lm-eval takes the model's name."""
+
+_INSPECT_NAMES = {"max_gen_toks": "max_tokens"}
+"""Settings that have another name in Inspect, by their name in lm-eval."""
+
+
+def samples_of(results: Path) -> str:
+    """Return the file name pattern of the samples that belong to a results file.
+
+    A results file is `results_DATE.json`, or `NAME_DATE.json` if --output_path is NAME.json.
+    """
+    return f"samples_*_{results.stem.rpartition('_')[2]}.jsonl"
+
+
+def is_results(content: Any) -> bool:
+    """Return whether a JSON value is the content of one of lm-eval's results files."""
+    return isinstance(content, dict) and {"results", "configs", "config", "n-samples"} <= content.keys()
+
+
+def read_runs(path: Path, content: Any) -> Iterator[Run | Skipped]:
+    """Read the runs of this package's tasks in an lm-eval results file.
+
+    Args:
+        path: The results file.
+        content: Its JSON content.
+
+    Yields:
+        A run for each task that can be read; for any other one, why it was skipped.
+
+    Raises:
+        DataError: The file is not a complete results file.
+    """
+    try:
+        configs, config = content["configs"], content["config"]
+        names = [name for name in content["results"] if name in configs]
+    except (KeyError, TypeError) as error:
+        raise DataError(f"{path}: not a complete results file of lm-eval ({type(error).__name__}: {error})") from None
+    foreign = [name for name in names if RECORD not in (configs[name].get("metadata") or {})]
+    if foreign:
+        count = f"{len(foreign)} tasks" if len(foreign) > 1 else "one task"
+        yield Skipped(str(path), f"{count} of other packages: {', '.join(foreign)}", lost=False)
+    for name in names:
+        if name in foreign:
+            continue
+        try:
+            yield _read_run(path, name, content, configs[name], config)
+        except DataError as error:
+            yield Skipped(str(path), str(error))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            # a damaged task must not keep the others in its file from being read
+            yield Skipped(str(path), f"{name}: the record is damaged ({type(error).__name__}: {error})")
+
+
+def _read_run(
+    path: Path, name: str, results: Mapping[str, Any], task_config: Mapping[str, Any], config: Mapping[str, Any]
+) -> Run:
+    provenance = (task_config.get("metadata") or {}).get(RECORD)
+    if not isinstance(provenance, dict):
+        raise DataError(f"the task {name} is not one of this package")
+    if "version" not in provenance:
+        raise DataError(f"{name}: written by an older version of this package; run it again")
+    try:
+        task = logged_task(provenance)
+    except UsageError as error:
+        raise DataError(f"{error}; this version of the package does not know the task") from None
+    if "bypass,none" in results["results"][name]:
+        raise DataError(f"{name}: run with --predict_only, so it has no scores; run it again without")
+    samples = path.with_name(samples_of(path).replace("*", name))
+    if not samples.is_file():
+        raise DataError(f"{name}: {samples.name} is missing from the folder; run lm_eval with --log_samples")
+    answers = [_read_sample(samples, number, row, task, provenance) for number, row in json_lines(samples)]
+    expected = results["n-samples"][name]["effective"]
+    if len(answers) != expected:
+        raise DataError(f"{name}: {samples.name} holds {len(answers)} of {expected} samples")
+    arguments = _parse_arguments(config.get("model_args"))
+    settings = task_config.get("generation_kwargs") or {}
+    settings = {_INSPECT_NAMES.get(key, key): value for key, value in settings.items()} | {
+        "chat_template": results.get("chat_template_sha"),
+        "system_instruction": results.get("system_instruction_sha"),
+        "fewshot_as_multiturn": results.get("fewshot_as_multiturn") if provenance["fewshot"] else None,
+    }
+    if settings.get("do_sample") == (task.decoding.temperature > 0):
+        del settings["do_sample"]
+    named = any(key in arguments for key in _NAMES)
+    kind = str(config["model"]).removeprefix("halu-")
+    harness_name = results["model_name"] if named else config["model"]
+    model = name_of(kind, arguments) if kind != config["model"] else harness_name
+    model_settings = {key: value for key, value in arguments.items() if key not in _NAMES}
+    return Run(
+        source=str(path),
+        id=f"{results.get('model_name')} {results['date']}",
+        harness=f"lm-eval {results.get('lm_eval_version', '')}".strip(),
+        task=task.name,
+        scoring=provenance["scoring"],
+        steps=(),
+        model=str(model),
+        roles={"grader": provenance["judge"]} if provenance.get("judge") else {},
+        settings=own_settings({**model_settings, **settings}, [task.decoding]),
+        provenance=provenance_of(kind, provenance) if kind != config["model"] else provenance,
+        epochs=task_config.get("repeats") or 1,
+        answers=answers,
+        created=datetime.fromtimestamp(results["date"], UTC).isoformat(timespec="seconds"),
+    )
+
+
+def _parse_arguments(arguments: Any) -> dict[str, Any]:
+    """Parse the arguments of the model, which are a dictionary or the string that was typed."""
+    if isinstance(arguments, dict):
+        return arguments
+    pairs = (part.partition("=") for part in str(arguments or "").split(",") if "=" in part)
+    return {key.strip(): value for key, _, value in pairs}
+
+
+def _read_sample(
+    path: Path, number: int, row: Mapping[str, Any], task: Task, provenance: Mapping[str, Any]
+) -> ScoredReply:
+    try:
+        doc = row["doc"]
+        if provenance.get("probability"):
+            return _score_likelihoods(doc, row, task, provenance["scoring"])
+        score = Score(**_parse_record(row["filtered_resps"][0]))
+        return ScoredReply(_item(doc), str(row["resps"][0][0]), score)
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        problem = f"{task.name}: {path.name}:{number} is not a sample that this package scored"
+        raise DataError(f"{problem} ({type(error).__name__}: {error})") from None
+
+
+_LONGEST_RECORD = 10_000_000
+"""Maximum length in characters of a record to parse as Python; the longest replies make far shorter ones."""
+
+
+class _NumberNames(ast.NodeTransformer):
+    """Turns the names `nan` and `inf`, which `repr` writes, into numbers."""
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Constant(float(node.id)) if node.id in ("nan", "inf") else node
+
+
+def _parse_record(text: str) -> dict[str, Any]:
+    """Parse a score record as it was logged.
+
+    Records are JSON. Earlier versions of this package logged the `repr` of a dict for lm-eval's API and multimodal
+    models.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    try:
+        record = json.loads(text)
+    except ValueError as error:
+        if not text.startswith("{'") or len(text) > _LONGEST_RECORD:
+            raise
+        try:
+            record = ast.literal_eval(_NumberNames().visit(ast.parse(text, mode="eval")))
+        except (SyntaxError, MemoryError, RecursionError, ValueError):
+            raise error from None
+    if not isinstance(record, dict):
+        raise ValueError("the score record is not an object")
+    return record
+
+
+def _score_likelihoods(doc: Mapping[str, Any], row: Mapping[str, Any], task: Task, scoring: str) -> ScoredReply:
+    """Score a sample that was asked for likelihoods, for which lm-eval logs no score."""
+    assert task.choices
+    (first, reply), (second, _) = row["filtered_resps"]
+    probability = probability_of_likelihoods(float(first), float(second))
+    item = _item(doc)
+    if reply in (None, "None"):
+        reply = "" if probability is None else task.choices[probability <= 0.5]
+    score = task.score(scoring, item, Reply(reply, probability=probability))
+    return ScoredReply(item, reply, score if probability is not None else without_probability(score))
+
+
+def _item(doc: Mapping[str, Any]) -> Item:
+    tags = {name: doc[name] for name in doc["tags"]}
+    item_fields = {"id", "system", "prompt", "target", "cluster", "tags", *tags}
+    gold = {key: value for key, value in doc.items() if key not in item_fields}
+    return Item(doc["id"], doc["cluster"], doc["target"], doc["system"], doc["prompt"], gold, tags)

@@ -1,0 +1,165 @@
+"""Reading runs from the output of `halu-tasks score --json` and the predictions that it scored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from halu_tasks.data.cache import sha256_of
+from halu_tasks.data.rows import json_lines
+from halu_tasks.errors import DataError
+from halu_tasks.items import Item, Reply
+from halu_tasks.replies.predictions import Prediction, read_predictions, with_target
+from halu_tasks.results.run import Run, ScoredReply
+from halu_tasks.scorers.metrics import estimates
+from halu_tasks.scorers.score import Score
+from halu_tasks.tasks import Built, build
+from halu_tasks.tasks.options import Options
+
+RECORD = "halu_tasks"
+
+
+def is_scored(content: Any) -> bool:
+    """Return whether a JSON value is the output of `halu-tasks score --json`."""
+    return isinstance(content, dict) and {"task", "scoring", "metrics", "missing"} <= content.keys()
+
+
+def read_run(path: Path, content: Mapping[str, Any]) -> Run:
+    """Read the run whose figures `halu-tasks score --json` printed.
+
+    The replies are scored again, which requires the data. For a judged task, the scores come from the --details file.
+
+    Args:
+        path: The file with the output.
+        content: Its JSON content.
+
+    Raises:
+        DataError: Predictions, data or details are missing or have changed.
+    """
+    record = content.get("run")
+    if not record:
+        raise DataError(f"{path}: written by an older version of this package; score the predictions again")
+    provenance = record[RECORD]
+    options = Options(**record["options"], scoring=content["scoring"])
+    built = build(content["task"], options)
+    if built.located.sha256 != provenance["data_sha256"]:
+        raise DataError(
+            f"{path}: the data {built.located.path} have changed since the predictions were scored; score them again"
+        )
+    predictions = _locate_file(path, record["predictions"], record["predictions_sha256"])
+    # older versions had no options for field names
+    fields = {name: record[name] for name in ("id_field", "output_field") if name in record}
+    replies = read_predictions(predictions, **fields)
+    if built.task.judged and provenance.get("judge"):
+        answers = _read_details(path, record, built, replies)
+    else:
+        answers = [_score(built, item, reply) for item, reply in _items(built, replies, partial=record["partial"])]
+    run = Run(
+        source=str(path),
+        id=f"{record['predictions_sha256']} {record['model']} {record['created']}",
+        harness=f"halu-tasks score {record['package']}",
+        task=built.task.name,
+        scoring=content["scoring"],
+        steps=(),
+        model=record["model"] or str(record["predictions"]),
+        roles={"grader": provenance["judge"]} if provenance.get("judge") else {},
+        settings={},
+        provenance=provenance,
+        epochs=1,
+        answers=answers,
+        created=record["created"],
+    )
+    figures = {name: figure.value for name, figure in estimates(built.scoring.metrics, run.scores).items()}
+    if figures != content["metrics"]:
+        change = _first_change(figures, content["metrics"])
+        raise DataError(f"{path}: the figures of the predictions have changed ({change}); score them again")
+    return run
+
+
+def _items(built: Built, replies: Mapping[str, Prediction], *, partial: bool) -> list[tuple[Item, Reply]]:
+    """Pair items with their replies; without one, an item gets an empty reply or, with `partial`, is left out."""
+    return [
+        (item, replies[item.id].reply if item.id in replies else Reply(""))
+        for item in built.stream()
+        if item.id in replies or not partial
+    ]
+
+
+def _score(built: Built, item: Item, reply: Reply) -> ScoredReply:
+    return ScoredReply(
+        item, reply.text, built.task.score(built.options.scoring, with_target(item, reply.target), reply)
+    )
+
+
+def _read_details(
+    path: Path, record: Mapping[str, Any], built: Built, replies: Mapping[str, Prediction]
+) -> list[ScoredReply]:
+    if not record["details"]:
+        raise DataError(
+            f"{path}: {built.task.name} is judged and the verdicts were not saved; score it again with --details"
+        )
+    details = _locate_file(path, record["details"])
+    rows = {row["id"]: row for _, row in json_lines(details)}
+    items = _items(built, replies, partial=record["partial"])
+    if rows.keys() != {item.id for item, _ in items}:
+        raise DataError(f"{path}: {details} has other items than the predictions; score them again")
+    return [
+        ScoredReply(
+            item,
+            reply.text,
+            Score(
+                item.id,
+                item.cluster,
+                row["answer"],
+                row["target"],
+                row["scores"],
+                item.tags,
+                row["reason"],
+                row.get("outcome") or ("unparsed" if row["answer"] is None else "answered"),
+                row.get("verdicts", []),
+            ),
+        )
+        for item, reply in items
+        for row in [rows[item.id]]
+    ]
+
+
+def _locate_file(path: Path, name: str, sha256: str | None = None) -> Path:
+    """Find a file that `path` refers to.
+
+    Args:
+        path: The file that refers to it.
+        name: Its name, relative to the working directory or to the folder of `path`.
+        sha256: Its checksum, if known; a file with another one is not used.
+    """
+    places = (Path(name).expanduser(), path.parent / name, path.parent / Path(name).name)
+    files = [place for place in places if place.is_file()]
+    if not files:
+        searched = " or ".join(str(place) for place in dict.fromkeys(places))
+        raise DataError(
+            f"{path}: {name} does not exist (looked for {searched}); run the command in the folder in which it was "
+            "scored"
+        )
+    matching = next((file for file in files if sha256 in (None, sha256_of(file))), None)
+    if matching is None:
+        raise DataError(f"{path}: {files[0]} has changed since it was scored; score it again")
+    return matching
+
+
+def _first_change(figures: Mapping[str, float], recorded: Mapping[str, float]) -> str:
+    name = next(name for name in [*figures, *recorded] if figures.get(name) != recorded.get(name))
+    return f"{name} is {figures.get(name)}, was {recorded.get(name)}"
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file.
+
+    Raises:
+        DataError: It cannot be read or is not valid JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: not valid JSON ({' '.join(str(error).split())})") from None

@@ -1,0 +1,173 @@
+"""Reading results from files and folders: lm-eval results, Inspect logs and scored predictions, in any mix."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from glob import escape
+from pathlib import Path
+from typing import NamedTuple
+
+from halu_tasks.errors import DataError, ForeignError, HaluTasksError
+from halu_tasks.items import Item
+from halu_tasks.results.readers import inspect as inspect_logs
+from halu_tasks.results.readers import lm_eval as lm_eval_results
+from halu_tasks.results.readers import predictions as scored_predictions
+from halu_tasks.results.run import Run, Skipped
+
+
+class Results(NamedTuple):
+    """The runs that were read, in the order in which they began, and what was skipped."""
+
+    runs: list[Run]
+    skipped: list[Skipped]
+
+
+def find_results(paths: Sequence[str]) -> list[Path]:
+    """List the files that may hold results, each once.
+
+    Args:
+        paths: Files, and folders that are searched recursively.
+
+    Raises:
+        DataError: A path does not exist, or a folder contains no results.
+    """
+    by_real_path: dict[str, Path] = {}
+    for path in paths:
+        expanded = Path(path).expanduser()
+        if not expanded.exists():
+            raise DataError(f"{path}: no such file or folder of results")
+        files = sorted(_files_below(expanded)) if expanded.is_dir() else [expanded]
+        if not files:
+            raise DataError(
+                f"{path}: contains no results; expected lm-eval's results_*.json, Inspect's *.eval or *.json, or the "
+                "output of halu-tasks score --json"
+            )
+        for file in files:
+            by_real_path.setdefault(_real(file), file)
+    return list(by_real_path.values())
+
+
+def read_results(paths: Sequence[str], step: Callable[[int], object] = lambda files: None) -> Results:
+    """Read the runs in files and folders.
+
+    Files that cannot be read are reported in `Results.skipped`; the others are still read.
+
+    Args:
+        paths: Files, and folders that are searched recursively.
+        step: Called with 1 after each file.
+
+    Raises:
+        DataError: A path does not exist or contains no results.
+    """
+    runs: list[Run] = []
+    skipped: list[Skipped] = []
+    items: dict[tuple[str, str], Item] = {}
+    by_identity: dict[object, Run] = {}
+    files = find_results(paths)
+    named = {_real(Path(path).expanduser()) for path in paths}
+    for file in files:
+        skipped_here: list[Skipped] = []
+        is_named, holds_runs = _real(file) in named, False
+        try:
+            for run in _read(file, named=is_named):
+                if isinstance(run, Skipped):
+                    skipped_here.append(run)
+                    continue
+                holds_runs = True
+                if (same := by_identity.setdefault(run.identity, run)) is not run:
+                    why = f"{run.task}: the same run as in {same.source}"
+                    skipped_here.append(Skipped(run.source, why, lost=False))
+                else:
+                    _check(run)
+                    runs.append(_share_items(run, items))
+        except HaluTasksError as error:
+            why = str(error).removeprefix(f"{file}: ")
+            skipped_here.append(Skipped(str(file), why, lost=not isinstance(error, ForeignError)))
+        except Exception as error:
+            # a file can be damaged in any way, and must not keep the others from being read
+            why = " ".join(str(error).split())[:200]
+            skipped_here.append(Skipped(str(file), f"cannot be read as a result ({type(error).__name__}: {why})"))
+        # users expect a file that they name to hold a run
+        skipped += [one._replace(lost=one.lost or (is_named and not holds_runs)) for one in skipped_here]
+        step(1)
+    return Results(sorted(runs, key=lambda run: run.created), skipped)
+
+
+def _real(path: Path) -> str:
+    # unlike Path.resolve, this does not fail on circular links
+    return os.path.realpath(path)
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    # folders that cannot be listed are reported when they are read
+    unlisted: list[OSError] = []
+    for parent, _, names in os.walk(folder, onerror=unlisted.append):
+        for path in map(Path(parent).joinpath, names):
+            if path.suffix in (".eval", ".json"):
+                yield path
+            elif path.match("samples_*.jsonl"):
+                date = path.stem.rpartition("_")[2]
+                if not any(path.parent.glob(f"*_{escape(date)}.json")):
+                    yield path
+    yield from (Path(error.filename) for error in unlisted)
+
+
+def _read(file: Path, *, named: bool) -> Iterator[Run | Skipped]:
+    """Read the runs of one file; JSON of another kind is ignored unless the user named the file."""
+    if file.is_dir():
+        next(os.scandir(file))
+    elif file.suffix == ".eval":
+        yield from inspect_logs.read_runs(str(file))
+    elif file.match("samples_*.jsonl"):
+        raise DataError(f"{file}: the folder has no results file for these samples, so the run did not finish")
+    elif file.suffix == ".json":
+        content = scored_predictions.read_json(file)
+        if lm_eval_results.is_results(content) or file.match("results_*.json"):
+            yield from lm_eval_results.read_runs(file, content)
+        elif scored_predictions.is_scored(content):
+            yield scored_predictions.read_run(file, content)
+        elif isinstance(content, dict) and {"eval", "plan"} <= content.keys():
+            yield from inspect_logs.read_runs(str(file))
+        elif named:
+            raise DataError(f"{file}: not a result of lm-eval, Inspect or halu-tasks score --json")
+    else:
+        how = "; score predictions with: halu-tasks score TASK FILE --json" if file.suffix == ".jsonl" else ""
+        raise DataError(f"{file}: not a result of lm-eval, Inspect or halu-tasks score --json{how}")
+
+
+_PROVENANCE = {
+    "version": str,
+    "data": str,
+    "data_file": str,
+    "data_sha256": str,
+    "prompt_hash": str | None,
+    "items": int,
+}
+
+
+def _check(run: Run) -> None:
+    """Raise DataError if a run's provenance is incomplete or a fact is not a finite number."""
+    for name, kind in _PROVENANCE.items():
+        if name not in run.provenance or not isinstance(run.provenance[name], kind):
+            raise DataError(
+                f"{run.source}: {run.task}: the record is damaged: {name!r} is missing or has the wrong type; run the "
+                "task again"
+            )
+    for score in run.scores:
+        for name, value in score.facts.items():
+            if not math.isfinite(value):
+                raise DataError(
+                    f"{run.source}: {run.task}: {name} of item {score.id!r} is {value}, expected a finite number"
+                )
+
+
+def _share_items(run: Run, items: dict[tuple[str, str], Item]) -> Run:
+    """Replace items that equal those of other runs by the same objects, to save memory."""
+    answers = []
+    for answered in run.answers:
+        shared = items.setdefault((run.task, answered.item.id), answered.item)
+        answers.append(answered._replace(item=shared) if shared == answered.item else answered)
+    return replace(run, answers=answers)

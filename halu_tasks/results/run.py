@@ -1,0 +1,223 @@
+"""Runs: one model's answers to the items of one task, from any harness."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from halu_tasks.credentials import is_secret, public
+from halu_tasks.items import Item, Reply
+from halu_tasks.replies.predictions import with_target
+from halu_tasks.scorers.answer import NO_ANSWER
+from halu_tasks.scorers.methods.cost import Cost
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.probability import FACT
+from halu_tasks.tasks import Decoding, Task, logged_task
+from halu_tasks.tasks.options import Options
+
+PLAIN = "plain prompt"
+METHOD_UNKNOWN = "method unknown"
+
+_TRANSPORT_SETTINGS = {
+    "adaptive_connections",
+    "attempt_timeout",
+    "base_url",
+    "batch",
+    "cache",
+    "cache_prompt",
+    "eos_string",
+    "max_connections",
+    "max_retries",
+    "num_concurrent",
+    "predictions",
+    "stream_idle_timeout",
+    "timeout",
+    "tokenized_requests",
+    "tokenizer_backend",
+    "verify_certificate",
+}
+"""Settings that do not affect what a model answers, or that are part of its name."""
+
+
+class Step(NamedTuple):
+    """One solver of a method, with its arguments."""
+
+    solver: str
+    arguments: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        arguments = ",".join(f"{name}={_format_argument(value)}" for name, value in self.arguments.items())
+        return f"{self.solver}:{arguments}" if arguments else self.solver
+
+
+class ScoredReply(NamedTuple):
+    """An item, a reply to it, and the score of that reply."""
+
+    item: Item
+    reply: str
+    score: Score
+
+    def scored(self, task: Task, mode: str) -> Score:
+        """Score the same reply in `mode` (`strict` or `paper`), for a task without a judge."""
+        probability = self.score.facts.get(FACT)
+        target = self.score.target if isinstance(self.score.target, str) else None
+        return task.score(mode, with_target(self.item, target), Reply(self.reply, probability=probability))
+
+
+class Skipped(NamedTuple):
+    """A file, or part of one, that was not read as a run, and why.
+
+    `lost` is False if nothing is missing without it, as for a copy or a result of another package.
+    """
+
+    source: str
+    why: str
+    lost: bool = True
+
+
+@dataclass(frozen=True)
+class Run:
+    """One finished run: the items of a task, answered by one method and one model.
+
+    Attributes:
+        source: The file that it was read from.
+        id: Identifies the replies; copies share it, however they are scored.
+        harness: The program that made it, and its version.
+        task: The task's name.
+        scoring: The mode that its replies are scored in.
+        steps: The solvers that answered, in order.
+        model: The model under test.
+        roles: The models of other roles by role; the judge's role is `grader`.
+        settings: Settings of the model that affect its answers and differ from the task's own.
+        provenance: What was asked, and on which data (`Built.provenance`); `prompt_hash` is None if it is not known
+            how the model was asked.
+        epochs: How many times each item was answered.
+        answers: One per reply, in the order of the log.
+        costs: The costs of those answers for which a model was called.
+        created: When the run began, in ISO 8601.
+        completed: When the run ended, in ISO 8601; may be empty.
+    """
+
+    source: str
+    id: str
+    harness: str
+    task: str
+    scoring: str
+    steps: tuple[Step, ...]
+    model: str
+    roles: Mapping[str, str]
+    settings: Mapping[str, Any]
+    provenance: Mapping[str, Any]
+    epochs: int
+    answers: Sequence[ScoredReply]
+    created: str
+    completed: str = ""
+    costs: Sequence[Cost] = field(default=())
+
+    @cached_property
+    def scores(self) -> list[Score]:
+        return [answered.score for answered in self.answers]
+
+    @cached_property
+    def benchmark_task(self) -> Task:
+        """The task of the run, including tasks that users derived."""
+        return logged_task({**self.provenance, "task": self.task})
+
+    @property
+    def unanswered(self) -> dict[str, int]:
+        """The number of replies without an answer, by outcome."""
+        return {outcome: sum(score.outcome == outcome for score in self.scores) for outcome in NO_ANSWER}
+
+    @property
+    def method(self) -> str:
+        """The method as it is written for `halu-tasks methods`.
+
+        `plain prompt` if the model was asked once; `method unknown` if it is not known how it was asked.
+        """
+        if self.provenance["prompt_hash"] is None:
+            return METHOD_UNKNOWN
+        asked_once = all(step.solver == "generate" for step in self.steps)
+        return PLAIN if asked_once else " + ".join(map(str, self.steps))
+
+    @property
+    def version(self) -> str:
+        """The task's version and the marks; the same in all harnesses."""
+        return "-".join([self.task_version, *self.version_tags])
+
+    @property
+    def task_version(self) -> str:
+        """The version without the marks; runs of different versions cannot be compared."""
+        return str(self.provenance["version"]).split("-")[0]
+
+    @property
+    def version_tags(self) -> list[str]:
+        """How the run deviates from the published benchmark with the task's own prompts."""
+        # a log can be scored again in another mode than it was run in
+        marks = [mark for mark in str(self.provenance["version"]).split("-")[1:] if mark != "paper"]
+        marks += ["paper"] if self.scoring == "paper" else []
+        shots = self.provenance.get("fewshot")
+        return marks if shots in (None, self.benchmark_task.shots) else [*marks, f"{shots}shot"]
+
+    @property
+    def identity(self) -> tuple[str, str, str, str | None]:
+        """What copies of the run share: the same answers, scored in the same way."""
+        return self.id, self.task, self.scoring, self.judge
+
+    @property
+    def judge(self) -> str | None:
+        return self.roles.get("grader")
+
+    @property
+    def asked(self) -> dict[str, Any]:
+        """The task options that determine its items and prompts, by name."""
+        names = ("fewshot", "cot", *self.benchmark_task.task_options)
+        return {name: self.provenance[name] for name in names if name in self.provenance}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options in `asked` that differ from their defaults, except for the number of worked examples."""
+        defaults = Options()
+        return {
+            name: value
+            for name, value in self.asked.items()
+            if name != "fewshot" and value is not None and value != getattr(defaults, name)
+        }
+
+    @cached_property
+    def items_hash(self) -> str:
+        """A hash of which items were answered, in which clusters, and how many times each."""
+        ids = sorted(f"{score.id}\0{score.cluster}" for score in self.scores)
+        return hashlib.sha256("\n".join(ids).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def own_settings(settings: Mapping[str, Any], decodings: Iterable[Decoding]) -> dict[str, Any]:
+    """Select the settings that affect the answers and differ from the tasks' own.
+
+    A run with the tasks' own decoding has none. Credentials are left out.
+
+    Args:
+        settings: All settings of a run, under Inspect's names.
+        decodings: The decodings of the tasks that were run together.
+    """
+    decodings = list(decodings)
+    defaults = {
+        "max_tokens": max(decoding.max_tokens for decoding in decodings),
+        "temperature": decodings[0].temperature,
+        "top_p": decodings[0].top_p,
+    }
+    return {
+        name: public(value)
+        for name, value in settings.items()
+        if value not in (None, [], {}, "")
+        and name not in _TRANSPORT_SETTINGS
+        and not is_secret(name)
+        and not (name in defaults and value == defaults[name])
+    }
+
+
+def _format_argument(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

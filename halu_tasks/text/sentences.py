@@ -1,0 +1,207 @@
+"""Sentences of prose as models write it, summaries of papers above all: `spans` and `sentences`.
+
+A line ends a sentence, unless the next one goes on in lower case or with a bracket (text wrapped at a width). List
+marks, marks of headings and quotes, and rules ("---") are no part of a sentence; nothing else is lost but white
+space. Inside a line:
+
+- 。！？؟۔ and the danda end a sentence whatever follows; a full stop, "!", "?" and dots do so before white space and
+  what can begin a sentence, or glued to a capital ("done.Then");
+- the full stop of an abbreviation, an initial or a list's number does not, unless what follows says so: "et al."
+  and "etc." end a sentence before a capital, "U.S.", "Jr." and initials only before a word that opens sentences;
+- quotes and brackets that close behind a full stop belong to its sentence, and so does a citation that stands
+  there: "It works. (Ling, 2009)", "It works.[3]";
+- nothing ends inside brackets, as long as they are not overlong.
+
+The splitting in `verdict_text` serves other ends: it rewrites the text and cuts behind every full stop, since no
+verdict depends on "et al."; ExpMatch in `expmatch` cuts at every full stop, as its authors do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from halu_tasks.text.spans import Span
+
+# No real summary is longer; what a longer text has beyond it (a model caught in a loop) stays in one piece.
+_MOST = 200_000
+_ALWAYS = "。！？｡؟۔।॥"
+_HYPHENS = ("-", "‐", "‑")
+_LINE_END = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_MARK = re.compile(
+    r"(?:\s|(?:#{1,6}|[-*+·–—]|\(?\d{1,3}[.)]|\(?[a-zA-Z]\))(?=\s)|[>•◦▪‣●○])*",
+)
+_RULE = re.compile(r"[-*_=|:+\s]*")
+_BRACKETS = re.compile(r"\([^()]{0,300}\)|\[[^\[\]]{0,300}\]|（[^（）]{0,300}）")
+_CLOSERS = r"[\"'”’»›)\]）」』】*_`⁰¹²³⁴-⁹]{0,10}"
+_STOP = re.compile(
+    rf"(?P<always>[{_ALWAYS}])[{_ALWAYS}.!?…]*{_CLOSERS}|(?<![.!?…])(?P<stops>[.!?…]++){_CLOSERS}(?=\Z|[\s([（]|[^\W\d_])"
+)
+# A citation behind the full stop; brackets that end in a full stop of their own hold a sentence of their own.
+_CITATION = re.compile(
+    r"\s?(?:\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,20}\]"
+    r"|[(\[（](?=[^()\[\]（）]{0,300}?(?:1[5-9]|20)\d\d)[^()\[\]（）]{0,300}(?<![.!?])[)\]）])[.。]?"
+    # unless it begins the next sentence: "[3] shows that"
+    r"(?!\s{0,3}[a-z])"
+)
+_WORD = re.compile(r"[^\W\d_](?:[.'’-]{0,2}[^\W\d_])*\Z")
+_LIST_NUMBER = re.compile(r"(?:\A\W*|[:;]\s{1,3}[(*_]{0,3})\d{1,2}\Z")
+_ADDRESS = re.compile(r"(?:://|www\.|@)\S*\Z")
+_BEGINS = re.compile(r"[\"'“‘«‹(\[（「『*_`$~¿¡]{0,5}(?P<word>[^\W_]*)")
+
+_PARTICLES = re.compile(
+    r"(?:(?:van|von|de|der|den|del|della|di|da|dos|du|la|le|ten|ter|zu|zur|bin|ibn|al|el)\s){1,3}[^\W\d_a-zß-ÿ]"
+)
+
+
+def _words(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_NEVER = _words(
+    "dr mr mrs ms mx prof st fig figs eq eqs ref refs tab suppl vol vols ed eds vs cf viz ca approx esp incl"
+    " resp e.g eg i.e ie gen sen rev hon capt lt col dept univ"
+)
+_BEFORE_NUMBER = _words("no nos p pp sec sect ch chap art app para jan feb mar apr jun jul aug sep sept oct nov dec v")
+_BEFORE_OPENING = _words("jr sr inc ltd co corp bros esq phd md")
+# "vitamin C. Patients": the letter is no initial
+_LETTERED = re.compile(
+    r"\b(?:vitamin|hepatitis|type|group|class|phase|grade|category|protein|factor|panel|arm|cohort|plan|model"
+    r"|condition|option|table|figure|appendix|section)s?\s\Z",
+    re.IGNORECASE,
+)
+_OPENING = _words(
+    "a an the this these those it its they their there we our he she his her you one two three several many most"
+    " some all both each other others another such in on at for from with by as if when while although though"
+    " however moreover furthermore additionally also similarly conversely finally overall thus therefore hence"
+    " further after before during since because despite given using based what which who how and but or yet so"
+    " not no to of first second third next then later taken together results findings evidence"
+)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, in order, as they are written."""
+    return [text[start:end] for start, end in spans(text)]
+
+
+def spans(text: str) -> list[Span]:
+    """Where the sentences of a text stand in it, in order: nothing lies between them but white space, list marks
+    and rules. In time linear in the text's length."""
+    found = [span for block in _blocks(text, min(len(text), _MOST)) for span in _split(text, *block)]
+    if len(text) > _MOST and (rest := text[_MOST:].strip()):
+        begin = text.index(rest[0], _MOST)
+        found.append((begin, begin + len(rest)))
+    return found
+
+
+def _blocks(text: str, most: int) -> Iterator[Span]:
+    """Lines without their marks, those that are wrapped as one."""
+    start = end = 0  # of the block that is not given out yet, if there is one
+    goes_on = False  # may the next line belong to the block?
+    for first, last in _lines(text, most):
+        mark = _MARK.match(text, first, last)
+        begin = mark.end() if mark else first
+        while last > begin and text[last - 1].isspace():
+            last -= 1
+        if _RULE.fullmatch(text, begin, last):
+            goes_on = False
+            continue
+        marked = not text[first:begin].isspace() and begin > first
+        if goes_on and not marked and (text[begin].islower() or text[begin] in "(（"):
+            end = last
+            continue
+        if end > start:
+            yield start, end
+        start, end = begin, last
+        goes_on = "#" not in text[first:begin] and text[last - 1] not in ":："
+    if end > start:
+        yield start, end
+
+
+def _lines(text: str, most: int) -> Iterator[Span]:
+    start = 0
+    for found in _LINE_END.finditer(text, 0, most):
+        yield start, found.start()
+        start = found.end()
+    yield start, most
+
+
+def _split(text: str, start: int, end: int) -> Iterator[Span]:
+    """The sentences of one block."""
+    brackets = _BRACKETS.finditer(text, start, end)
+    bracket = next(brackets, None)
+    at = start
+    while found := _STOP.search(text, at, end):
+        at = found.end()
+        while bracket and bracket.end() < at:
+            bracket = next(brackets, None)
+        if bracket and bracket.start() < found.start() and at < bracket.end():
+            continue
+        if not found["always"] and not _ends(text, start, found, end):
+            continue
+        if cited := _CITATION.match(text, at, end):
+            at = cited.end()
+        yield start, at
+        while at < end and text[at].isspace():
+            at += 1
+        start = at
+    if start < end:
+        yield start, end
+
+
+def _ends(text: str, start: int, found: re.Match[str], end: int) -> bool:
+    """Does a sentence that begins at `start` end with these full stops and what closes behind them?"""
+    stop, at = found.start(), found.end()
+    before = text[max(start, stop - 30) : stop]
+    rest = text[at : min(at + 40, end)]
+    following = rest.lstrip()
+    if not following:
+        return True
+    if before[-1:] in ("(", "["):  # "(?)", "[...]"
+        return False
+    begins = _BEGINS.match(following)
+    word = begins["word"] if begins else ""
+    if rest[0].isspace():
+        wrapped = _LINE_END.search(rest[: len(rest) - len(following)])
+        if not word and following[0] not in "([（":
+            return False
+        # a lower-case word begins a sentence only where it hides a capital or a digit (mTOR, p53, β-carotene) or
+        # belongs to a name
+        plain = word.islower() and word.isalpha() and following[1:2] not in _HYPHENS
+        if plain and following[0] not in "([（" and not wrapped and not _PARTICLES.match(following):
+            return False
+    elif rest[0] in "([（":
+        return bool(_CITATION.match(text, at, end)) and not _abbreviated(before, word, closed=False)
+    elif not _glued(before, rest) or _ADDRESS.search(before):
+        return False
+    return found["stops"] != "." or not _abbreviated(before, word, closed=not set(found[0]).isdisjoint(")]）"))
+
+
+def _glued(before: str, rest: str) -> bool:
+    """Has the white space between two sentences been left out? Not in "Ph.D", "U.S.A" or "file.TXT"."""
+    if rest[0].islower() or not (rest[1:2].islower() or rest[1:2] in " \t" or "\u3400" <= rest[0] <= "\u9fff"):
+        return False
+    return not before[-1:].isalpha() or (before[-2:].isalpha() and not before[-1:].isupper())
+
+
+def _abbreviated(before: str, following: str, *, closed: bool) -> bool:
+    """Is the full stop between these two, the second a word, part of the first and no end? What is abbreviated in
+    brackets that close behind it, as in "(in the U.S.)", ends nothing whatever follows."""
+    if _LIST_NUMBER.search(before):
+        return True
+    found = _WORD.search(before)
+    if not found:
+        return False
+    word = found[0].lower()
+    opens = not closed and following.lower() in _OPENING and following[:1].isupper()
+    if found[0].isupper() and len(word) > 1 and word.isalpha():  # "patients in the ED"
+        return False
+    if word in _NEVER:
+        return True
+    if word in _BEFORE_NUMBER:
+        return following[:1].isdigit()
+    if word in ("al", "etc"):
+        return closed or following[:1].islower() or (word == "al" and not following[:1].isalpha())
+    if len(word) == 1 and found[0].isupper():
+        return not opens and not _LETTERED.search(before[: found.start()][-20:])
+    return not opens and (word in _BEFORE_OPENING or ("." in word and len(word) <= 6))

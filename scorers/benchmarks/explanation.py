@@ -1,0 +1,53 @@
+"""Explanations against a reference, by ExpMatch: the scorer `expmatch`."""
+
+from __future__ import annotations
+
+from halu_tasks.items import Item
+from halu_tasks.scorers.answer import Answer, strip_reasoning
+from halu_tasks.scorers.benchmarks.expmatch import Parts, expmatch, parts_scores, split
+from halu_tasks.scorers.metrics import mean, share_unparsed
+from halu_tasks.scorers.reading.labels.declining import declines, stated
+from halu_tasks.scorers.reading.labels.verdict_text import sentences_of
+from halu_tasks.scorers.registry import TaskScorer
+from halu_tasks.scorers.score import Score
+
+
+def read_explanation(reply: str) -> Answer[str]:
+    """The reply without its reasoning blocks; no answer if it only says that the model cannot tell."""
+    text = strip_reasoning(reply)
+    if text is None:
+        return Answer(None, "unclosed reasoning")
+    text = text.strip()
+    if not text:
+        return Answer(None, "empty reply")
+    if declines(text) and not stated(sentences_of(text)):
+        return Answer(None, "declines", abstained=True)
+    return Answer(text)
+
+
+def score_explanation(item: Item, reply: str) -> Score:
+    """Score of an explanation against the reference, which is the item's target.
+
+    Facts: `expmatch`, and `expmatch_body`, `expmatch_head` and `expmatch_tail` where the reference has such a part.
+    """
+    answer = read_explanation(reply)
+    parts = parts_scores(split(answer.value or ""), split(item.target))
+    stated_facts = {f"expmatch_{part}": score for part, score in parts.items() if score is not None}
+    facts = {"expmatch": expmatch(parts) or 0.0, **stated_facts}
+    return Score(item.id, item.cluster, answer.value, item.target, facts, item.tags, answer.reason, answer.outcome)
+
+
+METRICS = (
+    mean("expmatch", "expmatch"),
+    *(mean(f"expmatch_{part}", f"expmatch_{part}") for part in Parts._fields),
+    share_unparsed(),
+)
+
+
+def expmatch_scorer() -> TaskScorer:
+    """Score how much of a reference explanation a reply holds (FactCHD, section 5.1).
+
+    Returns:
+        A scorer with the metrics `expmatch`, `expmatch_body`, `expmatch_head` and `expmatch_tail`.
+    """
+    return TaskScorer(lambda item, reply, _: score_explanation(item, reply), METRICS)

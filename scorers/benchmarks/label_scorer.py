@@ -1,0 +1,127 @@
+"""The scorer of replies that state one label: `verdict`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal, get_args
+
+from halu_tasks.scorers.classification import (
+    Unparsed,
+    both_right,
+    label_metric,
+    macro_metric,
+    pairs_of,
+    score_label,
+)
+from halu_tasks.scorers.metrics import Array, Metric, mean, ratio, share_unparsed
+from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.calibration import probability_metrics
+
+_FIGURES: tuple[Literal["precision", "recall", "f1"], ...] = ("precision", "recall", "f1")
+
+
+def verdict_scorer(
+    reading: str | Reading,
+    labels: Sequence[str] | Mapping[str, str],
+    pairs: Sequence[str] | None = None,
+    orders: Sequence[str] | None = None,
+    unparsed: Unparsed = "miss",
+) -> TaskScorer:
+    """Score whether the label that a reply states is the target.
+
+    Args:
+        reading: the reading that takes the label from the reply: a name or a function.
+        labels: the labels, or the labels with a name each, by which metrics of a class are called; the first is the one
+            that is looked for (the positive class).
+        pairs: how the ids of the two items of a pair end (behind a slash), for `acc_pair`.
+        orders: how the ids of the two orders of one question end, for `acc_consistent` and `flip_rate`.
+        unparsed: what a reply without a label is in the figures of a class: a `miss` of its target's class, the
+            `wrong_label`, or `ignored`.
+
+    Returns:
+        A scorer with the metrics `acc`; `precision`, `recall` and `f1` of the first label, and of each named label as
+        `precision_NAME` and so on; `precision_macro`, `recall_macro` and `f1_macro`, for which unparsed replies are a
+        label of their own, as in scikit-learn, and `f1_macro_labels`, for which they are misses; `position_bias`; those
+        of probabilities; and those of pairs and orders.
+    """
+    read = reading_named(reading)
+    if unparsed not in get_args(Unparsed):
+        raise ValueError(f"unparsed: expected {', '.join(get_args(Unparsed))}, got {unparsed!r}")
+    names = dict(labels) if isinstance(labels, Mapping) else dict.fromkeys(labels, "")
+    if len(names) < 2 or not all(isinstance(label, str) for label in names):
+        raise ValueError(f"labels: expected two or more strings, got {labels!r} (quote True, False, Yes and No)")
+    return TaskScorer(
+        lambda item, reply, _: score_label(item.id, item.cluster, item.target, read(reply), item.tags),
+        (
+            mean("acc", "correct", "share of items answered with the target"),
+            *_of_classes(names, unparsed),
+            *(macro_metric(figure, list(names), f"{figure}_macro", unparsed_is_label=True) for figure in _FIGURES),
+            macro_metric("f1", list(names), "f1_macro_labels", unparsed_is_label=False),
+            position_bias(next(iter(names))),
+            *([both_right("acc_pair", _two("pairs", pairs))] if pairs else []),
+            *(_of_orders(_two("orders", orders)) if orders else []),
+            *probability_metrics(next(iter(names))),
+            share_unparsed(),
+        ),
+    )
+
+
+def _two(argument: str, ends: Sequence[str]) -> tuple[str, str]:
+    if isinstance(ends, str) or len(ends) != 2:
+        raise ValueError(f"{argument}: expected two endings of ids, got {ends!r}")
+    return ends[0], ends[1]
+
+
+def _of_classes(names: Mapping[str, str], unparsed: Unparsed) -> list[Metric]:
+    first = next(iter(names))
+    positive = [label_metric(figure, first, figure, unparsed=unparsed) for figure in _FIGURES]
+    named = [
+        label_metric(figure, label, f"{figure}_{name}", unparsed=unparsed)
+        for label, name in names.items()
+        if name
+        for figure in _FIGURES
+    ]
+    return [*positive, *named]
+
+
+def position_bias(first: str) -> Metric:
+    """Share of the first label among parsed answers minus its share among targets, -1 to 1; 0 is no bias."""
+
+    def counts(scores: Sequence[Score]) -> Sequence[float]:
+        return (
+            sum(s.answer == first for s in scores),
+            sum(s.answer is not None for s in scores),
+            sum(s.target == first for s in scores),
+            len(scores),
+        )
+
+    def value(sums: Array) -> Array:
+        return ratio(sums[..., :2]) - ratio(sums[..., 2:])
+
+    about = f"share of {first} among the answers minus its share among the targets; 0 is no bias"
+    return Metric("position_bias", counts, value, higher_is_better=None, range=(-1.0, 1.0), about=about)
+
+
+def _of_orders(orders: tuple[str, str]) -> tuple[Metric, Metric]:
+    """`acc_consistent`, the share of questions that are answered right in both orders, and `flip_rate`."""
+    consistent = replace(both_right("acc_consistent", orders), needs="both_orders")
+    return consistent, replace(_flip_rate(orders), needs="both_orders")
+
+
+def _flip_rate(orders: tuple[str, str]) -> Metric:
+    """Share of questions whose answer changes with the order; an unparsed answer in either order counts as a change,
+    since nothing consistent was said."""
+
+    def flipped(first: Score, second: Score) -> bool:
+        # the same pick is right in both orders or wrong in both
+        read = first.answer is not None and second.answer is not None
+        return not read or first.facts["correct"] != second.facts["correct"]
+
+    def counts(scores: Sequence[Score]) -> Sequence[float]:
+        pairs = pairs_of(scores, orders)
+        return sum(flipped(*pair) for pair in pairs), len(pairs)
+
+    about = "share of questions whose answer changes with the order, or is unparsed in one of them"
+    return Metric("flip_rate", counts, ratio, higher_is_better=False, about=about)

@@ -1,0 +1,85 @@
+"""A judge's question and its verdict, as text: no model is called here.
+
+Whatever comes from data or from a model stands between two identical lines that it cannot contain, so nothing in it
+can pass for an instruction or a verdict.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from halu_tasks.items import Item
+from halu_tasks.scorers.reading.labels.verdict_reader import VerdictReader, verdict_reader
+
+CONFLICT, CONSISTENT = "conflict", "consistent"
+FAILED = "failed"
+"""What stands for a verdict where the judge gave none."""
+
+
+class Verdict(NamedTuple):
+    """A judge's verdict on one question.
+
+    Attributes:
+        label: one of the reader's labels, or `failed`.
+        reason: the judge's reason, or what failed.
+        about: which part of the reply it is on, where several are asked about.
+    """
+
+    label: str
+    reason: str = ""
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class JudgeSpec:
+    """What a judge is asked about a reply, and how its own reply is read.
+
+    Attributes:
+        prompt: the name of the question in `solvers/prompts/judge.yaml`.
+        questions: item and reply -> what fills the prompt, once for each question; none where there is nothing to
+            judge. A field `about` says which part of the reply a question is on.
+        read: reads the judge's reply as one of a few labels.
+        unjudged: the figure that is looked at where no judge is named.
+    """
+
+    prompt: str
+    questions: Callable[[Item, str], list[Mapping[str, str]]]
+    read: VerdictReader
+    unjudged: str
+
+
+LONGEST = 8_000
+"""Characters of a judged text that are shown to the judge; the rest is cut, and the judge is told."""
+
+read_verdict = verdict_reader(
+    {
+        CONFLICT: (
+            "conflict", "conflicts", "conflicting", "contradiction", "contradicts", "contradictory", "inconsistent",
+            "not consistent", "冲突", "有冲突", "存在冲突", "矛盾", "有矛盾", "存在矛盾", "相矛盾", "不一致",
+        ),
+        CONSISTENT: (
+            "consistent", "no conflict", "not conflicting", "not in conflict", "without conflict", "does not conflict",
+            "no contradiction", "agreement", "一致", "不冲突", "无冲突", "没有冲突", "不存在冲突", "不矛盾", "无矛盾",
+            "没有矛盾", "不存在矛盾",
+        ),
+    }
+)  # fmt: skip
+"""`conflict` or `consistent` from a judge's reply."""
+
+
+def fence(text: str, longest: int | None = None) -> str:
+    """`text` between two identical lines that do not occur in it; one of more than `longest` characters is cut, and
+    says so.
+
+    The line is a function of the text, so the same text always makes the same prompt.
+    """
+    if longest is not None and len(text) > longest:
+        text = f"{text[:longest]}\n[cut here: {len(text)} characters in all]"
+    text = text.encode("utf-8", "replace").decode()
+    salt = 0
+    while (mark := "=====" + hashlib.sha256(f"{salt}{text}".encode()).hexdigest()[:16]) in text:
+        salt += 1
+    return f"{mark}\n{text}\n{mark}"

@@ -1,0 +1,141 @@
+"""Several strings on one line: numbered, quoted or bold one by one, or divided by commas and the like."""
+
+from __future__ import annotations
+
+import re
+
+from halu_tasks.scorers.reading.strings.cleaning import EDGES, STOPS, gives_one, states
+from halu_tasks.scorers.reading.strings.sections import Kind
+
+_LONGEST = 2_000
+_NUMBER = re.compile(r"(?:^|(?<=[\s,;]))\(?(\d{1,2})[.)]\s+(?=\S)")
+_BULLET = re.compile(r"\s+[•◦▪·]\s+")
+_PIECE = re.compile(
+    r"\"([^\"\n]{1,300})\"|“([^“”\n]{1,300})”|«([^«»\n]{1,300})»|`([^`\n]{1,300})`|\*\*([^*\n]{1,300})\*\*"
+    r"|(?<!\w)'([^'\n]{1,300})'(?!\w)|\[([^\[\]\n]{1,300})\](?!\()"
+)
+_BETWEEN = re.compile(r"[\s,;/&|]*(?:(?:and|or|und|et|y)\b[\s,]*)?")
+_TAGS = re.compile(r"(?:<[^<>/][^<>]*>[\s,;]*(?:and )?){2,}", re.IGNORECASE)
+_COMMAS = re.compile(r"[,]\s+|;\s*|[،，、；]\s*")
+_DIVIDERS = (re.compile(r";\s*"), re.compile(r",\s+(?:and\s+)?"), re.compile(r"\.\s+"))
+_BARS = re.compile(r"\s(?:\||/{1,2})\s|\t")
+_AND = re.compile(r",?\s+and\s+|\s+&\s+")
+_CLAUSE = re.compile(
+    r"(?:which|who|that|where|when|because|so|but|it|it's|they|however|meaning|as|not|while|although|if|then|there"
+    r"|therefore|since|is|are|was|were)\b",
+    re.IGNORECASE,
+)
+_BRACKETED = re.compile(r"[(\[][^()\[\]]*[)\]]\.?")
+_SPEAKS_OF = re.compile(
+    r"\b(?:entit(?:y|ies)|wrong|incorrect|replaced|replacements?|should|instead"
+    r"|(?:first|second) (?:mask|<mask>|blank))\b",
+    re.IGNORECASE,
+)
+_NONE = re.compile(r"\W*(?:none|no|nothing|there (?:is|are) no)\b", re.IGNORECASE)
+_GOES_ON = re.compile(r"(?:[,;&]|\b(?:and|or)) *\Z")
+_OF_MASKS = re.compile(
+    r"\b(?:replac\w+|(?:first|second|third|masked|missing|hidden) (?:<?mask|blank|word|text|term|entit))", re.IGNORECASE
+)
+# before a quoted part of a remark: what follows is the right one, or the text's own
+_RIGHT_FOLLOWS = re.compile(
+    r"(?:should (?:be|read|have been|say)|must be|instead of|rather than|correct(?: \w+){0,2} (?:is|are|being)"
+    r"|(?:replaced|swapped|changed|substituted) (?:with|by|for|to|from)?|not|actually|→|->|=>|\bto|\bwith)[\s:(*]*\Z",
+    re.IGNORECASE,
+)
+
+
+def split_apart(text: str, numbered: bool, kind: Kind, expected: int) -> list[str]:
+    """The parts of a line that shows by its own marks where each begins; the line itself where it has none."""
+    if len(text) > _LONGEST:
+        return [text]
+    for parts in (_by_numbers(text, numbered), [part.strip() for part in _BULLET.split(text)]):
+        if len(parts) > 1 and all(parts):
+            return parts
+    pieces = [*_PIECE.finditer(text)]
+    if len(pieces) > 1 and _only(pieces, text):
+        return [_inside(piece) for piece in pieces]
+    for divider in _DIVIDERS:
+        parts = [part.strip() for part in divider.split(text) if part.strip()]
+        if len(parts) > 1 and all(gives_one(part, kind) or part.endswith((")", ").")) for part in parts):
+            return parts
+    return named(text, kind, expected) or [text]
+
+
+def named(text: str, kind: Kind, expected: int) -> list[str]:
+    """The strings that a remark quotes: for replacements, just as many as there are masks; else those that it does not
+    call the right ones. None where it quotes nothing or does not speak of the task."""
+    pieces = [piece for piece in _PIECE.finditer(text) if _inside(piece).strip("<> ").lower() != "mask"]
+    if not pieces or text.count(" ") < 5 or states(text, kind) or _NONE.match(text):
+        return []
+    of_task = bool((_OF_MASKS if kind == "replacement" else _SPEAKS_OF).search(_PIECE.sub("", text)))
+    if kind == "replacement":
+        # the answer with its masks filled in: bold shows where, while quotes are often the answer's own
+        filled = "<mask>" not in text and all(piece[0].startswith(("**", "[")) for piece in pieces)
+        return [_inside(piece) for piece in pieces] if len(pieces) == expected and (of_task or filled) else []
+    if not of_task:
+        return []
+    before = [text[max(0, piece.start() - 60) : piece.start()] for piece in pieces]
+    return [
+        _inside(piece)
+        for number, piece in enumerate(pieces)
+        if (not number or _GOES_ON.search(before[number])) and not _RIGHT_FOLLOWS.search(before[number])
+    ]
+
+
+def split(text: str, kind: Kind, expected: int, *, joined: bool = False) -> list[str]:
+    """One line of several short strings in angle brackets, or divided by commas outside parentheses (rule 5); by "and"
+    too where they are `joined` in a sentence."""
+    if len(text) > _LONGEST:
+        return [text]
+    if _TAGS.fullmatch(text):
+        return [tag if tag == "<mask>" else tag[1:-1] for tag in re.findall(r"<[^<>]+>", text)]
+    if kind == "replacement":
+        text = text[1:-1] if expected > 1 and _BRACKETED.fullmatch(text) else text
+        found = (_divided(text, divider) for divider in (_COMMAS, _BARS, _AND))
+        return next((parts for parts in found if expected > 1 and len(parts) == expected and all(parts)), [text])
+    for divider in (_COMMAS, _BARS):
+        if divider.search(text):
+            parts = _divided(text, divider)
+            short = all(part and _BRACKETED.sub("", part).count(" ") < 8 and not _CLAUSE.match(part) for part in parts)
+            if short:
+                return parts
+    parts = _divided(text, _AND)
+    return parts if joined and len(parts) == 2 and all(part.count(" ") < 5 for part in parts) else [text]
+
+
+def _divided(text: str, divider: re.Pattern[str]) -> list[str]:
+    parts: list[str] = []
+    start = 0
+    for found in divider.finditer(text):
+        if text.count("(", start, found.start()) <= text.count(")", start, found.start()):
+            parts.append(text[start : found.start()])
+            start = found.end()
+    parts.append(text[start:])
+    return [re.sub(r"^(?:and|or)\s+", "", part.lstrip(EDGES).rstrip(STOPS)) for part in parts]
+
+
+def _by_numbers(text: str, numbered: bool) -> list[str]:
+    """A line cut at "1. …", "2. …" in order; the first number may have been taken off as a list mark."""
+    cuts = [(0, 0)] if numbered else []
+    for number in _NUMBER.finditer(text):
+        if int(number[1]) == len(cuts) + 1:
+            cuts.append((number.start(), number.end()))
+    if len(cuts) < 2 or cuts[0][0] > 0:
+        return [text]
+    ends = [start for start, _ in cuts[1:]] + [len(text)]
+    return [text[begin:end].strip(" ,;") for (_, begin), end in zip(cuts, ends, strict=True)]
+
+
+def _only(pieces: list[re.Match[str]], text: str) -> bool:
+    """Is there nothing between, before and behind these pieces but what divides them?"""
+    at = 0
+    for piece in pieces:
+        between = text[at : piece.start()]
+        if (at and not between) or not _BETWEEN.fullmatch(between):
+            return False
+        at = piece.end()
+    return not text[at:].strip(STOPS)
+
+
+def _inside(piece: re.Match[str]) -> str:
+    return next(group for group in piece.groups() if group is not None)
