@@ -11,6 +11,7 @@ from inspect_ai.solver import Solver, TaskState, solver
 
 from halu_tasks.errors import ArgumentError, UsageError
 from halu_tasks.items import Example
+from halu_tasks.options import Options
 from halu_tasks.prompting import turns
 from halu_tasks.replies import embedded
 from halu_tasks.solvers.arguments import checked
@@ -23,7 +24,6 @@ from halu_tasks.solvers.sample_fields import (
     text_argument,
 )
 from halu_tasks.tasks import Task, build
-from halu_tasks.tasks.options import Options
 
 
 @solver

@@ -49,8 +49,8 @@ def inspect_bare(folder: Path) -> None:
     from inspect_ai.scorer import match
     from inspect_ai.solver import generate
 
+    from halu_tasks.options import Options
     from halu_tasks.tasks import build
-    from halu_tasks.tasks.options import Options
 
     samples = [
         Sample(
@@ -108,8 +108,8 @@ def _lm_eval(task: str, metadata: dict[str, Any], include_path: str | None = Non
 
 def write_bare_task(folder: Path) -> None:
     """A plain YAML task with the same rendered prompts, as a user would write it."""
+    from halu_tasks.options import Options
     from halu_tasks.tasks import build
-    from halu_tasks.tasks.options import Options
 
     bare = folder / "bare"
     bare.mkdir()
@@ -163,8 +163,8 @@ def score_cost(folder: Path, rows: int) -> str:
     data.mkdir()
     grow_sample(data, rows)
     predictions = data / "predictions.jsonl"
+    from halu_tasks.options import Options
     from halu_tasks.tasks import build
-    from halu_tasks.tasks.options import Options
 
     with predictions.open("w") as file:
         for item in build("refact_judgment_independent", Options(data=str(data))).stream():
@@ -183,10 +183,10 @@ def expmatch_cost(pairs: int = 6_960) -> str:
     of each pair by rouge-score."""
     from rouge_score.rouge_scorer import RougeScorer
 
+    from halu_tasks.options import Options
     from halu_tasks.scorers.benchmarks import factchd
     from halu_tasks.scorers.benchmarks.expmatch import split
     from halu_tasks.tasks import build
-    from halu_tasks.tasks.options import Options
 
     built = build("factchd", Options(data="sample"))
     items = [built.items[number % len(built.items)] for number in range(pairs)]
@@ -238,8 +238,8 @@ def judge_cost(folder: Path, questions: int) -> str:
     """Verdicts from a 50 ms endpoint, the judge having been reached before; against one after the other."""
     from halu_tasks.items import Item
     from halu_tasks.judging.judge import judge_now
+    from halu_tasks.options import Options
     from halu_tasks.scorers.benchmarks.cfaith import JUDGING
-    from halu_tasks.tasks.options import Options
 
     with subprocess.Popen([sys.executable, __file__, "--run", "judge_server", "--folder", str(folder)]) as server:
         while not (folder / "port").is_file() or not (folder / "port").read_text():

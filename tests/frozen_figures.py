@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.items import Item, Reply
+from halu_tasks.options import Options
 from halu_tasks.replies.predictions import read_predictions, with_target
 from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.reading.judge import Verdict
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built, build, registry
-from halu_tasks.tasks.options import Options
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 

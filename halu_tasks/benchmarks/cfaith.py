@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from halu_tasks.data.rows import Row, require_text, with_ids
 from halu_tasks.items import Case, Item
+from halu_tasks.options import Options
 from halu_tasks.scorers.benchmarks import cfaith
-from halu_tasks.tasks.options import Options
 
 LETTERS = "ABCD"
 

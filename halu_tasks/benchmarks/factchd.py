@@ -15,9 +15,9 @@ from typing import Any
 from halu_tasks.data.rows import Row, require_fields, require_text
 from halu_tasks.errors import DataError
 from halu_tasks.items import Case, Item, in_turn
+from halu_tasks.options import Options
 from halu_tasks.scorers.benchmarks import factchd
 from halu_tasks.scorers.benchmarks.factchd import LABELS, PATTERNS
-from halu_tasks.tasks.options import Options
 
 _RELEASED = dict.fromkeys(("query", "response", "label", "reason"), str)
 _MARKED = dict.fromkeys(("input", "output"), str)

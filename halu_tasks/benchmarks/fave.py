@@ -8,8 +8,8 @@ from typing import Any
 
 from halu_tasks.data.rows import Row, require_text, with_ids
 from halu_tasks.items import Case, Item
+from halu_tasks.options import Options
 from halu_tasks.scorers.benchmarks import fave
-from halu_tasks.tasks.options import Options
 from halu_tasks.text.sentences import sentences
 
 PAPER = {"title": str, "summary": str, "authors": list, "metadata": dict}

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from halu_tasks.data.rows import Row, require_text, text_id, with_ids
 from halu_tasks.items import Case
+from halu_tasks.options import Options
 from halu_tasks.scorers.reading.labels.error_type import ENTITY, NONE, RELATION, SENTENCE
-from halu_tasks.tasks.options import Options
 
 LABELS = {ENTITY: ENTITY, RELATION: RELATION, SENTENCE: SENTENCE, "0": NONE}
 """The published labels, in any case, and the types that they stand for."""

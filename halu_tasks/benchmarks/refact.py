@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from halu_tasks.data.rows import Row, require_text
 from halu_tasks.items import Case, Item
+from halu_tasks.options import Options
 from halu_tasks.scorers.reading.strings.tags import nearest_originals, original_strings, tagged_spans
-from halu_tasks.tasks.options import Options
 
 FIELDS = dict.fromkeys(
     ("sample_id", "question", "correct_answer", "error_type", "confabulated_answer", "error_spans"), str

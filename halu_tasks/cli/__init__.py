@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from halu_tasks import __version__
 from halu_tasks.credentials import redacted
 from halu_tasks.errors import HaluTasksError, UsageError, did_you_mean
-from halu_tasks.tasks.options import Options
+from halu_tasks.options import Options
 
 _BUILDING = ("annotate", "build", "collect", "optimize", "quality")
 """Commands whose modules are in `cli/building`."""

@@ -13,9 +13,9 @@ from typing import TextIO
 from halu_tasks.data.locate import is_sample, locate
 from halu_tasks.errors import UsageError
 from halu_tasks.files import atomic_write
+from halu_tasks.options import Options
 from halu_tasks.prompting import messages, render
 from halu_tasks.tasks import Task, prompt_of, registry, task_named
-from halu_tasks.tasks.options import Options
 
 
 def run(arguments: argparse.Namespace) -> None:

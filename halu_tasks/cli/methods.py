@@ -23,11 +23,11 @@ from halu_tasks.cli import options_of
 from halu_tasks.cli.compare import show
 from halu_tasks.cli.models import Models, assigned, logged_safely
 from halu_tasks.errors import DataError, ModelError, UsageError, did_you_mean
+from halu_tasks.options import Options
 from halu_tasks.results.comparison import chosen_metrics, compare
 from halu_tasks.results.readers.inspect import PACKAGE, path_of, read_runs, state
 from halu_tasks.results.run import Run
 from halu_tasks.tasks import Built, build, task_named
-from halu_tasks.tasks.options import Options
 
 _PLAIN = "plain"
 _JUDGE = "grader"

@@ -33,6 +33,7 @@ from halu_tasks.credentials import in_address
 from halu_tasks.errors import ArgumentError, UsageError
 from halu_tasks.items import Item, Reply
 from halu_tasks.judging.judge import Judge, open_judge
+from halu_tasks.options import Options
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import logger, no_judge, outcome_of, reply_warnings
 from halu_tasks.scorers.answer import Outcome
@@ -46,7 +47,6 @@ from halu_tasks.scorers.statistics.probability import FACT, probability_of, with
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import COUNTS, DRAFT, METHOD, OPINIONS, PROBABILITY, REASON, WEIGHED, tokens_of
 from halu_tasks.tasks import logged, logged_task, registry
-from halu_tasks.tasks.options import Options
 
 RECORD = "halu_tasks"
 TARGET = "halu_target"

@@ -19,13 +19,13 @@ from halu_tasks.errors import UsageError, did_you_mean, install_excepthook
 from halu_tasks.inspect_adapter.scorer import checked_address, figures, halu_score, judge_ready
 from halu_tasks.items import Item
 from halu_tasks.judging.reaching import reach_active
+from halu_tasks.options import Options
 from halu_tasks.prompting import messages
 from halu_tasks.replies import embedded
 from halu_tasks.replies.scoring import prepare_judge
 from halu_tasks.solvers.asking import MOST_ALTERNATIVES, WEIGHED, chat_messages
 from halu_tasks.tasks import Built, build, group_named, logged, registry, task_named, task_of_file
 from halu_tasks.tasks import Task as BenchmarkTask
-from halu_tasks.tasks.options import Options
 
 logger = logging.getLogger(__name__)
 install_excepthook("inspect", "inspect_ai/__main__.py")

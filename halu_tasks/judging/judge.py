@@ -32,9 +32,9 @@ from halu_tasks.credentials import redacted
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.errors import JudgeError
 from halu_tasks.items import Item
+from halu_tasks.options import Options
 from halu_tasks.prompting import fill, prompt_for
 from halu_tasks.scorers.reading.judge import FAILED, JudgeSpec, Verdict
-from halu_tasks.tasks.options import Options
 
 try:
     import uvloop

@@ -22,6 +22,7 @@ from lm_eval.api.task import ConfigurableTask
 from halu_tasks.credentials import public
 from halu_tasks.errors import LM_EVAL, JudgeError, UsageError, install_excepthook
 from halu_tasks.items import Item, Reply
+from halu_tasks.options import PREFIX, Options
 from halu_tasks.replies import embedded
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import keep_replies, outcome_of, prepare_judge, reply_warnings, score_replies
@@ -30,7 +31,6 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.probability import probability_of_likelihoods, without_probability
 from halu_tasks.tasks import Built, build, task_of
 from halu_tasks.tasks.fewshot import worked_examples
-from halu_tasks.tasks.options import PREFIX, Options
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
 
 logger = logging.getLogger(__name__)

@@ -13,8 +13,8 @@ from halu_tasks.data.rows import Row
 from halu_tasks.data.tables import table_lines
 from halu_tasks.errors import DataError
 from halu_tasks.items import Item, Reply
+from halu_tasks.options import Options
 from halu_tasks.tasks import Task
-from halu_tasks.tasks.options import Options
 
 ID_FIELD, OUTPUT_FIELD = "id", "output"
 _OPTIONAL = ("target", "probability")

@@ -19,11 +19,11 @@ from halu_tasks.credentials import redacted
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.errors import HaluTasksError, JudgeError
 from halu_tasks.items import Item, Reply
+from halu_tasks.options import Options
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.reading.judge import Verdict
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built, Task, registry
-from halu_tasks.tasks.options import Options
 
 logger = logging.getLogger(__name__)
 

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from halu_tasks.credentials import is_secret, public
 from halu_tasks.items import Item, Reply
+from halu_tasks.options import Options
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.methods.cost import Cost
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.probability import FACT
 from halu_tasks.tasks import Decoding, Task, logged_task
-from halu_tasks.tasks.options import Options
 
 PLAIN = "plain prompt"
 METHOD_UNKNOWN = "method unknown"

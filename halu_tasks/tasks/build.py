@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from halu_tasks.data.locate import Located, locate
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.items import Example, Item
+from halu_tasks.options import Options
 from halu_tasks.prompting import Prompt, given_prompts, prompt_hash, render
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.tasks.derived import logged, task_named
 from halu_tasks.tasks.fewshot import worked_examples
-from halu_tasks.tasks.options import Options
 from halu_tasks.tasks.registry import prompt_names, registry
 from halu_tasks.tasks.splits import sampled
 from halu_tasks.tasks.task import Task

@@ -14,11 +14,11 @@ from halu_tasks.data.sources import SOURCES, Source
 from halu_tasks.data.tables import table_lines
 from halu_tasks.errors import UsageError, did_you_mean
 from halu_tasks.items import Case, Item, by_target
+from halu_tasks.options import Options
 from halu_tasks.prompting import JinjaText, render_jinja
 from halu_tasks.scorers.kinds import AnswerKind, JudgedText, Label, Spans, Strings
 from halu_tasks.scorers.reading.judge import JudgeSpec
 from halu_tasks.scorers.registry import TaskScorer, make_scorer, reading_named
-from halu_tasks.tasks.options import Options
 from halu_tasks.tasks.task import Decoding, Reader, Subject, Task, Wording
 from halu_tasks.tasks.yaml_files import FunctionName, TaskFile, load_object
 

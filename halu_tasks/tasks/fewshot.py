@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from halu_tasks.data.locate import locate
 from halu_tasks.data.rows import Row
 from halu_tasks.items import Case, Example
+from halu_tasks.options import Options
 from halu_tasks.prompting import Prompt, placeholders, render
-from halu_tasks.tasks.options import Options
 
 if TYPE_CHECKING:
     from halu_tasks.tasks.task import Task

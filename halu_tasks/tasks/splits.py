@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from halu_tasks.items import Case
-from halu_tasks.tasks.options import Options
+from halu_tasks.options import Options
 
 TRAIN_SHARE, TEST_SHARE = 0.05, 0.2
 """Of the paper's two samples: one to tune the threshold on, one to test."""

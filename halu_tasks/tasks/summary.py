@@ -8,10 +8,10 @@ from typing import Any
 
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.items import Item
+from halu_tasks.options import Options
 from halu_tasks.scorers.kinds import AnswerKind, Label
 from halu_tasks.scorers.registry import reading_named, scorer_factory
 from halu_tasks.tasks.build import build
-from halu_tasks.tasks.options import Options
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import load_object
 

@@ -12,13 +12,13 @@ from halu_tasks.data.locate import SAMPLE, find_beside, is_sample
 from halu_tasks.data.rows import Lines, Row, json_lines, read_rows
 from halu_tasks.data.sources import Source
 from halu_tasks.items import Case, Item, Reply
+from halu_tasks.options import Options
 from halu_tasks.prompting import Prompt, next_question
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.kinds import AnswerKind, Label
 from halu_tasks.scorers.reading.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.registry import Reading, TaskScorer
 from halu_tasks.scorers.score import Score, mark_empty
-from halu_tasks.tasks.options import Options
 
 # No real reply that answers before it asks itself another question is longer, or repeats its own item more often.
 _LONGEST_TURN, _MOST_TURNS = 50_000, 3

@@ -22,7 +22,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the package with the printed files added."""
     folder = tmp_path_factory.mktemp("checkout")
     for name in ("halu_tasks", "scorers", "solvers", "task_configs"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     for name, text in FILES.items():
         path = folder / name
         assert not path.exists(), f"{name} is a file of the package"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from halu_tasks.cli import main
+from halu_tasks.options import Options
 from halu_tasks.tasks import build
-from halu_tasks.tasks.options import Options
 
 COMPARATIVE, TRUTH = "refact_judgment_comparative", "refact_judgment_independent"
 Agree = Callable[..., dict[str, Any]]

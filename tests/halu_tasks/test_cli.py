@@ -23,9 +23,9 @@ from halu_tasks.data.cache import cached_path
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.data.sources import REFACT, SOURCES
 from halu_tasks.items import Item, Reply
+from halu_tasks.options import Options
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built, build, registry
-from halu_tasks.tasks.options import Options
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 Run = Callable[..., str]

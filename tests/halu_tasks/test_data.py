@@ -20,8 +20,8 @@ from halu_tasks.data.locate import SAMPLE, locate
 from halu_tasks.data.rows import json_lines
 from halu_tasks.data.sources import CFAITH, REFACT, Source, SourceFile
 from halu_tasks.errors import DataError, UsageError
+from halu_tasks.options import Options
 from halu_tasks.tasks import Reader, build, registry, source_named
-from halu_tasks.tasks.options import Options
 
 PUBLISHED = b'{"a": "published"}\n'
 ROWS, OTHER = "rows.jsonl", "other.jsonl"

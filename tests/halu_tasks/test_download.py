@@ -16,14 +16,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from halu_tasks import data
-from halu_tasks.data.cache import cached_path
+from halu_tasks.data.cache import HOW_TO_NAME, cached_path
 from halu_tasks.data.download import fetch
 from halu_tasks.data.locate import locate
 from halu_tasks.data.sources import Source, SourceFile
 from halu_tasks.errors import DataError
+from halu_tasks.options import Options
 from halu_tasks.tasks import build
-from halu_tasks.tasks.options import Options
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 Act = Callable[[BaseHTTPRequestHandler], None]
@@ -197,7 +196,7 @@ def test_no_network_says_how_to_do_without(waits: list[float]) -> None:
         locate(source(f"http://127.0.0.1:{refused_port()}"), NAME)
     message = str(raised.value)
     assert "Connection refused" in message and len(message.splitlines()) == 1
-    assert data.HOW_TO_NAME in message
+    assert HOW_TO_NAME in message
 
 
 def test_an_address_that_is_none_is_an_error_and_not_tried_again(waits: list[float]) -> None:

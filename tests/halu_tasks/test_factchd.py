@@ -14,11 +14,11 @@ import pytest
 from halu_tasks.cli import main
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.errors import DataError
+from halu_tasks.options import Options
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.benchmarks.factchd import PATTERNS
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Built, build, registry
-from halu_tasks.tasks.options import Options
 
 TASKS = [name for name in registry()[0] if name.startswith("factchd")]
 TEST = SAMPLE / "factchd" / "fact_test_noe.jsonl"

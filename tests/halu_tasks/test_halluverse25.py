@@ -17,11 +17,11 @@ from halu_tasks.data.locate import SAMPLE
 from halu_tasks.data.tables import table_lines
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.items import Reply
+from halu_tasks.options import Options
 from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.benchmarks.halluverse25 import score_type_published
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Built, build, registry
-from halu_tasks.tasks.options import Options
 
 LANGUAGES = ("en", "ar", "tr")
 COLUMNS = ("orig_sentence", "edited_sentence", "final_label")

@@ -10,12 +10,12 @@ import pytest
 
 from halu_tasks.errors import UsageError
 from halu_tasks.items import Reply
+from halu_tasks.options import Options
 from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.benchmarks.halluverse25_binary import yes_no_alone
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Built, build, registry
-from halu_tasks.tasks.options import Options
 
 LANGUAGES = ("en", "ar", "tr")
 ROWS = "orig_sentence,edited_sentence,final_label\nA1,E1,entity\nA1,E2,relation\nA2,E3,sentence\nA3,E4,0\n"

@@ -23,10 +23,10 @@ from halu_tasks.data.sources import HALLUVERSE_M3
 from halu_tasks.data.tables import table_lines
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.items import Item, Reply
+from halu_tasks.options import Options
 from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Built, build, registry
-from halu_tasks.tasks.options import Options
 
 LANGUAGES = ("en", "ar", "hi", "tr")
 PARTS = {"qa": "QA", "summarization": "summarization"}

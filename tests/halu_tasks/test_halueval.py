@@ -13,9 +13,9 @@ from halu_tasks.benchmarks.halueval import gold_spans
 from halu_tasks.cli import main
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.errors import DataError, UsageError
+from halu_tasks.options import Options
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Built, build
-from halu_tasks.tasks.options import Options
 
 SUMMARIES = ("halueval_summarization", "halueval_summarization_cot", "halueval_summarization_claims")
 GENERAL = ("halueval_general", "halueval_general_localization")

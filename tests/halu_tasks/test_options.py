@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from halu_tasks.errors import UsageError
-from halu_tasks.tasks.options import Options
+from halu_tasks.options import Options
 
 
 def test_the_default_is_the_published_task_scored_strictly() -> None:
@@ -102,7 +102,7 @@ import sys
 from lm_eval._cli.harness import HarnessCLI
 from lm_eval.tasks import TaskManager
 from halu_tasks import task_configs
-from halu_tasks.tasks.options import Options
+from halu_tasks.options import Options
 
 def metadata(*words):
     sys.argv = ["lm_eval", "run", "--tasks", "x", "--metadata", *words]

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from halu_tasks.options import Options
 from halu_tasks.replies.scoring import reply_warnings
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.tasks import build
-from halu_tasks.tasks.options import Options
 
 TASK = "refact_judgment_independent"
 

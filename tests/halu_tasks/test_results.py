@@ -19,6 +19,7 @@ from halu_tasks.cli.compare import report as comparison_report
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.errors import DataError
 from halu_tasks.items import Reply
+from halu_tasks.options import Options
 from halu_tasks.report.markdown import markdown
 from halu_tasks.report.model.assemble import assemble
 from halu_tasks.report.model.leaderboard import Board, board
@@ -28,7 +29,6 @@ from halu_tasks.results.entry import Entry
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run, ScoredReply, Step
 from halu_tasks.tasks import build, registry
-from halu_tasks.tasks.options import Options
 
 TASKS, GROUPS = registry()
 CORRECTION, COMPARATIVE, HALUEVAL = "refact_correction", "refact_judgment_comparative", "halueval_summarization"

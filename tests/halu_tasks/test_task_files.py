@@ -144,7 +144,7 @@ FAULTS = {
         GENERATIVE,
         "judge: !function halu_tasks.scorers.benchmarks.cfaith.read_verdict\n",
         "judge",
-        "expected !function MODULE.NAME of a Judging",
+        "expected !function MODULE.NAME of a JudgeSpec",
     ),
     # prompts
     "placeholder misspelt": (
@@ -420,7 +420,7 @@ def test_no_value_ends_in_anything_but_a_line(key: str, base: str) -> None:
 def copied(folder: Path) -> Path:
     """A copy of the package, whose files a test may change."""
     for name in ("halu_tasks", "scorers", "solvers", "task_configs"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     return folder
 
 

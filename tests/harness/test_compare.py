@@ -21,11 +21,11 @@ from scipy.stats import binomtest
 
 from halu_tasks.cli import main
 from halu_tasks.data.locate import SAMPLE
+from halu_tasks.options import Options
 from halu_tasks.results.comparison import compare, published_beside
 from halu_tasks.results.published import published
 from halu_tasks.results.readers.inspect import read_runs
 from halu_tasks.tasks import build, task_named
-from halu_tasks.tasks.options import Options
 
 pytestmark = pytest.mark.slow
 

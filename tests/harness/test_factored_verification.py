@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from halu_tasks.options import Options
 from halu_tasks.tasks import build
-from halu_tasks.tasks.options import Options
 
 Run = Callable[..., Any]
 TASK = "halueval_summarization"

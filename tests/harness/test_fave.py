@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from halu_tasks.cli import main
+from halu_tasks.options import Options
 from halu_tasks.scorers.benchmarks.fave import cited_sentences, questions, score, summary_of
 from halu_tasks.tasks import build
-from halu_tasks.tasks.options import Options
 
 Run = Callable[..., Any]
 BUILT = build("fave", Options(data="sample"))

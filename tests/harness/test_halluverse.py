@@ -12,8 +12,8 @@ import pytest
 
 from halu_tasks.cli import main
 from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM, ReplayLM
+from halu_tasks.options import Options
 from halu_tasks.tasks import build
-from halu_tasks.tasks.options import Options
 
 LANGUAGES = ("en", "ar", "tr")
 

@@ -20,8 +20,8 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from halu_tasks.errors import ArgumentError, UsageError
 from halu_tasks.inspect_adapter.scorer import halu_score
+from halu_tasks.options import Options
 from halu_tasks.tasks import build, registry
-from halu_tasks.tasks.options import Options
 
 TASKS, GROUPS = registry()
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,9 +17,9 @@ from inspect_ai.model import get_model
 from halu_tasks.cli import main
 from halu_tasks.errors import JudgeError
 from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM
+from halu_tasks.options import Options
 from halu_tasks.scorers.reading.judge import fence, read_verdict
 from halu_tasks.tasks import build
-from halu_tasks.tasks.options import Options
 
 Serve = Callable[..., Any]
 ITEMS = build("cfaith_gen", Options(data="sample")).items

@@ -19,10 +19,10 @@ from halu_tasks.cli import main
 from halu_tasks.errors import JudgeError
 from halu_tasks.items import Reply
 from halu_tasks.judging.judge import VerdictStore
+from halu_tasks.options import Options
 from halu_tasks.replies.scoring import keep_replies
 from halu_tasks.scorers.reading.judge import Verdict
 from halu_tasks.tasks import build
-from halu_tasks.tasks.options import Options
 
 Serve = Callable[..., Any]
 BUILT = build("cfaith_gen", Options(data="sample"))

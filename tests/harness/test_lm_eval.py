@@ -16,8 +16,8 @@ import pytest
 from halu_tasks.cli import main
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM, ReplayLM
+from halu_tasks.options import Options
 from halu_tasks.tasks import build, registry
-from halu_tasks.tasks.options import Options
 
 TASKS, GROUPS = registry()
 

@@ -20,8 +20,8 @@ from halu_tasks.cli import main
 from halu_tasks.cli.methods import Method, named_methods
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.errors import UsageError
+from halu_tasks.options import Options
 from halu_tasks.tasks import build
-from halu_tasks.tasks.options import Options
 
 pytestmark = pytest.mark.slow
 

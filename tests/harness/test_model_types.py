@@ -31,9 +31,9 @@ from test_report import asked_lm_eval, report
 from halu_tasks.cli import main
 from halu_tasks.items import Reply
 from halu_tasks.lm_eval_adapter.models import OracleLM
+from halu_tasks.options import Options
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.tasks import build
-from halu_tasks.tasks.options import Options
 
 TASK = "cfaith_choice"
 BUILT = build(TASK, Options(data="sample"))

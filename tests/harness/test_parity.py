@@ -11,8 +11,8 @@ import pytest
 
 from halu_tasks.cli import main
 from halu_tasks.lm_eval_adapter.models import BaselineLM, ReplayLM
+from halu_tasks.options import Options
 from halu_tasks.tasks import build, registry
-from halu_tasks.tasks.options import Options
 
 TASKS = list(registry()[0])
 

@@ -175,8 +175,8 @@ def _sorted(asked: list[Turns]) -> list[str]:
 def test_fields_in_a_users_metadata_are_asked_as_lm_eval_asks_the_packaged_task(
     name: str, task: str, ask: Callable[..., Any], asked_in_lm_eval: Callable[..., list[Turns]]
 ) -> None:
+    from halu_tasks.options import Options
     from halu_tasks.tasks import build
-    from halu_tasks.tasks.options import Options
 
     fields = [dict(item.fields) for item in build(task, Options(data="sample")).items]
     for each in fields:
@@ -231,8 +231,8 @@ def test_items_with_the_same_question_are_told_apart(run_inspect: Callable[..., 
     """Rows that share an original answer ask the same; each still gets its own replayed reply."""
     from inspect_ai.solver import SolverSpec
 
+    from halu_tasks.options import Options
     from halu_tasks.tasks import build
-    from halu_tasks.tasks.options import Options
 
     task = "refact_judgment_independent"
     items = build(task, Options(data="sample")).items
@@ -252,8 +252,8 @@ def test_items_with_the_same_question_are_told_apart(run_inspect: Callable[..., 
 
 def test_metadata_of_packaged_samples_hold_the_fields_and_what_scoring_reads() -> None:
     from halu_tasks.inspect_adapter.tasks import inspect_task
+    from halu_tasks.options import Options
     from halu_tasks.tasks import build, registry
-    from halu_tasks.tasks.options import Options
 
     for task in registry()[0]:
         items = {item.id: item for item in build(task, Options(data="sample")).items}

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from halu_tasks.options import Options
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.solvers.self_consistency import winner
 from halu_tasks.tasks import build, registry, task_named
-from halu_tasks.tasks.options import Options
 
 pytestmark = pytest.mark.slow
 

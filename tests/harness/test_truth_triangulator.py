@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from halu_tasks.options import Options
 from halu_tasks.tasks import build, registry
-from halu_tasks.tasks.options import Options
 
 pytestmark = pytest.mark.slow
 

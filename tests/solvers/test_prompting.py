@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from halu_tasks.errors import UsageError
 from halu_tasks.items import Case, Example, Item
+from halu_tasks.options import Options
 from halu_tasks.prompting import PROMPTS, Prompt, fill, messages, prompt_for, prompt_hash, render
 from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.tasks import Built, build, prompt_of, registry
-from halu_tasks.tasks.options import Options
 
 TASKS, _ = registry()
 NAME = "refact_judgment_independent"

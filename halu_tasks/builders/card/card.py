@@ -18,8 +18,8 @@ from halu_tasks.builders.card.papers import paper_named
 from halu_tasks.builders.card.sections import annotation_section, balance_section, figure, leaks_section
 from halu_tasks.builders.documents import NO_LICENCE
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Pipeline
+from halu_tasks.options import Options
 from halu_tasks.tasks import registry
-from halu_tasks.tasks.options import Options
 from halu_tasks.text.markdown import code_block, escaped, table
 
 UNKNOWN = NO_LICENCE

@@ -13,8 +13,8 @@ from halu_tasks.data.locate import in_folder
 from halu_tasks.data.rows import json_lines
 from halu_tasks.data.sources import SOURCES
 from halu_tasks.errors import DataError
+from halu_tasks.options import Options
 from halu_tasks.tasks import Reader, registry
-from halu_tasks.tasks.options import Options
 
 NAMED, _CACHE = "named", "cache"
 

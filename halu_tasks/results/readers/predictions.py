@@ -11,12 +11,12 @@ from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import json_lines
 from halu_tasks.errors import DataError
 from halu_tasks.items import Item, Reply
+from halu_tasks.options import Options
 from halu_tasks.replies.predictions import Prediction, read_predictions, with_target
 from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built, build
-from halu_tasks.tasks.options import Options
 
 RECORD = "halu_tasks"
 

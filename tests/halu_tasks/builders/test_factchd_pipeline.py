@@ -20,10 +20,10 @@ from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft, Item
 from halu_tasks.builders.pipelines.factchd.checks import explanation_faults, plain, reason_of
 from halu_tasks.builders.pipelines.factchd.pipeline import FILE, FactCHDPipeline
 from halu_tasks.errors import DataError, UsageError
+from halu_tasks.options import Options
 from halu_tasks.scorers.benchmarks.factchd import LABELS, PATTERNS, explanation_of, label_of, read
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import build
-from halu_tasks.tasks.options import Options
 
 PIPELINE = FactCHDPipeline()
 TEXT = Document("a", "The bridge of Arle was finished in 1873.", {"title": "Arle", "pattern": "vanilla"})

@@ -24,10 +24,10 @@ from halu_tasks.builders.pipelines.halluverse25.pipeline import TYPES, HalluVers
 from halu_tasks.builders.quoting import one_line
 from halu_tasks.errors import UsageError
 from halu_tasks.items import Reply
+from halu_tasks.options import Options
 from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import build
-from halu_tasks.tasks.options import Options
 
 FACTS = {
     "Mara Tolnay was born in the village of Orfalu in 1904.": {

@@ -20,11 +20,11 @@ from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft, Item
 from halu_tasks.builders.pipelines.refact.pipeline import RefactPipeline
 from halu_tasks.errors import UsageError
+from halu_tasks.options import Options
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.strings.tags import tagged_spans
 from halu_tasks.tasks import build, registry
-from halu_tasks.tasks.options import Options
 from halu_tasks.text.sentences import sentences
 
 TASKS = [name for name in registry()[0] if name.startswith("refact")]

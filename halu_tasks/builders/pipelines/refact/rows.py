@@ -16,11 +16,11 @@ from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import Row
 from halu_tasks.builders.pipelines.refact.edits import Edit, edited, marked
 from halu_tasks.items import Case, Item
+from halu_tasks.options import Options
 from halu_tasks.scorers.benchmarks.correction import score_replacements
 from halu_tasks.scorers.benchmarks.localization import score_entities, score_sentence
 from halu_tasks.scorers.reading.strings.tags import tagged_spans
 from halu_tasks.scorers.score import Score
-from halu_tasks.tasks.options import Options
 
 NEG, SWAP = "neg", "swap"
 MULTI, SINGLE = "refact_multi_error.jsonl", "refact_single_error.jsonl"
