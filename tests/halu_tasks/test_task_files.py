@@ -426,9 +426,10 @@ def copied(folder: Path) -> Path:
 
 def test_a_fault_of_a_packaged_file_is_a_warning_and_the_others_remain(tmp_path: Path) -> None:
     folder = copied(tmp_path)
-    path = folder / "task_configs" / ENTITY
+    configs = folder / "halu_tasks" / "task_configs"
+    path = configs / ENTITY
     path.write_text(path.read_text().replace("metric: acc", "metric: accc"))
-    broken = folder / "task_configs" / CHOICE
+    broken = configs / CHOICE
     broken.write_text("task: [\n")
     code = "from halu_tasks.tasks import registry; t, g = registry(); print(*t, *g)"
 
