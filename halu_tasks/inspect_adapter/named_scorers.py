@@ -17,7 +17,7 @@ from inspect_ai.solver import TaskState
 
 from halu_tasks.errors import ArgumentError
 from halu_tasks.inspect_adapter.scorer import shown_answer, spread
-from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, Sample, metrics_of
+from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.score import Score
 from halu_tasks.solvers.arguments import checked
@@ -139,7 +139,7 @@ def _scorer(name: str, arguments: Mapping[str, Any], names: Mapping[str, str], n
     right_or_wrong = name not in ("iou", "expmatch")
 
     async def score(state: TaskState, target: Target) -> InspectScore:
-        sample = Sample(str(state.sample_id), list(target), state.metadata)
+        sample = UserSample(str(state.sample_id), list(target), state.metadata)
         found = named.score(sample, state.output.completion)
         value = of_one(found)
         return InspectScore(

@@ -21,7 +21,7 @@ from lm_eval.api import registry
 from halu_tasks.errors import LM_EVAL, DataError, UsageError, did_you_mean, install_excepthook
 from halu_tasks.replies.scoring import reply_warnings
 from halu_tasks.scorers.answer import NO_ANSWER
-from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, Sample, metrics_of
+from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
 from halu_tasks.scorers.metrics import by_cluster, estimate
 from halu_tasks.scorers.score import Score
 
@@ -187,7 +187,7 @@ def _score(named: NamedScorer, target: Sequence[Any], reply: Any, common: Mappin
             "filter_list"
         )
     document = document or {}
-    sample = Sample(str(document.get("id", "")), [str(entry) for entry in target], document, "document")
+    sample = UserSample(str(document.get("id", "")), [str(entry) for entry in target], document, "document")
     outcome = _OUTCOMES.get(str(reply))
     try:
         score = named.score(sample, "" if outcome else str(reply))

@@ -24,7 +24,7 @@ HEADLINES = {"iou": "iou", "exact_match": "em", "expmatch": "expmatch", "error_t
 
 
 @dataclass(frozen=True)
-class Sample:
+class UserSample:
     """A sample of a user's own.
 
     Attributes:
@@ -74,16 +74,16 @@ class NamedScorer:
         """All metrics of the scores, the headline first. Raises ValueError for an argument that cannot be used."""
         return metrics_of(self.name, self.arguments)
 
-    def score(self, sample: Sample, reply: str) -> Score:
+    def score(self, sample: UserSample, reply: str) -> Score:
         """The score of a reply. Raises DataError, naming sample and field, where the sample lacks what is needed."""
         item = _ITEMS[self.name](self, sample)
         return mark_empty(_made(self.name, _key(self.arguments)).score(item, reply, None), reply)
 
-    def field_of(self, sample: Sample, name: str) -> Any:
+    def field_of(self, sample: UserSample, name: str) -> Any:
         """The sample's field of that usual name."""
         return sample.field(self.fields.get(name, name), self.name)
 
-    def cluster_of(self, sample: Sample) -> str:
+    def cluster_of(self, sample: UserSample) -> str:
         """The sample's cluster: its id, unless it has the field, which it must have under a name that was given."""
         name = self.fields.get("cluster", "cluster")
         if name == "cluster" and sample.fields.get(name) is None:
@@ -114,7 +114,7 @@ def _key(arguments: Mapping[str, Any]) -> str:
 # --- what each scorer takes from a sample -----------------------------------------------------------
 
 
-def _iou(scorer: NamedScorer, sample: Sample) -> Item:
+def _iou(scorer: NamedScorer, sample: UserSample) -> Item:
     text, spans = scorer.field_of(sample, "text"), scorer.field_of(sample, "spans")
     text_name, spans_name = (f"{sample.place} {scorer.fields.get(name, name)!r}" for name in ("text", "spans"))
     if not isinstance(text, str):
@@ -136,21 +136,21 @@ def _is_span(span: Any, length: int) -> bool:
     return all(type(end) is int for end in span) and 0 <= span[0] < span[1] <= length
 
 
-def _exact_match(scorer: NamedScorer, sample: Sample) -> Item:
+def _exact_match(scorer: NamedScorer, sample: UserSample) -> Item:
     originals = list(sample.target)
     if not originals or not all(original.strip() for original in originals):
         raise sample.error(f"target is {_shown(originals)}, expected one or more strings that are not empty")
     return _item(scorer, sample, "\n".join(originals), {"originals": originals})
 
 
-def _expmatch(scorer: NamedScorer, sample: Sample) -> Item:
+def _expmatch(scorer: NamedScorer, sample: UserSample) -> Item:
     reference = _only(sample, "the reference explanation")
     if not any(char.isalnum() for char in reference):
         raise sample.error(f"target is {reference!r}, expected the reference explanation")
     return _item(scorer, sample, reference, {})
 
 
-def _error_type(scorer: NamedScorer, sample: Sample) -> Item:
+def _error_type(scorer: NamedScorer, sample: UserSample) -> Item:
     types = [kind for kind in TYPES if kind != NONE or scorer.none_allowed]
     target = _only(sample, _or(types)).strip().lower()
     if target not in types:
@@ -159,7 +159,7 @@ def _error_type(scorer: NamedScorer, sample: Sample) -> Item:
     return _item(scorer, sample, target, {"types": types}, {"type": target})
 
 
-def _verdict(scorer: NamedScorer, sample: Sample) -> Item:
+def _verdict(scorer: NamedScorer, sample: UserSample) -> Item:
     labels = list(scorer.arguments["labels"])
     target = _only(sample, _or(labels))
     if target not in labels:
@@ -167,7 +167,7 @@ def _verdict(scorer: NamedScorer, sample: Sample) -> Item:
     return _item(scorer, sample, target, {})
 
 
-_ITEMS: dict[str, Callable[[NamedScorer, Sample], Item]] = {
+_ITEMS: dict[str, Callable[[NamedScorer, UserSample], Item]] = {
     "iou": _iou,
     "exact_match": _exact_match,
     "expmatch": _expmatch,
@@ -177,12 +177,12 @@ _ITEMS: dict[str, Callable[[NamedScorer, Sample], Item]] = {
 
 
 def _item(
-    scorer: NamedScorer, sample: Sample, target: str, gold: Mapping[str, Any], tags: Mapping[str, str] | None = None
+    scorer: NamedScorer, sample: UserSample, target: str, gold: Mapping[str, Any], tags: Mapping[str, str] | None = None
 ) -> Item:
     return Item(sample.id, scorer.cluster_of(sample), target, "", "", gold, tags or {})
 
 
-def _only(sample: Sample, expected: str) -> str:
+def _only(sample: UserSample, expected: str) -> str:
     if len(sample.target) != 1:
         raise sample.error(f"target is {_shown(sample.target)}, expected {expected}")
     return sample.target[0]
