@@ -266,7 +266,7 @@ def test_other_tasks_data_scoring_and_items_are_refused(tmp_path: Path, baseline
     other = asked(tmp_path / "task", "refact_judgment_independent")
     assert f"it is of the task refact_judgment_independent, which has other items than {TASK}" in why(other)
     general = asked(tmp_path / "general", "halueval_general")
-    assert "it is of other data" in why(general)
+    assert "it uses other data" in why(general)
     file = tmp_path / "summarization_data.json"
     file.write_text((SAMPLE / "halueval" / file.name).read_text() + "\n")
     own = asked(tmp_path / "data", data=str(file))
