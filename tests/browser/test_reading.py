@@ -86,7 +86,7 @@ def test_a_sample_and_what_was_left_out_are_named_at_the_top(opened: Any) -> Non
     header = page.locator("header").inner_text()
     assert "SAMPLE, not the benchmark" in header
     assert "2 files skipped" in header
-    assert "1 run superseded" in header
+    assert "1 run replaced by later ones" in header
     assert "SAMPLE, not the benchmark" in page.locator("#leaderboard thead").first.inner_text()
     assert "ran out of budget" in page.locator("#runs").inner_text()
     assert "scored as paper" in page.locator("#apart").inner_text()
