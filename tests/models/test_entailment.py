@@ -90,7 +90,7 @@ def test_a_model_that_cannot_serve_is_named_with_what_to_do(tmp_path: Path) -> N
     for model, said in (
         (str(tmp_path / "nowhere"), "cannot be loaded; name a folder with -T nli_model=PATH, or .* -T nli_model=judge"),
         ("no-such/model@main", "cannot be loaded"),
-        (other, "no label 'entailment' but 1 star, 2 stars, not_entailment"),
+        (other, "has the labels 1 star, 2 stars, not_entailment instead of 'entailment'"),
     ):
         with pytest.raises(UsageError, match=said):
             asyncio.run(same_meaning(model, "ice", "fire"))
