@@ -1,4 +1,4 @@
-"""Evals of Inspect that are gone on with in their folder."""
+"""Run Inspect evals that can be resumed from their log directory."""
 
 from __future__ import annotations
 
