@@ -64,7 +64,7 @@ def label_metric(
         return np.asarray(np.where(sums[..., 3] > 0, figures, np.nan))
 
     about = _MEANING[figure].format(label=label)
-    return Metric(name, counts, value, bears=lambda table: part_and_whole(table)[1] > 0, about=about)
+    return Metric(name, counts, value, contributes=lambda table: part_and_whole(table)[1] > 0, about=about)
 
 
 def macro_metric(
@@ -112,7 +112,7 @@ def both_right(name: str, parts: tuple[str, str]) -> Metric:
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
         pairs = pairs_of(scores, parts)
-        return sum(all(s.facts["correct"] for s in pair) for pair in pairs), len(pairs)
+        return sum(all(s.measurements["correct"] for s in pair) for pair in pairs), len(pairs)
 
     return Metric(name, counts, ratio, about=f"share of pairs ({' and '.join(parts)}) with both items right")
 

@@ -48,9 +48,9 @@ class Metric:
         value: sums of shape (…, K) -> the figure, NaN where undefined.
         higher_is_better: None where neither direction is better (a bias, a share of unparsed).
         item: the figure of a single item where it has one; what a harness logs beside the item.
-        where: a tag and its value: only such items bear on the metric.
-        needs: an option without which the metric has nothing to say.
-        bears: sums of each cluster, shape (C, K) -> which clusters bear on the figure, shape (C,); by default
+        tag_filter: a tag and its value: only such items bear on the metric.
+        requires_option: an option without which the metric has nothing to say.
+        contributes: sums of each cluster, shape (C, K) -> which clusters bear on the figure, shape (C,); by default
             those with any count.
         range: smallest and largest possible value; the largest may be infinite.
         pooled: for a figure that compares items across clusters: the clusters -> sums over all, shape (K,),
@@ -64,9 +64,9 @@ class Metric:
     value: Value
     higher_is_better: bool | None = True
     item: Callable[[Score], float] | None = None
-    where: tuple[str, str] | None = None
-    needs: str | None = None
-    bears: Callable[[Array], npt.NDArray[np.bool_]] = lambda table: np.abs(table).sum(axis=1) > 0
+    tag_filter: tuple[str, str] | None = None
+    requires_option: str | None = None
+    contributes: Callable[[Array], npt.NDArray[np.bool_]] = lambda table: np.abs(table).sum(axis=1) > 0
     range: tuple[float, float] = (0.0, 1.0)
     pooled: Callable[[Sequence[Sequence[Score]]], tuple[Array, Array]] | None = None
     about: str = ""
@@ -93,7 +93,7 @@ class Metric:
             self,
             name=name,
             counts=counts,
-            where=(tag, value),
+            tag_filter=(tag, value),
             pooled=pooled if self.pooled else None,
             about=f"{self.about} ({tag}: {value})",
         )
@@ -112,7 +112,7 @@ def estimate(metric: Metric, clusters: Sequence[Sequence[Score]]) -> Estimate | 
     if not clusters:
         return None
     total, table = metric.sums(clusters)
-    return jackknife(metric.value, total, table[metric.bears(table)], metric.range)
+    return jackknife(metric.value, total, table[metric.contributes(table)], metric.range)
 
 
 def jackknife(value: Value, total: Array, table: Array, bounds: tuple[float, float] = (0.0, 1.0)) -> Estimate | None:
@@ -175,14 +175,17 @@ def ratio(sums: Array) -> Array:
         return np.asarray(np.where(sums[..., 1] > 0, sums[..., 0] / sums[..., 1], np.nan))
 
 
-def mean(name: str, fact: str, about: str = "", *, higher_is_better: bool | None = True) -> Metric:
-    """The mean of one fact over the items that state it."""
+def mean(name: str, measurement: str, about: str = "", *, higher_is_better: bool | None = True) -> Metric:
+    """The mean of one measurement over the items that have it."""
     return Metric(
         name,
-        lambda scores: (sum(s.facts.get(fact, 0.0) for s in scores), sum(fact in s.facts for s in scores)),
+        lambda scores: (
+            sum(s.measurements.get(measurement, 0.0) for s in scores),
+            sum(measurement in s.measurements for s in scores),
+        ),
         ratio,
         higher_is_better,
-        item=lambda s: s.facts.get(fact, math.nan),
+        item=lambda s: s.measurements.get(measurement, math.nan),
         about=about,
     )
 
@@ -215,10 +218,13 @@ def _share_of(outcome: Outcome, about: str, *, higher_is_better: bool | None) ->
 
 
 def micro(name: str, part: str, whole: str, about: str = "", *, higher_is_better: bool | None = True) -> Metric:
-    """One fact's sum over another's, over all items (a micro average)."""
+    """The ratio of two measurements' sums over all items (a micro average)."""
     return Metric(
         name,
-        lambda scores: (sum(s.facts.get(part, 0.0) for s in scores), sum(s.facts.get(whole, 0.0) for s in scores)),
+        lambda scores: (
+            sum(s.measurements.get(part, 0.0) for s in scores),
+            sum(s.measurements.get(whole, 0.0) for s in scores),
+        ),
         ratio,
         higher_is_better,
         about=about,

@@ -163,7 +163,7 @@ def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> 
                 "answer": s.answer,
                 "outcome": s.outcome,
                 "target": s.target,
-                "scores": dict(s.facts),
+                "scores": dict(s.measurements),
                 "reason": reason,
                 **({"verdicts": list(s.verdicts)} if s.verdicts else {}),
             }

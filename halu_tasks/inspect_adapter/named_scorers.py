@@ -8,7 +8,6 @@ was read, the target, the facts that metrics add up, the cluster, and whether th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from typing import Any, Literal
 
 from inspect_ai.scorer import CORRECT, INCORRECT, Metric, SampleScore, Scorer, Target, metric, scorer
@@ -22,8 +21,6 @@ from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.score import Score
 from halu_tasks.solvers.arguments import checked
 
-_SCORE_FIELDS = tuple(own.name for own in fields(Score))
-
 
 @metric(name="clustered", scores="unreduced")
 def clustered() -> Metric:
@@ -35,14 +32,10 @@ def clustered() -> Metric:
         if not records:
             return {}
         metrics = metrics_of(records[0]["scorer"], records[0]["arguments"])
-        found = estimates(metrics, map(_restored, records))
+        found = estimates(metrics, map(Score.from_json, records))
         return {name: value for metric, each in found.items() for name, value in spread(metric, each).items()}
 
     return compute
-
-
-def _restored(record: Mapping[str, Any]) -> Score:
-    return Score(**{name: record[name] for name in _SCORE_FIELDS if name in record})
 
 
 @scorer(metrics=[clustered()])

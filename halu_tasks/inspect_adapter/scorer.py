@@ -125,7 +125,7 @@ def figures(headline: str | None = None) -> Metric:
         by_task: dict[str, list[Score]] = {}
         opinions: dict[str, list[Opinions | None]] = {}
         for record in records:
-            by_task.setdefault(record["task"], []).append(Score(**record["score"]))
+            by_task.setdefault(record["task"], []).append(Score.from_json(record["score"]))
             opinions.setdefault(record["task"], []).append(record.get("opinions"))
         found: dict[str, Estimate] = {}
         if group:
@@ -150,7 +150,7 @@ def _of_drafts(records: Sequence[Mapping[str, Any]]) -> dict[str, Estimate]:
         return {}
     task = logged_task(records[0])
     metrics = task.scoring[records[0]["scoring"]].metrics
-    after, before = ([Score(**record[which]) for record in records] for which in ("score", "draft"))
+    after, before = ([Score.from_json(record[which]) for record in records] for which in ("score", "draft"))
     found = {f"{name}_before": value for name, value in estimates(metrics, before).items()}
     headline = next(metric for metric in metrics if metric.name == task.headline)
     if change := difference(headline, after, before):
@@ -162,7 +162,7 @@ def of_method(records: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """What a method counted, as means over the items, and what it cost in all."""
     counts = dict.fromkeys(name for record in records for name in record.get("counts", ()))
     means = [replace(mean(name, name, higher_is_better=None), range=(0.0, math.inf)) for name in counts]
-    found = estimates(means, (Score(**record["score"]) for record in records))
+    found = estimates(means, (Score.from_json(record["score"]) for record in records))
     costs = [record["cost"] for record in records if record["cost"]]
     return {name: e.value for name, e in found.items()} | (total(costs) if costs else {})
 
@@ -217,7 +217,7 @@ def halu_score(
         if task.choices and answered.probability is None and isinstance(found.answer, str):
             tokens = tokens_of(state.output)
             found = with_probability(found, probability_of(tokens, task.choices, found.answer))
-        if state.metadata.get(WEIGHED) and FACT not in found.facts:
+        if state.metadata.get(WEIGHED) and FACT not in found.measurements:
             found = without_probability(found)
         headline = next(m for m in task.scoring[scoring].metrics if m.name == task.headline)
         record |= {"task": task.name, **logged(task), "scoring": scoring, "score": found.as_json(), "cost": cost}
@@ -255,7 +255,7 @@ def _warn_of_replies() -> None:
             for found in (data.sample.scores or {}).values():
                 if record := (found.metadata or {}).get(RECORD):
                     reply = data.sample.output.completion
-                    outcome = outcome_of(reply, Score(**record["score"]), record["scoring"])
+                    outcome = outcome_of(reply, Score.from_json(record["score"]), record["scoring"])
                     tasks = self._outcomes.setdefault(data.eval_id, {})
                     tasks.setdefault(record["task"], Counter())[outcome] += 1
                     return
@@ -268,7 +268,7 @@ def _warn_of_replies() -> None:
 
 def told_record(told: Mapping[str, Any], score: Score) -> tuple[Score, dict[str, Any]]:
     """The score with what the output tells of its making, and the start of a record for the log."""
-    found = replace(score, facts={**score.facts, **told.get(COUNTS, {})})
+    found = replace(score, measurements={**score.measurements, **told.get(COUNTS, {})})
     if reason := told.get(REASON):
         # the method, not a server, left the reply without content
         found = replace(found, reason=reason, outcome="unparsed" if found.outcome == "empty" else found.outcome)

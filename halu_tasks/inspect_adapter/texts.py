@@ -101,7 +101,7 @@ def text_figures() -> Metric:
         ]
         if not records:
             return {"hallucinated": math.nan}
-        all_scores = [Score(**record["score"]) for record in records]
+        all_scores = [Score.from_json(record["score"]) for record in records]
         labelled = [score for score in all_scores if score.target]
         by_name = estimates(_ALL_METRICS, all_scores) | estimates(_LABELLED_METRICS, labelled)
         figures = {key: value for name, e in by_name.items() for key, value in spread(name, e).items()}
@@ -119,12 +119,12 @@ def text_score() -> Scorer:
         id = str(state.sample_id)
         label_score = score_label(id, id, target.text, answer, {})
         facts = {} if answer.value is None else {"hallucinated": float(answer.value == YES)}
-        label_score = replace(label_score, facts={**facts, **(label_score.facts if target.text else {})})
+        label_score = replace(label_score, measurements={**facts, **(label_score.measurements if target.text else {})})
         label_score, record = told_record(state.output.metadata or {}, label_score)
         if (probability := (state.output.metadata or {}).get(PROBABILITY)) is not None:
             label_score = with_probability(label_score, probability)
         record |= {"score": label_score.as_json(), "cost": cost_of(transcript().events)}
-        value = NOANSWER if not target.text else CORRECT if label_score.facts["correct"] else INCORRECT
+        value = NOANSWER if not target.text else CORRECT if label_score.measurements["correct"] else INCORRECT
         return InspectScore(
             value=value, answer=answer.value, explanation=label_score.reason or None, metadata={RECORD: record}
         )

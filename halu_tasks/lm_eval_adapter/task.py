@@ -99,7 +99,9 @@ class HaluTask(ConfigurableTask):
         if not self._scored:
             return dict(super().process_results(doc, results))
         score = (
-            self._by_probability(doc, results) if self._built.asks_for_probability else Score(**json.loads(results[0]))
+            self._by_probability(doc, results)
+            if self._built.asks_for_probability
+            else Score.from_json(json.loads(results[0]))
         )
         # the error's key must follow its metric's: lm-eval then shows it in the table's Stderr column
         return {

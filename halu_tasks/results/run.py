@@ -63,7 +63,7 @@ class ScoredReply(NamedTuple):
 
     def scored(self, task: Task, mode: str) -> Score:
         """Score the same reply in `mode` (`strict` or `paper`), for a task without a judge."""
-        probability = self.score.facts.get(FACT)
+        probability = self.score.measurements.get(FACT)
         target = self.score.target if isinstance(self.score.target, str) else None
         return task.score(mode, with_target(self.item, target), Reply(self.reply, probability=probability))
 

@@ -86,8 +86,8 @@ class Built:
         return tuple(
             metric
             for metric in self.scoring.metrics
-            if (metric.where is None or metric.where in tags)
-            and (metric.needs is None or getattr(self.options, metric.needs))
+            if (metric.tag_filter is None or metric.tag_filter in tags)
+            and (metric.requires_option is None or getattr(self.options, metric.requires_option))
         )
 
     @property

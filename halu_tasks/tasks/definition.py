@@ -420,9 +420,9 @@ class _Definition:
         for entry in self.metric_entries(known):
             if (base := own.get(entry.of)) is None:
                 continue  # the published definition does not have it
-            metric = replace(base, name=entry.name, needs=entry.requires or base.needs)
+            metric = replace(base, name=entry.name, requires_option=entry.requires or base.requires_option)
             plain.append(metric)
-            part = replace(metric, needs=entry.split_requires or metric.needs)
+            part = replace(metric, requires_option=entry.split_requires or metric.requires_option)
             split += [part.only(entry.by, value, f"{entry.name}_{value}") for value in entry.values]
         if not plain:
             self.fail("metric_list", f"names no metric that the scorer of {mode} has")

@@ -86,7 +86,12 @@ def _metrics(task: Task) -> list[dict[str, Any]]:
             about.setdefault(metric.name, {})[mode] = metric.about
     strict = {metric.name: metric for scorer in task.scoring.values() for metric in scorer.metrics}
     return [
-        {"name": name, "about": modes, "needs": strict[name].needs, "higher_is_better": strict[name].higher_is_better}
+        {
+            "name": name,
+            "about": modes,
+            "needs": strict[name].requires_option,
+            "higher_is_better": strict[name].higher_is_better,
+        }
         for name, modes in about.items()
     ]
 

@@ -62,9 +62,11 @@ def hallucination_rate_scorer(reading: str | Reading, of_truth: bool = False) ->
 
     def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
         stated = score_label(item.id, item.cluster, item.target, read(reply), item.tags)
-        wrong = 1.0 - stated.facts["correct"]
+        wrong = 1.0 - stated.measurements["correct"]
         kind = "false_positive" if stated.target == "True" else "false_negative"
-        return replace(stated, facts={**stated.facts, "hallucinated": wrong, **({kind: wrong} if of_truth else {})})
+        return replace(
+            stated, measurements={**stated.measurements, "hallucinated": wrong, **({kind: wrong} if of_truth else {})}
+        )
 
     rates = (
         mean(
@@ -129,7 +131,10 @@ def _balanced_error() -> Metric:
         return [
             number
             for kind in kinds
-            for number in (sum(s.facts.get(kind, 0.0) for s in scores), sum(kind in s.facts for s in scores))
+            for number in (
+                sum(s.measurements.get(kind, 0.0) for s in scores),
+                sum(kind in s.measurements for s in scores),
+            )
         ]
 
     def value(sums: Array) -> Array:
@@ -146,7 +151,7 @@ def open_scorer() -> TaskScorer:
     """Score an open answer that a judge compares with the correct one: `score_open` and its metrics."""
     conflict = replace(_RATE, about="share of replies that conflict with the correct answer, by the judge")
     about = "share of replies that the judge gave no verdict on"
-    failed = replace(mean("judge_failed", "judge_failed", about, higher_is_better=False), needs="judge")
+    failed = replace(mean("judge_failed", "judge_failed", about, higher_is_better=False), requires_option="judge")
     about = "share of replies nearer to the correct answer than to the hallucinated one, by rapidfuzz's ratio"
     closer = mean("closer_to_correct", "closer_to_correct", about)
     return TaskScorer(score_open, (conflict, failed, closer, share_unparsed()))

@@ -319,7 +319,7 @@ def score(item: Item, reply: str) -> Score:
 def _with_facts(item: Item, answer: Answer[str], facts: dict[str, float | None]) -> Score:
     base = score_label(item.id, item.cluster, item.target, answer, item.tags)
     stated = {name: value for name, value in facts.items() if value is not None}
-    return replace(base, facts={**base.facts, **stated})
+    return replace(base, measurements={**base.measurements, **stated})
 
 
 # --- as published -----------------------------------------------------------------------------------
@@ -385,7 +385,7 @@ _CLASS: dict[str, Literal["precision", "recall", "f1"]] = {
 def _metrics(unparsed: Unparsed) -> tuple[Metric, ...]:
     factcls, *others = (label_metric(figure, NON_FACTUAL, name, unparsed=unparsed) for name, figure in _CLASS.items())
     # an F1 has no figure of one item; what a harness shows beside it is whether its label is right
-    factcls = replace(factcls, item=lambda s: s.facts["correct"])
+    factcls = replace(factcls, item=lambda s: s.measurements["correct"])
     about = "mean match of explanation and gold explanation: 0.7 body + 0.15 head + 0.15 tail"
     everywhere = (
         factcls,

@@ -147,7 +147,7 @@ _ADJUSTED = "times the adjustment factor"
 METRICS = (
     _count("hallucinations_per_summary", "hallucinations", "mean number of cited sentences that are not supported"),
     *(
-        replace(metric, needs="judge")
+        replace(metric, requires_option="judge")
         for metric in (
             mean(
                 "summaries_with_any",

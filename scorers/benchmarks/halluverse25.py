@@ -33,7 +33,7 @@ def _score(item: Item, answer: Answer[str]) -> Score:
     """Beside `correct`, a fact for each type asked for: whether it is the answer."""
     score = score_label(item.id, item.cluster, item.target, answer, item.tags)
     cells = {f"as_{kind}": float(answer.value == kind) for kind in item.gold["types"]}
-    return replace(score, facts={**score.facts, **cells})
+    return replace(score, measurements={**score.measurements, **cells})
 
 
 def _confusion(target: str, answer: str) -> Metric:
@@ -41,7 +41,7 @@ def _confusion(target: str, answer: str) -> Metric:
     name = f"rate_{target}_as_{answer}"
     rate = mean(name, f"as_{answer}", higher_is_better=False).only("type", target, name)
     rate = replace(rate, about=f"share of the items of type {target} that are answered {answer}")
-    return replace(rate, needs="with_zero") if NONE in (target, answer) else rate
+    return replace(rate, requires_option="with_zero") if NONE in (target, answer) else rate
 
 
 def error_type_scorer(alone: bool = False) -> TaskScorer:

@@ -82,7 +82,7 @@ def _score_checks(item: Item, found: Checks, answer: Answer[str]) -> Score:
         "claims": float(len(found.checked) + found.unchecked),
         "supported": sum(found.checked) / len(found.checked),
     }
-    return replace(score, facts={**score.facts, **listed})
+    return replace(score, measurements={**score.measurements, **listed})
 
 
 def _score(item: Item, answer: Answer[str]) -> Score:

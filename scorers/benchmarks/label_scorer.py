@@ -106,8 +106,8 @@ def position_bias(first: str) -> Metric:
 
 def _of_orders(orders: tuple[str, str]) -> tuple[Metric, Metric]:
     """`acc_consistent`, the share of questions that are answered right in both orders, and `flip_rate`."""
-    consistent = replace(both_right("acc_consistent", orders), needs="both_orders")
-    return consistent, replace(_flip_rate(orders), needs="both_orders")
+    consistent = replace(both_right("acc_consistent", orders), requires_option="both_orders")
+    return consistent, replace(_flip_rate(orders), requires_option="both_orders")
 
 
 def _flip_rate(orders: tuple[str, str]) -> Metric:
@@ -117,7 +117,7 @@ def _flip_rate(orders: tuple[str, str]) -> Metric:
     def flipped(first: Score, second: Score) -> bool:
         # the same pick is right in both orders or wrong in both
         read = first.answer is not None and second.answer is not None
-        return not read or first.facts["correct"] != second.facts["correct"]
+        return not read or first.measurements["correct"] != second.measurements["correct"]
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
         pairs = pairs_of(scores, orders)

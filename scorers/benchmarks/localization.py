@@ -113,8 +113,8 @@ def _f1(sums: Array) -> Array:
 CHAR_F1 = Metric(
     "char_f1",
     lambda scores: (
-        sum(s.facts["shared_chars"] for s in scores),
-        sum(s.facts["gold_chars"] + s.facts["predicted_chars"] for s in scores),
+        sum(s.measurements["shared_chars"] for s in scores),
+        sum(s.measurements["gold_chars"] + s.measurements["predicted_chars"] for s in scores),
     ),
     _f1,
     about="harmonic mean of char_precision and char_recall",
@@ -148,7 +148,7 @@ METRICS = (
 def fixed_replies(scores: Sequence[Score]) -> dict[str, dict[str, float]]:
     """What replies without any reading earn on these items, by name and metric: marking all of the text, every piece
     of it listed, and nothing. `acc` is recall, and of all pieces none is missing."""
-    shares = [s.facts["gold_chars"] / s.facts["text_chars"] for s in scores]
+    shares = [s.measurements["gold_chars"] / s.measurements["text_chars"] for s in scores]
     return {
         "marking all": {"acc": 1.0, "iou": sum(shares) / len(shares)},
         "marking nothing": {"acc": 0.0, "iou": 0.0},

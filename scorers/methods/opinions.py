@@ -42,7 +42,7 @@ def opinion_figures(scores: Sequence[Score], opinions: Sequence[Opinions | None]
     if any(own is not None and set(own) != set(roles) for own in opinions):
         raise ValueError("opinions are not all of the same roles")
     known: list[Opinions] = [own or dict.fromkeys(roles) for own in opinions]
-    told = [replace(score, facts=_facts(score, own)) for score, own in zip(scores, known, strict=True)]
+    told = [replace(score, measurements=_facts(score, own)) for score, own in zip(scores, known, strict=True)]
     by_role = (mean(f"{name}_{role}", f"{name}_{role}") for name in ("acc", "unparsed") for role in roles)
     found = estimates(by_role, told)
     labels = [[own[role] for own in known] for role in roles]

@@ -36,7 +36,7 @@ def auprc(label: str) -> Metric:
         number = np.repeat(np.arange(len(clusters)) % _GROUPS, [len(scores) for scores in clusters])
         flat = [s for scores in clusters for s in scores]
         has = np.array([s.target == label for s in flat], dtype=bool)
-        probability = np.array([s.facts.get(FACT, np.nan) for s in flat])
+        probability = np.array([s.measurements.get(FACT, np.nan) for s in flat])
         if np.isnan(probability).all():
             return np.array([np.nan]), np.zeros((len(clusters), 1))
         order = np.argsort(-probability, kind="stable")  # those without one come last
@@ -51,8 +51,8 @@ def auprc(label: str) -> Metric:
         lambda scores: (len(scores),),
         lambda sums: np.asarray(sums[..., 0]),
         pooled=pooled,
-        needs="probability",
-        bears=lambda table: np.ones(len(table), dtype=bool),
+        requires_option="probability",
+        contributes=lambda table: np.ones(len(table), dtype=bool),
         about=f"average precision of the probability of {label}",
     )
 
@@ -74,15 +74,15 @@ def brier(label: str) -> Metric:
     0.5."""
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
-        errors = sum((s.facts.get(FACT, 0.5) - (s.target == label)) ** 2 for s in scores)
-        return errors, len(scores), sum(FACT in s.facts for s in scores)
+        errors = sum((s.measurements.get(FACT, 0.5) - (s.target == label)) ** 2 for s in scores)
+        return errors, len(scores), sum(FACT in s.measurements for s in scores)
 
     return Metric(
         "brier",
         counts,
         _where_any(lambda sums: ratio(sums[..., :2])),
         higher_is_better=False,
-        needs="probability",
+        requires_option="probability",
         about=f"mean squared difference of the probability of {label} and whether it is the target",
     )
 
@@ -94,15 +94,15 @@ def ece(label: str) -> Metric:
     def counts(scores: Sequence[Score]) -> Sequence[float]:
         gaps = [0.0] * BINS
         for s in scores:
-            probability = s.facts.get(FACT, 0.5)
+            probability = s.measurements.get(FACT, 0.5)
             gaps[min(int(probability * BINS), BINS - 1)] += probability - (s.target == label)
-        return *gaps, len(scores), sum(FACT in s.facts for s in scores)
+        return *gaps, len(scores), sum(FACT in s.measurements for s in scores)
 
     def value(sums: Array) -> Array:
         return ratio(np.stack([np.abs(sums[..., :BINS]).sum(axis=-1), sums[..., BINS]], axis=-1))
 
     about = f"expected calibration error of the probability of {label}, in {BINS} bins"
-    return Metric("ece", counts, _where_any(value), higher_is_better=False, needs="probability", about=about)
+    return Metric("ece", counts, _where_any(value), higher_is_better=False, requires_option="probability", about=about)
 
 
 def _where_any(value: Value) -> Value:

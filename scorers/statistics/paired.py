@@ -105,7 +105,7 @@ def left_out(metric: Metric, one: Sums, other: Sums) -> JackknifeDifference | No
     if math.isnan(value):
         return None
     width = metric.range[1] - metric.range[0]
-    bears = metric.bears(table) | metric.bears(other_table)
+    bears = metric.contributes(table) | metric.contributes(other_table)
     without_one = metric.value(total - table[bears]) - metric.value(other_total - other_table[bears])
     clusters = len(without_one)
     degrees = clusters - 1.0
@@ -136,7 +136,7 @@ def sums_of(metric: Metric, scores: Sequence[Score]) -> Sums:
 
 def items_of(metric: Metric, scores: Sequence[Score]) -> int:
     """How many items have the tag that the metric is about, if it is about one."""
-    return sum(metric.where is None or metric.where in s.tags.items() for s in scores)
+    return sum(metric.tag_filter is None or metric.tag_filter in s.tags.items() for s in scores)
 
 
 def difference(metric: Metric, ones: Sequence[Score], others: Sequence[Score]) -> Difference | None:
@@ -205,6 +205,6 @@ def _table(before: Sequence[bool], after: Sequence[bool]) -> dict[str, int]:
 
 
 def _correct(score: Score) -> bool:
-    if score.facts.get("correct") not in (0, 1):
+    if score.measurements.get("correct") not in (0, 1):
         raise ValueError(f"item {score.id} is neither right nor wrong")
-    return score.facts["correct"] == 1
+    return score.measurements["correct"] == 1

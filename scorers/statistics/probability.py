@@ -60,12 +60,12 @@ def _word(text: str) -> str:
 
 def with_probability(score: Score, probability: float | None) -> Score:
     """The score with a probability among its facts, where there is one."""
-    return score if probability is None else replace(score, facts={**score.facts, FACT: probability})
+    return score if probability is None else replace(score, measurements={**score.measurements, FACT: probability})
 
 
 def without_probability(score: Score) -> Score:
     """The score of an item that was asked for a probability and has none."""
-    return replace(score, facts={**score.facts, MISSING: 1.0})
+    return replace(score, measurements={**score.measurements, MISSING: 1.0})
 
 
 def roc_auc(label: str) -> tuple[Metric, Metric]:
@@ -81,7 +81,7 @@ def roc_auc(label: str) -> tuple[Metric, Metric]:
         return (len(scores),)
 
     def pooled(clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
-        if not any(FACT in s.facts for scores in clusters for s in scores):
+        if not any(FACT in s.measurements for scores in clusters for s in scores):
             return np.zeros(3), np.zeros((len(clusters), 3))
         by_cluster = [_split(scores, label) for scores in clusters]
         positive, negative = (np.concatenate(parts) for parts in zip(*by_cluster, strict=True))
@@ -102,8 +102,8 @@ def roc_auc(label: str) -> tuple[Metric, Metric]:
         return ratio(np.stack([sums[..., 0], sums[..., 1] * sums[..., 2]], axis=-1))
 
     def without(clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
-        table = np.array([(sum(FACT not in s.facts for s in scores), len(scores)) for scores in clusters], float)
-        told = any(fact in s.facts for scores in clusters for s in scores for fact in (FACT, MISSING))
+        table = np.array([(sum(FACT not in s.measurements for s in scores), len(scores)) for scores in clusters], float)
+        told = any(fact in s.measurements for scores in clusters for s in scores for fact in (FACT, MISSING))
         return (table.sum(axis=0), table) if told else (np.zeros(2), table * 0)
 
     return (
@@ -112,7 +112,7 @@ def roc_auc(label: str) -> tuple[Metric, Metric]:
             counts,
             value,
             pooled=pooled,
-            needs="probability",
+            requires_option="probability",
             about=f"area under the ROC curve of the probability of {label}",
         ),
         Metric(
@@ -121,7 +121,7 @@ def roc_auc(label: str) -> tuple[Metric, Metric]:
             ratio,
             higher_is_better=False,
             pooled=without,
-            needs="probability",
+            requires_option="probability",
             about="share of items without a probability",
         ),
     )
@@ -131,7 +131,7 @@ def _split(scores: Sequence[Score], label: str) -> tuple[Array, Array]:
     """The probabilities of the items that have the label and of those that have not, NaN for none."""
     parts: tuple[list[float], list[float]] = ([], [])
     for score in scores:
-        parts[score.target != label].append(score.facts.get(FACT, math.nan))
+        parts[score.target != label].append(score.measurements.get(FACT, math.nan))
     return np.array(parts[0]), np.array(parts[1])
 
 

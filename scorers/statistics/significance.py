@@ -51,7 +51,7 @@ def mcnemar(metric: Metric, ones: Sequence[Score], others: Sequence[Score]) -> M
     if not metric.item:
         return None
     first, second = (
-        [metric.item(s) for s in sorted(scores, key=lambda s: s.id) if metric.where in (None, *s.tags.items())]
+        [metric.item(s) for s in sorted(scores, key=lambda s: s.id) if metric.tag_filter in (None, *s.tags.items())]
         for scores in (ones, others)
     )
     known = [pair for pair in zip(first, second, strict=True) if not any(map(math.isnan, pair))]

@@ -56,17 +56,18 @@ def tuned_metrics(label: str) -> tuple[Metric, ...]:
         "f1": lambda c: (2 * c[..., 0], c[..., 1] + c[..., 2]),
     }
     tuned = Metric(
-        "threshold", partial(_averaged, label=label), _threshold, higher_is_better=None, where=(PART, TRAIN),
-        needs="probability", about=f"probability of {label} above which items are called so, from the training part",
+        "threshold", partial(_averaged, label=label), _threshold, higher_is_better=None, tag_filter=(PART, TRAIN),
+        requires_option="probability",
+        about=f"probability of {label} above which items are called so, from the training part",
     )  # fmt: skip
     return tuned, *(_at_threshold(name, label, figure) for name, figure in figures.items())
 
 
 def _averaged(scores: Sequence[Score], label: str) -> tuple[float, float, float, float]:
     """The sum and the number of probabilities of training items that have the label, and of those that have not."""
-    known = [s for s in scores if s.tags.get(PART) == TRAIN and FACT in s.facts]
-    own = [s.facts[FACT] for s in known if s.target == label]
-    other = [s.facts[FACT] for s in known if s.target != label]
+    known = [s for s in scores if s.tags.get(PART) == TRAIN and FACT in s.measurements]
+    own = [s.measurements[FACT] for s in known if s.target == label]
+    other = [s.measurements[FACT] for s in known if s.target != label]
     return sum(own), len(own), sum(other), len(other)
 
 
@@ -126,10 +127,10 @@ def _at_threshold(figure_name: str, label: str, part_and_whole: PartAndWhole) ->
         f"{figure_name}_tuned",
         lambda scores: (len(scores),),
         lambda sums: np.asarray(sums[..., 0]),
-        where=(PART, TEST),
+        tag_filter=(PART, TEST),
         pooled=pooled,
-        needs="probability",
-        bears=lambda table: table[:, 1] > 0,
+        requires_option="probability",
+        contributes=lambda table: table[:, 1] > 0,
         about=f"{figure_name}{of} over the test items at the tuned threshold",
     )
 
@@ -146,7 +147,7 @@ def _slope(items: _Items, figure: Value, threshold: float, moved: Array) -> floa
 
 def _test_items(clusters: Sequence[Sequence[Score]], label: str) -> _Items:
     rows = [
-        (number, s.target == label, s.facts.get(FACT, np.nan))
+        (number, s.target == label, s.measurements.get(FACT, np.nan))
         for number, scores in enumerate(clusters)
         for s in scores
         if s.tags.get(PART) == TEST

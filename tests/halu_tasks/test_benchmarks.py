@@ -130,7 +130,7 @@ def test_worked_examples_are_no_rows_under_test(task: str, cot: bool, shared_dat
     examples = {item.prompt: item for item in _example_items(built)}
     for example in built.examples:
         item = examples[example.prompt]
-        facts = built.scoring.score(item, example.reply, fine(built, item, example.reply)).facts
+        facts = built.scoring.score(item, example.reply, fine(built, item, example.reply)).measurements
         assert facts.get("acc", 1.0) == 1.0 and facts.get("correct", 1.0) == 1.0
 
 
@@ -145,7 +145,7 @@ def test_a_reply_that_goes_on_to_the_next_question_is_read_up_to_there(task: str
         labels = fine(built, item, right.text)
         verdicts = None if labels is None else [Verdict(label) for label in labels]
         alone = built.task.score("strict", item, right, verdicts)
-        assert built.task.score("strict", item, more, verdicts).facts == alone.facts
+        assert built.task.score("strict", item, more, verdicts).measurements == alone.measurements
 
 
 def test_a_question_that_comes_before_any_answer_hides_none() -> None:

@@ -467,8 +467,10 @@ def test_judge_failures_are_counted_though_no_sentence_was_judged_and_though_the
     run = replace(run, provenance={**run.provenance, "judge": None})
     (cell,) = assembled([run], tmp_path)["results"]
     assert cell["judge_failed"] == 0 and "judge_failed" not in cell["metrics"] and cell["empty"] == cell["n"] == 24
-    answers = [own._replace(score=replace(own.score, facts={**own.score.facts, "asked": 8.0, "failed": 2.0}))
-               for own in run.answers]  # fmt: skip
+    judged = {"asked": 8.0, "failed": 2.0}
+    answers = [
+        own._replace(score=replace(own.score, measurements={**own.score.measurements, **judged})) for own in run.answers
+    ]
     (cell,) = assembled([replace(run, answers=answers)], tmp_path)["results"]
     # sentences, of which there are eight in a summary
     assert cell["judge_failed"] == 2 * 24 and cell["metrics"]["judge_failed"]["value"] == 0.25
@@ -484,7 +486,7 @@ def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_ap
     run = run_of("refact_localization_entity")
     wrong = {"correct": 0.0, "acc": 0.0, "iou": 0.0, "exact": 0.0}
     answers = [
-        own._replace(score=replace(own.score, **outcomes[number], facts=own.score.facts | wrong))
+        own._replace(score=replace(own.score, **outcomes[number], measurements=own.score.measurements | wrong))
         if number in outcomes
         else own
         for number, own in enumerate(run.answers)

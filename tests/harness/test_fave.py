@@ -201,13 +201,17 @@ def test_what_is_asked_about_odd_summaries() -> None:
     blank = next(paper for paper in item.gold["papers"] if not paper["abstract"])
     (asked,) = questions(item, f"{blank['name']} found little.")
     assert "Abstract: (none)" in asked["papers"]
-    facts = score(item, f"{blank['name']} found little.", ["supported"]).facts
+    facts = score(item, f"{blank['name']} found little.", ["supported"]).measurements
     assert facts["blank"] == 1 and facts["hallucinations"] == 0
     for nothing in ("", "<think>I would", "Summary:"):
         assert questions(item, nothing) == [] and summary_of(nothing) is None
-        assert score(item, nothing, []).facts["hallucinations"] == 1
+        assert score(item, nothing, []).measurements["hallucinations"] == 1
     plain = score(item, "Nothing is cited here. Nor here.", [])
-    assert plain.facts["hallucinations"] == 0 and plain.facts["cited"] == 0 and plain.facts["sentences"] == 2
+    assert (
+        plain.measurements["hallucinations"] == 0
+        and plain.measurements["cited"] == 0
+        and plain.measurements["sentences"] == 2
+    )
 
 
 def test_two_papers_of_one_name_are_told_apart_and_both_shown_where_a_citation_fits_both() -> None:

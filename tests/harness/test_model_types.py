@@ -168,7 +168,7 @@ def test_records_that_earlier_versions_logged_as_python_are_read(serve: Callable
     samples.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     (again,), skipped = read_results([str(file)])
     assert not skipped
-    assert [own.score.facts for own in again.answers] == [own.score.facts for own in run.answers]
+    assert [own.score.measurements for own in again.answers] == [own.score.measurements for own in run.answers]
     assert [own.score.outcome for own in again.answers] == [own.score.outcome for own in run.answers]
     assert {own.score.reason for own in again.answers} == {"", 'it\'s "odd"', "a\nb\\ ü 无", "nan"}
 

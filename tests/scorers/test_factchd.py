@@ -144,12 +144,12 @@ def test_explanations_fall_into_parts(explanation: str, parts: Parts) -> None:
 def test_expmatch_by_hand() -> None:
     # head: 2 of 4 words (the, answer); body: 3 of 4 tokens shared on both sides; tail: 4 of 5 in order
     reply = "NON-FACTUAL.\nThe answer errs. Rome is in France. Therefore the answer is bad."
-    facts = factchd.score(item(), reply).facts
+    facts = factchd.score(item(), reply).measurements
     assert facts["expmatch_head"] == 2 / 4
     assert facts["expmatch_body"] == 3 / 4
     assert facts["expmatch_tail"] == 4 / 5
     assert facts["expmatch"] == pytest.approx(0.7 * 3 / 4 + 0.15 * 2 / 4 + 0.15 * 4 / 5)
-    assert factchd.score_published(item(), reply).facts == pytest.approx(facts)
+    assert factchd.score_published(item(), reply).measurements == pytest.approx(facts)
 
 
 def test_token_f1_counts_tokens_as_often_as_they_occur() -> None:
@@ -159,13 +159,13 @@ def test_token_f1_counts_tokens_as_often_as_they_occur() -> None:
 
 def test_a_part_that_the_gold_lacks_is_left_out_in_strict_and_worth_nothing_in_paper() -> None:
     gold = item("FACTUAL", SHORT)
-    strict = factchd.score(gold, SHORT).facts
+    strict = factchd.score(gold, SHORT).measurements
     assert strict["expmatch"] == 1.0 and "expmatch_head" not in strict
-    paper = factchd.score_published(gold, SHORT).facts
+    paper = factchd.score_published(gold, SHORT).measurements
     assert paper["expmatch"] == pytest.approx(0.85) and paper["expmatch_head"] == 0.0
     # what the reply lacks is worth nothing in both
     for score in (factchd.score, factchd.score_published):
-        assert score(item(), "NON-FACTUAL. Rome is in Italy").facts["expmatch_tail"] == 0.0
+        assert score(item(), "NON-FACTUAL. Rome is in Italy").measurements["expmatch_tail"] == 0.0
     assert expmatch(parts_scores(Parts("a", "", ""), Parts("", "", ""))) is None
 
 
@@ -173,7 +173,7 @@ def test_an_unparsed_reply_is_worth_nothing_in_strict_and_its_explanation_in_pap
     reply = "The answer errs. Rome is in Italy. Therefore the answer is not it."
     strict, paper = factchd.score(item(), reply), factchd.score_published(item(), reply)
     assert strict.answer is paper.answer is None
-    assert strict.facts["expmatch"] == 0.0 and paper.facts["expmatch"] > 0.8
+    assert strict.measurements["expmatch"] == 0.0 and paper.measurements["expmatch"] > 0.8
 
 
 def test_figures_by_hand() -> None:

@@ -401,7 +401,7 @@ def test_claims_are_read_with_their_checks(reply: str, supported: list[bool]) ->
 )
 def test_a_reply_that_declines_to_check_abstains(reply: str) -> None:
     score = halueval.score_claims(item(), reply)
-    assert (score.answer, score.outcome, score.facts["correct"]) == (None, "abstained", 0.0)
+    assert (score.answer, score.outcome, score.measurements["correct"]) == (None, "abstained", 0.0)
     assert halueval.claims_verdict(reply).abstained
 
 
@@ -440,8 +440,8 @@ def test_a_summary_is_hallucinated_when_a_claim_is_not_supported(
     reply: str, answer: str | None, claims: int | None, supported: float | None
 ) -> None:
     score = halueval.score_claims(item(), reply)
-    assert score.answer == answer and score.facts["correct"] == float(answer == "Yes")
-    assert (score.facts.get("claims"), score.facts.get("supported")) == (claims, supported)
+    assert score.answer == answer and score.measurements["correct"] == float(answer == "Yes")
+    assert (score.measurements.get("claims"), score.measurements.get("supported")) == (claims, supported)
     assert bool(score.reason) == (answer is None)
 
 
@@ -555,13 +555,13 @@ def test_a_word_for_none_that_stands_in_the_text_is_no_passage() -> None:
 def test_passages_are_scored_by_their_characters() -> None:
     text = "Boats are made of stone. They float."
     gold = item("", text, (0, 24))
-    assert localization.score_passages(gold, "Boats are made of stone.").facts["iou"] == 1.0
-    assert localization.score_passages(gold, text).facts["iou"] == pytest.approx(24 / 36)
-    assert localization.score_passages(gold, "They float.").facts["iou"] == 0.0
+    assert localization.score_passages(gold, "Boats are made of stone.").measurements["iou"] == 1.0
+    assert localization.score_passages(gold, text).measurements["iou"] == pytest.approx(24 / 36)
+    assert localization.score_passages(gold, "They float.").measurements["iou"] == 0.0
     # a string that is nowhere adds its length to the union
-    assert localization.score_passages(gold, "- Boats are made of stone.\n- glass!").facts["iou"] == pytest.approx(
-        24 / 30
-    )
+    assert localization.score_passages(gold, "- Boats are made of stone.\n- glass!").measurements[
+        "iou"
+    ] == pytest.approx(24 / 30)
 
 
 # --- properties -------------------------------------------------------------------------------------

@@ -167,7 +167,7 @@ def test_one_cluster_that_differs_is_no_more_certain_than_none() -> None:
 
 def test_only_items_with_the_tag_of_a_metric_count() -> None:
     tagged = [replace(s, tags={"type": "a" if i < 3 else "b"}) for i, s in enumerate(run([1.0, 0.0, 1.0, 1.0]))]
-    wrong = [replace(s, facts={"correct": 0.0}) for s in tagged]
+    wrong = [replace(s, measurements={"correct": 0.0}) for s in tagged]
     found = compared(ACC.only("type", "a", "acc_a"), tagged, wrong)
     assert (found.value, found.items) == (pytest.approx(2 / 3), 3)
 
@@ -177,7 +177,10 @@ def test_what_is_not_defined_for_both_has_no_difference() -> None:
     assert difference(ACC, [], []) is None
     assert difference(AUC, own, own) is None
     assert difference(mean("other", "other"), own, own) is None
-    assert difference(auprc("Yes"), [replace(s, facts={"probability": 0.5}, target="Yes") for s in own], own) is None
+    assert (
+        difference(auprc("Yes"), [replace(s, measurements={"probability": 0.5}, target="Yes") for s in own], own)
+        is None
+    )
     assert compared(ACC, own[:1], own[:1]) == Difference(0, None, None, None, 1)
 
 

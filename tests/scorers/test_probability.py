@@ -107,7 +107,7 @@ def test_one_class_alone_has_no_area() -> None:
 def test_the_area_of_a_part_is_the_area_of_its_items() -> None:
     rows = [(True, 0.9), (False, 0.2), (True, 0.1), (False, 0.8)]
     tagged = [
-        Score(s.id, s.cluster, s.answer, s.target, s.facts, {"language": "en" if i < 2 else "tr"})
+        Score(s.id, s.cluster, s.answer, s.target, s.measurements, {"language": "en" if i < 2 else "tr"})
         for i, s in enumerate(scores(rows))
     ]
     by_language = [AUC.only("language", language, "roc_auc") for language in ("en", "tr")]

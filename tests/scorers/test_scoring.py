@@ -20,17 +20,17 @@ def test_partly_right_entities_by_hand() -> None:
     score = localization.score_entities(entity_item("gravity", "moons"), "gravity\nlight\nquasar stars")
     # gold: gravity (7) and the first moons (5); placed: gravity (7), light (5); nowhere: 12 characters
     assert score.answer == ["gravity", "light", "quasar stars"]
-    assert score.facts["iou"] == pytest.approx(7 / (7 + 5 + 5 + 12))
-    assert (score.facts["acc"], score.facts["exact"], score.facts["unplaced"]) == (0.5, 0.0, 1.0)
+    assert score.measurements["iou"] == pytest.approx(7 / (7 + 5 + 5 + 12))
+    assert (score.measurements["acc"], score.measurements["exact"], score.measurements["unplaced"]) == (0.5, 0.0, 1.0)
     assert score.reason == "1 of 3 strings not in the text"
 
 
 def test_a_gold_string_counts_where_the_gold_span_is_and_others_everywhere() -> None:
     # "moons" stands twice and only the first is gold: nothing tells which one the reply meant
-    assert localization.score_entities(entity_item("moons"), "moons").facts["iou"] == 1.0
+    assert localization.score_entities(entity_item("moons"), "moons").measurements["iou"] == 1.0
     # "the moons" is no gold string: both places count
     other = localization.score_entities(entity_item("gravity"), "the moons")
-    assert other.facts["predicted_chars"] == 18.0 and other.facts["iou"] == 0.0
+    assert other.measurements["predicted_chars"] == 18.0 and other.measurements["iou"] == 0.0
 
 
 @pytest.mark.parametrize("gold", [(), ("gravity",)])
@@ -48,28 +48,31 @@ def test_a_reply_without_an_answer_earns_nothing_even_where_nothing_is_to_be_fou
 ) -> None:
     score = localization.score_entities(entity_item(*gold), reply)
     assert score.answer is None and score.outcome == outcome
-    assert score.facts["iou"] == score.facts["acc"] == score.facts["exact"] == 0.0
+    assert score.measurements["iou"] == score.measurements["acc"] == score.measurements["exact"] == 0.0
 
 
 def test_none_is_right_where_there_is_nothing_to_find() -> None:
     right = localization.score_entities(entity_item(), "There are no wrong entities.")
     assert right.answer == [] and right.outcome == "answered"
-    assert right.facts["iou"] == right.facts["acc"] == right.facts["exact"] == 1.0
+    assert right.measurements["iou"] == right.measurements["acc"] == right.measurements["exact"] == 1.0
     wrong = localization.score_entities(entity_item("gravity"), "There are no wrong entities.")
     assert wrong.answer == [] and wrong.outcome == "answered"
-    assert wrong.facts["iou"] == wrong.facts["acc"] == wrong.facts["exact"] == 0.0
+    assert wrong.measurements["iou"] == wrong.measurements["acc"] == wrong.measurements["exact"] == 0.0
     found = localization.score_entities(entity_item(), "gravity")
-    assert found.facts["iou"] == found.facts["acc"] == found.facts["exact"] == 0.0
+    assert found.measurements["iou"] == found.measurements["acc"] == found.measurements["exact"] == 0.0
 
 
 def test_a_string_counts_once_however_often_it_is_returned() -> None:
     item = entity_item("gravity")
     once = localization.score_entities(item, "gravity\nquasar stars")
     often = localization.score_entities(item, "gravity\n" + "quasar stars\nQuasar stars.\n“quasar stars”\n" * 50)
-    assert often.facts == once.facts
-    assert once.facts["strings"] == 2.0 and once.facts["unplaced"] == 1.0
+    assert often.measurements == once.measurements
+    assert once.measurements["strings"] == 2.0 and once.measurements["unplaced"] == 1.0
     assert often.reason == "1 of 2 strings not in the text"
-    assert localization.score_entities(item, "moons\n" * 50).facts == localization.score_entities(item, "moons").facts
+    assert (
+        localization.score_entities(item, "moons\n" * 50).measurements
+        == localization.score_entities(item, "moons").measurements
+    )
 
 
 def test_a_sentence_that_stands_in_the_text_keeps_what_looks_like_a_mark() -> None:
@@ -77,13 +80,13 @@ def test_a_sentence_that_stands_in_the_text_keeps_what_looks_like_a_mark() -> No
     gold = "2) Moons glow."
     start = text.index(gold)
     item = Item("i", "c", gold, "", "", {"text": text, "spans": [[start, start + len(gold)]], "strings": [gold]}, {})
-    assert localization.score_sentence(item, f"\n{gold}\n").facts["acc"] == 1.0
+    assert localization.score_sentence(item, f"\n{gold}\n").measurements["acc"] == 1.0
 
 
 def test_published_entities_fail_on_a_trailing_space() -> None:
     item = entity_item("gravity", "light")
-    assert localization.score_entities_published(item, "gravity \nlight").facts["acc"] == 0.5
-    assert localization.score_entities(item, "gravity \nlight").facts["acc"] == 1.0
+    assert localization.score_entities_published(item, "gravity \nlight").measurements["acc"] == 0.5
+    assert localization.score_entities(item, "gravity \nlight").measurements["acc"] == 1.0
 
 
 def mask_item(*originals: str) -> Item:
@@ -104,21 +107,21 @@ def mask_item(*originals: str) -> Item:
     ],
 )
 def test_corrections_are_in_order(reply: str, em: float, em_mask: float, em_fuzzy: float) -> None:
-    facts = correction.score_replacements(mask_item("chalk", "North Sea"), reply).facts
+    facts = correction.score_replacements(mask_item("chalk", "North Sea"), reply).measurements
     assert (facts["em"], facts["em_mask"], facts["em_fuzzy"]) == (em, em_mask, em_fuzzy)
     assert facts["acc"] == facts["em"]
 
 
 def test_published_exact_match_is_recall_of_a_set() -> None:
     item = mask_item("chalk", "sea")
-    assert correction.score_replacements_published(item, "Replacements:\nsea\nchalk\nmore").facts["em"] == 1.0
-    assert correction.score_replacements_published(item, "Replacements:\nsea").facts["em"] == 0.5
+    assert correction.score_replacements_published(item, "Replacements:\nsea\nchalk\nmore").measurements["em"] == 1.0
+    assert correction.score_replacements_published(item, "Replacements:\nsea").measurements["em"] == 0.5
 
 
 def test_true_false_counts_each_kind_of_error_on_its_own_items() -> None:
     def facts(target: str, reply: str) -> dict[str, float]:
         scorer = cfaith.hallucination_rate_scorer("true_false_zh", of_truth=True)
-        return dict(scorer.score(Item("i", "c", target, "", "", {}, {"type": "EntErr"}), reply, None).facts)
+        return dict(scorer.score(Item("i", "c", target, "", "", {}, {"type": "EntErr"}), reply, None).measurements)
 
     assert facts("True", "错误") == {"correct": 0.0, "hallucinated": 1.0, "false_positive": 1.0}
     assert facts("False", "正确") == {"correct": 0.0, "hallucinated": 1.0, "false_negative": 1.0}
@@ -129,9 +132,9 @@ def test_true_false_counts_each_kind_of_error_on_its_own_items() -> None:
 def test_the_papers_direct_comparison_takes_the_answer_alone() -> None:
     item = Item("i", "c", "B", "", "", {}, {"type": "EntErr"})
     paper, strict = (cfaith.hallucination_rate_scorer(reading).score for reading in ("letter_alone", "choice"))
-    assert paper(item, " B\n", None).facts["correct"] == 1.0
+    assert paper(item, " B\n", None).measurements["correct"] == 1.0
     assert paper(item, "答案：B", None).answer is None
-    assert strict(item, "答案：B", None).facts["correct"] == 1.0
+    assert strict(item, "答案：B", None).measurements["correct"] == 1.0
 
 
 def test_nothing_is_asked_about_an_empty_answer_and_it_hallucinates() -> None:
@@ -139,7 +142,7 @@ def test_nothing_is_asked_about_an_empty_answer_and_it_hallucinates() -> None:
     item = Item("i", "c", "珠穆朗玛峰", "", "", gold, {})
     for reply in ("", " \n", "<think>珠穆朗玛峰</think>", "<think>珠穆朗玛峰"):
         assert cfaith.questions(item, reply) == []
-        facts = cfaith.score_open(item, reply, []).facts
+        facts = cfaith.score_open(item, reply, []).measurements
         assert facts["hallucinated"] == 1.0 and facts["judge_failed"] == 0.0
 
 
@@ -158,6 +161,6 @@ def test_an_open_answer_is_worth_what_the_judge_says(
     gold = {"question": "最高的山峰？", "correct_answer": "珠穆朗玛峰", "halu_answer": "乔戈里峰"}
     facts = cfaith.score_open(
         Item("i", "c", "珠穆朗玛峰", "", "", gold, {}), reply, [verdict] if verdict else None
-    ).facts
+    ).measurements
     assert facts.get("hallucinated") == hallucinated and facts.get("judge_failed") == failed
     assert facts["closer_to_correct"] == float(reply == "珠穆朗玛峰")

@@ -68,8 +68,8 @@ def test_the_run_that_leaves_more_unparsed_is_the_higher_one() -> None:
 
 def test_an_item_that_a_judge_failed_on_is_counted_and_no_flip() -> None:
     ones, others = run([1.0, 1.0, 0.0, 0.0]), run([0.0, 1.0, 0.0, 0.0])
-    ones[1] = replace(ones[1], facts={})
-    others[2] = replace(others[2], facts={})
+    ones[1] = replace(ones[1], measurements={})
+    others[2] = replace(others[2], measurements={})
     assert mcnemar(ACC, ones, others) == McNemar(1, 0, 2, 2, 1.0)
 
 
@@ -224,7 +224,10 @@ def test_repeating_every_item_in_its_cluster_adds_no_certainty() -> None:
 def test_what_compares_items_across_clusters_is_by_the_jackknife() -> None:
     rng = np.random.default_rng(6)
     ones, others = (
-        [replace(s, facts={"probability": float(rng.beta(a, 2) if s.target == "Yes" else rng.beta(2, a))}) for s in own]
+        [
+            replace(s, measurements={"probability": float(rng.beta(a, 2) if s.target == "Yes" else rng.beta(2, a))})
+            for s in own
+        ]
         for a, own in ((3, run([1.0] * 60)), (2.5, run([1.0] * 60)))
     )
     found, alone = compared(AUC, ones, others), difference(AUC, ones, others)

@@ -79,7 +79,7 @@ def test_what_is_not_defined_is_no_figure(rows: list[Row], defined: list[str]) -
 
 def test_a_part_of_the_items_has_its_own_threshold() -> None:
     tagged = [
-        Score(s.id, f"{tag}{s.id}", None, s.target, s.facts, {**s.tags, "language": tag})
+        Score(s.id, f"{tag}{s.id}", None, s.target, s.measurements, {**s.tags, "language": tag})
         for tag, rows in (
             ("en", [*TRAINING, ("test", True, 0.6)]),
             ("tr", [("train", True, 1.0), ("train", False, 0.6), ("test", True, 0.6)]),

@@ -125,7 +125,9 @@ class Calibration(NamedTuple):
 
 def calibration(label: str, scores: Sequence[Score]) -> Calibration | None:
     """Compute the calibration of probabilities, in the bins of `scorers.calibration.ece`; None if there are none."""
-    probabilities = [(score.facts[FACT], score.target == label) for score in scores if FACT in score.facts]
+    probabilities = [
+        (score.measurements[FACT], score.target == label) for score in scores if FACT in score.measurements
+    ]
     clusters = by_cluster(scores)
     errors = [estimate(metric(label), clusters) for metric in (ece, brier)]
     if not probabilities or errors[0] is None or errors[1] is None:

@@ -193,7 +193,7 @@ def _reply(
         "verdicts_left_out": max(len(score.verdicts) - _MAX_VERDICTS, 0),
         "spans": None,
         "unplaced": [],
-        "probability": score.facts.get(FACT),
+        "probability": score.measurements.get(FACT),
         "other": None,
     }
     if text is not None and isinstance(score.answer, list):

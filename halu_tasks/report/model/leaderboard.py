@@ -43,7 +43,7 @@ class Column:
         all_metrics = self.task.scoring[self.first.scoring].metrics
         # provenance only records a judge that was named as an option
         options = {**self.first.provenance, "judge": self.first.judge}
-        return [m for m in all_metrics if m.needs is None or options.get(m.needs)]
+        return [m for m in all_metrics if m.requires_option is None or options.get(m.requires_option)]
 
     @cached_property
     def headline(self) -> Metric:

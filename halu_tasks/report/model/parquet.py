@@ -75,7 +75,7 @@ class ItemTable:
                     "system": item.system,
                     "prompt": item.prompt,
                     "tags": json.dumps(dict(item.tags), ensure_ascii=False),
-                    "facts": json.dumps(dict(score.facts)),
+                    "facts": json.dumps(dict(score.measurements)),
                     "other_scoring": mode if other else None,
                     "other_answer": _as_string(other.answer) if other else None,
                     "other_outcome": other.outcome if other else None,

@@ -231,7 +231,7 @@ def _answered(sample: Mapping[str, Any], record: Mapping[str, Any]) -> ScoredRep
         gold=metadata["gold"],
         tags=metadata["tags"],
     )
-    score = Score(**{**record["score"], "tags": metadata["tags"]})
+    score = Score.from_json({**record["score"], "tags": metadata["tags"]})
     choices = sample["output"].get("choices") or [{"message": {"content": ""}}]
     return ScoredReply(item, _text(choices[0]["message"], sample), score)
 

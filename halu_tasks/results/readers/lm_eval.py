@@ -141,7 +141,7 @@ def _read_sample(
         doc = row["doc"]
         if provenance.get("probability"):
             return _score_likelihoods(doc, row, task, provenance["scoring"])
-        score = Score(**_parse_record(row["filtered_resps"][0]))
+        score = Score.from_json(_parse_record(row["filtered_resps"][0]))
         return ScoredReply(_item(doc), str(row["resps"][0][0]), score)
     except (KeyError, IndexError, TypeError, ValueError) as error:
         problem = f"{task.name}: {path.name}:{number} is not a sample that this package scored"

@@ -157,7 +157,7 @@ def _check(run: Run) -> None:
                 "task again"
             )
     for score in run.scores:
-        for name, value in score.facts.items():
+        for name, value in score.measurements.items():
             if not math.isfinite(value):
                 raise DataError(
                     f"{run.source}: {run.task}: {name} of item {score.id!r} is {value}, expected a finite number"

@@ -74,7 +74,7 @@ def misread(row: Row, originals: Sequence[str], replacements: Sequence[str]) -> 
     for cases, score, facts in _TASKS[row["error_type"]]:
         for case in cases([row], Options()):
             item = Item(case.id, case.cluster, case.target, "", "", case.gold, case.tags, case.fields)
-            scored = score(item, case.target).facts
+            scored = score(item, case.target).measurements
             if any(scored[name] != 1 for name in facts):
                 return "a right answer is not read as one"
     return ""
