@@ -417,11 +417,11 @@ def test_a_log_of_this_package_is_scored_by_name(
     from halu_tasks.options import Options
     from halu_tasks.tasks import build
 
-    items = build(task, Options(data="sample")).items
+    built = build(task, Options(data="sample"))
     half = tmp_path / "half.jsonl"
     # every other item is answered rightly, the rest with words that are in no text
-    oracle = build(task, Options()).task.oracle
-    rows = [{"id": item.id, "output": oracle(item) if number % 2 else "zzz"} for number, item in enumerate(items)]
+    oracle = built.task.oracle
+    rows = [{"id": item.id, "output": oracle(item) if n % 2 else "zzz"} for n, item in enumerate(built.items)]
     half.write_text("".join(json.dumps(row) + "\n" for row in rows))
     (log,) = eval(
         f"halu_tasks/{task}", model="halu/replay", model_args={"predictions": str(half)},
