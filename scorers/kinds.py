@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from halu_tasks.items import Case
+from halu_tasks.items import Case, Item
 from halu_tasks.scorers.registry import Reading
 
 if TYPE_CHECKING:
@@ -25,6 +25,14 @@ class AnswerKind:
 
     def check(self, case: Case) -> None:
         """Raise ValueError, naming the field, where the gold of a case is not what scorers of this kind need."""
+
+    def targets(self, item: Item) -> str | list[str]:
+        """Return the target as Inspect shows it: a string, or a list where the answer is several strings."""
+        return item.target
+
+    def sample_fields(self, item: Item) -> dict[str, Any]:
+        """Return the fields from which the named scorers read an item's gold (`scorers/benchmarks/named.py`)."""
+        return {}
 
     def scorer_arguments(self) -> dict[str, Any]:
         """The arguments of a scorer that follow from the kind, where the task file gives no others."""
@@ -82,6 +90,9 @@ class Spans(AnswerKind):
                 raise ValueError(f"gold field 'spans': {span!r} is not a [start, end] within the text")
         _strings(case.gold, "strings")
 
+    def sample_fields(self, item: Item) -> dict[str, Any]:
+        return {"text": item.gold["text"], "spans": item.gold["spans"]}
+
 
 @dataclass(frozen=True)
 class Strings(AnswerKind):
@@ -92,6 +103,10 @@ class Strings(AnswerKind):
     def check(self, case: Case) -> None:
         if not _strings(case.gold, "originals"):
             raise ValueError("gold field 'originals' is empty")
+
+    def targets(self, item: Item) -> str | list[str]:
+        originals = list(item.gold["originals"])
+        return originals if "\n".join(originals) == item.target else item.target
 
 
 @dataclass(frozen=True)
