@@ -17,9 +17,9 @@ _DATA = ("pinned", "extract", "local", "sample")
 """Kinds of data, beginning with those that best represent the benchmark."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Column:
-    """Comparable results: runs of one task under one condition, one per entry.
+    """Comparable results: runs of one task under one condition, one per entry. Columns are compared by identity.
 
     Attributes:
         runs: The runs by entry.
