@@ -30,6 +30,7 @@ from halu_tasks.results.entry import Entry
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run, ScoredReply, Step
 from halu_tasks.tasks import build, registry
+from halu_tasks.tasks.yaml_files import task_configs
 
 TASKS, GROUPS = registry()
 CORRECTION, COMPARATIVE, HALUEVAL = "refact_correction", "refact_judgment_comparative", "halueval_summarization"
@@ -600,3 +601,60 @@ def test_a_limited_run_that_stands_alone_says_of_how_many(tmp_path: Path) -> Non
 def test_an_entry_says_all_that_sets_it_apart() -> None:
     run = run_of(settings={"temperature": 0.7}, roles={"grader": "j", "helper": "h"}, steps=(Step("generate", {}),))
     assert Entry.of(run) == Entry("m", "Inspect", "plain prompt", (("temperature", "0.7"),), (("helper", "h"),))
+
+
+# --- what is drawn ----------------------------------------------------------------------------------
+
+OWN_CASES = """from halu_tasks.items import Case
+
+TEXT = "The Danube ends in the Baltic Sea."
+
+def cases(rows, options):
+    gold = {"text": TEXT, "spans": [[19, 33]], "strings": [TEXT[19:33]]}
+    for number in range(4):
+        yield Case(f"own-{number}", f"own-{number}", {"question": "Where?", "answer": TEXT}, %s, gold)
+"""
+DERIVED = """include: {base}
+task: my_task
+generation_kwargs: {{temperature: 0.7, do_sample: true}}
+"""
+OWN = """include: {base}
+task: my_task
+reference_task: my_task
+cases: !function own_cases.cases
+cases_arguments: {{}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "file", "target", "drawn"),
+    [
+        ("refact_localization_entity", DERIVED, "", True),
+        ("refact_localization_entity", OWN, "TEXT[19:33]", True),
+        # the keys of the gold do not decide
+        ("refact_judgment_independent", OWN, "('True', 'False')[number % 2]", False),
+    ],
+    ids=["derived", "own", "label"],
+)
+def test_spans_are_drawn_if_the_task_asks_for_spans(
+    base: str, file: str, target: str, drawn: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "my_task.yaml"
+    path.write_text(file.format(base=task_configs() / "refact" / f"{base}.yaml"))
+    (tmp_path / "own_cases.py").write_text(OWN_CASES % target)
+    runs = [replace(run_of(str(path), wrong=wrong, model=f"m{wrong}"), task="my_task") for wrong in (0, 2)]
+    report = report_on(runs, tmp_path)
+    ((column,), (details,)) = report.columns, report.why
+    assert column.task == "my_task" and len(details.items) == 2
+    assert bool(details.confusion) == (not drawn)
+    assert ("In the texts below" in render(report)) == drawn
+    items = {answer.item.id: answer.item for answer in runs[0].answers}
+    for shown in details.items:
+        gold = [tuple(span) for span in items[shown.id].gold["spans"]]
+        right, empty = shown.replies
+        if drawn:
+            assert shown.text and (shown.text.text, shown.text.gold) == (items[shown.id].gold["text"], gold)
+            assert right.spans == gold and right.unplaced == []
+        else:
+            assert shown.text is None and right.spans is None
+        assert empty.spans is None
