@@ -10,7 +10,7 @@ from pathlib import Path
 
 from halu_tasks.cli import DONE_IN_PART
 from halu_tasks.cli.published import report as published_report
-from halu_tasks.cli.tables import table
+from halu_tasks.cli.tables import NONE, table
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.results.comparability import not_paired
 from halu_tasks.results.comparison import Comparison, Tested, compare, tested_as_json
@@ -31,7 +31,6 @@ COSTS = {
 """Columns of the first table, by the name of what they show."""
 
 TESTS = ("difference", "95% interval", "p", "p (Holm)", "only it right", "only the other", "McNemar p", "p (Holm)")
-NONE = "-"
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 NONE = "–"
 """Shown instead of a missing figure."""
@@ -13,27 +13,33 @@ class Figure(Protocol):
     """A value with its interval, whose ends are None if there is no interval."""
 
     @property
-    def value(self) -> float: ...
+    def value(self) -> float:
+        """The value."""
 
     @property
-    def low(self) -> float | None: ...
+    def low(self) -> float | None:
+        """The lower end of the interval."""
 
     @property
-    def high(self) -> float | None: ...
+    def high(self) -> float | None:
+        """The upper end of the interval."""
 
 
-def format_estimate(figure: Figure | None, spec: str = ".3f", missing: str = NONE) -> str:
+def format_estimate(figure: Figure | Mapping[str, Any] | None, spec: str = ".3f", missing: str = NONE) -> str:
     """Format a figure with its interval, as in `0.500 [0.400, 0.600]`.
 
     Args:
-        figure: The figure, if it is defined.
+        figure: The figure or its JSON values; None if it is not defined.
         spec: The format of a number.
         missing: What to return without a figure.
     """
     if figure is None:
         return missing
-    interval = format_interval(figure.low, figure.high, spec, missing="")
-    return f"{figure.value:{spec}} {interval}".rstrip()
+    if isinstance(figure, Mapping):
+        value, low, high = (figure[name] for name in ("value", "low", "high"))
+    else:
+        value, low, high = figure.value, figure.low, figure.high
+    return f"{value:{spec}} {format_interval(low, high, spec, missing='')}".rstrip()
 
 
 def format_interval(
