@@ -31,10 +31,12 @@ class Column:
 
     @property
     def first(self) -> Run:
+        """The run of the first entry, which stands for the condition of all."""
         return next(iter(self.runs.values()))
 
     @cached_property
     def task(self) -> Task:
+        """The task, including one that users derived."""
         return self.first.benchmark_task
 
     @cached_property
@@ -47,6 +49,7 @@ class Column:
 
     @cached_property
     def headline(self) -> Metric:
+        """The metric that sums the task up."""
         return next(metric for metric in self.metrics if metric.name == self.task.headline)
 
     @property
@@ -73,9 +76,11 @@ class Board:
 
     @property
     def main(self) -> list[Column]:
+        """The main columns."""
         return [column for column in self.columns if not column.why]
 
     def labels(self) -> dict[Entry, str]:
+        """Label each entry."""
         return labels_of(self.entries)
 
     def groups(self) -> Iterator[Mean]:
@@ -117,6 +122,7 @@ class Mean(NamedTuple):
 
     @property
     def main(self) -> bool:
+        """Whether the mean is over main columns only."""
         return not any(column.why for column in self.columns)
 
 
@@ -168,7 +174,7 @@ def _same_condition(columns: Sequence[Column]) -> bool:
 
 
 def _condition(run: Run) -> tuple[Any, ...]:
-    """Return what comparable runs of a task have in common."""
+    """Return what comparable runs of a task have in common, as a key."""
     labelled = bool(run.benchmark_task.labels)
     targets = () if labelled else tuple(sorted((score.id, str(score.target)) for score in run.scores))
     return (

@@ -95,5 +95,5 @@ def _array(values: list[Any], kind: Any) -> Any:
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError:
-        whole = (value and value.encode("utf-8", "replace").decode("utf-8") for value in values)
-        return pa.array(whole, kind)
+        valid = (value and value.encode("utf-8", "replace").decode("utf-8") for value in values)
+        return pa.array(valid, kind)
