@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from halu_tasks.items import Case, Item
 from halu_tasks.scorers.registry import Reading
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Metric
+    from halu_tasks.text.spans import Span
+
+
+class GoldSpans(NamedTuple):
+    """A text and the gold spans in it, as (start, end) in characters."""
+
+    text: str
+    spans: list[Span]
 
 
 @dataclass(frozen=True)
 class AnswerKind:
-    """What a task asks for.
-
-    `draws_spans` says that a report may mark the gold spans, and those of the answer, in the text.
-    """
+    """What a task asks for."""
 
     name: ClassVar[str]
-    draws_spans: ClassVar[bool] = False
 
     def check(self, case: Case) -> None:
         """Raise ValueError, naming the field, where the gold of a case is not what scorers of this kind need."""
@@ -37,6 +41,10 @@ class AnswerKind:
     def scorer_arguments(self) -> dict[str, Any]:
         """The arguments of a scorer that follow from the kind, where the task file gives no others."""
         return {}
+
+    def gold_spans(self, gold: Mapping[str, Any]) -> GoldSpans | None:
+        """Return the text and the spans that a report marks in it; None if the kind has no spans."""
+        return None
 
     def outcome_metrics(self) -> tuple[Metric, ...]:
         """In `strict`, the shares of replies without an answer that are told apart from unparsed ones."""
@@ -77,7 +85,6 @@ class Spans(AnswerKind):
     `strings`, what stands there."""
 
     name = "spans"
-    draws_spans = True
 
     def check(self, case: Case) -> None:
         text = _field(case.gold, "text", str)
@@ -92,6 +99,10 @@ class Spans(AnswerKind):
 
     def sample_fields(self, item: Item) -> dict[str, Any]:
         return {"text": item.gold["text"], "spans": item.gold["spans"]}
+
+    def gold_spans(self, gold: Mapping[str, Any]) -> GoldSpans:
+        """Return the text and the gold spans in it."""
+        return GoldSpans(gold["text"], [(start, end) for start, end in gold["spans"]])
 
 
 @dataclass(frozen=True)
