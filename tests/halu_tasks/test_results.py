@@ -307,6 +307,18 @@ def test_scored_predictions_are_read_with_the_same_figures(score: Score, tmp_pat
     assert all(own["prompt_hash"] is None and own["fewshot"] is None for own in told["columns"])
 
 
+def test_predictions_of_a_derived_task_are_read_without_its_file(score: Score, tmp_path: Path) -> None:
+    base = TASKS[CORRECTION].path
+    own = tmp_path / "my_correction.yaml"
+    own.write_text(f"include: {base}\ntask: my_correction\ndescription: Fill the gaps.\n")
+    rows = {item.id: TASKS[CORRECTION].oracle(item) for item in build(CORRECTION, Options(data="sample")).items}
+    path = score(tmp_path / "scored", str(own), rows)
+    own.unlink()
+    (run,) = read_results([str(path)]).runs
+    assert run.task == "my_correction" and run.benchmark_task.reference == CORRECTION
+    assert [answer.score.measurements["em"] for answer in run.answers] == [1.0] * 16
+
+
 def test_replies_made_elsewhere_stand_apart_as_nothing_tells_how_they_were_asked(score: Score, tmp_path: Path) -> None:
     lm_eval_files(tmp_path / "run", CORRECTION)
     lm_eval_files(tmp_path / "other", CORRECTION, date=1.0, model_name="org/other")
