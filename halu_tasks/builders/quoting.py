@@ -60,7 +60,7 @@ class Source:
     """A document's text, prepared for finding many sentences in it.
 
     Args:
-        text: the text.
+        text: The text.
     """
 
     def __init__(self, text: str) -> None:

@@ -255,10 +255,12 @@ class VerdictStore:
         return {str(row[1]) for row in self._db.execute("PRAGMA table_info(verdicts)")}
 
     def get(self, key: str) -> Verdict | None:
+        """Return the verdict stored under a key; None if there is none or the file cannot be read."""
         row = self._run("SELECT label, reason FROM verdicts WHERE key = ?", key)
         return Verdict(str(row[0]), str(row[1])) if row else None
 
     def put(self, key: str, verdict: Verdict) -> None:
+        """Store a verdict; if the file cannot be written, log a warning once and go on."""
         # a reply may contain lone surrogates, which SQLite cannot store
         reason = verdict.reason.encode("utf-8", "replace").decode()
         self._run("INSERT OR REPLACE INTO verdicts (key, label, reason) VALUES (?, ?, ?)", key, verdict.label, reason)

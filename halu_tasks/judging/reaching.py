@@ -106,7 +106,7 @@ async def reach_here(model: Model) -> None:
 
 
 def exhausted(error: BaseException) -> bool:
-    """Return whether a call was given up after retries."""
+    """Whether a call failed for good, after retries."""
     return isinstance(error, RetryError)
 
 
@@ -256,9 +256,11 @@ class Heartbeat(Hooks):
         self._last: ModelRetry | None = None
 
     def enabled(self) -> bool:
+        """Whether to report retries: not if Inspect's display shows them itself."""
         return not (sys.stderr.isatty() and display_type() in _SHOWS_RETRIES)
 
     async def on_model_retry(self, data: ModelRetry) -> None:
+        """Record a retry, and start reporting unless a report is already running."""
         if _probing.get():
             return
         with self._lock:

@@ -272,8 +272,8 @@ def test_where_no_place_is_left_the_message_says_so(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     full(monkeypatch, halu_cache, tmp_path)
     kept = keep_replies(BUILT, REPLIES, tmp_path / "results")
-    assert kept.path is None and kept.told.startswith("the replies could not be saved: ")
-    assert kept.told.count("No space left on device") == 3
+    assert kept.path is None and kept.message.startswith("the replies could not be saved: ")
+    assert kept.message.count("No space left on device") == 3
 
 
 def test_a_store_that_cannot_be_opened_is_an_error_that_names_the_folder(tmp_path: Path) -> None:

@@ -29,10 +29,10 @@ def settled(labels: Sequence[str], rule: str = MAJORITY, least: int = LEAST) -> 
     """Return the label that annotators agree on, or None and the reason.
 
     Args:
-        labels: the annotators' labels of one item.
+        labels: The annotators' labels of one item.
         rule: `majority` requires more than half of the labels; `two` requires two equal labels, and no other label
             that is as frequent.
-        least: minimum number of labels.
+        least: Minimum number of labels.
     """
     if len(labels) < least:
         return None, TOO_FEW if labels else NOT_ANNOTATED
@@ -57,13 +57,13 @@ class Annotation:
     """Annotators' labels of a dataset's items.
 
     Attributes:
-        annotators: all annotators, including those without usable labels.
-        clusters: the document of each item by item id, in the order of the dataset.
-        rule: how labels are combined, see `settled`.
-        least: minimum number of labels, see `settled`.
-        number: number of items kept; counted while `kept` is read.
-        relabelled: number of kept items that were changed; counted while `kept` is read.
-        dropped: dropped items by reason and kind; counted while `kept` is read.
+        annotators: All annotators, including those without usable labels.
+        clusters: The document of each item by item id, in the order of the dataset.
+        rule: How labels are combined, see `settled`.
+        least: Minimum number of labels, see `settled`.
+        number: Number of items kept; counted while `kept` is read.
+        relabelled: Number of kept items that were changed; counted while `kept` is read.
+        dropped: Dropped items by reason and kind; counted while `kept` is read.
     """
 
     annotators: Sequence[Annotator]

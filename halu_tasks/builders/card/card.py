@@ -49,22 +49,22 @@ class CardInfo:
     """The contents of a card.
 
     Attributes:
-        title: the dataset's name.
-        pipeline: the pipeline with the options of the build.
-        package: the version of this package.
+        title: The dataset's name.
+        pipeline: The pipeline with the options of the build.
+        package: The version of this package.
         source: `name` and `sha256` of the documents.
-        documents: number of documents.
-        files: number of rows by file of the dataset.
-        items: number of items.
+        documents: Number of documents.
+        files: Number of rows by file of the dataset.
+        items: Number of items.
         models: `model` and settings of the run's model, and under `roles` the models of individual roles: a name each,
             or `model` and settings.
-        collected: what became of the documents: `refused`, counts by reason; `rates` by check, each with `passed`,
+        collected: What became of the documents: `refused`, counts by reason; `rates` by check, each with `passed`,
             `of`, `value`, `low` and `high`; `rejected`, failures of drafts by `check: reason`; `dropped`, items that
             are not in the dataset, by reason.
-        licences: number of documents by the licence they state.
-        licence: licence of the dataset, if the user specified one.
-        quality: as returned by `quality.quality`.
-        annotation: as returned by `annotation.Annotation.report`.
+        licences: Number of documents by the licence they state.
+        licence: Licence of the dataset, if the user specified one.
+        quality: As returned by `quality.quality`.
+        annotation: As returned by `annotation.Annotation.report`.
     """
 
     title: str
@@ -132,7 +132,7 @@ def _parts(info: CardInfo) -> Iterator[str]:
     yield "## How it was made"
     yield (
         f"Built with the pipeline `{pipeline.name}` (version {pipeline.version}) of halu-tasks "
-        f"{escaped(info.package)}, following {escaped(paper.told)}. The prompts are those of "
+        f"{escaped(info.package)}, following {escaped(paper.citation)}. The prompts are those of "
         "halu-tasks or its user, not the paper's."
     )
     yield from _documents(info)

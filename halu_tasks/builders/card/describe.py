@@ -34,16 +34,16 @@ def describe(
     """Write the quality and the card of a dataset into its folder.
 
     Args:
-        folder: the build's folder.
-        dataset: the dataset's folder, which may be a temporary one while it is built.
-        collected: what became of the documents (see `COLLECTED`).
-        against: published files to compare with, in addition to cached ones.
+        folder: The build's folder.
+        dataset: The dataset's folder, which may be a temporary one while it is built.
+        collected: What became of the documents (see `COLLECTED`).
+        against: Published files to compare with, in addition to cached ones.
 
     Returns:
         The quality.
 
     Raises:
-        DataError: the dataset or a published file is damaged.
+        DataError: The dataset or a published file is damaged.
     """
     pipeline = folder.pipeline
     benchmarks, missing = at_hand(against)

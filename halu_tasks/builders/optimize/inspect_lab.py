@@ -39,10 +39,10 @@ class Lab:
     """Evaluates and rewrites prompts for an optimization.
 
     Args:
-        folder: folder of the optimization.
-        pipeline: the pipeline whose prompts are optimized.
-        options: options of the pipeline, without its prompt file.
-        run: runs a task.
+        folder: Folder of the optimization.
+        pipeline: The pipeline whose prompts are optimized.
+        options: Options of the pipeline, without its prompt file.
+        run: Runs a task.
     """
 
     def __init__(self, folder: Path, pipeline: Pipeline, options: Mapping[str, Any], run: Run) -> None:

@@ -28,8 +28,8 @@ def telling_words(sample: Sequence[Sampled], seed: int = 0) -> dict[str, Any]:
     hold for these documents and this training; they do not include the variation from other training texts.
 
     Args:
-        sample: the pairs of texts.
-        seed: seed of the folds.
+        sample: The pairs of texts.
+        seed: Seed of the folds.
 
     Returns:
         `area` and `in_pairs` as in `leaks` (the latter is the share of pairs in which the hallucinated text is rated

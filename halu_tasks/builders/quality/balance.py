@@ -30,7 +30,7 @@ class Balance:
     """Counts the kinds and labels of items, one item at a time.
 
     Args:
-        benchmark: name of the benchmark in whose format the items are written.
+        benchmark: Name of the benchmark in whose format the items are written.
     """
 
     def __init__(self, benchmark: str) -> None:

@@ -77,8 +77,8 @@ def told(clusters: Sequence[str], values: Sequence[tuple[float, float]]) -> dict
     """Compute `area`, `in_pairs`, `same` and `verdict` of a feature (see `leaks`).
 
     Args:
-        clusters: the documents of N pairs.
-        values: the feature's values for the hallucinated and the true text of each of the N pairs.
+        clusters: The documents of N pairs.
+        values: The feature's values for the hallucinated and the true text of each of the N pairs.
     """
     texts = [
         Score("", cluster, None, label, {FACT: value})

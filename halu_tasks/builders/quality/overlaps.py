@@ -35,10 +35,10 @@ class Compared(NamedTuple):
     """The texts of a benchmark's file.
 
     Attributes:
-        source: name of the benchmark.
-        file: name of the file.
-        of: where the file was found: `cache`, or `named` by the user.
-        texts: its texts, read on iteration.
+        source: Name of the benchmark.
+        file: Name of the file.
+        of: Where the file was found: `cache`, or `named` by the user.
+        texts: Its texts, read on iteration.
     """
 
     source: str
@@ -51,7 +51,7 @@ class Overlaps:
     """Collects the keys of all items, and compares them with each other and with benchmarks.
 
     Args:
-        near: finds near-duplicates; None skips them.
+        near: Finds near-duplicates; None skips them.
     """
 
     def __init__(self, near: Near | None = None) -> None:
@@ -93,7 +93,7 @@ class Overlaps:
         """Return the number of items that overlap with texts of benchmarks, in total and by file with some examples.
 
         Raises:
-            DataError: a file contains an invalid row.
+            DataError: A file contains an invalid row.
         """
         everywhere: set[int] = set()
         compared = []

@@ -17,8 +17,8 @@ class Finding(NamedTuple):
     """A problem with a dataset that its users must know about.
 
     Attributes:
-        check: the check that found it.
-        text: a description for users.
+        check: The check that found it.
+        text: A description for users.
     """
 
     check: str
@@ -39,15 +39,15 @@ def quality(
     """Measure the quality of a dataset; its items are read once and not held in memory.
 
     Args:
-        pipeline: the pipeline that built the dataset.
-        items: the dataset's items.
-        benchmarks: published texts to compare with.
-        not_compared: names of published files that are not available locally, for the report.
-        near: finds near-duplicates among the items; None skips this check.
-        dropped: duplicates dropped when the items were collected: `near`, the threshold in percent, and `n`, their
+        pipeline: The pipeline that built the dataset.
+        items: The dataset's items.
+        benchmarks: Published texts to compare with.
+        not_compared: Names of published files that are not available locally, for the report.
+        near: Finds near-duplicates among the items; None skips this check.
+        dropped: Duplicates dropped when the items were collected: `near`, the threshold in percent, and `n`, their
             number.
-        seed: seed of the sample of pairs and of the folds.
-        most_pairs: maximum number of pairs to test for leaks; if there are more, a sample by hash is used.
+        seed: Seed of the sample of pairs and of the folds.
+        most_pairs: Maximum number of pairs to test for leaks; if there are more, a sample by hash is used.
 
     Returns:
         JSON values: `items`, `documents`; `pairs` with `n` and `used`; `leaks` by feature and the `classifier` (see
@@ -56,7 +56,7 @@ def quality(
         description of everything that is bad or was not tested.
 
     Raises:
-        DataError: a benchmark's file contains an invalid row.
+        DataError: A benchmark's file contains an invalid row.
     """
     sample, balance, overlaps = PairSample(seed, most_pairs), Balance(pipeline.benchmark), Overlaps(near)
     number, documents = 0, set[str]()

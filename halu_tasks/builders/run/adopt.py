@@ -22,12 +22,12 @@ def adopt(logs: Path, path: Path) -> Folder:
     If a part has several logs, the newest one is used.
 
     Args:
-        logs: a log, or a folder of logs.
-        path: the folder to create.
+        logs: A log, or a folder of logs.
+        path: The folder to create.
 
     Raises:
-        UsageError: there are no logs.
-        DataError: the logs are of several builds, parts are missing or unfinished, or `path` is not empty.
+        UsageError: There are no logs.
+        DataError: The logs are of several builds, parts are missing or unfinished, or `path` is not empty.
     """
     if path.exists() and any(path.iterdir()):
         raise DataError(f"{path}: is not empty; choose another folder")

@@ -26,16 +26,16 @@ class Tally:
     """Counts that are updated while outcomes are collected.
 
     Attributes:
-        rates: pass rates of the checks.
-        documents: number of documents, refused ones included.
-        drafts: number of drafts.
-        items: number of items before balancing.
-        refused: refused documents by reason.
-        failures: drafts by failed check and reason; one draft can have several.
-        kinds: items by kind before balancing.
-        dropped: items that are not in the dataset, by reason.
-        licences: documents by licence.
-        cost: total cost by measure.
+        rates: Pass rates of the checks.
+        documents: Number of documents, refused ones included.
+        drafts: Number of drafts.
+        items: Number of items before balancing.
+        refused: Refused documents by reason.
+        failures: Drafts by failed check and reason; one draft can have several.
+        kinds: Items by kind before balancing.
+        dropped: Items that are not in the dataset, by reason.
+        licences: Documents by licence.
+        cost: Total cost by measure.
     """
 
     rates: Rates
@@ -74,11 +74,11 @@ def items(
     """Yield the items of outcomes without duplicates.
 
     Args:
-        pipeline: the pipeline that made the outcomes.
-        outcomes: the outcomes, in the order of the dataset.
-        tally: updated with every outcome.
-        reject: called with everything that is dropped.
-        duplicate: finds the earlier item that an item duplicates.
+        pipeline: The pipeline that made the outcomes.
+        outcomes: The outcomes, in the order of the dataset.
+        tally: Updated with every outcome.
+        reject: Called with everything that is dropped.
+        duplicate: Finds the earlier item that an item duplicates.
     """
     for outcome in outcomes:
         tally.add(outcome)
@@ -105,10 +105,10 @@ def balanced(candidates: Iterator[Item], limits: Mapping[str, int], tally: Tally
     """Yield at most `limits[kind]` items of each kind: the first ones, which is a random choice as order is by hash.
 
     Args:
-        candidates: the items.
-        limits: maximum number of items by kind.
-        tally: updated with the dropped items.
-        reject: called with every dropped item.
+        candidates: The items.
+        limits: Maximum number of items by kind.
+        tally: Updated with the dropped items.
+        reject: Called with every dropped item.
     """
     taken: Counter[str] = Counter()
     for item in candidates:

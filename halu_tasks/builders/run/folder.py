@@ -60,10 +60,10 @@ class Folder:
     """An existing build folder.
 
     Args:
-        path: path of the folder.
+        path: Path of the folder.
 
     Raises:
-        DataError: the folder contains no build, or a damaged one.
+        DataError: The folder contains no build, or a damaged one.
     """
 
     def __init__(self, path: Path) -> None:
@@ -143,7 +143,7 @@ class Folder:
         """Return the ids of a part's documents.
 
         Raises:
-            DataError: the part's file is not the one the build was started with.
+            DataError: The part's file is not the one the build was started with.
         """
         path = self.documents(part)
         hint = (
@@ -206,7 +206,7 @@ class Folder:
         """Read the items of the dataset.
 
         Raises:
-            DataError: there is no dataset, or a line is invalid.
+            DataError: There is no dataset, or a line is invalid.
         """
         return items_of(self.path / DATASET)
 
@@ -219,16 +219,16 @@ def begin(
     Several processes can start the same build at once.
 
     Args:
-        path: the folder.
-        name: name of the builder.
-        options: options of the builder; None stands for the default.
-        documents: file or folder of documents.
-        models: the models and their settings, as recorded in the plan.
-        part_size: approximate number of documents per part.
+        path: The folder.
+        name: Name of the builder.
+        options: Options of the builder; None stands for the default.
+        documents: File or folder of documents.
+        models: The models and their settings, as recorded in the plan.
+        part_size: Approximate number of documents per part.
 
     Raises:
-        UsageError: an option or the documents do not exist.
-        DataError: the folder contains another build or something else, or the documents are damaged.
+        UsageError: An option or the documents do not exist.
+        DataError: The folder contains another build or something else, or the documents are damaged.
     """
     pipeline = pipeline_named(name, options)
     if not documents.exists():
@@ -329,7 +329,7 @@ def lock_file(path: Path, *, wait: bool = False) -> FileLock:
     """Return a lock that only one process can hold; others wait for it or raise `Timeout`.
 
     Raises:
-        DataError: the file cannot be written; waiting for its lock would never end.
+        DataError: The file cannot be written; waiting for its lock would never end.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -343,7 +343,7 @@ def copied(file: Path, place: Path) -> None:
     """Copy a file.
 
     Raises:
-        DataError: the file cannot be read or written.
+        DataError: The file cannot be read or written.
     """
     try:
         shutil.copyfile(file, place)
@@ -368,7 +368,7 @@ def items_of(dataset: Path) -> Iterator[Item]:
     """Read the items of a dataset folder.
 
     Raises:
-        DataError: there is no dataset, or a line is invalid.
+        DataError: There is no dataset, or a line is invalid.
     """
     path = dataset / ITEMS
     for line, row in json_lines(path):
@@ -383,15 +383,15 @@ def write_dataset(pipeline: Pipeline, items: Iterable[Item], folder: Path) -> di
     """Write `items.jsonl` and the files in the benchmark's format into an empty folder.
 
     Args:
-        pipeline: the pipeline whose format is written.
-        items: the items; they are written one at a time and not held in memory.
-        folder: the folder, created if necessary.
+        pipeline: The pipeline whose format is written.
+        items: The items; they are written one at a time and not held in memory.
+        folder: The folder, created if necessary.
 
     Returns:
         The number of rows of each file.
 
     Raises:
-        DataError: a file cannot be written.
+        DataError: A file cannot be written.
     """
     counts: dict[str, int] = {}
     try:

@@ -20,9 +20,9 @@ class BuildLog(NamedTuple):
     """A log of a build.
 
     Attributes:
-        path: the log's file.
-        header: the log's header.
-        told: the settings of the build recorded in the log.
+        path: The log's file.
+        header: The log's header.
+        told: The settings of the build recorded in the log.
     """
 
     path: Path
@@ -62,7 +62,7 @@ def build_logs(folder: Path) -> list[BuildLog]:
     Unreadable logs are skipped: a killed process leaves such logs behind, and its work is repeated.
 
     Raises:
-        DataError: a log is not the log of a build.
+        DataError: A log is not the log of a build.
     """
     logs = [log for path in folder.glob("*.eval") if (log := _log(path))]
     return sorted(logs, key=_age)
@@ -77,7 +77,7 @@ def logs_in(path: Path) -> list[BuildLog]:
     """Return the build logs of a path, which is a log or a folder (searched recursively); oldest first.
 
     Raises:
-        DataError: a log cannot be read, or is not the log of a build.
+        DataError: A log cannot be read, or is not the log of a build.
     """
     paths = [path] if path.is_file() else sorted(path.rglob("*.eval"))
     logs = []
@@ -115,7 +115,7 @@ def outcomes(logs: Iterable[BuildLog]) -> list[Outcome]:
     a finished log, the last outcome of each document counts.
 
     Raises:
-        DataError: a log is damaged.
+        DataError: A log is damaged.
     """
     ended = [log for log in logs if log.header.status != "started"]
     by_document: dict[str, Outcome] = {}
@@ -146,7 +146,7 @@ def done(folder: Folder, part: int) -> BuildLog | None:
     """Return the log of a finished part; None if some of its documents were not worked on.
 
     Raises:
-        DataError: a log belongs to another part or another build.
+        DataError: A log belongs to another part or another build.
     """
     logs = logs_of(folder, part)
     return logs[-1] if logs and logs[-1].finished else None
@@ -156,7 +156,7 @@ def logs_of(folder: Folder, part: int) -> list[BuildLog]:
     """Return the logs of a part, oldest first.
 
     Raises:
-        DataError: a log belongs to another part or another build, or the part's documents are damaged.
+        DataError: A log belongs to another part or another build, or the part's documents are damaged.
     """
     logs = build_logs(folder.logs(part)) if folder.logs(part).is_dir() else []
     ids = set(folder.ids(part)) if folder.has_documents else None
@@ -180,7 +180,7 @@ def in_parts(folder: Folder, numbers: Iterable[int]) -> Iterator[Outcome]:
     """Yield the outcomes of the given parts, one part after the other.
 
     Raises:
-        DataError: a log is damaged, or is not the one that finished its part.
+        DataError: A log is damaged, or is not the one that finished its part.
     """
     for number in numbers:
         logs = logs_of(folder, number)

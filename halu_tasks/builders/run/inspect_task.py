@@ -42,15 +42,15 @@ def build_task(name: str, documents: str, part: str | None = None, cache: bool =
     """Create the Inspect task that drafts items of documents.
 
     Args:
-        name: name of the pipeline.
-        documents: a file or folder the pipeline can read.
+        name: Name of the pipeline.
+        documents: A file or folder the pipeline can read.
         part: `0/4` for the first of four parts of the documents (by the hashes of their ids); None for all.
-        cache: cache replies, so that a run with other options does not repeat calls.
-        options: options of the pipeline.
+        cache: Cache replies, so that a run with other options does not repeat calls.
+        options: Options of the pipeline.
 
     Raises:
-        UsageError: an option does not exist or has an invalid value, or the documents do not exist.
-        DataError: the documents are empty or damaged, or two have the same id.
+        UsageError: An option does not exist or has an invalid value, or the documents do not exist.
+        DataError: The documents are empty or damaged, or two have the same id.
     """
     pipeline = pipeline_named(name, options)
     path = Path(documents).expanduser()
@@ -101,9 +101,9 @@ def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -
     The model roles `generator` and `verifier` use the run's model unless assigned.
 
     Args:
-        builder: name of the pipeline.
-        options: options of the pipeline.
-        cache: cache replies, so that a run with other options does not repeat calls.
+        builder: Name of the pipeline.
+        options: Options of the pipeline.
+        cache: Cache replies, so that a run with other options does not repeat calls.
     """
     pipeline = pipeline_named(builder, options)
     lock = anyio.Lock()

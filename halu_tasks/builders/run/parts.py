@@ -32,7 +32,7 @@ class Part(NamedTuple):
         """Parse `number/of`, for example `0/4`.
 
         Raises:
-            UsageError: the string does not name a part.
+            UsageError: The string does not name a part.
         """
         number, slash, of = str(text).partition("/")
         if not (slash and number.isdecimal() and of.isdecimal() and int(number) < int(of)):
@@ -60,15 +60,15 @@ def split(documents: Iterable[Document], folder: Path, parts: int) -> int:
     Holds a few million characters and one part at a time in memory; `folder` appears only when it is complete.
 
     Args:
-        documents: the documents.
-        folder: the folder to create.
-        parts: the number of parts.
+        documents: The documents.
+        folder: The folder to create.
+        parts: The number of parts.
 
     Returns:
         The number of documents.
 
     Raises:
-        DataError: two documents have the same id, or a file cannot be written.
+        DataError: Two documents have the same id, or a file cannot be written.
     """
     partial = folder.with_name(folder.name + ".part")
     shutil.rmtree(partial, ignore_errors=True)
@@ -127,7 +127,7 @@ def in_order(documents: Iterable[Document]) -> list[Document]:
     """Sort documents by `place`.
 
     Raises:
-        DataError: two documents have the same id.
+        DataError: Two documents have the same id.
     """
     in_place = sorted(documents, key=lambda document: place(document.id))
     ids = [document.id for document in in_place]
@@ -150,7 +150,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object from a file of a build folder.
 
     Raises:
-        DataError: the file is missing or damaged.
+        DataError: The file is missing or damaged.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

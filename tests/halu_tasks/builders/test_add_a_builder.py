@@ -76,7 +76,7 @@ def test_what_it_makes_is_read_by_its_tasks(
         (json.dumps(EDIT | {"edited": EDIT["original"]}), "yes", ("edit", "unchanged")),
         (json.dumps(EDIT), "no", ("wrong", "not wrong")),
         (json.dumps(EDIT), "uncertain", ("wrong", "uncertain")),
-        (json.dumps(EDIT), "Well.", ("wrong", "verdict unread: no verdict")),
+        (json.dumps(EDIT), "Well.", ("wrong", "unreadable verdict: no verdict")),
     ],
 )
 def test_what_is_bad_fails_with_a_reason(
