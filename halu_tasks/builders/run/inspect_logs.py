@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from inspect_ai.log import EvalLog, read_eval_log
 
 from halu_tasks.builders.run.folder import Folder
-from halu_tasks.builders.run.inspect_task import BUILD
 from halu_tasks.builders.run.outcomes import Outcome
 from halu_tasks.builders.run.parts import place
+from halu_tasks.builders.run.records import BUILD, BuildRecord, ScoreRecord
 from halu_tasks.errors import DataError
 from halu_tasks.results.readers.inspect import samples_of, state
 
@@ -22,12 +22,12 @@ class BuildLog(NamedTuple):
     Attributes:
         path: The log's file.
         header: The log's header.
-        told: The settings of the build recorded in the log.
+        record: What the log says about its build.
     """
 
     path: Path
     header: EvalLog
-    told: dict[str, Any]
+    record: BuildRecord
 
     @property
     def finished(self) -> bool:
@@ -46,7 +46,7 @@ class BuildLog(NamedTuple):
 
     @property
     def models(self) -> dict[str, Any]:
-        """The models by role with their generation settings; `model` is the model of the run."""
+        """The models by role with their generation settings; the role `model` is the run's model."""
         spec = self.header.eval
         config = self.header.plan.config.model_dump(exclude_none=True)
         by_role: dict[str, Any] = {"model": {"model": spec.model, **config}}
@@ -102,10 +102,10 @@ def _log(path: Path) -> BuildLog | None:
     except Exception:
         # invalid files can fail with any exception
         return None
-    settings = (header.eval.metadata or {}).get(BUILD)
-    if not isinstance(settings, dict):
+    record = (header.eval.metadata or {}).get(BUILD)
+    if not isinstance(record, dict):
         raise DataError(f"{path}: is not the log of a build (its task is {header.eval.task})")
-    return BuildLog(path, header, settings)
+    return BuildLog(path, header, BuildRecord.from_metadata(record))
 
 
 def outcomes(logs: Iterable[BuildLog]) -> list[Outcome]:
@@ -137,8 +137,8 @@ def _outcomes(log: BuildLog) -> Iterator[tuple[str, Outcome | None]]:
         if sample.get("error") or record is None:
             yield str(sample["id"]), None
             continue
-        scores = (sample.get("scores") or {}).values()
-        costs = [counted["cost"] for score in scores if (counted := (score.get("metadata") or {}).get(BUILD))]
+        scores = [(score.get("metadata") or {}).get(BUILD) for score in (sample.get("scores") or {}).values()]
+        costs = [ScoreRecord.from_metadata(counted).cost for counted in scores if counted]
         yield str(sample["id"]), Outcome.of_json(record, costs[-1] if costs else None)
 
 
@@ -166,7 +166,7 @@ def logs_of(folder: Folder, part: int) -> list[BuildLog]:
             fault = f"contains other documents than part {part + 1} ({min(others)!r})"
         elif ids is not None and log.finished and (lost := ids - set(log.planned)):
             fault = f"ended without {len(lost)} of the {len(ids)} documents of part {part + 1} ({min(lost)!r})"
-        elif other := next((key for key, own in folder.plan["settings"].items() if log.told.get(key) != own), None):
+        elif other := _other_setting(folder, log):
             fault = f"belongs to another build (its {other} differs)"
         if fault:
             raise DataError(
@@ -174,6 +174,12 @@ def logs_of(folder: Folder, part: int) -> list[BuildLog]:
                 "halu-tasks build command again to redo that part"
             )
     return logs
+
+
+def _other_setting(folder: Folder, log: BuildLog) -> str | None:
+    """Return the name of a setting in which a log differs from the build; None if there is none."""
+    settings = folder.plan.settings
+    return next((key for key, value in settings.items() if log.record.settings.get(key) != value), None)
 
 
 def in_parts(folder: Folder, numbers: Iterable[int]) -> Iterator[Outcome]:

@@ -11,7 +11,7 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from halu_tasks.builders.documents import Document
 from halu_tasks.errors import DataError, UsageError
@@ -144,20 +144,3 @@ def of_part(documents: Iterable[Document], part: str | None) -> Iterator[Documen
     """
     selected = Part.named(part) if part else None
     return (document for document in documents if selected is None or selected.holds(document.id))
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object from a file of a build folder.
-
-    Raises:
-        DataError: The file is missing or damaged.
-    """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror or error}") from None
-    except ValueError:
-        raise DataError(f"{path}: is not valid JSON") from None
-    if not isinstance(content, dict):
-        raise DataError(f"{path}: expected a JSON object, got {type(content).__name__}")
-    return content
