@@ -7,7 +7,7 @@ localization tasks (section 4.2); the rule for locating a string is this project
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -45,14 +45,12 @@ def _fold(string: str) -> str:
     return _DOTTED.sub("i", string.casefold().translate(_QUOTES))
 
 
-def _occurrences(text: str, string: str) -> list[int]:
-    """Return the starts of all occurrences of `string`, including overlapping ones."""
-    starts = []
-    at = text.find(string)
+def occurrences(text: str, string: str) -> Iterator[int]:
+    """Yield the starts of all occurrences of `string`, including overlapping ones; none if it is empty."""
+    at = text.find(string) if string else -1
     while at >= 0:
-        starts.append(at)
+        yield at
         at = text.find(string, at + 1)
-    return starts
 
 
 class Text:
@@ -101,14 +99,14 @@ class Text:
     def _search(self, string: str, fuzzy: bool) -> list[Span]:
         if not string:
             return []
-        if len(string) <= len(self.text) and (starts := _occurrences(self.text, string)):
+        if len(string) <= len(self.text) and (starts := list(occurrences(self.text, string))):
             return [(start, start + len(string)) for start in starts]
         folded = _fold(string)
         if not folded:
             return []
         spans = []
         if len(folded) <= len(self._folded):
-            for start in _occurrences(self._folded, folded):
+            for start in occurrences(self._folded, folded):
                 if self._whole(start, start + len(folded)):
                     spans.append(self._span(start, start + len(folded)))
         if spans or not fuzzy or len(string) < FUZZY_LENGTH:

@@ -60,7 +60,7 @@ class Lab:
         self._run(task, logs)
         return outcomes(build_logs(logs))
 
-    def rewrite(self, number: int, asked: Sequence[Asked]) -> Sequence[str]:
+    def rewrite(self, number: int, requests: Sequence[Asked]) -> Sequence[str]:
         """Return the optimizer's replies of a round, in order."""
         samples = [
             Sample(
@@ -68,7 +68,7 @@ class Lab:
                 input=request.question,
                 metadata={"draw": request.candidate},
             )
-            for request in asked
+            for request in requests
         ]
         task = Task(
             dataset=MemoryDataset(samples, name="optimize"),
@@ -119,5 +119,4 @@ _Dumper.add_representer(str, _text)
 
 def write_documents(path: Path, documents: Sequence[Document]) -> None:
     """Write documents to a JSON Lines file."""
-    lines = ({"id": document.id, "text": document.text, **document.fields} for document in documents)
-    atomic_write_text(path, "".join(json.dumps(line) + "\n" for line in lines))
+    atomic_write_text(path, "".join(json.dumps(document.as_row()) + "\n" for document in documents))

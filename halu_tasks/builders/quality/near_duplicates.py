@@ -37,15 +37,19 @@ _WORD = re.compile(r"[^\W_]+")
 _IDEOGRAPHS = re.compile("[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 
 
-class Filter(Protocol):
+class Near(Protocol):
     """Finds near-duplicates; see `NearDuplicates`."""
 
     def add(self, id: str, text: str, group: str = "") -> str | None:
         """Return the id of an earlier text that `text` nearly equals, or keep it and return None."""
         ...
 
+
+class Filter(Near, Protocol):
+    """Finds near-duplicates, and must be closed."""
+
     def close(self) -> None:
-        """Release what the filter holds."""
+        """Release files and memory."""
         ...
 
     def __enter__(self) -> Self: ...

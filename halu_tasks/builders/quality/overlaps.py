@@ -10,25 +10,18 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from halu_tasks.builders.quality.leaks import words
+from halu_tasks.builders.quality.near_duplicates import Near
 from halu_tasks.builders.quality.sampling import hash_of
 
 RUN, RUN_OF_CHARACTERS = 13, 26
 _EXAMPLES = 20
 _MASK = (1 << 64) - 1
-
-
-class Near(Protocol):
-    """Finds near-duplicates."""
-
-    def add(self, id: str, text: str, group: str = "") -> str | None:
-        """Return the id of an earlier text that `text` nearly equals, unless both are of the same `group`."""
-        ...
 
 
 class Compared(NamedTuple):

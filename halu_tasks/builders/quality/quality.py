@@ -10,7 +10,8 @@ from halu_tasks.builders.pipeline import Item, Pipeline
 from halu_tasks.builders.quality.bag_of_words import Classifier, telling_words
 from halu_tasks.builders.quality.balance import Balance, Distributions
 from halu_tasks.builders.quality.leaks import FEWEST_DOCUMENTS, LEAK, TOO_FEW, Separation, leaks
-from halu_tasks.builders.quality.overlaps import Benchmarks, Compared, Dropped, Duplicates, Near, Overlaps
+from halu_tasks.builders.quality.near_duplicates import Near
+from halu_tasks.builders.quality.overlaps import Benchmarks, Compared, Dropped, Duplicates, Overlaps
 from halu_tasks.builders.quality.sampling import PAIRS, PairSample
 
 BY_CLASSIFIER = "words alone, to a classifier"

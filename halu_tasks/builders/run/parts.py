@@ -93,7 +93,7 @@ def _spread(documents: Iterable[Document], folder: Path, parts: int) -> int:
     count = size = 0
     for document in documents:
         # JSON escapes keep any text on one line, lone surrogates included
-        line = json.dumps({"id": document.id, "text": document.text, **document.fields})
+        line = json.dumps(document.as_row())
         waiting.setdefault(part_of(document.id, parts), []).append(line)
         count, size = count + 1, size + len(line)
         if size > _BUFFERED:
