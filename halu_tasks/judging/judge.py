@@ -8,13 +8,11 @@ becomes a score.
 from __future__ import annotations
 
 import asyncio
-import gc
 import hashlib
 import logging
 import os
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -137,7 +135,6 @@ class Judge:
         verdicts: list[Verdict] = []
         for start in range(0, len(questions), _BATCH_SIZE):
             verdicts += await asyncio.gather(*(ask(fields) for fields in questions[start : start + _BATCH_SIZE]))
-            gc.collect()
         remaining = iter(verdicts)
         return [[next(remaining) for _ in reply_questions] for reply_questions in by_reply]
 
@@ -256,8 +253,8 @@ def reach_now(options: Options, judging: JudgeSpec) -> None:
 
 
 def _run_in_new_loop(run: Callable[[], Coroutine[Any, Any, list[list[Verdict]]]]) -> list[list[Verdict]]:
+    """Run a coroutine in a new event loop, whether or not one is already running."""
     loop = uvloop.new_event_loop if uvloop else asyncio.new_event_loop
-
     running: list[asyncio.AbstractEventLoop] = []
 
     def work() -> list[list[Verdict]]:
@@ -266,7 +263,7 @@ def _run_in_new_loop(run: Callable[[], Coroutine[Any, Any, list[list[Verdict]]]]
             return runner.run(run())
 
     # in a separate thread, since a notebook already runs a loop in this one
-    with ThreadPoolExecutor(1) as pool, _manual_collections():
+    with ThreadPoolExecutor(1) as pool:
         future = pool.submit(work)
         try:
             return future.result()
@@ -276,20 +273,3 @@ def _run_in_new_loop(run: Callable[[], Coroutine[Any, Any, list[list[Verdict]]]]
                 for task in asyncio.all_tasks(running_loop):
                     running_loop.call_soon_threadsafe(task.cancel)
             raise
-
-
-@contextmanager
-def _manual_collections() -> Iterator[None]:
-    """Collect garbage only when the code inside asks for it.
-
-    Otherwise many short calls spend a third of their time walking the objects of a loaded harness.
-    """
-    enabled = gc.isenabled()
-    gc.freeze()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-        if enabled:
-            gc.enable()
