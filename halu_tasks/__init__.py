@@ -4,6 +4,6 @@ from pathlib import Path as _Path
 
 __version__ = "0.1.0"
 
-# In a checkout scorers/, solvers/ and task_configs/ lie beside this folder; in a wheel, inside it.
+# In a checkout, scorers/, solvers/ and task_configs/ are next to this folder; in a wheel, inside it.
 if not (_Path(__file__).parent / "scorers").is_dir():
     __path__.append(str(_Path(__file__).parent.parent))

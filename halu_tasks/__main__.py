@@ -1,4 +1,4 @@
-"""`python -m halu_tasks` is `halu-tasks`."""
+"""Run `python -m halu_tasks` as `halu-tasks`."""
 
 import sys
 

@@ -1,5 +1,4 @@
-"""What Inspect loads by the entry point: the tasks of every benchmark and builder, scorers, solvers and the embedded
-models."""
+"""The entry point for Inspect: loads the tasks of every benchmark and builder, scorers, solvers and embedded models."""
 
 from halu_tasks import task
 from halu_tasks.builders.optimize import inspect_lab as inspect_optimize

@@ -1,21 +1,22 @@
 """C-FAITH in Inspect: Chinese questions in three formats, and how often the answers hallucinate.
 
 Paper: Zhang et al., C-FAITH: A Chinese Fine-Grained Benchmark for Automated Hallucination Evaluation,
-arXiv 2504.10167. Data: https://github.com/pkulcwmzx/C-FAITH, licence not stated. Rows, prompts, scores
-and metrics are declared in `halu_tasks/benchmarks/cfaith.py`; what differs from the paper is in
-`docs/tasks.md`.
+arXiv 2504.10167. Data: https://github.com/pkulcwmzx/C-FAITH, licence not stated.
+Prompts, scoring and metrics are defined in `task_configs/cfaith/`, the reading of rows in
+`halu_tasks/benchmarks/cfaith.py`; `docs/tasks.md` lists the differences from the paper.
 
     inspect eval halu_tasks/cfaith.py --model openai/gpt-4o-mini --model-role grader=openai/gpt-4o
     inspect eval halu_tasks/cfaith_choice -T data=sample --model halu/oracle
 
 Arguments of every task:
-    data: a file, a folder, or `sample`; the pinned source when not given.
-    scoring: `strict`, or `paper` for the direct comparison of the paper.
-    fewshot: number of worked examples before the question.
-    prompts: a prompt file whose wording replaces the package's.
-The judged task, and the group that holds it, also take:
-    judge, judge_base_url: a judge's model and address, where no `--model-role grader=…` is given.
-    judge_max_failures: the share of replies that the judge may fail on before the run is an error.
+    data: A file, a folder, or `sample`; by default, the pinned source.
+    scoring: `strict`, or `paper` for the paper's direct comparison.
+    fewshot: The number of worked examples before the question.
+    prompts: A prompt file that replaces the package's prompts.
+The judged task, and the group that includes it, also take:
+    judge: The judge's model, unless there is a model role `grader` (`--model-role grader=…`).
+    judge_base_url: The address of the judge's server.
+    judge_max_failures: The share of replies without a verdict above which the run fails.
 """
 
 from typing import Any
@@ -27,23 +28,23 @@ from halu_tasks.inspect_adapter.tasks import group, inspect_group, inspect_task
 
 @task
 def cfaith_gen(**options: Any) -> Task:
-    """An open answer; a judge decides whether it conflicts with the correct one."""
+    """Ask for an open answer; a judge decides whether it conflicts with the correct one."""
     return inspect_task("cfaith_gen", **options)
 
 
 @task
 def cfaith_choice(**options: Any) -> Task:
-    """The letter of the correct one of four answers."""
+    """Ask for the letter of the correct one of four answers."""
     return inspect_task("cfaith_choice", **options)
 
 
 @task
 def cfaith_tf(**options: Any) -> Task:
-    """Is an answer correct? Asked of the correct and of the hallucinated answer of each row."""
+    """Ask whether an answer is correct, for the correct and the hallucinated answer of each row."""
     return inspect_task("cfaith_tf", **options)
 
 
 @group
 def cfaith(**options: Any) -> Task:
-    """All three formats in one run; `hallucination_rate` is their mean, absent without a judge."""
+    """Run all three formats; `hallucination_rate` is their mean, which needs a judge."""
     return inspect_group("cfaith", **options)

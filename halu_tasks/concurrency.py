@@ -1,4 +1,4 @@
-"""Several things asked at once."""
+"""Running coroutines concurrently."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ import anyio
 T = TypeVar("T")
 
 
-async def gather(*asked: Coroutine[Any, Any, T]) -> list[T]:
-    """The results of what runs side by side, in order. As Inspect's `collect`, but without a span in the log for
-    each, which for one call would hold one event."""
-    found: dict[int, T] = {}
+async def gather(*coroutines: Coroutine[Any, Any, T]) -> list[T]:
+    """Run coroutines concurrently and return their results in order.
 
-    async def run(place: int, one: Coroutine[Any, Any, T]) -> None:
-        found[place] = await one
+    This is Inspect's `collect` without a span in the log for each coroutine, which is of no use around a single call.
+    """
+    results: dict[int, T] = {}
+
+    async def run(place: int, coroutine: Coroutine[Any, Any, T]) -> None:
+        results[place] = await coroutine
 
     try:
         async with anyio.create_task_group() as group:
-            for place, one in enumerate(asked):
-                group.start_soon(run, place, one)
+            for place, coroutine in enumerate(coroutines):
+                group.start_soon(run, place, coroutine)
     except ExceptionGroup as errors:
         # one error says what is wrong; a group of them would hide its type from Inspect
         raise errors.exceptions[0] from None
-    return [found[place] for place in range(len(asked))]
+    return [results[place] for place in range(len(coroutines))]

@@ -1,25 +1,24 @@
-"""FactCHD's construction pipeline in Inspect: queries with factual and non-factual responses and their evidence, made
-of your own triples and text facts.
+"""FactCHD's construction in Inspect: build queries with factual and non-factual responses from your own facts.
 
 Paper: Chen et al., FactCHD: Benchmarking Fact-Conflicting Hallucination Detection, IJCAI 2024, arXiv 2310.12086,
-section 4. Subgraphs, drafts and checks are declared in `builders/pipelines/factchd`; how triples and texts look and
-what is written is in `docs/builders.md`.
+section 4. The pipeline is in `halu_tasks/builders/pipelines/factchd`; `docs/builders.md` describes the formats of
+triples, text facts and results.
 
     inspect eval halu_tasks/factchd_pipeline -T documents=facts/ --model openai/gpt-4o
     halu-tasks build factchd_pipeline facts/ -o out --model openai/gpt-4o
 
 Arguments:
-    documents: JSON Lines of triples (`head`, `relation`, `tail`) or of texts (`id`, `text`), a .tsv or .csv of triples,
-        or a folder with `triples.*` and texts.
-    part: `0/4` for the first of four parts, by the hashes of the documents' ids.
-    cache: keep replies, so that a run with other options asks nothing twice; false.
-    walks: subgraphs of each pattern at most, 100.
-    hops: triples of the longest walk, 3.
-    class_relation: relation that tells the class within which entities are compared, `instance of`.
-    one_answer: walk only where an entity has one value of the relation; true.
-    votes: times that a label is verified, 1; most of them have to agree with it.
-    domain: that rows name where their document names none.
-    language, prompts, seed, max_chars, check_language: as of every builder.
+    documents: JSON Lines of triples (`head`, `relation`, `tail`) or texts (`id`, `text`), a .tsv or .csv file of
+        triples, or a folder with `triples.*` and texts.
+    part: `0/4` for the first of four parts, by the hashes of the documents' ids; by default, all documents.
+    cache: Cache replies, so that a run with other options does not repeat calls; false by default.
+    walks: The maximum number of subgraphs of each pattern; 100 by default.
+    hops: The maximum number of triples in a walk; 3 by default.
+    class_relation: The relation to an entity's class, within which entities are compared; `instance of` by default.
+    one_answer: Walk only along relations of which an entity has a single value; true by default.
+    votes: The number of times a label is verified, of which most must agree with it; 1 by default.
+    domain: The domain of rows whose document names none.
+    language, prompts, seed, max_chars, check_language: As for every builder.
 """
 
 from typing import Any

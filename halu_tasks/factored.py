@@ -1,8 +1,9 @@
-"""Factored Verification in Inspect: cited summaries of papers, and texts of your own checked claim by claim.
+"""Factored Verification in Inspect: cited summaries of papers, and checking your own texts claim by claim.
 
 Paper: George and Stuhlmüller, Factored Verification: Detecting and Reducing Hallucination in Summaries of Academic
-Papers, 2023, arXiv 2310.10627. Data of `fave`: https://github.com/elicit/fave-dataset, MIT. Its rows, prompts, scores
-and metrics are declared in `halu_tasks/benchmarks/fave.py`; the methods are solvers, in `docs/methods.md`.
+Papers, 2023, arXiv 2310.10627. Data of `fave`: https://github.com/elicit/fave-dataset, MIT. Its prompts, scoring and
+metrics are defined in `task_configs/fave/`, the reading of rows in `halu_tasks/benchmarks/fave.py`. The methods are
+solvers; see `docs/methods.md`.
 
     inspect eval halu_tasks/factored.py --model openai/gpt-4o-mini --model-role grader=openai/gpt-4o
     inspect eval halu_tasks/fave --solver halu_tasks/factored_revision --model-role grader=openai/gpt-4o
@@ -10,10 +11,10 @@ and metrics are declared in `halu_tasks/benchmarks/fave.py`; the methods are sol
     inspect eval halu_tasks/halueval_factored --model openai/gpt-4o-mini
 
 Arguments of `fave`:
-    data: a file, a folder, or `sample`; the pinned source when not given.
-    adjustment: the share of reported hallucinations that are real, for the figures called adjusted; 2/3.
-    fewshot, prompts: as of every task.
-    judge, judge_base_url, judge_max_failures: the judge, where no model role `grader` is given.
+    data: A file, a folder, or `sample`; by default, the pinned source.
+    adjustment: The share of reported hallucinations that are real, for adjusted figures; 2/3 by default.
+    fewshot, prompts: As for every task.
+    judge, judge_base_url, judge_max_failures: The judge, unless there is a model role `grader`.
 """
 
 from typing import Any
@@ -27,14 +28,16 @@ from halu_tasks.solvers.factored_verification import factored_verification as so
 
 @task
 def fave(**options: Any) -> Task:
-    """Summarise eight papers for a query, with citations; how much do the abstracts not support?"""
+    """Ask for a cited summary of eight papers; a judge decides which of its claims the abstracts support."""
     return inspect_task("fave", **options)
 
 
 @named
 def halueval_factored(**options: Any) -> Task:
-    """HaluEval's summaries by Factored Verification as in Table 1 of the paper: the threshold tuned on 5% of the rows,
-    tested on 20%. Options are those of `halueval_summarization`."""
+    """Check HaluEval's summaries by Factored Verification, as in Table 1 of the paper.
+
+    The threshold is tuned on 5% of the rows and tested on 20%. Options are those of `halueval_summarization`.
+    """
     task = inspect_task("halueval_summarization", **{"split": "train5_test20", **options})
     task.solver = solver()
     return task
@@ -42,10 +45,10 @@ def halueval_factored(**options: Any) -> Task:
 
 @named
 def factored_verification(input: str) -> Task:
-    """Check texts of your own, claim by claim, against the sources that come with them.
+    """Check your own texts, claim by claim, against their sources.
 
     Args:
-        input: a file of JSON Lines with `text` and `source`, a text or a list of texts; optionally `id`, `query`,
-            and `label`, Yes where the text hallucinates and No where it does not.
+        input: A JSON Lines file with `text` and `source` (a string or a list of strings); optionally `id`, `query` and
+            `label`: Yes if the text hallucinates, No if it does not.
     """
     return texts_task(input, solver())

@@ -1,4 +1,4 @@
-"""Write files so that they are there whole or not at all."""
+"""Writing files atomically: other processes see the old file or the complete new one."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from halu_tasks.errors import DataError
 
 @contextmanager
 def atomic_path(path: Path, what: str = "") -> Iterator[Path]:
-    """Give a path to write to, which replaces `path` when the block ends, and is removed if the block fails.
+    """Yield a temporary path that replaces `path` when the block ends, and is removed if the block fails.
 
-    What is no regular file, such as `/dev/stdout`, is written directly.
+    Anything but a regular file, such as `/dev/stdout`, is written directly.
 
     Args:
-        path: the file to write.
-        what: what the file is, for the error, such as "details".
+        path: The file to write.
+        what: What the file contains, for the error message, such as "details".
 
     Raises:
-        DataError: the file cannot be written.
+        DataError: The file cannot be written.
     """
     partial = path.with_name(path.name + ".part")
     try:
@@ -40,12 +40,20 @@ def atomic_path(path: Path, what: str = "") -> Iterator[Path]:
 
 @contextmanager
 def atomic_write(path: Path, what: str = "") -> Iterator[TextIO]:
-    """Open a text file that replaces `path` as `atomic_path` does. Raises DataError if it cannot be written."""
+    """Open a text file that replaces `path` when the block ends, as `atomic_path` does.
+
+    Raises:
+        DataError: The file cannot be written.
+    """
     with atomic_path(path, what) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
         yield file
 
 
 def atomic_write_text(path: Path, text: str, what: str = "") -> None:
-    """Write a text file that replaces `path`. Raises DataError if it cannot be written."""
+    """Write a text file that replaces `path`.
+
+    Raises:
+        DataError: The file cannot be written.
+    """
     with atomic_write(path, what) as file:
         file.write(text)

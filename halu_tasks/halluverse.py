@@ -1,10 +1,11 @@
-"""HalluVerse25 in Inspect: which type of error an edited sentence has, and whether a sentence hallucinates, in
-English, Arabic and Turkish.
+"""HalluVerse25 in Inspect: types of errors in edited sentences, in English, Arabic and Turkish.
+
+The tasks ask which type of error a sentence has, and whether it hallucinates at all.
 
 Paper: Abdaljalil, Kurban and Serpedin, HalluVerse25: Fine-grained Multilingual Benchmark Dataset for LLM
-Hallucinations, arXiv 2503.07833. Data: https://huggingface.co/datasets/sabdalja/HalluVerse3, gated. Rows,
-prompts, scores and metrics are declared in `halu_tasks/benchmarks/halluverse25.py`; what differs from
-the paper is in `docs/tasks.md`.
+Hallucinations, arXiv 2503.07833. Data: https://huggingface.co/datasets/sabdalja/HalluVerse3, gated.
+Prompts, scoring and metrics are defined in `task_configs/halluverse25/`, the reading of rows in
+`halu_tasks/benchmarks/halluverse25.py`; `docs/tasks.md` lists the differences from the paper.
 
     inspect eval halu_tasks/halluverse.py --model openai/gpt-4o-mini
     inspect eval halu_tasks/halluverse.py -T lang=tr --model openai/gpt-4o-mini
@@ -12,16 +13,16 @@ the paper is in `docs/tasks.md`.
     inspect eval halu_tasks/halluverse25_binary -T lang=tr -T data=sample --model halu/oracle
 
 Arguments of every task:
-    data: a file, a folder, or `sample`; the gated source when not given.
-    scoring: `strict`, or `paper` for replies that are the answer and nothing else.
-    with_zero: also ask the rows labelled 0, which have no error of the three types.
-    fewshot: number of worked examples before the question; of the types, 9 are three each, as in the paper.
-    prompts: a prompt file whose wording replaces the package's.
-The binary tasks, which run only when they are named, also take:
-    without_original: show the sentence without the original.
-    probability: weigh Yes and No by their probabilities, for `roc_auc`.
+    data: A file, a folder, or `sample`; by default, the gated source.
+    scoring: `strict`, or `paper`, which accepts only replies that are nothing but the answer.
+    with_zero: Also ask about rows labelled 0, which have no error of the three types.
+    fewshot: The number of worked examples before the question; 9 are three of each type, as in the paper.
+    prompts: A prompt file that replaces the package's prompts.
+The binary tasks, which must be named to be run, also take:
+    without_original: Show the sentence without the original.
+    probability: Weigh Yes and No by their probabilities, for `roc_auc`.
 `halluverse25` and `halluverse25_binary` also take:
-    lang: `en`, `ar` or `tr` for one language; all three when not given.
+    lang: One language: `en`, `ar` or `tr`; by default, all three.
 """
 
 from typing import Any
@@ -33,47 +34,47 @@ from halu_tasks.inspect_adapter.tasks import inspect_languages, inspect_task, na
 
 @task
 def halluverse25(lang: str | None = None, **options: Any) -> Task:
-    """Which type of error has an edited sentence? All three languages in one run, or the one named."""
+    """Ask which type of error an edited sentence has, in all three languages or the one in `lang`."""
     return inspect_languages("halluverse25", lang, **options)
 
 
 @named
 def halluverse25_binary(lang: str | None = None, **options: Any) -> Task:
-    """Does a sentence hallucinate? All three languages in one run, or the one named."""
+    """Ask whether a sentence hallucinates, in all three languages or the one in `lang`."""
     return inspect_languages("halluverse25_binary", lang, **options)
 
 
 @named
 def halluverse25_en(**options: Any) -> Task:
-    """Which type of error has an edited English sentence?"""
+    """Ask which type of error an edited English sentence has."""
     return inspect_task("halluverse25_en", **options)
 
 
 @named
 def halluverse25_ar(**options: Any) -> Task:
-    """Which type of error has an edited Arabic sentence?"""
+    """Ask which type of error an edited Arabic sentence has."""
     return inspect_task("halluverse25_ar", **options)
 
 
 @named
 def halluverse25_tr(**options: Any) -> Task:
-    """Which type of error has an edited Turkish sentence?"""
+    """Ask which type of error an edited Turkish sentence has."""
     return inspect_task("halluverse25_tr", **options)
 
 
 @named
 def halluverse25_binary_en(**options: Any) -> Task:
-    """Does an English sentence hallucinate?"""
+    """Ask whether an English sentence hallucinates."""
     return inspect_task("halluverse25_binary_en", **options)
 
 
 @named
 def halluverse25_binary_ar(**options: Any) -> Task:
-    """Does an Arabic sentence hallucinate?"""
+    """Ask whether an Arabic sentence hallucinates."""
     return inspect_task("halluverse25_binary_ar", **options)
 
 
 @named
 def halluverse25_binary_tr(**options: Any) -> Task:
-    """Does a Turkish sentence hallucinate?"""
+    """Ask whether a Turkish sentence hallucinates."""
     return inspect_task("halluverse25_binary_tr", **options)

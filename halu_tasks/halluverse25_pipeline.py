@@ -1,21 +1,21 @@
-"""HalluVerse25's construction in Inspect: sentences of your own biographies with an error of a drawn type.
+"""HalluVerse25's construction in Inspect: put errors into sentences of your own biographies.
 
 Paper: Abdaljalil, Kurban and Serpedin, HalluVerse25: Fine-grained Multilingual Benchmark Dataset for LLM
-Hallucinations, 2025, arXiv 2503.07833. The checks and the format are in `builders/pipelines/halluverse25`;
-how documents look and what is written is in `docs/builders.md`.
+Hallucinations, 2025, arXiv 2503.07833. The pipeline is in `halu_tasks/builders/pipelines/halluverse25`;
+`docs/builders.md` describes the formats of documents and results.
 
     inspect eval halu_tasks/halluverse25_pipeline -T documents=documents.jsonl --model openai/gpt-4o
     halu-tasks build halluverse25_pipeline documents.jsonl -o out --model openai/gpt-4o
 
 Arguments:
-    documents: a file of JSON Lines with `id` and `text`, or a folder of .txt and .md files.
-    part: `0/4` for the first of four parts, by the hashes of the documents' ids.
-    cache: keep replies, so that a run with other options asks nothing twice; false.
-    language: of documents and prompts, `en`, `ar` or `tr`, or one that the prompt file adds.
-    types: types of error to draw from, all three when not given.
-    facts: sentences to take of a document, 5.
-    min_sentences: of the shortest document that is taken, 20.
-    prompts, seed, max_chars, check_language: as of every builder.
+    documents: A JSON Lines file with `id` and `text`, or a folder of .txt and .md files.
+    part: `0/4` for the first of four parts, by the hashes of the documents' ids; by default, all documents.
+    cache: Cache replies, so that a run with other options does not repeat calls; false by default.
+    language: The language of documents and prompts: `en`, `ar`, `tr`, or one that the prompt file adds.
+    types: The types of error to draw from; by default, all three.
+    facts: The number of sentences to copy from a document; 5 by default.
+    min_sentences: The minimum number of sentences of a document; 20 by default.
+    prompts, seed, max_chars, check_language: As for every builder.
 """
 
 from typing import Any

@@ -1,22 +1,22 @@
-"""HalluVerse-M3 in Inspect: which type of error an edited answer or summary has, in English, Arabic, Hindi and
-Turkish.
+"""HalluVerse-M3 in Inspect: types of errors in edited answers and summaries, in four languages.
 
 Paper: Abdaljalil, Sharma, Serpedin and Kurban, HalluVerse-M3: A multitask multilingual benchmark for hallucination
-in LLMs, arXiv 2602.06920. Data: https://huggingface.co/datasets/sabdalja/HalluVerse-M3, to be downloaded by hand.
-Rows, scores and metrics are declared in `halu_tasks/benchmarks/halluverse_m3.py`.
+in LLMs, arXiv 2602.06920. Data: https://huggingface.co/datasets/sabdalja/HalluVerse-M3; download them manually.
+Prompts, scoring and metrics are defined in `task_configs/halluverse_m3/`, the reading of rows in
+`halu_tasks/benchmarks/halluverse_m3.py`; `docs/tasks.md` lists the differences from the paper.
 
     inspect eval halu_tasks/halluverse_m3.py -T data=path/to/FINAL_DATASET --model openai/gpt-4o-mini
     inspect eval halu_tasks/halluverse_m3.py -T lang=hi -T part=summarization -T data=sample --model halu/oracle
 
 Arguments of every task:
-    data: a file, a folder, or `sample`.
-    scoring: `strict`, or `paper` for replies that are the class and nothing else.
+    data: A file, a folder, or `sample`.
+    scoring: `strict`, or `paper`, which accepts only replies that are nothing but the type.
     part: `qa` (questions and answers), or `summarization` (dialogues and summaries).
-    with_zero: also ask the rows labelled 0, which have no error of the three types.
-    fewshot: number of worked examples before the question; 9 are three a type.
-    prompts: a prompt file whose wording replaces the package's.
+    with_zero: Also ask about rows labelled 0, which have no error of the three types.
+    fewshot: The number of worked examples before the question; 9 are three of each type.
+    prompts: A prompt file that replaces the package's prompts.
 `halluverse_m3` also takes:
-    lang: `en`, `ar`, `hi` or `tr` for one language; all four when not given.
+    lang: One language: `en`, `ar`, `hi` or `tr`; by default, all four.
 """
 
 from typing import Any
@@ -28,29 +28,29 @@ from halu_tasks.inspect_adapter.tasks import inspect_languages, inspect_task, na
 
 @task
 def halluverse_m3(lang: str | None = None, **options: Any) -> Task:
-    """Which type of error has an edited text? All four languages in one run, or the one named."""
+    """Ask which type of error an edited answer or summary has, in all four languages or the one in `lang`."""
     return inspect_languages("halluverse_m3", lang, **options)
 
 
 @named
 def halluverse_m3_en(**options: Any) -> Task:
-    """Which type of error has an edited English answer or summary?"""
+    """Ask which type of error an edited English answer or summary has."""
     return inspect_task("halluverse_m3_en", **options)
 
 
 @named
 def halluverse_m3_ar(**options: Any) -> Task:
-    """Which type of error has an edited Arabic answer or summary?"""
+    """Ask which type of error an edited Arabic answer or summary has."""
     return inspect_task("halluverse_m3_ar", **options)
 
 
 @named
 def halluverse_m3_hi(**options: Any) -> Task:
-    """Which type of error has an edited Hindi answer or summary?"""
+    """Ask which type of error an edited Hindi answer or summary has."""
     return inspect_task("halluverse_m3_hi", **options)
 
 
 @named
 def halluverse_m3_tr(**options: Any) -> Task:
-    """Which type of error has an edited Turkish answer or summary?"""
+    """Ask which type of error an edited Turkish answer or summary has."""
     return inspect_task("halluverse_m3_tr", **options)

@@ -1,8 +1,8 @@
-"""How a model is asked: a case and a prompt text make the messages that go over the wire.
+"""Prompts: reading them from files, filling in a case, and making chat messages of the result.
 
-The prompts of tasks stand in their task files, those of methods, judges and builders in `solvers/prompts/`. A prompt
-has `user` and, optionally, `system` and `cot`: the system text when a chain of thought is asked for. In prompt files
-`{name}` stands for a field of the case, and any other brace is text; task files are Jinja (`{{name}}`), as in lm-eval.
+The prompts of tasks are in their task files, those of methods, judges and builders in `solvers/prompts/`. A prompt has
+`user` and, optionally, `system` and `cot`, the system text for chain of thought. In prompt files, `{name}` is replaced
+by a field of the case, and any other brace is text; task files use Jinja (`{{name}}`), as in lm-eval.
 """
 
 from __future__ import annotations
@@ -29,7 +29,11 @@ _KEYS = {"system", "user", "cot"}
 
 @cache
 def read_prompts(path: Path) -> dict[str, Prompt]:
-    """The entries of a prompt file. Raises UsageError where it cannot be read or is none."""
+    """Read the entries of a prompt file.
+
+    Raises:
+        UsageError: The file cannot be read, or is not a prompt file.
+    """
     try:
         entries: Any = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -45,40 +49,45 @@ def read_prompts(path: Path) -> dict[str, Prompt]:
 
 
 def _entry(name: str, entry: Any) -> Prompt:
-    texts = isinstance(entry, dict) and all(isinstance(text, str) for text in entry.values())
-    if not texts or not set(entry) <= _KEYS:
-        raise ValueError(f"{name!r} may have {', '.join(sorted(_KEYS))}, each a text")
-    # JSON writes a character beyond the first plane as two halves, and YAML reads them as two characters
+    valid = isinstance(entry, dict) and all(isinstance(text, str) for text in entry.values())
+    if not valid or not set(entry) <= _KEYS:
+        raise ValueError(f"{name!r} may have {', '.join(sorted(_KEYS))}, each a string")
+    # JSON escapes some characters (emoji) as a pair of surrogates, which YAML reads as two characters
     return {key: text.encode("utf-16-le", "surrogatepass").decode("utf-16-le") for key, text in entry.items()}
 
 
 def prompt_for(name: str, file_of_package: str) -> Prompt:
-    """The packaged prompt of a method, judge or builder."""
+    """Return a packaged prompt of a method, judge or builder."""
     return read_prompts(PROMPTS / f"{file_of_package}.yaml")[name]
 
 
 def given_prompts(file: str, names: Iterable[str]) -> dict[str, Prompt]:
-    """The prompts in a user's file, by name. It may hold prompts of several tasks and methods, and leave out others.
+    """Read the prompts in a user's file, by name; it may have prompts of any number of tasks and methods.
 
     Args:
-        file: path of the file.
-        names: the names of tasks' prompts; those of methods are known here.
+        file: The path of the file.
+        names: The names of the tasks' prompts; the names of the methods' prompts are known here.
 
     Raises:
-        UsageError: the file cannot be read, or names a prompt or a key that there is none of.
+        UsageError: The file cannot be read, or has an unknown prompt or key.
     """
     given = read_prompts(Path(file).expanduser())
     known = {known for path in PROMPTS.glob("*.yaml") if path.stem != "judge" for known in read_prompts(path)}
     known.update(names)
     if unknown := sorted(set(given) - known):
-        raise UsageError(f"prompts {file}: there is no prompt {unknown[0]!r}; it may name {', '.join(sorted(known))}")
+        raise UsageError(f"prompts {file}: unknown prompt {unknown[0]!r}; valid names: {', '.join(sorted(known))}")
     return given
 
 
 @cache
 def next_question(questions: tuple[str, ...]) -> re.Pattern[str]:
-    """Where a reply goes on to ask itself another of the `questions` (user texts of prompts), as base models do: a line
-    that begins as one of them does, or with the label of its first field."""
+    """Return a pattern for the place where a reply continues with another question, as base models do.
+
+    It matches a line that begins as one of the questions does, or with the label of its first field.
+
+    Args:
+        questions: The user texts of prompts.
+    """
     begins: set[str] = set()
     for question in questions:
         lines = question.splitlines()
@@ -88,16 +97,20 @@ def next_question(questions: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def prompt_hash(prompt: Prompt) -> str:
-    """Eight hex digits that change whenever a word of the prompt does."""
+    """Return a hash of the prompt, as eight hex digits."""
     text = "\0".join(f"{key}\0{prompt[key]}" for key in sorted(prompt))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 class JinjaText(str):
-    """A text whose placeholders are Jinja's, `{{name}}`, as in a task file; in any other text they are `{name}`."""
+    """A string whose placeholders are Jinja's, `{{name}}`, as in a task file; in any other string they are `{name}`."""
 
     def placeholders(self) -> set[str]:
-        """The names that the text refers to. Raises ValueError where it is not valid Jinja."""
+        """Return the names that the template refers to.
+
+        Raises:
+            ValueError: It is not valid Jinja.
+        """
         from jinja2 import TemplateSyntaxError, meta
 
         try:
@@ -107,18 +120,22 @@ class JinjaText(str):
 
 
 def placeholders(text: str) -> set[str]:
-    """The names of the fields that a text shows."""
+    """Return the names of the fields that a prompt shows."""
     return text.placeholders() if isinstance(text, JinjaText) else set(PLACEHOLDER.findall(text))
 
 
 def render_jinja(text: str, values: Mapping[str, Any]) -> str:
-    """A Jinja text with its placeholders filled. Raises UsageError for one that has no value."""
+    """Fill in the placeholders of a Jinja template.
+
+    Raises:
+        UsageError: A placeholder has no value.
+    """
     from jinja2 import TemplateError
 
     try:
         return str(_template(str(text)).render(values))
     except TemplateError as error:
-        raise UsageError(f"prompt: {error.message}; this task fills {', '.join(values)}") from None
+        raise UsageError(f"prompt: {error.message}; available fields: {', '.join(values)}") from None
 
 
 @cache
@@ -134,29 +151,29 @@ def _template(source: str) -> Any:
 
 
 def fill(text: str, fields: Mapping[str, str]) -> str:
-    """`text` with each placeholder replaced by the field of its name, once: braces inside a field stay as they are.
+    """Replace each placeholder by the field of its name; braces in the fields stay as they are.
 
     Raises:
-        UsageError: a placeholder that the case has no field for.
+        UsageError: There is no field for a placeholder.
     """
     if isinstance(text, JinjaText):
         return render_jinja(text, fields)
 
     def value(match: re.Match[str]) -> str:
         if match[1] not in fields:
-            raise UsageError(f"prompt has {{{match[1]}}}; this task fills {', '.join(fields)}")
+            raise UsageError(f"prompt: unknown placeholder {{{match[1]}}}; available fields: {', '.join(fields)}")
         return fields[match[1]]
 
     return PLACEHOLDER.sub(value, text)
 
 
 def texts(prompt: Prompt, fields: Mapping[str, str], *, cot: bool = False) -> tuple[str, str]:
-    """The system text, which may be empty, and the user text with which `prompt` asks about `fields`."""
+    """Return the system text, which may be empty, and the user text of a prompt with fields filled in."""
     return fill(prompt["cot"] if cot else prompt.get("system", ""), fields), fill(prompt["user"], fields)
 
 
 def turns(system: str, user: str, examples: Iterable[Example] = ()) -> list[dict[str, str]]:
-    """Chat messages: the system text if there is one, each example as a user and an assistant turn, the question."""
+    """Return chat messages: the system text, if any; a user and an assistant message per example; the question."""
     shown = [
         turn
         for example in examples
@@ -167,11 +184,11 @@ def turns(system: str, user: str, examples: Iterable[Example] = ()) -> list[dict
 
 
 def render(case: Case, prompt: Prompt, *, cot: bool = False) -> Item:
-    """The item that asks `case` with `prompt`."""
+    """Return the item of a case, with its prompt filled in."""
     system, user = texts(prompt, case.fields, cot=cot)
     return Item(case.id, case.cluster, case.target, system, user, case.gold, case.tags, case.fields)
 
 
 def messages(item: Item, examples: Iterable[Example] = ()) -> list[dict[str, str]]:
-    """The chat messages of an item."""
+    """Return the chat messages of an item, with examples before the question."""
     return turns(item.system, item.prompt, examples)

@@ -1,23 +1,23 @@
-"""The construction of ReFACT in Inspect: false answers with tagged errors, made of your own questions and answers.
+"""ReFACT's construction in Inspect: put tagged errors into answers to your own questions.
 
 Paper: Wang et al., ReFACT: A Benchmark for Scientific Confabulation Detection with Positional Error Annotations, EACL
-2026, arXiv 2509.25868. The steps, checks and formats are declared in `builders/pipelines/refact`; how documents
-look and what is written is in `docs/builders.md`.
+2026, arXiv 2509.25868. The pipeline is in `halu_tasks/builders/pipelines/refact`; `docs/builders.md` describes the
+formats of documents and results.
 
     inspect eval halu_tasks/refact_pipeline -T documents=answers.jsonl --model openai/gpt-4o
     halu-tasks build refact_pipeline answers.jsonl -o out --model openai/gpt-4o
 
 Arguments:
-    documents: a file of JSON Lines with `id`, `question` and `text`, the true answer.
-    part: `0/4` for the first of four parts, by the hashes of the documents' ids.
-    cache: keep replies, so that a run with other options asks nothing twice; false.
-    kinds: `neg` (a negated sentence), `swap` (replaced entities), or both when not given.
-    most_facts: factual sentences that are negated, of which the most convincing is kept; 5.
-    candidates: sets of replacements that are drawn, of which the most convincing is kept; 1.
-    nli_model: who decides whether a replacement says the same: `judge`, a model of natural-language inference, or
-        `auto`, the paper's where the extra `nli` is installed.
-    stop_words: a file of stop words, in place of NLTK's for the language.
-    language, prompts, seed, max_chars, check_language: as of every builder.
+    documents: A JSON Lines file with `id`, `question`, and `text`, the true answer.
+    part: `0/4` for the first of four parts, by the hashes of the documents' ids; by default, all documents.
+    cache: Cache replies, so that a run with other options does not repeat calls; false by default.
+    kinds: The transformations: `neg` (negate a sentence), `swap` (replace entities); by default, both.
+    most_facts: The maximum number of sentences to negate, of which the most convincing result is kept; 5 by default.
+    candidates: The number of sets of replacements, of which the most convincing one is kept; 1 by default.
+    nli_model: What decides whether a replacement means the same: `judge`, a model for natural-language inference, or
+        `auto`, the paper's model if the extra `nli` is installed.
+    stop_words: A file of stop words, to use instead of NLTK's for the language.
+    language, prompts, seed, max_chars, check_language: As for every builder.
 """
 
 from typing import Any

@@ -1,12 +1,12 @@
-"""A task of one's own in Inspect, defined by a task file, such as one that includes a packaged file.
+"""Your own task in Inspect, defined by a task file, such as one that includes a packaged file.
 
     inspect eval halu_tasks/task -T config=my_task.yaml --model openai/gpt-4o-mini
 
-The path is relative to the working directory. docs/task-files.md says what a task file holds.
+The path is relative to the working directory. `docs/task-files.md` describes task files.
 
 Arguments:
-    config: the task file.
-    data, scoring, fewshot, cot, prompts and the task's own options: as of the packaged task.
+    config: The task file.
+    data, scoring, fewshot, cot, prompts, and the task's own options: As for the packaged task.
 """
 
 from typing import Any
@@ -19,5 +19,5 @@ from halu_tasks.inspect_adapter.tasks import inspect_config
 
 @inspect_task
 def task(config: str, **options: Any) -> Task:
-    """The task that a task file defines."""
+    """Run the task that a task file defines."""
     return inspect_config(config, **options)

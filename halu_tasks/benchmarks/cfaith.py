@@ -14,19 +14,21 @@ LETTERS = "ABCD"
 
 
 def check_generative(row: Row) -> None:
+    """Raise ValueError unless a row of the open questions is valid."""
     require_text(row, "question", "correct_answer", "halu_answer", "ent")
     _check_type(row["halu_type"])
 
 
 def check_choice(row: Row) -> None:
+    """Raise ValueError unless a row of the single-choice questions is valid: four options, one of them correct."""
     require_text(row, "question", "correct_option")
     answers, labels, letter = row["answers"], row["labels"], row["correct_option"]
     if len(answers) != len(LETTERS) or len(labels) != len(LETTERS):
         raise ValueError(f"expected four answers and four labels, found {len(answers)} and {len(labels)}")
     if not all(isinstance(text, str) for text in (*answers, *labels)):
-        raise ValueError("answers and labels must be texts")
+        raise ValueError("answers and labels must be lists of strings")
     if letter not in tuple(LETTERS) or labels[LETTERS.index(letter)] != "correct" or labels.count("correct") != 1:
-        raise ValueError(f"correct_option is {letter!r}, but the label 'correct' stands elsewhere")
+        raise ValueError(f"correct_option is {letter!r}, but the label 'correct' must be at this position and no other")
     for label in labels:
         if label != "correct":
             _check_type(label)
@@ -41,6 +43,7 @@ def _check_type(label: str) -> None:
 
 
 def open_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
+    """Yield one case per row: the question; the gold holds both answers for the judge."""
     for id, row in with_ids(rows, "question", "correct_answer", "halu_answer"):
         yield Case(
             id,
@@ -53,6 +56,7 @@ def open_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
 
 
 def true_false_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
+    """Yield two cases per row: the question with its correct answer, and with its hallucinated one."""
     for id, row in with_ids(rows, "question", "correct_answer", "halu_answer"):
         for which, field, target in (("correct", "correct_answer", "True"), ("hallucinated", "halu_answer", "False")):
             yield Case(
@@ -65,8 +69,9 @@ def true_false_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
 
 
 def choice_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
+    """Yield one case per row; the target is the letter of the correct option."""
     for id, row in with_ids(rows, "question"):
-        # the type a question is meant to provoke: the commonest among its wrong options (section 4.1)
+        # the type a question is meant to provoke is the most frequent one of its wrong options (section 4.1)
         wrong = Counter(label for label in row["labels"] if label != "correct")
         yield Case(
             id,
@@ -81,5 +86,5 @@ def choice_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
 
 
 def repeated_question(item: Item) -> str:
-    """The question, as the reply of a model that repeats it."""
+    """Return the question, as a model does that repeats it."""
     return str(item.gold["question"])

@@ -1,8 +1,8 @@
 """FactCHD (Chen et al. 2024): is an answer factual, and why? A label, then an explanation.
 
-Rows come in two forms: as the samples are released (query, response, label, evidence, reason, category), and
-as the authors tune and test with (`input` with the marks #Question# and #Answer#, `output` with label and
-explanation; the row's own `instruction` is not shown, since wording is a matter of prompts).
+Rows come in two formats: that of the released samples (query, response, label, evidence, reason, category), and that
+of the files the authors train and test with (`input` with the marks #Question# and #Answer#, `output` with label and
+explanation). The `instruction` of the latter is not shown, since this package has its own prompts.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _INPUT = re.compile(r"\s*#Question#:(.*?)#Answer#:(.*)", re.DOTALL)
 
 
 def check_row(row: Row) -> None:
+    """Raise ValueError unless the row is valid in one of the two formats."""
     if not isinstance(row["id"], int):
         require_text(row, "id")
     if _is_marked(row):
@@ -33,7 +34,7 @@ def check_row(row: Row) -> None:
         _question_and_answer(row["input"])
         label = row.get("label") or factchd.label_of(row["output"])
         if label is None:
-            raise ValueError(f"field 'output' begins with none of {' and '.join(LABELS)}")
+            raise ValueError(f"field 'output' must begin with {' or '.join(LABELS)}")
     else:
         require_fields(row, _RELEASED)
         require_text(row, *_RELEASED)
@@ -50,14 +51,14 @@ def _is_marked(row: Row) -> bool:
 
 
 def _question_and_answer(text: str) -> tuple[str, str]:
-    found = _INPUT.fullmatch(text)
-    if not found or not found[1].strip() or not found[2].strip():
-        raise ValueError("field 'input' is not of the form #Question#: … #Answer#: …")
-    return found[1].strip(), found[2].strip()
+    match = _INPUT.fullmatch(text)
+    if not match or not match[1].strip() or not match[2].strip():
+        raise ValueError("field 'input' must have the form #Question#: … #Answer#: …")
+    return match[1].strip(), match[2].strip()
 
 
 def _evidence(row: Row) -> list[str] | None:
-    """The row's pieces of evidence as lines; None where the row has no such field."""
+    """Return the row's pieces of evidence as lines; None if the row has no field `evidence`."""
     if "evidence" not in row:
         return None
     pieces = row["evidence"]
@@ -67,10 +68,10 @@ def _evidence(row: Row) -> list[str] | None:
 
 
 def _line(piece: Any) -> str:
-    """A fact (subject, relation, object), a title and its sentence, or a text, on one line."""
+    """Format a piece of evidence on one line: a triple, a title and a sentence, or a string."""
     parts = [piece] if isinstance(piece, str) else piece
     if not isinstance(parts, list) or not parts or not all(isinstance(part, str) for part in parts):
-        raise ValueError(f"a piece of evidence is {piece!r}, expected a text or a list of texts")
+        raise ValueError(f"a piece of evidence is {piece!r}, expected a string or a list of strings")
     return " | ".join(" ".join(part.split()) for part in parts)
 
 
@@ -78,8 +79,17 @@ def _line(piece: Any) -> str:
 
 
 def cases(rows: Iterable[Row], options: Options, *, shown: Sequence[str] = ("query", "response")) -> Iterator[Case]:
-    """One case a row, with the fields `shown`: query, response, evidence. Evidence is there, for who asks for it,
-    also where it is not shown."""
+    """Yield one case per row.
+
+    Args:
+        rows: The rows.
+        options: The task's options.
+        shown: The fields that the prompt shows, of `query`, `response` and `evidence`. Evidence is a field of every
+            case whose row has any, since methods may use it.
+
+    Raises:
+        DataError: Evidence is to be shown, but a row has none.
+    """
     for row in rows:
         if _is_marked(row):
             query, response = _question_and_answer(row["input"])
@@ -99,20 +109,28 @@ def cases(rows: Iterable[Row], options: Options, *, shown: Sequence[str] = ("que
         yield Case(id, id, fields, str(label), {"reason": reason}, {"pattern": pattern})
 
 
-def one_a_pattern(found: Iterable[Case], options: Options) -> list[Case]:
-    """Cases in turn of their patterns, both labels in turn too: four in a row are one a pattern and two a
-    label. Which they are, and in which order the patterns come, the seed decides."""
+def one_a_pattern(cases: Iterable[Case], options: Options) -> list[Case]:
+    """Order cases so that patterns and labels take turns.
+
+    Any four consecutive cases have four different patterns, and two have each label. The seed determines the order of
+    the patterns and of the cases of a pattern.
+
+    Raises:
+        DataError: There is no case of one of the patterns.
+    """
     by_pattern: dict[str, list[Case]] = {}
-    for case in found:
+    for case in cases:
         by_pattern.setdefault(case.tags["pattern"], []).append(case)
     if missing := set(PATTERNS.values()) - set(by_pattern):
-        raise DataError(f"FactCHD: worked examples are one a pattern; the rows for them have none of {min(missing)}")
+        raise DataError(
+            f"FactCHD: worked examples need a row of every pattern; the rows for them have none of {min(missing)}"
+        )
     columns = []
     for number, name in enumerate(sorted(PATTERNS.values(), key=lambda name: _draw(name, options))):
-        own = sorted(by_pattern[name], key=lambda case: _draw(case.id, options))
+        shuffled = sorted(by_pattern[name], key=lambda case: _draw(case.id, options))
         first = LABELS[number % 2]
-        labelled = [[case for case in own if (case.target == first) is wanted] for wanted in (True, False)]
-        columns.append(in_turn(labelled))
+        with_first = [case for case in shuffled if case.target == first]
+        columns.append(in_turn([with_first, [case for case in shuffled if case.target != first]]))
     return in_turn(columns)
 
 
@@ -124,4 +142,5 @@ def _draw(name: str, options: Options) -> str:
 
 
 def oracle(item: Item) -> str:
+    """Return the gold label with the gold explanation."""
     return f"{item.target}.\n{factchd.explanation_of(str(item.gold['reason']))}".strip()

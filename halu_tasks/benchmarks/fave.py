@@ -1,5 +1,7 @@
-"""FAVE (George and Stuhlmüller 2023): summarise what eight papers say about a query, with citations; how much of the
-summary do the cited abstracts not support?"""
+"""FAVE (George and Stuhlmüller 2023): summarise what eight papers say about a query, with citations.
+
+Scored is how much of the summary the cited abstracts do not support.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,7 @@ PAPER = {"title": str, "summary": str, "authors": list, "metadata": dict}
 
 
 def check_row(row: Row) -> None:
+    """Raise ValueError unless the row has a query and at least one valid paper."""
     require_text(row, "query")
     if not row["papers"]:
         raise ValueError("field 'papers' is empty")
@@ -26,13 +29,13 @@ def check_row(row: Row) -> None:
             if not isinstance(paper.get(field), kind):
                 raise ValueError(f"paper {number}: field {field!r} is missing or not {kind.__name__}")
         if not all(isinstance(author, str) for author in paper["authors"]):
-            raise ValueError(f"paper {number}: an author is no text")
+            raise ValueError(f"paper {number}: authors must be strings")
         if not isinstance(paper["metadata"].get("year"), int | None):
-            raise ValueError(f"paper {number}: metadata.year is no whole number")
+            raise ValueError(f"paper {number}: metadata.year must be an integer")
 
 
 def cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
-    """A case a query. Papers are named by first author and year, and two of one name by letters."""
+    """Yield one case per query; papers are named by first author and year, with letters if two have the same name."""
     for id, row in with_ids(rows, "query"):
         papers = [_paper(paper) for paper in row["papers"]]
         for paper, reference in zip(papers, fave.references_of(papers), strict=True):
@@ -58,7 +61,7 @@ def _paper(paper: dict[str, Any]) -> dict[str, Any]:
 
 
 def oracle(item: Item) -> str:
-    """The summary of a worked example, else each paper's first sentence with its citation."""
+    """Return the summary of a worked example; without one, each paper's first sentence with its citation."""
     papers = [paper for paper in item.gold["papers"] if paper["abstract"]]
-    said = ((paper["name"], sentences(paper["abstract"])[0].rstrip(" .")) for paper in papers)
-    return str(item.gold["summary"]) or " ".join(f"{name} writes: {sentence}." for name, sentence in said)
+    claims = ((paper["name"], sentences(paper["abstract"])[0].rstrip(" .")) for paper in papers)
+    return str(item.gold["summary"]) or " ".join(f"{name} writes: {sentence}." for name, sentence in claims)

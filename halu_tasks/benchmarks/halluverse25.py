@@ -1,5 +1,7 @@
-"""HalluVerse25 (Abdaljalil, Kurban and Serpedin 2025): which type of error an edited sentence has, and whether a
-sentence hallucinates at all, in English, Arabic and Turkish."""
+"""HalluVerse25 (Abdaljalil, Kurban and Serpedin 2025): errors of edited sentences in English, Arabic and Turkish.
+
+The tasks ask which type of error an edited sentence has, and whether a sentence hallucinates at all.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,20 @@ from halu_tasks.options import Options
 from halu_tasks.scorers.reading.labels.error_type import ENTITY, NONE, RELATION, SENTENCE
 
 LABELS = {ENTITY: ENTITY, RELATION: RELATION, SENTENCE: SENTENCE, "0": NONE}
-"""The published labels, in any case, and the types that they stand for."""
+"""The published labels (case is ignored), and the types that they stand for."""
 COLUMNS = ("orig_sentence", "edited_sentence", "final_label")
 
 
 def type_of(label: str, column: str) -> str:
-    """The type that a published label stands for. Raises ValueError, naming the column, when it is none."""
+    """Return the type that a published label stands for.
+
+    Args:
+        label: The label.
+        column: The column it was read from, for the error message.
+
+    Raises:
+        ValueError: The label is unknown.
+    """
     kind = LABELS.get(label.strip().casefold())
     if kind is None:
         raise ValueError(f"{column} is {label!r}, expected {', '.join(map(repr, LABELS))}")
@@ -24,12 +34,13 @@ def type_of(label: str, column: str) -> str:
 
 
 def check_row(row: Row) -> None:
+    """Raise ValueError unless the row has both sentences and a known label."""
     require_text(row, *COLUMNS)
     type_of(row["final_label"], "final_label")
 
 
 def type_cases(rows: Iterable[Row], options: Options, *, language: str) -> Iterator[Case]:
-    """A case a row; rows labelled 0 only with `with_zero`."""
+    """Yield one case per row; rows labelled 0 only with `with_zero`."""
     types = [kind for kind in LABELS.values() if kind != NONE or options.with_zero]
     for id, row in with_ids(rows, "orig_sentence", "edited_sentence"):
         kind = type_of(row["final_label"], "final_label")
@@ -45,8 +56,11 @@ def type_cases(rows: Iterable[Row], options: Options, *, language: str) -> Itera
 
 
 def binary_cases(rows: Iterable[Row], options: Options, *, language: str) -> Iterator[Case]:
-    """Two cases a row, its edited sentence and its original. Of a row labelled 0, in which annotators saw no
-    hallucination, only the edited sentence, and only with `with_zero`."""
+    """Yield two cases per row: the edited sentence and the original.
+
+    A row labelled 0, in which annotators saw no hallucination, gives only the edited sentence, and only with
+    `with_zero`.
+    """
     for id, row in with_ids(rows, "orig_sentence", "edited_sentence"):
         kind = type_of(row["final_label"], "final_label")
         if kind == NONE and not options.with_zero:

@@ -1,5 +1,7 @@
-"""HalluVerse-M3 (Abdaljalil, Sharma, Serpedin and Kurban 2026): which type of error an edited answer or summary
-has, in English, Arabic, Hindi and Turkish. Labels, scores and metrics are HalluVerse25's."""
+"""HalluVerse-M3 (Abdaljalil, Sharma, Serpedin and Kurban 2026): which type of error an edited answer or summary has.
+
+In English, Arabic, Hindi and Turkish. Labels, scores and metrics are those of HalluVerse25.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,13 @@ COLUMNS = ("context", "original", "edited", "label")
 
 
 def check_row(row: Row) -> None:
+    """Raise ValueError unless the row has its texts and a known label."""
     require_text(row, *COLUMNS)
     type_of(row["label"], "label")
 
 
 def cases(rows: Iterable[Row], options: Options, *, language: str) -> Iterator[Case]:
-    """A case a row; rows labelled 0 only with `with_zero`. Edits about one question or dialogue are a cluster."""
+    """Yield one case per row, clustered by question or dialogue; rows labelled 0 only with `with_zero`."""
     types = [kind for kind in LABELS.values() if kind != NONE or options.with_zero]
     for id, row in with_ids(rows, "context", "original", "edited"):
         kind = type_of(row["label"], "label")

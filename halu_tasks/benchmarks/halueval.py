@@ -1,9 +1,8 @@
 """HaluEval (Li et al. 2023): does a summary, or an answer, hallucinate, and where?
 
-Summaries: a row is a document, its right summary, and one that ChatGPT was told to make up. They are judged at
-once, after reasoning, or claim by claim, the single-prompt form of Factored Verification (George and Stuhlmüller
-2023). Answers: a row is a user's query, ChatGPT's response, a
-label and the passages that annotators marked.
+Summaries: a row is a document, its right summary, and a hallucinated one written by ChatGPT. They are judged directly,
+after reasoning, or claim by claim (the single-prompt form of Factored Verification, George and Stuhlmüller 2023).
+Answers: a row is a user's query, ChatGPT's response, a label, and the passages that annotators marked.
 """
 
 from __future__ import annotations
@@ -23,10 +22,12 @@ LABELS = {"yes": YES, "no": NO}
 
 
 def check_summaries(row: Row) -> None:
+    """Raise ValueError unless the row has a document and both summaries."""
     require_text(row, *SUMMARIES)
 
 
 def check_general(row: Row) -> None:
+    """Raise ValueError unless the row has a query, a response, a label and spans."""
     # one of the released rows has an empty ID
     require_text(row, "user_query", "chatgpt_response", *(["ID"] if row["ID"].strip() else []))
     if row["hallucination"].strip().lower() not in LABELS:
@@ -40,10 +41,10 @@ def check_general(row: Row) -> None:
 
 
 def summary_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
-    """Both summaries of each row; a worked example's row also has reasons and checked claims for them."""
+    """Yield two cases per row, one for each summary, with explanation and claims if the row is a worked example's."""
     for id, row in with_ids(rows, *SUMMARIES):
         for kind, target, suffix in zip(KINDS, (NO, YES), ("_correct", ""), strict=True):
-            # the released right summaries end in a line end and the others do not, which would tell them apart
+            # the published right summaries end in a line end and the others do not, which would give them away
             summary = row[f"{kind}_summary"].strip()
             yield Case(
                 f"{id}/{kind}",
@@ -60,21 +61,22 @@ def summary_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
 
 
 def _with_own_ids(rows: Iterable[Row]) -> Iterator[tuple[str, Row]]:
-    """Each row with its ID; of rows that share one, or have none, the id is also made from their text."""
-    held = list(rows)
-    uses = Counter(row["ID"].strip() for row in held)
-    for made, row in with_ids(held, "user_query", "chatgpt_response"):
-        own = row["ID"].strip()
-        yield own if own and uses[own] == 1 else "-".join(filter(None, (own, made))), row
+    """Pair each row with its ID; if several rows share it, or it is empty, an id made from the text is appended."""
+    all_rows = list(rows)
+    uses = Counter(row["ID"].strip() for row in all_rows)
+    for id_of_text, row in with_ids(all_rows, "user_query", "chatgpt_response"):
+        published = row["ID"].strip()
+        yield published if published and uses[published] == 1 else "-".join(filter(None, (published, id_of_text))), row
 
 
 def general_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
+    """Yield one case per row: the query and the response."""
     for id, row in _with_own_ids(rows):
         yield Case(id, id, _shown(row), LABELS[row["hallucination"].strip().lower()])
 
 
 def localization_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
-    """The rows labelled yes of which an annotated passage stands in the response."""
+    """Yield a case for each row labelled yes whose annotated passages can be located in the response."""
     for id, row in _with_own_ids(rows):
         shown = _shown(row)
         text = shown["response"]
@@ -91,21 +93,21 @@ def _shown(row: Row) -> dict[str, str]:
 
 
 def gold_spans(text: str, annotated: Iterable[str]) -> list[Span]:
-    """Where the annotated passages stand in a text, line by line, as replies are asked for.
+    """Locate annotated passages in a text; the spans are split at line ends, as replies are expected to be.
 
-    A passage stands where it occurs, or occurs but for case, white space and quote style; inside other words only
-    where it is nowhere else. One that is nowhere is taken line by line, for annotators joined passages that lie
-    apart; lines that are nowhere are their remarks.
+    A passage is located exactly or, failing that, ignoring case, white space and quote style; occurrences inside other
+    words count only if there are no others. A passage that does not occur is located line by line, since annotators
+    joined passages that are apart; lines that do not occur either are annotators' remarks.
     """
     placed = Text(text)
-    found: set[Span] = set()
+    spans: set[Span] = set()
     for passage in annotated:
         pieces = [passage] if placed.place(passage, fuzzy=False) else passage.splitlines()
         for piece in pieces:
             places = placed.place(piece, fuzzy=False)
             for start, end in [place for place in places if _is_word(text, *place)] or places:
-                found.update(_lines(text, start, end))
-    return sorted(found)
+                spans.update(_lines(text, start, end))
+    return sorted(spans)
 
 
 def _is_word(text: str, start: int, end: int) -> bool:
@@ -114,7 +116,7 @@ def _is_word(text: str, start: int, end: int) -> bool:
 
 
 def _lines(text: str, start: int, end: int) -> Iterator[Span]:
-    """The lines of a span, without the white space around them."""
+    """Yield the spans of a span's lines, without surrounding white space."""
     for line in text[start:end].splitlines(keepends=True):
         if bare := line.strip():
             begin = start + line.index(bare)
@@ -126,15 +128,16 @@ def _lines(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def reasoned(item: Item) -> str:
+    """Return the explanation of a worked example, if there is one, then the verdict."""
     return f"{item.gold['explanation']}\n{CUE}: {item.target}".strip()
 
 
 def checked(item: Item) -> str:
-    """The claims of a worked example, or the summary as one claim."""
-    whole = " ".join(str(item.gold["summary"]).split())
-    return str(item.gold["claims"]) or f"Claim: {whole}\nSupported: {NO if item.target == YES else YES}"
+    """Return the checked claims of a worked example; without them, the summary as a single claim."""
+    summary = " ".join(str(item.gold["summary"]).split())
+    return str(item.gold["claims"]) or f"Claim: {summary}\nSupported: {NO if item.target == YES else YES}"
 
 
 def whole_text(item: Item) -> str:
-    """The whole answer."""
+    """Return the whole answer."""
     return str(item.gold["text"])

@@ -1,7 +1,7 @@
 """ReFACT (Wang et al. 2025): judge, compare, localize and correct scientific confabulations.
 
-A row is a question, a correct answer, and the same answer made false by a negated sentence (`neg`) or
-by replaced entities (`swap`), with tags around what was changed.
+A row is a question, a correct answer, and the same answer made false by negating a sentence (`neg`) or replacing
+entities (`swap`), with tags around the changes.
 """
 
 from __future__ import annotations
@@ -23,32 +23,35 @@ ORDERS = ("original_first", "confabulated_first")
 
 
 def check_row(row: Row) -> None:
-    """Raise ValueError with the reason unless the row is whole: tags balanced, at least one span, and
-    the tagged text without its tags equal to the confabulated answer."""
+    """Raise ValueError unless the row is valid.
+
+    Its tags must be balanced and enclose at least one span, and the tagged answer without its tags must equal the
+    confabulated answer.
+    """
     require_text(row, *FIELDS)
     if row["error_type"] not in ("neg", "swap"):
         raise ValueError(f"error_type is {row['error_type']!r}, expected 'neg' or 'swap'")
     text, spans = tagged_spans(row["error_spans"])
     if text != row["confabulated_answer"]:
-        raise ValueError("error_spans without its tags is not confabulated_answer")
+        raise ValueError("error_spans without its tags differs from confabulated_answer")
     if not spans or any(start == end for start, end in spans):
-        raise ValueError("error_spans tags no text")
+        raise ValueError("error_spans has no tagged text")
 
 
 def check_correctable(row: Row) -> None:
-    """`check_row`, and for a `swap` row that what stood at each span before can be told."""
+    """Raise ValueError unless the row is valid and, if it is a `swap` row, the replaced strings can be recovered."""
     check_row(row)
     if row["error_type"] == "swap":
         originals_of(row)
 
 
 def cluster(sample_id: str) -> str:
-    """What two rows made from one original answer share: the id up to its first underscore."""
+    """Return the cluster of a row: the id up to its first underscore, which rows of one original answer share."""
     return sample_id.partition("_")[0]
 
 
 def original_first(sample_id: str, seed: int) -> bool:
-    """Whether the correct answer is shown as A: a coin that depends on the id and the seed alone."""
+    """Whether the correct answer is shown as A; this is drawn by a hash of the seed and the id."""
     return bool(hashlib.sha256(f"{seed}:{sample_id}".encode()).digest()[0] & 1)
 
 
@@ -56,6 +59,7 @@ def original_first(sample_id: str, seed: int) -> bool:
 
 
 def independent(rows: Iterable[Row], options: Options) -> Iterator[Case]:
+    """Yield two cases per row: the question with the original answer, and with the confabulated one."""
     for row in rows:
         for which, answer, target in (
             ("original", row["correct_answer"], FACTUAL),
@@ -73,6 +77,7 @@ def independent(rows: Iterable[Row], options: Options) -> Iterator[Case]:
 
 
 def comparative(rows: Iterable[Row], options: Options) -> Iterator[Case]:
+    """Yield one case per row with both answers in a drawn order; with `both_orders`, one case for each order."""
     for row in rows:
         first = original_first(row["sample_id"], options.seed)
         orders = {"": first}
@@ -92,7 +97,7 @@ def comparative(rows: Iterable[Row], options: Options) -> Iterator[Case]:
 
 
 def localization_cases(rows: Iterable[Row], options: Options, *, error_type: str) -> Iterator[Case]:
-    """Cases of the rows of one error type: the confabulated answer, its gold spans and their strings."""
+    """Yield one case per row of an error type; the gold has the confabulated answer, the spans and their strings."""
     for row in rows:
         if row["error_type"] != error_type:
             continue
@@ -109,6 +114,7 @@ def localization_cases(rows: Iterable[Row], options: Options, *, error_type: str
 
 
 def correction_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
+    """Yield one case per `swap` row: the answer with masks for the replaced entities, whose originals are the gold."""
     for row in rows:
         if row["error_type"] != "swap":
             continue
@@ -127,10 +133,17 @@ def correction_cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
 
 
 def originals_of(row: Row, *, leftmost: bool = False) -> list[str]:
-    """What stood at each tagged span before it was changed. Raises ValueError where that cannot be told.
+    """Return the string that each tagged span replaced.
 
-    The text between the tags is aligned with the correct answer. Where a row tags one of several changes
-    (`…_split2` of the single-error data), the two differ elsewhere too, and words are aligned instead.
+    The text between the tags is aligned with the correct answer. If a row tags only one of several changes
+    (`…_split2` in the single-error data), the two differ elsewhere, too, and words are aligned instead.
+
+    Args:
+        row: The row.
+        leftmost: Use the leftmost alignment, on which the published correction figures rest.
+
+    Raises:
+        ValueError: The two cannot be aligned.
     """
     if "_split" in row["sample_id"]:
         return nearest_originals(row["error_spans"], row["correct_answer"])
@@ -141,18 +154,18 @@ def originals_of(row: Row, *, leftmost: bool = False) -> list[str]:
 
 
 def first_sentence(item: Item) -> str:
-    """The text up to its first full stop: a span copied without reading."""
+    """Return the text up to its first full stop: a span copied without reading."""
     head, stop, _ = str(item.gold["text"]).partition(". ")
     return head + stop.strip()
 
 
 def first_words(item: Item) -> str:
-    """The first word of the text."""
+    """Return the first word of the text."""
     return str(item.gold["text"]).split()[0]
 
 
 def copied_words(item: Item) -> str:
-    """The word after each mask, or before it at the end: the reply of one who fills in what stands near."""
+    """Return the word after each mask, or before it at the end: a reply copied from the context."""
     parts = item.prompt.split("<mask>")
     near = [(after.split() or before.split() or ["?"])[0] for before, after in pairwise(parts)]
     return "\n".join(near)

@@ -15,12 +15,11 @@ _LETTER = re.compile(r"[^\W\d_]")
 _END = re.compile(r"[.!?。！？؟…।]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _SHORTEST = 20
-"""Fewest letters of a document that can hold a fact and its sentence."""
+"""Minimum number of letters of a document; shorter ones contain no fact."""
 _LONGEST_ID = 10_000
-"""Longest id in bytes; ids become file names inside logs, which are archives."""
+"""Maximum length of an id in bytes; ids become file names inside logs, which are archives."""
 _SURE = 200
-"""Fewest letters for the language of a text to be detected reliably."""
-
+"""Minimum number of letters for the language of a text to be detected reliably."""
 
 NO_LICENCE = "unknown"
 """The licence of a document that does not state one."""
@@ -31,9 +30,9 @@ class Document:
     """A document to make items of.
 
     Attributes:
-        id: unique within the corpus; a document's items depend only on its id and text.
-        text: the text itself.
-        fields: the other fields of its row: `title`, `source` and `licence` for the card, and those a pipeline uses.
+        id: Unique within the corpus; a document's items depend only on its id and text.
+        text: The text itself.
+        fields: The other fields of its row: `title`, `source` and `licence` for the card, and those a pipeline uses.
     """
 
     id: str
@@ -46,24 +45,28 @@ class Document:
         stated = self.fields.get("licence") or self.fields.get("license")
         return " ".join(stated.split()) if isinstance(stated, str) and stated.strip() else NO_LICENCE
 
+    def as_row(self) -> Row:
+        """Return the document as a row of JSON Lines, which `document_of` reads."""
+        return {"id": self.id, "text": self.text, **self.fields}
+
 
 def read_documents(path: Path) -> Iterator[Document]:
     """Read documents one at a time.
 
     Args:
-        path: a JSON Lines file (`id`, `text` and any other fields), or a folder of `.txt` and `.md` files, whose ids
+        path: A JSON Lines file (`id`, `text` and any other fields), or a folder of `.txt` and `.md` files, whose ids
             are their paths relative to the folder.
 
     Yields:
         The documents; only the current one is held in memory.
 
     Raises:
-        DataError: nothing was found, a row is invalid, or a file is not UTF-8; the message names file and line.
+        DataError: Nothing was found, a row is invalid, or a file is not UTF-8; the message names file and line.
     """
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.suffix in (".txt", ".md") and file.is_file())
         if not files:
-            raise DataError(f"{path}: holds no .txt or .md files")
+            raise DataError(f"{path}: contains no .txt or .md files")
         for file in files:
             try:
                 text = file.read_text(encoding="utf-8-sig")
@@ -114,10 +117,10 @@ def refusal(
     """Return why a document cannot be used; None if it can.
 
     Args:
-        document: the document to check.
-        language: the expected language (ISO 639-1); None skips the check.
-        max_chars: maximum length in characters.
-        shortest: minimum number of letters.
+        document: The document to check.
+        language: The expected language (ISO 639-1); None skips the check.
+        max_chars: Maximum length in characters.
+        shortest: Minimum number of letters.
 
     Returns:
         A reason, which is counted, and a detail. Documents are refused if they are too long, contain lone surrogates,
@@ -127,7 +130,7 @@ def refusal(
     if len(text) > max_chars:
         return "too long", f"{len(text)} characters, more than max_chars={max_chars}; split it or raise the limit"
     if _SURROGATE.search(text):
-        return "characters that are no text", "a lone surrogate"
+        return "invalid characters", "a lone surrogate"
     letters = len(_LETTER.findall(text))
     if letters < shortest or not _END.search(text):
         return "no sentence", f"{letters} letters and {len(_END.findall(text))} ends of sentences"

@@ -30,9 +30,9 @@ class Failure(NamedTuple):
     """The reason why a draft (or a document) was rejected.
 
     Attributes:
-        check: name of the check that failed.
-        reason: a few words; reasons are counted, so equal failures should have equal reasons.
-        detail: what exactly was wrong in this case.
+        check: Name of the check that failed.
+        reason: A few words; reasons are counted, so equal failures should have equal reasons.
+        detail: What exactly was wrong in this case.
     """
 
     check: str
@@ -45,11 +45,11 @@ class Draft:
     """One item as drafted by a model.
 
     Attributes:
-        id: unique within the build; derived from the document's id and from what distinguishes the draft within it.
-        kind: the type by which items can be balanced; empty if it is not known yet.
-        checks: the checks that were run on the draft, in order.
-        failures: the failed checks, one entry per reason.
-        row: the data to keep, as JSON values; None if the draft is dropped.
+        id: Unique within the build; derived from the document's id and from what distinguishes the draft within it.
+        kind: The type by which items can be balanced; empty if it is not known yet.
+        checks: The checks that were run on the draft, in order.
+        failures: The failed checks, one entry per reason.
+        row: The data to keep, as JSON values; None if the draft is dropped.
     """
 
     id: str
@@ -68,10 +68,10 @@ class Pair(NamedTuple):
     """A true and a hallucinated text that differ only in the hallucination, to test for shortcuts.
 
     Attributes:
-        true: the true text.
-        hallucinated: the hallucinated text.
-        cluster: id of the document that both texts come from.
-        kind: the type of the hallucination.
+        true: The true text.
+        hallucinated: The hallucinated text.
+        cluster: Id of the document that both texts come from.
+        kind: The type of the hallucination.
     """
 
     true: str
@@ -96,7 +96,9 @@ class Ask(Protocol):
     temperature 1.
     """
 
-    async def __call__(self, prompt: str, role: str, *, draw: int = 0, draws: int = 1) -> str: ...
+    async def __call__(self, prompt: str, role: str, *, draw: int = 0, draws: int = 1) -> str:
+        """Return the reply of the model in `role`."""
+        ...
 
 
 def option(default: Any, about: str) -> Any:
@@ -142,7 +144,7 @@ class Pipeline(ABC):
         """Check that everything the pipeline needs is available, before any model is asked.
 
         Raises:
-            UsageError: something the pipeline needs cannot be loaded.
+            UsageError: Something the pipeline needs cannot be loaded.
         """
 
     @property
@@ -175,7 +177,7 @@ class Pipeline(ABC):
         """Read the documents of a file or folder.
 
         Raises:
-            DataError: as in `read_documents`.
+            DataError: As in `read_documents`.
         """
         return read_documents(path)
 

@@ -17,13 +17,13 @@ def prompt_texts(pipeline: str, names: Sequence[str], language: str, file: str |
     A user's file can replace some of the package's prompts, or provide all prompts of another language.
 
     Args:
-        pipeline: name of the pipeline.
-        names: names of the prompts.
-        language: language of the prompts (ISO 639-1).
-        file: path of the user's file; None for the package's prompts only.
+        pipeline: Name of the pipeline.
+        names: Names of the prompts.
+        language: Language of the prompts (ISO 639-1).
+        file: Path of the user's file; None for the package's prompts only.
 
     Raises:
-        UsageError: the file cannot be read, contains unknown entries, or an entry is missing.
+        UsageError: The file cannot be read, contains unknown entries, or an entry is missing.
     """
     packaged = read_prompts(PROMPTS / f"{pipeline}.yaml")
     given = read_prompts(Path(file).expanduser()) if file else {}

@@ -7,6 +7,7 @@ import unicodedata
 
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.text.sentences import sentences
+from halu_tasks.text.spans import occurrences
 
 _ENDS = ".!?…؟۔。！？।"
 _CLOSERS = "\"'”’»›)]）」』"
@@ -59,8 +60,12 @@ def ended(text: str) -> bool:
 class Source:
     """A document's text, prepared for finding many sentences in it.
 
+    `text.spans.Text` locates strings as readers of replies need it: in the text as it is, in any case. A copied
+    sentence must match in case, but white space may differ anywhere, as documents wrap lines even inside words of
+    scripts without spaces, and reference marks are left out.
+
     Args:
-        text: the text.
+        text: The text.
     """
 
     def __init__(self, text: str) -> None:
@@ -81,15 +86,13 @@ class Source:
         if len(text) > _LONGEST:
             return Answer(None, "too long")
         compact = _compact(plain(text))
-        at = self._compact.find(compact) if compact else -1
-        if at < 0:
-            return Answer(None, "not in the document")
-        while at >= 0:
+        reason = "not in the document"
+        for at in occurrences(self._compact, compact):
             start, end = self._places[at], self._places[at + len(compact) - 1] + 1
             if self._begins(start) and (end := self._end(start, end)):
                 return Answer(" ".join(self.text[start:end].split()))
-            at = self._compact.find(compact, at + 1)
-        return Answer(None, "part of a sentence")
+            reason = "part of a sentence"
+        return Answer(None, reason)
 
     def _begins(self, start: int) -> bool:
         """Whether a sentence can begin here: not after a word or comma, unless a line ends between them."""

@@ -40,7 +40,7 @@ def read_object(reply: str, *fields: str) -> Answer[dict[str, str]]:
             if len(texts) == len(fields) and all(texts.values()):
                 return Answer(texts)
             missing = next(name for name in fields if not texts.get(name))
-            problem = problem or f"no text {missing!r}"
+            problem = problem or f"no string {missing!r}"
     return Answer(None, problem or _unreadable(reply, "JSON object"))
 
 
@@ -61,7 +61,7 @@ def read_objects(reply: str, *fields: str) -> Answer[list[dict[str, str]]]:
     single = read_object(reply, *fields) if not problem else Answer[dict[str, str]](None)
     if single.value:
         return Answer([single.value])
-    unread = single.reason if single.reason.startswith("no text") else _unreadable(reply, "JSON array of objects")
+    unread = single.reason if single.reason.startswith("no string") else _unreadable(reply, "JSON array of objects")
     return Answer(None, problem or unread)
 
 
@@ -73,8 +73,8 @@ def read_texts(reply: str, number: int | None = None) -> Answer[list[str]]:
             texts = [text.strip() for text in value]
             if all(texts) and number in (None, len(texts)):
                 return Answer(texts)
-            problem = problem or (f"{len(texts)} texts for {number}" if all(texts) else "a blank text")
-    return Answer(None, problem or _unreadable(reply, "JSON array of texts"))
+            problem = problem or (f"{len(texts)} strings instead of {number}" if all(texts) else "a blank string")
+    return Answer(None, problem or _unreadable(reply, "JSON array of strings"))
 
 
 def read_own_object(reply: str, *fields: str) -> Answer[dict[str, str]]:
@@ -87,7 +87,7 @@ def read_own_object(reply: str, *fields: str) -> Answer[dict[str, str]]:
         return Answer(None, _unreadable(reply, "JSON object"))
     texts = {name: value[name].strip() for name in fields if isinstance(value.get(name), str)}
     missing = next((name for name in fields if not texts.get(name)), None)
-    return Answer(None, f"no text {missing!r}") if missing else Answer(texts)
+    return Answer(None, f"no string {missing!r}") if missing else Answer(texts)
 
 
 def read_verdicts(reply: str, number: int) -> Answer[list[Verdict]]:
@@ -101,7 +101,7 @@ def read_verdicts(reply: str, number: int) -> Answer[list[Verdict]]:
         if len(value) == len(verdicts) == number:
             return Answer(verdicts)
         if value:
-            return Answer(None, f"{len(verdicts)} verdicts for {number}")
+            return Answer(None, f"{len(verdicts)} verdicts instead of {number}")
     if number == 1 and (single := read_verdict(reply)).value:
         return Answer([single.value])
     return Answer(None, _unreadable(reply, "JSON array of verdicts"))
@@ -114,7 +114,7 @@ def read_verdict(reply: str) -> Answer[Verdict]:
 
 
 def read_choice(reply: str, number: int) -> Answer[int]:
-    """Read which of `number` texts, counted from 1, a reply chooses.
+    """Read which of `number` options, counted from 1, a reply chooses.
 
     This is the field `choice` of a JSON object that is the whole reply, or its beginning or end; otherwise a reply
     that is nothing but a number.
@@ -124,7 +124,7 @@ def read_choice(reply: str, number: int) -> Answer[int]:
     text = str(choice)[:100].strip(" \t\r\n*\"'`.。")
     if not re.fullmatch(r"[0-9]{1,9}", text):
         return Answer(None, _unreadable(reply, "choice"))
-    return Answer(int(text)) if 1 <= int(text) <= number else Answer(None, "a choice that there is none of")
+    return Answer(int(text)) if 1 <= int(text) <= number else Answer(None, "a choice out of range")
 
 
 def _verdict(value: Any) -> Verdict | None:

@@ -12,7 +12,8 @@ from inspect_ai.model import GenerateConfig, Model, get_model
 
 from halu_tasks.credentials import in_address, public
 from halu_tasks.errors import HaluTasksError, UsageError
-from halu_tasks.judging.reaching import reach, tell_retries
+from halu_tasks.judging.reaching import reach
+from halu_tasks.judging.retries import tell_retries
 
 
 def assigned(given: Sequence[str], what: str) -> dict[str, Any]:

@@ -23,6 +23,7 @@ def cache_folder() -> Path:
 
 
 def cached_path(source: Source, name: str) -> Path:
+    """Return where the cache keeps a file of a source, whether or not it has been downloaded."""
     return cache_folder() / "data" / source.name / source.revision[:25] / name
 
 

@@ -1,4 +1,4 @@
-"""One way from a name to a file: what the user named, else `HALU_TASKS_DATA`, else the pinned source.
+"""Locating data files: those the user named, else those in `HALU_TASKS_DATA`, else those of the pinned source.
 
 A pinned source is downloaded once, verified and cached. The packaged sample is used only when it is asked for by the
 word `sample`.

@@ -115,6 +115,32 @@ def json_object(where: str, text: str) -> Row:
     return row
 
 
+def read_json(path: Path) -> Any:
+    """Read a file with a single JSON value.
+
+    Raises:
+        DataError: It cannot be read or is not valid JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: not valid JSON ({' '.join(str(error).split())})") from None
+
+
+def read_json_object(path: Path) -> dict[str, Any]:
+    """Read a file with a single JSON object.
+
+    Raises:
+        DataError: It cannot be read or is not a JSON object.
+    """
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise DataError(f"{path}: expected a JSON object, got {type(content).__name__}")
+    return content
+
+
 def require_fields(row: Row, fields: Mapping[str, type]) -> None:
     """Raise ValueError unless the row has all fields with the right types."""
     for field, type_ in fields.items():

@@ -1,4 +1,4 @@
-"""Where the benchmarks' data come from, pinned. A benchmark may also declare its source in its own module."""
+"""The published data of the benchmarks, pinned. A benchmark may also declare its source in its own module."""
 
 from __future__ import annotations
 
@@ -11,9 +11,15 @@ _HUB = "https://huggingface.co/datasets"
 
 @dataclass(frozen=True)
 class SourceFile:
-    """One published file: its name, where it lies (None where no address is known to fetch it from), and its
-    sha256 (hex) where one is known. `also` are other names under which a user's folder may hold its like, paths
-    and patterns (`*`) among them, and `extracts` the sums of published files that are a part of it."""
+    """A published file.
+
+    Attributes:
+        name: Its name.
+        url: The address to download it from; None if there is none.
+        sha256: Its checksum, in hex; None if it is not known.
+        also: Other names that the file may have in a user's folder; paths and patterns (`*`) are allowed.
+        extracts: The checksums of published files that contain only some of its rows.
+    """
 
     name: str
     url: str | None
@@ -23,19 +29,24 @@ class SourceFile:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names in the order in which they are looked for: the published one, `also`, and at last the
-        workbooks that a CSV file may have been exported from."""
-        own = (self.name, *self.also)
-        return (*own, *(f"{name.removesuffix('.csv')}.xlsx" for name in own if name.endswith(".csv")))
+        """All names, in the order in which they are tried; workbooks instead of CSV files come last."""
+        names = (self.name, *self.also)
+        return (*names, *(f"{name.removesuffix('.csv')}.xlsx" for name in names if name.endswith(".csv")))
 
 
 @dataclass(frozen=True)
 class Source:
     """A benchmark's published data.
 
-    `paper` is where the benchmark is published: authors, venue, arXiv number.
-    `gated` sources need their terms accepted on the hub and a token. `revision` is the commit that the
-    addresses are pinned to; "main" means that the publisher's hub gives no pin and the file may change.
+    Attributes:
+        name: The source's name, which its folders have, too.
+        title: The benchmark's name.
+        homepage: The address of its repository.
+        licence: The licence of the data.
+        revision: The commit that addresses are pinned to; `main` means that there is no pin and files may change.
+        files: The published files.
+        gated: Whether the terms must be accepted on the hub and a token is needed.
+        paper: Where the benchmark is published: authors, venue, arXiv number.
     """
 
     name: str
@@ -48,6 +59,7 @@ class Source:
     paper: str = ""
 
     def file(self, name: str) -> SourceFile:
+        """Return the published file of this name."""
         return next(file for file in self.files if file.name == name)
 
 
@@ -61,17 +73,17 @@ def github_source(
     folder: str = "",
     paper: str = "",
 ) -> Source:
-    """Data in a repository on GitHub.
+    """Declare data in a GitHub repository.
 
     Args:
-        name: the source's name, also of its folders.
-        title: the benchmark's name.
-        repo: `OWNER/NAME`.
-        licence: of the data.
-        revision: the commit.
-        files: the files with their sha256, None where it is not known.
-        folder: where in the repository they lie, with a slash at its end.
-        paper: where the benchmark is published.
+        name: The source's name, which its folders have, too.
+        title: The benchmark's name.
+        repo: The repository, `OWNER/NAME`.
+        licence: The licence of the data.
+        revision: The commit.
+        files: The files with their sha256 in hex; None if it is not known.
+        folder: The folder of the files in the repository, with a slash at its end.
+        paper: Where the benchmark is published.
     """
     address = f"{_GITHUB}/{repo}/{revision}/{folder}"
     return Source(
@@ -88,7 +100,17 @@ def github_source(
 def hub_source(
     name: str, title: str, repo: str, licence: str, files: Sequence[str], *, gated: bool = False, paper: str = ""
 ) -> Source:
-    """Data on the Hugging Face hub, whose newest files are fetched: the arguments are those of `github_source`."""
+    """Declare data on the Hugging Face hub, of which the newest files are downloaded.
+
+    Args:
+        name: The source's name, which its folders have, too.
+        title: The benchmark's name.
+        repo: The dataset, `OWNER/NAME`.
+        licence: The licence of the data.
+        files: The names of the files.
+        gated: Whether the terms must be accepted on the hub and a token is needed.
+        paper: Where the benchmark is published.
+    """
     address = f"{_HUB}/{repo}"
     return Source(
         name,
@@ -169,7 +191,7 @@ HALLUVERSE25 = hub_source(
 
 _M3_LANGUAGES = ("en", "ar", "hi", "tr")
 
-# Its files lie in folders whose names could not be learned in full, so that there is no address to fetch from.
+# The full names of the folders that contain its files are not known, so there is no address to download them from.
 HALLUVERSE_M3 = Source(
     "halluverse_m3",
     "HalluVerse-M3",

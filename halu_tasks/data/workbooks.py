@@ -20,7 +20,7 @@ def workbook_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     (0, 1.5), dates as 2026-01-31, and formulas as the value that was saved with them.
 
     Raises:
-        DataError: openpyxl is not installed, or the file is not a workbook.
+        DataError: Openpyxl is not installed, or the file is not a workbook.
     """
     try:
         from openpyxl import load_workbook

@@ -8,30 +8,23 @@ becomes a score.
 from __future__ import annotations
 
 import asyncio
-import gc
 import hashlib
 import logging
 import os
-import random
-import re
-import sqlite3
-import threading
-import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from copy import copy
 from pathlib import Path
 from typing import Any
 
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, ResponseSchema, get_model
 from inspect_ai.util import JSONSchema, collect
-from tenacity import RetryError
 
-from halu_tasks.credentials import redacted
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.errors import JudgeError
 from halu_tasks.items import Item
+from halu_tasks.judging.failures import describe_error
+from halu_tasks.judging.verdict_store import VerdictStore
 from halu_tasks.options import Options
 from halu_tasks.prompting import fill, prompt_for
 from halu_tasks.scorers.reading.judge import FAILED, JudgeSpec, Verdict
@@ -142,7 +135,6 @@ class Judge:
         verdicts: list[Verdict] = []
         for start in range(0, len(questions), _BATCH_SIZE):
             verdicts += await asyncio.gather(*(ask(fields) for fields in questions[start : start + _BATCH_SIZE]))
-            gc.collect()
         remaining = iter(verdicts)
         return [[next(remaining) for _ in reply_questions] for reply_questions in by_reply]
 
@@ -165,7 +157,7 @@ class Judge:
                 output = await self._generate(text)
                 answer = self._judging.read(output.completion)
             except Exception as error:
-                return Verdict(FAILED, _one_line(error))
+                return Verdict(FAILED, describe_error(error))
             if answer.value:
                 return Verdict(answer.value, answer.reason)
             reason = f"no verdict in the reply ({answer.reason})"
@@ -184,7 +176,7 @@ class Judge:
                     raise
                 output = await self.model.generate(text)
                 if self._takes_schema is None:
-                    logger.info("asking judge %s without a response schema: %s", self.name, _one_line(error))
+                    logger.info("asking judge %s without a response schema: %s", self.name, describe_error(error))
                     self._takes_schema = False
                 return output
             self._takes_schema = True
@@ -206,97 +198,7 @@ class Judge:
         try:
             await self.model.generate(_PROBE, config=GenerateConfig(max_tokens=64, max_retries=1))
         except Exception as error:
-            raise JudgeError(f"judge {self.name} cannot be reached: {_one_line(error)}") from None
-
-
-class VerdictStore:
-    """Verdicts with their reasons by key, in an SQLite file that processes may share.
-
-    A file of an earlier version, which has no reasons, is upgraded and keeps its verdicts.
-
-    Raises:
-        JudgeError: The file cannot be opened.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._lock = threading.Lock()
-        self._warned = False
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
-            _retry_while_locked(self._prepare)
-        except (OSError, sqlite3.Error) as error:
-            raise JudgeError(
-                f"cannot cache verdicts in {path} ({error}); name a writable folder with HALU_TASKS_CACHE=PATH"
-            ) from None
-
-    def _prepare(self) -> None:
-        if self._db.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-            self._db.execute("PRAGMA journal_mode=WAL")
-        self._db.execute("PRAGMA synchronous=NORMAL")
-        if "reason" in self._columns():
-            return
-        # one process creates the table while the others wait
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            columns = self._columns()
-            if not columns:
-                self._db.execute(
-                    "CREATE TABLE verdicts (key TEXT PRIMARY KEY, label TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '')"
-                )
-            elif "reason" not in columns:
-                self._db.execute("ALTER TABLE verdicts ADD COLUMN reason TEXT NOT NULL DEFAULT ''")
-            self._db.execute("COMMIT")
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-
-    def _columns(self) -> set[str]:
-        return {str(row[1]) for row in self._db.execute("PRAGMA table_info(verdicts)")}
-
-    def get(self, key: str) -> Verdict | None:
-        row = self._run("SELECT label, reason FROM verdicts WHERE key = ?", key)
-        return Verdict(str(row[0]), str(row[1])) if row else None
-
-    def put(self, key: str, verdict: Verdict) -> None:
-        # a reply may contain lone surrogates, which SQLite cannot store
-        reason = verdict.reason.encode("utf-8", "replace").decode()
-        self._run("INSERT OR REPLACE INTO verdicts (key, label, reason) VALUES (?, ?, ?)", key, verdict.label, reason)
-
-    def _run(self, statement: str, *values: str) -> Any:
-        """Execute a statement and return the first row, or None.
-
-        Also returns None if the file fails, since a verdict that was paid for counts whether it can be cached or not.
-        """
-        try:
-            with self._lock:
-                return self._db.execute(statement, values).fetchone()
-        except sqlite3.Error as error:
-            if not self._warned:
-                logger.warning("verdicts are not cached: %s", error)
-            self._warned = True
-            return None
-
-
-_LOCK_TIMEOUT = 60.0
-"""Seconds to wait for other processes that open the same file for the first time."""
-
-
-def _retry_while_locked(prepare: Callable[[], None]) -> None:
-    """Call `prepare` until no other process has the database locked.
-
-    SQLite itself does not wait to change the journal mode.
-    """
-    deadline = time.monotonic() + _LOCK_TIMEOUT
-    while True:
-        try:
-            return prepare()
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                raise
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(random.uniform(0.005, 0.05))
+            raise JudgeError(f"judge {self.name} cannot be reached: {describe_error(error)}") from None
 
 
 def open_judge(options: Options, judging: JudgeSpec) -> Judge:
@@ -314,7 +216,7 @@ def open_judge(options: Options, judging: JudgeSpec) -> Judge:
     try:
         model = get_model(name, base_url=address, api_key=key, memoize=False, **settings)
     except Exception as error:
-        raise JudgeError(f"judge {name!r}: {_one_line(error)}") from None
+        raise JudgeError(f"judge {name!r}: {describe_error(error)}") from None
     return Judge(model, judging, options.judge_max_failures)
 
 
@@ -351,8 +253,8 @@ def reach_now(options: Options, judging: JudgeSpec) -> None:
 
 
 def _run_in_new_loop(run: Callable[[], Coroutine[Any, Any, list[list[Verdict]]]]) -> list[list[Verdict]]:
+    """Run a coroutine in a new event loop, whether or not one is already running."""
     loop = uvloop.new_event_loop if uvloop else asyncio.new_event_loop
-
     running: list[asyncio.AbstractEventLoop] = []
 
     def work() -> list[list[Verdict]]:
@@ -361,7 +263,7 @@ def _run_in_new_loop(run: Callable[[], Coroutine[Any, Any, list[list[Verdict]]]]
             return runner.run(run())
 
     # in a separate thread, since a notebook already runs a loop in this one
-    with ThreadPoolExecutor(1) as pool, _manual_collections():
+    with ThreadPoolExecutor(1) as pool:
         future = pool.submit(work)
         try:
             return future.result()
@@ -371,28 +273,3 @@ def _run_in_new_loop(run: Callable[[], Coroutine[Any, Any, list[list[Verdict]]]]
                 for task in asyncio.all_tasks(running_loop):
                     running_loop.call_soon_threadsafe(task.cancel)
             raise
-
-
-@contextmanager
-def _manual_collections() -> Iterator[None]:
-    """Collect garbage only when the code inside asks for it.
-
-    Otherwise many short calls spend a third of their time walking the objects of a loaded harness.
-    """
-    enabled = gc.isenabled()
-    gc.freeze()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-        if enabled:
-            gc.enable()
-
-
-def _one_line(error: BaseException) -> str:
-    if isinstance(error, RetryError):
-        # the last attempt's error says more than that the call was retried
-        error = error.last_attempt.exception() or error
-    text = " ".join(re.sub(r"\[/?[a-z]+\]", "", str(error)).split())
-    return redacted(f"{type(error).__name__}: {text}")[:300]

@@ -1,28 +1,21 @@
-"""Checking that models answer before work begins, and reporting calls that are retried.
-
-Inspect retries a failing call many times, and for a long time reports nothing.
-"""
+"""Checking that models answer before work begins."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import re
-import sys
 import threading
-import time
 from collections.abc import Awaitable, Callable, Iterable
-from contextvars import Context, ContextVar
+from contextvars import Context
 from urllib.parse import urlsplit
 
 import anyio
-from inspect_ai.hooks import Hooks, ModelRetry, hooks
 from inspect_ai.model import GenerateConfig, Model, get_model, model_roles
-from inspect_ai.util import display_type
 from tenacity import RetryError
 
-from halu_tasks.credentials import redacted
 from halu_tasks.errors import HaluTasksError, ModelError
+from halu_tasks.judging.failures import describe_error, last_error
+from halu_tasks.judging.retries import probing, tell_retries
 
 PROBE = "Reply with the one word: ready"
 PATIENCE = 60
@@ -33,8 +26,6 @@ _IN_PROCESS = ("halu", "mockllm", "none", "hf", "transformer_lens", "nnterp")
 """Providers whose models run in this process."""
 _STARTS_SERVER = ("vllm", "vllm-completions", "sglang")
 """Providers that start a server, which takes minutes, unless an address is named."""
-
-_probing = ContextVar("_probing", default=False)
 
 _reached: set[tuple[str, str]] = set()
 """Models that have answered in this process, by name and address."""
@@ -106,7 +97,7 @@ async def reach_here(model: Model) -> None:
 
 
 def exhausted(error: BaseException) -> bool:
-    """Return whether a call was given up after retries."""
+    """Whether a call failed for good, after retries."""
     return isinstance(error, RetryError)
 
 
@@ -145,7 +136,7 @@ async def _reach_all(models: Iterable[Model], timeout: int | None) -> None:
 
 
 async def _reach(model: Model, timeout: int | None = None) -> None:
-    _probing.set(True)
+    probing.set(True)
     patience = max(PATIENCE, timeout or model.config.timeout or 0)
     config = GenerateConfig(
         max_tokens=_TOKENS, max_retries=1, timeout=patience, attempt_timeout=patience, batch=False, cache=False
@@ -154,7 +145,7 @@ async def _reach(model: Model, timeout: int | None = None) -> None:
         await _generate(model, config)
     except Exception as error:
         _reached.discard(_identity(model))
-        raise _model_error(model, _last_error(error), patience) from None
+        raise _model_error(model, last_error(error), patience) from None
     _reached.add(_identity(model))
 
 
@@ -162,18 +153,13 @@ async def _generate(model: Model, config: GenerateConfig) -> None:
     try:
         await model.generate(PROBE, config=config)
     except Exception as error:
-        status = _status(_last_error(error))
+        status = _status(last_error(error))
         if status in (400, 422):
             # reasoning models reject a token limit that is too low
             await model.generate(PROBE, config=config.model_copy(update={"max_tokens": None}))
         elif status != 429:
             raise
         # 429: the server is there, but overloaded
-
-
-def _last_error(error: BaseException) -> BaseException:
-    """Return the error of the last attempt of a call that was retried."""
-    return (error.last_attempt.exception() or error) if isinstance(error, RetryError) else error
 
 
 def _status(error: BaseException) -> int | None:
@@ -184,11 +170,9 @@ def _status(error: BaseException) -> int | None:
 
 def _model_error(model: Model, error: BaseException, patience: int) -> ModelError:
     place = f" at {address_of(model)}" if address_of(model) else ""
-    text = " ".join(re.sub(r"\[/?[a-z]+\]", "", str(error)).split())
-    if key := getattr(model.api, "api_key", None):
-        # servers repeat the key that they reject
-        text = text.replace(str(key), "…")
-    why = redacted(f"{type(error).__name__}: {text}")[:300]
+    # servers repeat the key that they reject
+    key = getattr(model.api, "api_key", None)
+    why = describe_error(error, str(key) if key else None)
     status = _status(error)
     if status in (401, 403):
         return ModelError(f"model {model}{place} rejects the API key ({why}); set the API key of its provider")
@@ -222,68 +206,3 @@ def _in_thread(run: Callable[[], Awaitable[None]]) -> None:
         thread.join(0.2)
     if errors:
         raise errors[0]
-
-
-# --- while calls are retried ----------------------------------------------------------------------
-
-_INTERVAL = 30.0
-"""Seconds between two lines."""
-_SHOWS_RETRIES = ("full", "rich")
-"""Inspect displays that show retries themselves, and that printed lines would break."""
-
-_heartbeats: list[type[Hooks]] = []
-
-
-def tell_retries() -> None:
-    """Start reporting calls that are retried.
-
-    Call it after a model was created. By then, Inspect has announced the hooks that it knows; otherwise it would
-    announce this one before every run of everybody who installs the package.
-    """
-    if not _heartbeats:
-        _heartbeats.append(hooks(name="heartbeat", description="reports calls that are retried")(Heartbeat))
-
-
-class Heartbeat(Hooks):
-    """Reports on standard error that calls are retried, at once and then every half minute until none is waiting."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._beating = False
-        self._reported = -_INTERVAL
-        self._until = 0.0
-        self._retries = 0
-        self._last: ModelRetry | None = None
-
-    def enabled(self) -> bool:
-        return not (sys.stderr.isatty() and display_type() in _SHOWS_RETRIES)
-
-    async def on_model_retry(self, data: ModelRetry) -> None:
-        if _probing.get():
-            return
-        with self._lock:
-            self._retries += 1
-            self._last = data
-            self._until = max(self._until, time.monotonic() + data.wait_time)
-            if self._beating:
-                return
-            self._beating = True
-        threading.Thread(target=self._beat, daemon=True).start()
-
-    def _beat(self) -> None:
-        time.sleep(max(self._reported + _INTERVAL - time.monotonic(), 0.0))
-        while True:
-            with self._lock:
-                last, retries, remaining = self._last, self._retries, self._until - time.monotonic()
-                if last is None or remaining < 0:
-                    self._beating, self._retries = False, 0
-                    return
-            self._reported = time.monotonic()
-            why = f"HTTP {last.status_code}" if last.status_code else last.exception_type or "no reply"
-            print(
-                f"halu-tasks: calls to {last.model_name} fail ({why}) and are retried; retries so far: {retries}, the "
-                f"last one in {max(remaining, 1):,.0f} seconds (limit them with --max-retries and --timeout)",
-                file=sys.stderr,
-                flush=True,
-            )
-            time.sleep(min(_INTERVAL, remaining + 1))

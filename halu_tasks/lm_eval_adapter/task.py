@@ -155,7 +155,7 @@ class HaluTask(ConfigurableTask):
         if not replies or self._built.asks_for_probability:
             return None
         kept = keep_replies(self._built, replies, results_folder())
-        return self._built.task.name if kept.path else f"{self._built.task.name} ({kept.told})"
+        return self._built.task.name if kept.path else f"{self._built.task.name} ({kept.message})"
 
     def override_metric(self, metric_name: str) -> None:
         """lm-eval's predict_only: keep the replies, score nothing, ask no judge."""

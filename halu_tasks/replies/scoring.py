@@ -83,9 +83,9 @@ def score_replies(built: Built, replies: Sequence[tuple[Item, Reply]], folder: P
             except JudgeError as error:
                 kept = keep_replies(built, replies, folder)
                 how = f", score them with: {score_command(built, kept.path)}" if kept.path else ""
-                raise JudgeError(f"{error}; {kept.told}{how}") from None
+                raise JudgeError(f"{error}; {kept.message}{how}") from None
             except BaseException:
-                logger.error("judging was interrupted; %s", keep_replies(built, replies, folder).told)
+                logger.error("judging was interrupted; %s", keep_replies(built, replies, folder).message)
                 raise
     return [
         built.task.score(mode, item, reply, reply_verdicts)
@@ -155,10 +155,15 @@ def score_command(built: Built, predictions: Path) -> str:
 
 
 class Kept(NamedTuple):
-    """Where replies were saved, or None if they could not be, and a clause for the log that says so."""
+    """Where replies were saved.
+
+    Attributes:
+        path: The file; None if they could not be saved.
+        message: A clause for the log that says where they are, or why they could not be saved.
+    """
 
     path: Path | None
-    told: str
+    message: str
 
 
 _process_folders: dict[Path, Path] = {}
@@ -169,7 +174,7 @@ def keep_replies(built: Built, replies: Sequence[tuple[Item, Reply]], folder: Pa
     """Save replies as `<task>.jsonl` in a new folder, which can be replayed.
 
     The folder is created in the cache or, if that is not writable, in `folder` or in the temporary directory. Nothing
-    is overwritten, and no error is raised; `Kept.told` says what went wrong.
+    is overwritten, and no error is raised; `Kept.message` says what went wrong.
 
     Args:
         built: The task.

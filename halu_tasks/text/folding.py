@@ -1,10 +1,10 @@
-"""Text with what does not tell words apart taken off, so that one spelling of a word finds all of them.
+"""Folding strings, so that all spellings of a word become the same.
 
-Case, full-width letters, accents, dotted and dotless i; Arabic diacritics, tatweel and spellings of alef, ta
-marbuta, ya and kaf; the nukta and the spellings of a nasal in Devanagari; punctuation of Arabic and Hindi.
+Folded are case, full-width letters, accents, dotted and dotless i; Arabic diacritics, tatweel and spellings of alef,
+ta marbuta, ya and kaf; the nukta and the spellings of a nasal in Devanagari; punctuation of Arabic and Hindi.
 
-A Devanagari vowel sign becomes the vowel's letter: it tells words apart, but is no word character to a
-regular expression, which would see the end of a word before it.
+A Devanagari vowel sign becomes the vowel's letter: it distinguishes words, but regular expressions do not count it as
+a word character and would see the end of a word before it.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ _NASAL = re.compile("[ङञणनम]़?्(?=[क-ह])")
 
 
 def fold(text: str) -> str:
-    """The text folded; its length changes."""
+    """Fold a string; its length may change."""
     plain = unicodedata.normalize("NFKD", text.replace("\u0640", "")).casefold()
     plain = _NASAL.sub("न", plain)
     return "".join(char for char in plain if not unicodedata.combining(char)).translate(_FOLDED)
 
 
 def spelled(words: str) -> str:
-    """An expression for one of the words, folded."""
+    """Return a regular expression that matches one of the words, which are separated by white space, folded."""
     return any_of(fold(words))
 
 
 def any_of(words: str) -> str:
-    """An expression for one of the words, which may themselves be expressions."""
+    """Return a regular expression that matches one of the words, which may themselves be regular expressions."""
     return f"(?:{'|'.join(words.split())})"

@@ -1,19 +1,20 @@
-"""Sentences of prose as models write it, summaries of papers above all: `spans` and `sentences`.
+"""Splitting prose written by models into sentences, in particular summaries of papers.
 
-A line ends a sentence, unless the next one goes on in lower case or with a bracket (text wrapped at a width). List
-marks, marks of headings and quotes, and rules ("---") are no part of a sentence; nothing else is lost but white
-space. Inside a line:
+A line end ends a sentence, unless the next line begins in lower case or with a bracket (wrapped text). Marks of lists,
+headings and quotes, and rules ("---"), are not part of any sentence; apart from white space nothing else is left out.
+Within a line:
 
-- 。！？؟۔ and the danda end a sentence whatever follows; a full stop, "!", "?" and dots do so before white space and
-  what can begin a sentence, or glued to a capital ("done.Then");
-- the full stop of an abbreviation, an initial or a list's number does not, unless what follows says so: "et al."
-  and "etc." end a sentence before a capital, "U.S.", "Jr." and initials only before a word that opens sentences;
-- quotes and brackets that close behind a full stop belong to its sentence, and so does a citation that stands
-  there: "It works. (Ling, 2009)", "It works.[3]";
-- nothing ends inside brackets, as long as they are not overlong.
+- 。！？؟۔ and the danda always end a sentence; a full stop, "!", "?" and dots do if white space and a possible
+  beginning of a sentence follow, or a capital without white space ("done.Then");
+- the full stop of an abbreviation, an initial or a list number ends no sentence, unless the next word shows that it
+  does: "et al." and "etc." end a sentence before a capital, "U.S.", "Jr." and initials only before a word that commonly
+  begins sentences;
+- quotes and brackets that close after a full stop belong to its sentence, and so does a citation that follows:
+  "It works. (Ling, 2009)", "It works.[3]";
+- no sentence ends inside brackets, unless they are very long.
 
-The splitting in `verdict_text` serves other ends: it rewrites the text and cuts behind every full stop, since no
-verdict depends on "et al."; ExpMatch in `expmatch` cuts at every full stop, as its authors do.
+Two other modules split sentences in their own ways: `verdict_text` rewrites the text and splits it after every full
+stop, since no verdict depends on "et al."; `expmatch` splits it at every full stop, as the metric's authors do.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from collections.abc import Iterator
 
 from halu_tasks.text.spans import Span
 
-# No real summary is longer; what a longer text has beyond it (a model caught in a loop) stays in one piece.
+# no real summary is longer; the rest of a longer text (a model caught in a loop) is one sentence
 _MOST = 200_000
 _ALWAYS = "。！？｡؟۔।॥"
 _HYPHENS = ("-", "‐", "‑")
@@ -37,7 +38,7 @@ _CLOSERS = r"[\"'”’»›)\]）」』】*_`⁰¹²³⁴-⁹]{0,10}"
 _STOP = re.compile(
     rf"(?P<always>[{_ALWAYS}])[{_ALWAYS}.!?…]*{_CLOSERS}|(?<![.!?…])(?P<stops>[.!?…]++){_CLOSERS}(?=\Z|[\s([（]|[^\W\d_])"
 )
-# A citation behind the full stop; brackets that end in a full stop of their own hold a sentence of their own.
+# a citation after the full stop; brackets that contain a full stop at their end are a sentence of their own
 _CITATION = re.compile(
     r"\s?(?:\[\d{1,3}(?:\s?[,;–-]\s?\d{1,3}){0,20}\]"
     r"|[(\[（](?=[^()\[\]（）]{0,300}?(?:1[5-9]|20)\d\d)[^()\[\]（）]{0,300}(?<![.!?])[)\]）])[.。]?"
@@ -64,7 +65,7 @@ _NEVER = _words(
 )
 _BEFORE_NUMBER = _words("no nos p pp sec sect ch chap art app para jan feb mar apr jun jul aug sep sept oct nov dec v")
 _BEFORE_OPENING = _words("jr sr inc ltd co corp bros esq phd md")
-# "vitamin C. Patients": the letter is no initial
+# "vitamin C. Patients": the letter is not an initial
 _LETTERED = re.compile(
     r"\b(?:vitamin|hepatitis|type|group|class|phase|grade|category|protein|factor|panel|arm|cohort|plan|model"
     r"|condition|option|table|figure|appendix|section)s?\s\Z",
@@ -80,67 +81,70 @@ _OPENING = _words(
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, in order, as they are written."""
+    """Return the sentences of a text, in order and unchanged."""
     return [text[start:end] for start, end in spans(text)]
 
 
 def spans(text: str) -> list[Span]:
-    """Where the sentences of a text stand in it, in order: nothing lies between them but white space, list marks
-    and rules. In time linear in the text's length."""
-    found = [span for block in _blocks(text, min(len(text), _MOST)) for span in _split(text, *block)]
+    """Return the spans of the sentences of a text, in order.
+
+    Between them there are only white space, list marks and rules. Takes time linear in the length of the text.
+    """
+    sentence_spans = [span for block in _blocks(text, min(len(text), _MOST)) for span in _split(text, *block)]
     if len(text) > _MOST and (rest := text[_MOST:].strip()):
         begin = text.index(rest[0], _MOST)
-        found.append((begin, begin + len(rest)))
-    return found
+        sentence_spans.append((begin, begin + len(rest)))
+    return sentence_spans
 
 
 def _blocks(text: str, most: int) -> Iterator[Span]:
-    """Lines without their marks, those that are wrapped as one."""
-    start = end = 0  # of the block that is not given out yet, if there is one
-    goes_on = False  # may the next line belong to the block?
+    """Yield the spans of lines without their marks; wrapped lines are joined."""
+    start = end = 0  # of the block that was not yielded yet, if any
+    may_continue = False  # whether the next line may belong to the block
     for first, last in _lines(text, most):
         mark = _MARK.match(text, first, last)
         begin = mark.end() if mark else first
         while last > begin and text[last - 1].isspace():
             last -= 1
         if _RULE.fullmatch(text, begin, last):
-            goes_on = False
+            may_continue = False
             continue
         marked = not text[first:begin].isspace() and begin > first
-        if goes_on and not marked and (text[begin].islower() or text[begin] in "(（"):
+        if may_continue and not marked and (text[begin].islower() or text[begin] in "(（"):
             end = last
             continue
         if end > start:
             yield start, end
         start, end = begin, last
-        goes_on = "#" not in text[first:begin] and text[last - 1] not in ":："
+        may_continue = "#" not in text[first:begin] and text[last - 1] not in ":："
     if end > start:
         yield start, end
 
 
 def _lines(text: str, most: int) -> Iterator[Span]:
+    """Yield the spans of the first `most` characters' lines, without line ends."""
     start = 0
-    for found in _LINE_END.finditer(text, 0, most):
-        yield start, found.start()
-        start = found.end()
+    for line_end in _LINE_END.finditer(text, 0, most):
+        yield start, line_end.start()
+        start = line_end.end()
     yield start, most
 
 
 def _split(text: str, start: int, end: int) -> Iterator[Span]:
-    """The sentences of one block."""
+    """Yield the spans of a block's sentences."""
     brackets = _BRACKETS.finditer(text, start, end)
     bracket = next(brackets, None)
     at = start
-    while found := _STOP.search(text, at, end):
-        at = found.end()
+    while stop := _STOP.search(text, at, end):
+        at = stop.end()
         while bracket and bracket.end() < at:
             bracket = next(brackets, None)
-        if bracket and bracket.start() < found.start() and at < bracket.end():
+        if bracket and bracket.start() < stop.start() and at < bracket.end():
             continue
-        if not found["always"] and not _ends(text, start, found, end):
+        if not stop["always"] and not _ends(text, start, stop, end):
             continue
-        if cited := _CITATION.match(text, at, end):
-            at = cited.end()
+        if citation := _CITATION.match(text, at, end):
+            at = citation.end()
         yield start, at
         while at < end and text[at].isspace():
             at += 1
@@ -149,10 +153,10 @@ def _split(text: str, start: int, end: int) -> Iterator[Span]:
         yield start, end
 
 
-def _ends(text: str, start: int, found: re.Match[str], end: int) -> bool:
-    """Does a sentence that begins at `start` end with these full stops and what closes behind them?"""
-    stop, at = found.start(), found.end()
-    before = text[max(start, stop - 30) : stop]
+def _ends(text: str, start: int, stop: re.Match[str], end: int) -> bool:
+    """Whether a sentence that begins at `start` ends with these full stops and the closing marks after them."""
+    at = stop.end()
+    before = text[max(start, stop.start() - 30) : stop.start()]
     rest = text[at : min(at + 40, end)]
     following = rest.lstrip()
     if not following:
@@ -165,8 +169,8 @@ def _ends(text: str, start: int, found: re.Match[str], end: int) -> bool:
         wrapped = _LINE_END.search(rest[: len(rest) - len(following)])
         if not word and following[0] not in "([（":
             return False
-        # a lower-case word begins a sentence only where it hides a capital or a digit (mTOR, p53, β-carotene) or
-        # belongs to a name
+        # a lower-case word begins a sentence only if it contains a capital or a digit (mTOR, p53, β-carotene) or is
+        # part of a name
         plain = word.islower() and word.isalpha() and following[1:2] not in _HYPHENS
         if plain and following[0] not in "([（" and not wrapped and not _PARTICLES.match(following):
             return False
@@ -174,27 +178,33 @@ def _ends(text: str, start: int, found: re.Match[str], end: int) -> bool:
         return bool(_CITATION.match(text, at, end)) and not _abbreviated(before, word, closed=False)
     elif not _glued(before, rest) or _ADDRESS.search(before):
         return False
-    return found["stops"] != "." or not _abbreviated(before, word, closed=not set(found[0]).isdisjoint(")]）"))
+    return stop["stops"] != "." or not _abbreviated(before, word, closed=not set(stop[0]).isdisjoint(")]）"))
 
 
 def _glued(before: str, rest: str) -> bool:
-    """Has the white space between two sentences been left out? Not in "Ph.D", "U.S.A" or "file.TXT"."""
+    """Whether the white space between two sentences is missing; it is not in "Ph.D", "U.S.A" or "file.TXT"."""
     if rest[0].islower() or not (rest[1:2].islower() or rest[1:2] in " \t" or "\u3400" <= rest[0] <= "\u9fff"):
         return False
     return not before[-1:].isalpha() or (before[-2:].isalpha() and not before[-1:].isupper())
 
 
 def _abbreviated(before: str, following: str, *, closed: bool) -> bool:
-    """Is the full stop between these two, the second a word, part of the first and no end? What is abbreviated in
-    brackets that close behind it, as in "(in the U.S.)", ends nothing whatever follows."""
+    """Whether a full stop belongs to an abbreviation and ends no sentence.
+
+    Args:
+        before: The text before the full stop.
+        following: The word after it.
+        closed: Whether brackets close after the full stop. An abbreviation before them, as in "(in the U.S.)", does
+            not end a sentence, whatever follows.
+    """
     if _LIST_NUMBER.search(before):
         return True
-    found = _WORD.search(before)
-    if not found:
+    match = _WORD.search(before)
+    if not match:
         return False
-    word = found[0].lower()
+    word = match[0].lower()
     opens = not closed and following.lower() in _OPENING and following[:1].isupper()
-    if found[0].isupper() and len(word) > 1 and word.isalpha():  # "patients in the ED"
+    if match[0].isupper() and len(word) > 1 and word.isalpha():  # "patients in the ED"
         return False
     if word in _NEVER:
         return True
@@ -202,6 +212,6 @@ def _abbreviated(before: str, following: str, *, closed: bool) -> bool:
         return following[:1].isdigit()
     if word in ("al", "etc"):
         return closed or following[:1].islower() or (word == "al" and not following[:1].isalpha())
-    if len(word) == 1 and found[0].isupper():
-        return not opens and not _LETTERED.search(before[: found.start()][-20:])
+    if len(word) == 1 and match[0].isupper():
+        return not opens and not _LETTERED.search(before[: match.start()][-20:])
     return not opens and (word in _BEFORE_OPENING or ("." in word and len(word) <= 6))

@@ -1,13 +1,13 @@
-"""Where a returned string stands in an answer, and how two sets of characters overlap.
+"""Locating returned strings in an answer, and measuring how two sets of characters overlap.
 
-Spans are (start, end) code-point offsets in the original text, end excluded. The definitions are the
-IoU of ReFACT's localization tasks (section 4.2) and this project's rule for placing a string.
+Spans are (start, end) code-point offsets in the original text; the end is exclusive. IoU is defined as in ReFACT's
+localization tasks (section 4.2); the rule for locating a string is this project's.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -15,10 +15,12 @@ from rapidfuzz import fuzz
 
 Span = tuple[int, int]
 
-FUZZY_LENGTH = 12  # shorter strings must occur as they are: too much is 90% like them
+FUZZY_LENGTH = 12
+"""Minimum length of a string for approximate search; too much is 90% similar to shorter ones."""
 FUZZY_SCORE = 90.0
-# Bound on approximate search per text, in characters of the strings times characters of the text. The
-# strings read from one reply (100,000 characters at most) stay below it for texts of 2,000 characters.
+"""Minimum similarity in percent."""
+# limits approximate search in a text, in characters of the strings times characters of the text; the strings read from
+# one reply (at most 100,000 characters) stay below it for texts of 2,000 characters
 _FUZZY_BUDGET = 200_000_000
 
 _SPACE = re.compile(r"\s+")
@@ -29,37 +31,39 @@ _QUOTES = str.maketrans({**dict.fromkeys("‘’‚‛′`´ʼ＇‹›", "'"), 
 
 @lru_cache(maxsize=4096)
 def _fold_char(char: str) -> str:
-    """One character with case and quote style taken away; may be longer than one (ß, ﬁ).
+    """Remove case and quote style from a character; the result may be longer (ß, ﬁ).
 
-    The Turkish İ and ı count as i, and so does an i with a dot above as a character of its own: that is
-    what İ becomes in other programs' lower case.
+    The Turkish İ and ı become i, and so does an i followed by a combining dot above, which other programs make of İ
+    when they convert it to lower case.
     """
     return "i" if char in "İı" else char.casefold().translate(_QUOTES)
 
 
 def _fold(string: str) -> str:
-    """Case, quote style and white-space runs taken away; as Text folds its text."""
+    """Remove case, quote style and runs of white space from a string, as `Text` does with its text."""
     string = _SPACE.sub(" ", string.strip()).replace("İ", "i").replace("ı", "i")
     return _DOTTED.sub("i", string.casefold().translate(_QUOTES))
 
 
-def _occurrences(text: str, string: str) -> list[int]:
-    """Starts of every occurrence of `string`, overlapping ones too."""
-    starts = []
-    at = text.find(string)
+def occurrences(text: str, string: str) -> Iterator[int]:
+    """Yield the starts of all occurrences of `string`, including overlapping ones; none if it is empty."""
+    at = text.find(string) if string else -1
     while at >= 0:
-        starts.append(at)
+        yield at
         at = text.find(string, at + 1)
-    return starts
 
 
 class Text:
-    """One text in which many strings are placed: the folded copy and its index map are made once."""
+    """A text, prepared for locating many strings in it.
+
+    Args:
+        text: The text.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
         folded: list[str] = []
-        # origin[i]: the character of the text from which folded character i came.
+        # the character of the text that each folded character comes from
         self._origin: list[int] = []
         space = False
         for index, char in enumerate(text):
@@ -76,11 +80,16 @@ class Text:
         self._placed: dict[tuple[str, bool], list[Span]] = {}
 
     def place(self, string: str, *, fuzzy: bool = True) -> list[Span]:
-        """Every span at which `string` stands, sorted; empty when it is nowhere (unplaced).
+        """Locate a string; white space around it is ignored.
 
-        Every exact occurrence; else every one with case, white-space runs and quote style ignored;
-        else, for strings of at least 12 characters, the window most like it if rapidfuzz gives it 90
-        or more (on the folded text), unless `fuzzy` is off. White space around the string does not count.
+        Args:
+            string: The string.
+            fuzzy: Whether to search approximately if the string does not occur.
+
+        Returns:
+            The spans of all exact occurrences; if there are none, of all occurrences that differ in case, runs of
+            white space or quote style; if there are none either and the string has at least 12 characters, of the most
+            similar part of the folded text, if rapidfuzz rates it 90 or more. Sorted; empty if nothing was found.
         """
         string = string.strip()
         if (string, fuzzy) not in self._placed:
@@ -90,14 +99,14 @@ class Text:
     def _search(self, string: str, fuzzy: bool) -> list[Span]:
         if not string:
             return []
-        if len(string) <= len(self.text) and (starts := _occurrences(self.text, string)):
+        if len(string) <= len(self.text) and (starts := list(occurrences(self.text, string))):
             return [(start, start + len(string)) for start in starts]
         folded = _fold(string)
         if not folded:
             return []
         spans = []
         if len(folded) <= len(self._folded):
-            for start in _occurrences(self._folded, folded):
+            for start in occurrences(self._folded, folded):
                 if self._whole(start, start + len(folded)):
                     spans.append(self._span(start, start + len(folded)))
         if spans or not fuzzy or len(string) < FUZZY_LENGTH:
@@ -105,24 +114,24 @@ class Text:
         return self._nearest(folded)
 
     def _nearest(self, folded: str) -> list[Span]:
-        """The window most like the folded string, if it is near enough."""
+        """Return the part of the text most similar to the folded string, if it is similar enough."""
         size, room = len(folded), len(self._folded)
         if size > room:
-            # rapidfuzz would look for the text in the string; what is asked is whether they are alike.
-            # 200 * room / (size + room) is the best ratio that two such lengths can have.
+            # rapidfuzz would look for the text in the string, so the two are compared as a whole; the ratio of
+            # strings of these lengths is at most 200 * room / (size + room)
             possible = 200 * room >= FUZZY_SCORE * (size + room)
-            near = possible and fuzz.ratio(folded, self._folded, score_cutoff=FUZZY_SCORE) >= FUZZY_SCORE
-            return [self._span(0, room)] if near else []
+            similar = possible and fuzz.ratio(folded, self._folded, score_cutoff=FUZZY_SCORE) >= FUZZY_SCORE
+            return [self._span(0, room)] if similar else []
         self._budget -= size * room
         if self._budget < 0:
             return []
-        found = fuzz.partial_ratio_alignment(folded, self._folded, score_cutoff=FUZZY_SCORE)
-        if found is None or found.dest_start == found.dest_end:
+        alignment = fuzz.partial_ratio_alignment(folded, self._folded, score_cutoff=FUZZY_SCORE)
+        if alignment is None or alignment.dest_start == alignment.dest_end:
             return []
-        return [self._span(found.dest_start, found.dest_end)]
+        return [self._span(alignment.dest_start, alignment.dest_end)]
 
     def _whole(self, start: int, end: int) -> bool:
-        """Do these folded characters begin and end where characters of the text do?"""
+        """Whether a range of folded characters begins and ends at the boundaries of characters of the text."""
         origin = self._origin
         return (start == 0 or origin[start - 1] != origin[start]) and (
             end == len(origin) or origin[end] != origin[end - 1]
@@ -132,13 +141,8 @@ class Text:
         return self._origin[start], self._origin[end - 1] + 1
 
 
-def place(text: str, string: str) -> list[Span]:
-    """`Text(text).place(string)`, for one string."""
-    return Text(text).place(string)
-
-
 class CharCounts(NamedTuple):
-    """Sizes of character sets, in characters: what IoU and micro precision and recall are made of."""
+    """The sizes of two sets of characters, of their intersection and of their union; see `char_counts`."""
 
     gold: int
     predicted: int
@@ -147,12 +151,12 @@ class CharCounts(NamedTuple):
 
     @property
     def iou(self) -> float:
-        """Intersection over union; 1.0 when both sets are empty."""
+        """Intersection over union, from 0 to 1; 1.0 if both sets are empty."""
         return self.intersection / self.union if self.union else 1.0
 
 
 def merge(spans: Iterable[Span]) -> list[Span]:
-    """The same characters as sorted spans that neither overlap nor touch; empty spans vanish."""
+    """Return the same characters as sorted, nonempty spans that neither overlap nor touch."""
     merged: list[Span] = []
     for start, end in sorted(span for span in spans if span[0] < span[1]):
         if merged and start <= merged[-1][1]:
@@ -164,24 +168,23 @@ def merge(spans: Iterable[Span]) -> list[Span]:
 
 
 def char_counts(gold: Iterable[Span], predicted: Iterable[Span], extra_predicted: int = 0) -> CharCounts:
-    """Compare two sets of characters given as spans, in any order and overlapping or not.
+    """Compare two sets of characters, given as spans in any order that may overlap.
 
-    `extra_predicted` is the summed length of the predicted strings that were not placed: they are
-    predicted characters that no gold character can meet, so they count in `predicted` and `union`.
+    Args:
+        gold: The gold spans.
+        predicted: The predicted spans.
+        extra_predicted: The total length of predicted strings that do not occur in the text. No gold character can
+            match them, so they count as predicted characters and in the union.
     """
-    wanted, found = merge(gold), merge(predicted)
+    gold_spans, predicted_spans = merge(gold), merge(predicted)
     shared = i = j = 0
-    while i < len(wanted) and j < len(found):
-        shared += max(0, min(wanted[i][1], found[j][1]) - max(wanted[i][0], found[j][0]))
-        if wanted[i][1] <= found[j][1]:
+    while i < len(gold_spans) and j < len(predicted_spans):
+        (start, end), (other_start, other_end) = gold_spans[i], predicted_spans[j]
+        shared += max(0, min(end, other_end) - max(start, other_start))
+        if end <= other_end:
             i += 1
         else:
             j += 1
-    gold_size = sum(end - start for start, end in wanted)
-    predicted_size = sum(end - start for start, end in found) + extra_predicted
+    gold_size = sum(end - start for start, end in gold_spans)
+    predicted_size = sum(end - start for start, end in predicted_spans) + extra_predicted
     return CharCounts(gold_size, predicted_size, shared, gold_size + predicted_size - shared)
-
-
-def iou(gold: Iterable[Span], predicted: Iterable[Span], extra_predicted: int = 0) -> float:
-    """Size of the shared characters over size of all, 0 to 1; both empty 1.0, one empty 0.0."""
-    return char_counts(gold, predicted, extra_predicted).iou

@@ -327,21 +327,21 @@ BAD_REFACT: dict[str, tuple[dict[str, Any], Change, str]] = {
     "closes nothing": (SWAP_ROW, retagged(lambda text: text.replace("<swap>", "", 1)), "</swap> closes nothing"),
     "nested": (NEG_ROW, retagged(lambda text: text.replace("<neg>", "<neg><neg>", 1)), "<neg> opens inside <neg>"),
     "crossing": (NEG_ROW, retagged(lambda text: text.replace("<neg>", "<swap>", 1)), "</neg> closes <swap>"),
-    "no tag": (NEG_ROW, set_to("error_spans", NEG_ROW["confabulated_answer"]), "error_spans tags no text"),
+    "no tag": (NEG_ROW, set_to("error_spans", NEG_ROW["confabulated_answer"]), "error_spans has no tagged text"),
     "empty span": (
         NEG_ROW,
         set_to("error_spans", "<neg></neg>" + NEG_ROW["confabulated_answer"]),
-        "error_spans tags no text",
+        "error_spans has no tagged text",
     ),
     "other text": (
         NEG_ROW,
         retagged(lambda text: text + " And more."),
-        "error_spans without its tags is not confabulated_answer",
+        "error_spans without its tags differs from confabulated_answer",
     ),
     "other white space": (
         NEG_ROW,
         retagged(lambda text: text.replace(" ", "  ", 1)),
-        "error_spans without its tags is not confabulated_answer",
+        "error_spans without its tags differs from confabulated_answer",
     ),
     "no originals": (
         SWAP_ROW,
@@ -392,16 +392,20 @@ BAD_CFAITH: dict[str, tuple[dict[str, Any], Change, str]] = {
     "number among answers": (
         CHOICE_ROW,
         lambda row: row.update(answers=[1, *row["answers"][1:]]),
-        "answers and labels must be texts",
+        "answers and labels must be lists of strings",
     ),
     "letter": (CHOICE_ROW, set_to("correct_option", "E"), "correct_option is 'E'"),
     "letters": (CHOICE_ROW, set_to("correct_option", "AB"), "correct_option is 'AB'"),
     "letter of a wrong one": (
         CHOICE_ROW,
         set_to("correct_option", "ABCD"[(CHOICE_ROW["labels"].index("correct") + 1) % 4]),
-        "but the label 'correct' stands elsewhere",
+        "but the label 'correct' must be at this position and no other",
     ),
-    "two correct": (CHOICE_ROW, set_to("labels", ["correct"] * 4), "but the label 'correct' stands elsewhere"),
+    "two correct": (
+        CHOICE_ROW,
+        set_to("labels", ["correct"] * 4),
+        "but the label 'correct' must be at this position and no other",
+    ),
     "label outside the set": (
         CHOICE_ROW,
         lambda row: row.update(labels=[label if label == "correct" else "错误" for label in row["labels"]]),

@@ -100,9 +100,9 @@ def test_both_forms_of_a_row_ask_the_same(tmp_path: Path) -> None:
         ({**ROW, "reason": " "}, "field 'reason' is empty"),
         ({**ROW, "evidence": "text"}, "field 'evidence' is str, expected list"),
         ({**ROW, "evidence": [1]}, "a piece of evidence is 1"),
-        ({**MARKED, "input": "Q? R."}, "not of the form #Question#: … #Answer#: …"),
-        ({**MARKED, "input": "#Question#:\n#Answer#: R."}, "not of the form"),
-        ({**MARKED, "output": "It is wrong."}, "field 'output' begins with none of FACTUAL and NON-FACTUAL"),
+        ({**MARKED, "input": "Q? R."}, "must have the form #Question#: … #Answer#: …"),
+        ({**MARKED, "input": "#Question#:\n#Answer#: R."}, "must have the form"),
+        ({**MARKED, "output": "It is wrong."}, "field 'output' must begin with FACTUAL or NON-FACTUAL"),
         ({**MARKED, "label": "false"}, "label is 'false'"),
     ],
 )
@@ -180,7 +180,7 @@ def test_without_a_training_part_the_examples_are_the_packages_own_and_the_run_s
 def test_a_training_part_that_lacks_a_pattern_gives_no_examples(tmp_path: Path) -> None:
     write(tmp_path / "test.jsonl", ROW)
     write(tmp_path / "train.jsonl", *({**row, "category": "Comparing"} for row in rows(TRAIN)))
-    with pytest.raises(DataError, match="one a pattern; the rows for them have none of multi_hop"):
+    with pytest.raises(DataError, match="a row of every pattern; the rows for them have none of multi_hop"):
         shown(data=str(tmp_path))
 
 

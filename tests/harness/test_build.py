@@ -70,15 +70,15 @@ def test_pass_rates_reasons_and_files_are_as_scripted(build: Run, run_inspect: R
     assert told["rejected"] == {
         "format: question: no JSON array of objects": 1,
         "format: question: support is not in the document": 1,
-        "format: hallucinated answers: 2 texts for 3": 1,
-        "format: labels: a type that there is none of": 1,
+        "format: hallucinated answers: 2 strings instead of 3": 1,
+        "format: labels: an unknown type": 1,
         "answer: not supported by the knowledge": 1,
         "answer: uncertain": 1,
-        "answer: verdict unread: no JSON array of verdicts": 1,
+        "answer: unreadable verdict: no JSON array of verdicts": 1,
         "hallucination: not wrong": 2,
         "hallucination: same as the answer": 1,
         "label: type does not fit": 1,
-        "label: verdict unread: 2 verdicts for 3": 1,
+        "label: unreadable verdict: 2 verdicts instead of 3": 1,
     }
     passed = {name: (rate["passed"], rate["of"]) for name, rate in told["rates"].items()}
     whole = made - 4
@@ -245,7 +245,7 @@ def test_documents_that_nothing_can_be_made_of_have_their_reasons(build: Run) ->
     told, folder = build(documents, HaluModel())
     assert told["documents"] == 10
     assert told["refused"] == {
-        "too long": 1, "no sentence": 3, "another language": 1, "characters that are no text": 1,
+        "too long": 1, "no sentence": 3, "another language": 1, "invalid characters": 1,
     }  # fmt: skip
     assert told["rejected"] == {"format: question: no JSON array of objects": 1}
     assert {row["document"] for row in lines(folder / "dataset" / "items.jsonl")} == {

@@ -85,18 +85,18 @@ def test_a_build_is_as_scripted_and_its_files_reach_the_ceiling(build: Run, run_
     documents = [document(n) for n in range(1, 9 + good)]
     documents += [{**document(50), "question": None}, document(51, text=document(51)["text"] + " <SWAP>")]
     told, folder = build(documents)
-    assert told["refused"] == {"no question": 1, "tags of its own": 1}
+    assert told["refused"] == {"no question": 1, "contains tags": 1}
     assert told["documents"] == 10 + good and told["drafts"] == 2 * (8 + good)
     assert told["rejected"] == {
-        "facts: reply unread": 2,
+        "facts: unreadable reply": 2,
         "facts: not in the answer": 2,
         # one of two sentences; the other one is negated, and kept
         "format: unchanged": 1,
-        "format: replacements unread": 1,
-        "equivalent: says the same": 1,
+        "format: unreadable replacements": 1,
+        "equivalent: same meaning": 1,
         "wrong: not false": 2,
         "wrong: uncertain": 2,
-        "choice: choice unread": 1,
+        "choice: unreadable choice": 1,
         # the pronoun among the coreferences is left out of a draft that is kept all the same
         "phrase: only stop words": 6 + good,
     }

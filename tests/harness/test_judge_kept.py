@@ -18,7 +18,7 @@ from inspect_ai.log import read_eval_log
 from halu_tasks.cli import main
 from halu_tasks.errors import JudgeError
 from halu_tasks.items import Reply
-from halu_tasks.judging.judge import VerdictStore
+from halu_tasks.judging.verdict_store import VerdictStore
 from halu_tasks.options import Options
 from halu_tasks.replies.scoring import keep_replies
 from halu_tasks.scorers.reading.judge import Verdict
@@ -162,7 +162,7 @@ def test_whatever_a_reader_raises_is_a_failed_verdict(
 def test_processes_may_open_a_new_store_at_once(tmp_path: Path) -> None:
     # forked, so that imports do not spread them over time
     program = (
-        "import os, pathlib, sys, time\nfrom halu_tasks.judging.judge import Verdict, VerdictStore\n"
+        "import os, pathlib, sys, time\nfrom halu_tasks.judging.verdict_store import Verdict, VerdictStore\n"
         "start, own = time.time() + 0.5, []\n"
         "for number in range(32):\n"
         "    pid = os.fork()\n"
@@ -272,8 +272,8 @@ def test_where_no_place_is_left_the_message_says_so(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     full(monkeypatch, halu_cache, tmp_path)
     kept = keep_replies(BUILT, REPLIES, tmp_path / "results")
-    assert kept.path is None and kept.told.startswith("the replies could not be saved: ")
-    assert kept.told.count("No space left on device") == 3
+    assert kept.path is None and kept.message.startswith("the replies could not be saved: ")
+    assert kept.message.count("No space left on device") == 3
 
 
 def test_a_store_that_cannot_be_opened_is_an_error_that_names_the_folder(tmp_path: Path) -> None:

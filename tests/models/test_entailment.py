@@ -110,5 +110,5 @@ def test_the_pipeline_drops_replacements_that_the_model_finds_equivalent(
     (draft,) = asyncio.run(pipeline.drafts(document, ask))
     assert next(replies, None) is None, "the verifier is asked nothing about equivalence"
     assert draft.passed == passes and "equivalent" in draft.checks
-    assert [failure.reason for failure in draft.failures] == ([] if passes else ["says the same"])
+    assert [failure.reason for failure in draft.failures] == ([] if passes else ["same meaning"])
     assert pipeline.settings["nli_model"] == str(tmp_path)

@@ -9,11 +9,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from halu_tasks.scorers.reading.strings.tags import nearest_originals, original_strings, tagged_spans
-from halu_tasks.text.spans import Text, char_counts, iou, merge, place
+from halu_tasks.text.spans import Span, Text, char_counts, merge
 
 SCRIPTS = "abcAB  \t\n.,'’\"“”İıIiŞşßẞﬁﬃΣσςالعَرَبِيّة中文，。👩\u200d👩\u200d👧é\u0301\u200f\u202e"
 TEXT = st.text(st.sampled_from(SCRIPTS), max_size=80) | st.text(st.characters(), max_size=60)
 SPANS = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)).map(lambda pair: (min(pair), max(pair))), max_size=8)
+
+
+def place(text: str, string: str) -> list[Span]:
+    return Text(text).place(string)
 
 
 @pytest.mark.parametrize(
@@ -104,16 +108,16 @@ def test_counts_are_those_of_sets(gold: list[tuple[int, int]], predicted: list[t
     counts = char_counts(gold, predicted, extra)
     assert counts == (len(wanted), len(found) + extra, len(wanted & found), len(wanted | found) + extra)
     assert 0.0 <= counts.iou <= 1.0
-    assert iou(gold, predicted) == iou(predicted, gold)
-    assert iou(gold, gold) == 1.0
+    assert char_counts(gold, predicted).iou == char_counts(predicted, gold).iou
+    assert char_counts(gold, gold).iou == 1.0
 
 
 def test_iou_of_nothing() -> None:
-    assert iou([], []) == 1.0
-    assert iou([(0, 3)], []) == 0.0
-    assert iou([], [(0, 3)]) == 0.0
-    assert iou([], [], 3) == 0.0
-    assert iou([(0, 4)], [(2, 4)], 4) == 0.25
+    assert char_counts([], []).iou == 1.0
+    assert char_counts([(0, 3)], []).iou == 0.0
+    assert char_counts([], [(0, 3)]).iou == 0.0
+    assert char_counts([], [], 3).iou == 0.0
+    assert char_counts([(0, 4)], [(2, 4)], 4).iou == 0.25
 
 
 def test_merge() -> None:

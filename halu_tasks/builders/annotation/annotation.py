@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from halu_tasks.builders.annotation.doccano import NO_ITEM, Annotator
 from halu_tasks.builders.pipeline import Item, Pipeline
-from halu_tasks.builders.quality.leaks import as_json
+from halu_tasks.builders.quality.leaks import as_json, rounded
 from halu_tasks.errors import UsageError
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, mean
 from halu_tasks.scorers.score import Score
@@ -25,14 +25,124 @@ NOT_ANNOTATED, TOO_FEW, NO_MAJORITY = "not annotated", "too few labels", "no maj
 """Reasons why an item has no label."""
 
 
+class PairAgreement(NamedTuple):
+    """The agreement of two annotators over the items that both labelled."""
+
+    annotators: tuple[str, str]
+    items: int
+    agreement: Estimate | None
+    cohen_kappa: Estimate | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the agreement as in `annotation.json`."""
+        figures = {"agreement": as_json(self.agreement), "cohen_kappa": as_json(self.cohen_kappa)}
+        return {"annotators": list(self.annotators), "items": self.items, **figures}
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The agreement of annotators; figures are rounded, and have intervals with documents as clusters.
+
+    Attributes:
+        pairs: The agreement of each two annotators.
+        annotators_per_item: The most common number of labels of an item; None if no item has two.
+        items: The number of items with so many labels, over which the figures are computed, whoever gave the labels:
+            groups of annotators may share the work.
+        with_other_numbers: The number of items with more or fewer labels.
+        pairwise_agreement: The share of pairs of labels that are equal.
+        fleiss_kappa: Fleiss' kappa.
+    """
+
+    pairs: Sequence[PairAgreement]
+    annotators_per_item: int | None = None
+    items: int = 0
+    with_other_numbers: int = 0
+    pairwise_agreement: Estimate | None = None
+    fleiss_kappa: Estimate | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the agreement as in `annotation.json`."""
+        pairs = [pair.to_json() for pair in self.pairs]
+        content = {"annotators_per_item": self.annotators_per_item, "items": self.items, "pairs": pairs}
+        if self.annotators_per_item is None:
+            return content
+        return {
+            **content,
+            "with_other_numbers": self.with_other_numbers,
+            "pairwise_agreement": as_json(self.pairwise_agreement),
+            "fleiss_kappa": as_json(self.fleiss_kappa),
+        }
+
+
+class LabelShare(NamedTuple):
+    """The number and share of items with a label."""
+
+    n: int
+    share: Estimate | None
+
+
+class AnnotatorSummary(NamedTuple):
+    """The numbers of an annotator's rows, labels, unused rows by reason, and comments."""
+
+    name: str
+    rows: int
+    labels: int
+    left_out: Mapping[str, int]
+    comments: int
+
+    @classmethod
+    def of(cls, annotator: Annotator) -> Self:
+        """Summarize an annotator."""
+        left_out = dict(sorted(annotator.left_out.items()))
+        return cls(annotator.name, annotator.rows, len(annotator.labels), left_out, annotator.comments)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnotationReport:
+    """The result of an annotation: the content of `annotation.json`.
+
+    Attributes:
+        rule: How labels are combined, see `settled`.
+        least: Minimum number of labels of an item.
+        items: The number of items of the dataset.
+        annotated: The number of items with a label.
+        kept: The number of items kept.
+        relabelled: The number of kept items that were changed.
+        dropped: Dropped items by reason and kind.
+        labels: Items by the label agreed on, or by the reason there is none; items with too few labels are left out.
+        agreement: The agreement of annotators.
+        annotators: The annotators.
+    """
+
+    rule: str
+    least: int
+    items: int
+    annotated: int
+    kept: int
+    relabelled: int
+    dropped: Mapping[str, Mapping[str, int]]
+    labels: Mapping[str, LabelShare]
+    agreement: Agreement
+    annotators: Sequence[AnnotatorSummary]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the content of `annotation.json`."""
+        return {
+            **vars(self),
+            "labels": {label: {"n": n, "share": as_json(share)} for label, (n, share) in self.labels.items()},
+            "agreement": self.agreement.to_json(),
+            "annotators": [annotator._asdict() for annotator in self.annotators],
+        }
+
+
 def settled(labels: Sequence[str], rule: str = MAJORITY, least: int = LEAST) -> tuple[str | None, str]:
     """Return the label that annotators agree on, or None and the reason.
 
     Args:
-        labels: the annotators' labels of one item.
+        labels: The annotators' labels of one item.
         rule: `majority` requires more than half of the labels; `two` requires two equal labels, and no other label
             that is as frequent.
-        least: minimum number of labels.
+        least: Minimum number of labels.
     """
     if len(labels) < least:
         return None, TOO_FEW if labels else NOT_ANNOTATED
@@ -57,13 +167,13 @@ class Annotation:
     """Annotators' labels of a dataset's items.
 
     Attributes:
-        annotators: all annotators, including those without usable labels.
-        clusters: the document of each item by item id, in the order of the dataset.
-        rule: how labels are combined, see `settled`.
-        least: minimum number of labels, see `settled`.
-        number: number of items kept; counted while `kept` is read.
-        relabelled: number of kept items that were changed; counted while `kept` is read.
-        dropped: dropped items by reason and kind; counted while `kept` is read.
+        annotators: All annotators, including those without usable labels.
+        clusters: The document of each item by item id, in the order of the dataset.
+        rule: How labels are combined, see `settled`.
+        least: Minimum number of labels, see `settled`.
+        number: Number of items kept; counted while `kept` is read.
+        relabelled: Number of kept items that were changed; counted while `kept` is read.
+        dropped: Dropped items by reason and kind; counted while `kept` is read.
     """
 
     annotators: Sequence[Annotator]
@@ -100,31 +210,22 @@ class Annotation:
             self.relabelled += result != item
             yield result
 
-    def report(self) -> dict[str, Any]:
-        """Return annotators, agreement, shares of labels, and counts as JSON values, after `kept` was read."""
-        return {
-            "rule": self.rule,
-            "least": self.least,
-            "items": len(self.clusters),
-            "annotated": sum(bool(self.of(item)) for item in self.clusters),
-            "kept": self.number,
-            "relabelled": self.relabelled,
-            "dropped": {reason: dict(sorted(kinds.items())) for reason, kinds in sorted(self.dropped.items())},
-            "labels": self._shares(),
-            "agreement": self._agreement(),
-            "annotators": [
-                {
-                    "name": annotator.name,
-                    "rows": annotator.rows,
-                    "labels": len(annotator.labels),
-                    "left_out": dict(sorted(annotator.left_out.items())),
-                    "comments": annotator.comments,
-                }
-                for annotator in self.annotators
-            ],
-        }
+    def report(self) -> AnnotationReport:
+        """Return the result, after `kept` was read."""
+        return AnnotationReport(
+            rule=self.rule,
+            least=self.least,
+            items=len(self.clusters),
+            annotated=sum(bool(self.of(item)) for item in self.clusters),
+            kept=self.number,
+            relabelled=self.relabelled,
+            dropped={reason: dict(sorted(kinds.items())) for reason, kinds in sorted(self.dropped.items())},
+            labels=self._shares(),
+            agreement=self._agreement(),
+            annotators=[AnnotatorSummary.of(annotator) for annotator in self.annotators],
+        )
 
-    def _shares(self) -> dict[str, Any]:
+    def _shares(self) -> dict[str, LabelShare]:
         """Return the number and share of items by agreed label, or by the reason there is none.
 
         Items with too few labels are left out.
@@ -138,41 +239,36 @@ class Annotation:
                 for item, outcome in outcomes.items()
             ]
             share = estimate(mean("is", "is"), by_cluster(scores))
-            shares[label] = {"n": sum(outcome == label for outcome in outcomes.values()), "share": as_json(share)}
+            shares[label] = LabelShare(sum(outcome == label for outcome in outcomes.values()), rounded(share))
         return shares
 
-    def _agreement(self) -> dict[str, Any]:
-        """Return the agreement of all annotators, and of each two, with documents as clusters.
-
-        `pairwise_agreement` and `fleiss_kappa` are computed over the items with the most common number of labels,
-        whoever gave them, because groups of annotators may share the work; `agreement` and `cohen_kappa` over the items
-        that both annotators of a pair labelled.
-        """
+    def _agreement(self) -> Agreement:
+        """Return the agreement of all annotators, and of each two."""
         labels = {item: self.of(item) for item in self.clusters}
+        pairs = list(self._pairs())
         sizes = Counter(len(given) for given in labels.values() if len(given) > 1)
-        agreement: dict[str, Any] = {"annotators_per_item": None, "items": 0, "pairs": []}
-        if sizes:
-            size = max(sizes, key=lambda size: (sizes[size], size))
-            items = [item for item, given in labels.items() if len(given) == size]
-            raters = list(zip(*(labels[item] for item in items), strict=True))
-            clusters = [self.clusters[item] for item in items]
-            agreement |= {
-                "annotators_per_item": size,
-                "items": len(items),
-                "with_other_numbers": sum(bool(given) for given in labels.values()) - len(items),
-                "pairwise_agreement": as_json(pairwise_agreement(raters, clusters)),
-                "fleiss_kappa": as_json(fleiss_kappa(raters, clusters)),
-            }
+        if not sizes:
+            return Agreement(pairs)
+        size = max(sizes, key=lambda size: (sizes[size], size))
+        items = [item for item, given in labels.items() if len(given) == size]
+        raters = list(zip(*(labels[item] for item in items), strict=True))
+        clusters = [self.clusters[item] for item in items]
+        return Agreement(
+            pairs,
+            annotators_per_item=size,
+            items=len(items),
+            with_other_numbers=sum(bool(given) for given in labels.values()) - len(items),
+            pairwise_agreement=rounded(pairwise_agreement(raters, clusters)),
+            fleiss_kappa=rounded(fleiss_kappa(raters, clusters)),
+        )
+
+    def _pairs(self) -> Iterator[PairAgreement]:
+        """Yield the agreement of each two annotators with items in common."""
         labelling = [annotator for annotator in self.annotators if annotator.labels]
         for one, other in combinations(labelling, 2):
             items = [item for item in self.clusters if item in one.labels and item in other.labels]
             if items:
                 both = [one.labels[item] for item in items], [other.labels[item] for item in items]
                 clusters = [self.clusters[item] for item in items]
-                figures: dict[str, Estimate | None] = {
-                    "agreement": pairwise_agreement(both, clusters),
-                    "cohen_kappa": cohen_kappa(*both, clusters),
-                }
-                as_values = {name: as_json(figure) for name, figure in figures.items()}
-                agreement["pairs"].append({"annotators": [one.name, other.name], "items": len(items), **as_values})
-        return agreement
+                agreement, kappa = pairwise_agreement(both, clusters), cohen_kappa(*both, clusters)
+                yield PairAgreement((one.name, other.name), len(items), rounded(agreement), rounded(kappa))

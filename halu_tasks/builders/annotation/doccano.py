@@ -40,11 +40,11 @@ class Annotator:
     """The labels of one annotator.
 
     Attributes:
-        name: name of the file.
-        rows: number of rows.
-        labels: labels by item id.
-        left_out: number of unused rows by reason.
-        comments: number of rows with a comment.
+        name: Name of the file.
+        rows: Number of rows.
+        labels: Labels by item id.
+        left_out: Number of unused rows by reason.
+        comments: Number of rows with a comment.
     """
 
     name: str
@@ -61,10 +61,10 @@ def tasks(pipeline: Pipeline, items: Iterable[Item], number: int | None = None, 
     labels given by models.
 
     Args:
-        pipeline: the pipeline that built the items.
-        items: the items.
-        number: number of items to sample; None for all.
-        seed: seed of the order, which is by a hash and reveals nothing about the items.
+        pipeline: The pipeline that built the items.
+        items: The items.
+        number: Number of items to sample; None for all.
+        seed: Seed of the order, which is by a hash and reveals nothing about the items.
     """
 
     def rank(item: Item) -> tuple[int, str]:
@@ -102,13 +102,13 @@ def read_annotators(paths: Sequence[Path], fingerprints: Mapping[str, str], labe
     """Read annotators' labels from files, or zip archives of files, exported by doccano.
 
     Args:
-        paths: the files, one per annotator.
-        fingerprints: the `fingerprint` of the text that was shown, by item id.
-        labels: the labels annotators could choose from.
+        paths: The files, one per annotator.
+        fingerprints: The `fingerprint` of the text that was shown, by item id.
+        labels: The labels annotators could choose from.
 
     Raises:
-        DataError: a file cannot be read or is not JSON Lines.
-        UsageError: two files have the same annotator.
+        DataError: A file cannot be read or is not JSON Lines.
+        UsageError: Two files have the same annotator.
     """
     annotators = []
     for path in paths:

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from pathlib import PurePosixPath
 from typing import Any
 
 import yaml
 
+from halu_tasks.builders.annotation.annotation import AnnotationReport
 from halu_tasks.builders.card.papers import paper_named
 from halu_tasks.builders.card.sections import annotation_section, balance_section, leaks_section
 from halu_tasks.builders.documents import NO_LICENCE
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Pipeline
+from halu_tasks.builders.quality.quality import Quality
+from halu_tasks.builders.run.collect import Collected
+from halu_tasks.builders.run.plan import Source
 from halu_tasks.options import Options
 from halu_tasks.tasks import registry
 from halu_tasks.text.figures import format_estimate
@@ -50,37 +54,31 @@ class CardInfo:
     """The contents of a card.
 
     Attributes:
-        title: the dataset's name.
-        pipeline: the pipeline with the options of the build.
-        package: the version of this package.
-        source: `name` and `sha256` of the documents.
-        documents: number of documents.
-        files: number of rows by file of the dataset.
-        items: number of items.
+        title: The dataset's name.
+        pipeline: The pipeline with the options of the build.
+        package: The version of this package.
+        source: The name and checksum of the documents.
+        documents: Number of documents.
+        files: Number of rows by file of the dataset.
+        items: Number of items.
         models: `model` and settings of the run's model, and under `roles` the models of individual roles: a name each,
             or `model` and settings.
-        collected: what became of the documents: `refused`, counts by reason; `rates` by check, each with `passed`,
-            `of`, `value`, `low` and `high`; `rejected`, failures of drafts by `check: reason`; `dropped`, items that
-            are not in the dataset, by reason.
-        licences: number of documents by the licence they state.
-        licence: licence of the dataset, if the user specified one.
-        quality: as returned by `quality.quality`.
-        annotation: as returned by `annotation.Annotation.report`.
+        collected: What became of the documents.
+        quality: The quality of the dataset; None if it was not checked.
+        annotation: The labels of annotators; None if there are none.
     """
 
     title: str
     pipeline: Pipeline
     package: str
-    source: Mapping[str, str]
+    source: Source
     documents: int
     files: Mapping[str, int]
     items: int
     models: Mapping[str, Any]
-    collected: Mapping[str, Any]
-    licences: Mapping[str, int] = field(default_factory=dict)
-    licence: str | None = None
-    quality: Mapping[str, Any] | None = None
-    annotation: Mapping[str, Any] | None = None
+    collected: Collected
+    quality: Quality | None = None
+    annotation: AnnotationReport | None = None
 
 
 def card(info: CardInfo) -> str:
@@ -95,7 +93,7 @@ def front_matter(info: CardInfo) -> dict[str, Any]:
     return {
         "pretty_name": " ".join(info.title.split()),
         "language": [" ".join(info.pipeline.language.split())],
-        **_licence(info.licence),
+        **_licence(info.collected.licence),
         "annotations_creators": ["expert-generated" if info.annotation else "machine-generated"],
         "language_creators": ["machine-generated"],
         "size_categories": [size],
@@ -133,7 +131,7 @@ def _parts(info: CardInfo) -> Iterator[str]:
     yield "## How it was made"
     yield (
         f"Built with the pipeline `{pipeline.name}` (version {pipeline.version}) of halu-tasks "
-        f"{escaped(info.package)}, following {escaped(paper.told)}. The prompts are those of "
+        f"{escaped(info.package)}, following {escaped(paper.citation)}. The prompts are those of "
         "halu-tasks or its user, not the paper's."
     )
     yield from _documents(info)
@@ -164,17 +162,17 @@ def _parts(info: CardInfo) -> Iterator[str]:
 def _documents(info: CardInfo) -> Iterator[str]:
     """Yield the section on the documents and their licences."""
     yield "## Documents"
-    refused = info.collected.get("refused", {})
+    collected = info.collected
     rows = [
-        ["name", escaped(info.source["name"])],
+        ["name", escaped(info.source.name)],
         ["documents", f"{info.documents:,}"],
-        ["sha256", escaped(info.source["sha256"])],
-        *([f"refused: {escaped(reason)}", f"{n:,}"] for reason, n in sorted(refused.items())),
+        ["sha256", escaped(info.source.sha256)],
+        *([f"refused: {escaped(reason)}", f"{n:,}"] for reason, n in sorted(collected.refused.items())),
     ]
-    if undone := info.collected.get("documents_not_done"):
+    if undone := collected.documents_not_done:
         rows.append(["**not finished when this was collected**", f"{undone:,}"])
     yield table(["", ""], rows)
-    stated = {name: n for name, n in info.licences.items() if name not in (UNKNOWN, "")}
+    stated = {name: n for name, n in collected.licences.items() if name not in (UNKNOWN, "")}
     unknown = info.documents - sum(stated.values())
     if stated:
         counted = [[escaped(name), f"{n:,}"] for name, n in sorted(stated.items())]
@@ -182,10 +180,10 @@ def _documents(info: CardInfo) -> Iterator[str]:
         yield table(["licence", "documents"], [*counted, *([["not known", f"{unknown:,}"]] if unknown else [])])
     else:
         yield "**The documents do not state their licences, which are therefore unknown.**"
-    if info.licence is None:
+    if collected.licence is None:
         yield "**No licence was specified for this dataset.** It contains text of the documents."
     else:
-        yield f"Licence of this dataset, as specified by its builder: {escaped(info.licence)}."
+        yield f"Licence of this dataset, as specified by its builder: {escaped(collected.licence)}."
 
 
 def _models(models: Mapping[str, Any]) -> str:
@@ -210,15 +208,15 @@ def _rates(info: CardInfo) -> Iterator[str]:
     yield "## Pass rates"
     yield "The share of checked drafts that passed each check, with 95% intervals clustered by document:"
     rows = [
-        [escaped(check), f"{rate['of']:,}", f"{rate['passed']:,}", format_estimate(rate)]
-        for check, rate in info.collected.get("rates", {}).items()
+        [escaped(check), f"{rate.of:,}", f"{rate.passed:,}", format_estimate(rate.share)]
+        for check, rate in info.collected.rates.items()
     ]
     yield table(["check", "drafts", "passed", "share"], rows) if rows else "There were no drafts."
-    for heading, key in (
-        ("Reasons why drafts failed (a draft may fail for several reasons):", "rejected"),
-        ("Items that passed but are not in the dataset:", "dropped"),
+    for heading, counts in (
+        ("Reasons why drafts failed (a draft may fail for several reasons):", info.collected.rejected),
+        ("Items that passed but are not in the dataset:", info.collected.dropped),
     ):
-        if counts := info.collected.get(key):
+        if counts:
             ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
             yield heading
             yield table(["reason", "number"], [[escaped(reason), f"{number:,}"] for reason, number in ordered])

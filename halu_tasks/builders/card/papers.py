@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 
 class Paper(NamedTuple):
-    """A paper's name in a sentence, and its BibTeX entry."""
+    """A paper's citation, for use in a sentence, and its BibTeX entry."""
 
-    told: str
+    citation: str
     bibtex: str = ""
 
 
@@ -68,4 +68,4 @@ PAPERS = {
 def paper_named(name: str) -> Paper:
     """Return the paper with this name; an unknown name is used as it is, without BibTeX."""
     paper = PAPERS.get(name)
-    return Paper(paper.told, paper.bibtex.strip()) if paper else Paper(name)
+    return Paper(paper.citation, paper.bibtex.strip()) if paper else Paper(name)

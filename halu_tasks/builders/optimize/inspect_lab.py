@@ -39,10 +39,10 @@ class Lab:
     """Evaluates and rewrites prompts for an optimization.
 
     Args:
-        folder: folder of the optimization.
-        pipeline: the pipeline whose prompts are optimized.
-        options: options of the pipeline, without its prompt file.
-        run: runs a task.
+        folder: Folder of the optimization.
+        pipeline: The pipeline whose prompts are optimized.
+        options: Options of the pipeline, without its prompt file.
+        run: Runs a task.
     """
 
     def __init__(self, folder: Path, pipeline: Pipeline, options: Mapping[str, Any], run: Run) -> None:
@@ -60,7 +60,7 @@ class Lab:
         self._run(task, logs)
         return outcomes(build_logs(logs))
 
-    def rewrite(self, number: int, asked: Sequence[Asked]) -> Sequence[str]:
+    def rewrite(self, number: int, requests: Sequence[Asked]) -> Sequence[str]:
         """Return the optimizer's replies of a round, in order."""
         samples = [
             Sample(
@@ -68,7 +68,7 @@ class Lab:
                 input=request.question,
                 metadata={"draw": request.candidate},
             )
-            for request in asked
+            for request in requests
         ]
         task = Task(
             dataset=MemoryDataset(samples, name="optimize"),
@@ -119,5 +119,4 @@ _Dumper.add_representer(str, _text)
 
 def write_documents(path: Path, documents: Sequence[Document]) -> None:
     """Write documents to a JSON Lines file."""
-    lines = ({"id": document.id, "text": document.text, **document.fields} for document in documents)
-    atomic_write_text(path, "".join(json.dumps(line) + "\n" for line in lines))
+    atomic_write_text(path, "".join(json.dumps(document.as_row()) + "\n" for document in documents))

@@ -45,9 +45,9 @@ class Asked(NamedTuple):
     """A request to rewrite a prompt.
 
     Attributes:
-        candidate: number of the candidate within the round, from 0.
-        prompt: name of the prompt.
-        question: what the optimizer is asked.
+        candidate: Number of the candidate within the round, from 0.
+        prompt: Name of the prompt.
+        question: What the optimizer is asked.
     """
 
     candidate: int
@@ -66,8 +66,8 @@ class Tried:
     @property
     def rate(self) -> float:
         """The share of drafts of validation documents that passed every check; 0 if there were no drafts."""
-        passed, made = self.validation.counts()[OVERALL]
-        return passed / made if made else 0.0
+        passed, drafts = self.validation.counts()[OVERALL]
+        return passed / drafts if drafts else 0.0
 
 
 @dataclass
@@ -75,12 +75,12 @@ class Round:
     """One round of optimization.
 
     Attributes:
-        number: number of the round; 0 for the initial prompts.
-        tried: the candidates that were evaluated.
-        chosen: the best of them; None if none was evaluated.
-        rejects: document id, draft id and failure of training drafts rejected under the prompts of the previous round.
-        ended: why the optimization ended after this round; empty if it did not.
-        problems: why replies of the optimizer were not used, by candidate and prompt. A candidate without a usable
+        number: Number of the round; 0 for the initial prompts.
+        tried: The candidates that were evaluated.
+        chosen: The best of them; None if none was evaluated.
+        rejects: Document id, draft id and failure of training drafts rejected under the prompts of the previous round.
+        ended: Why the optimization ended after this round; empty if it did not.
+        problems: Why replies of the optimizer were not used, by candidate and prompt. A candidate without a usable
             reply is not evaluated.
     """
 
@@ -108,12 +108,12 @@ def optimize(
     with the highest rate, the earliest one if several are equal; see `best_of`.
 
     Args:
-        pipeline: the pipeline whose prompts are optimized.
-        evaluate: runs the pipeline with a set of prompts.
-        rewrite: asks the optimizer.
-        rounds: maximum number of rounds.
-        candidates: number of candidates per round.
-        language: language of the optimizer's prompt.
+        pipeline: The pipeline whose prompts are optimized.
+        evaluate: Runs the pipeline with a set of prompts.
+        rewrite: Asks the optimizer.
+        rounds: Maximum number of rounds.
+        candidates: Number of candidates per round.
+        language: Language of the optimizer's prompt.
     """
     current = _evaluate(pipeline, "round-0", pipeline.texts, evaluate)
     yield Round(0, [current], current)
@@ -178,11 +178,11 @@ def questions(
     """Return the requests to the optimizer: for each candidate, one per prompt that caused a failure.
 
     Args:
-        pipeline: the pipeline whose prompts are optimized.
-        texts: the current prompts.
-        failures: failures of training drafts.
-        candidates: number of candidates.
-        language: language of the optimizer's prompt.
+        pipeline: The pipeline whose prompts are optimized.
+        texts: The current prompts.
+        failures: Failures of training drafts.
+        candidates: Number of candidates.
+        language: Language of the optimizer's prompt.
     """
     by_prompt: dict[str, list[Failure]] = {}
     for failure in failures:
@@ -249,17 +249,17 @@ def choose(
     """Draw training and validation documents from those the pipeline accepts, by a hash of the seed and their ids.
 
     Args:
-        pipeline: the pipeline.
-        documents: the documents to choose from.
-        train: number of training documents.
-        validation: number of validation documents.
-        seed: the seed.
+        pipeline: The pipeline.
+        documents: The documents to choose from.
+        train: Number of training documents.
+        validation: Number of validation documents.
+        seed: The seed.
 
     Returns:
         The training documents and the validation documents.
 
     Raises:
-        UsageError: there are too few usable documents.
+        UsageError: There are too few usable documents.
     """
     usable = (document for document in documents if pipeline.refuse(document) is None)
     number = train + validation

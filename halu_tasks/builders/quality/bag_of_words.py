@@ -6,13 +6,21 @@ on. If it succeeds, the models that wrote the hallucinations favour certain word
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.builders.quality.leaks import FEWEST_DOCUMENTS, HALLUCINATED, TRUE, told, words
+from halu_tasks.builders.quality.leaks import (
+    FEWEST_DOCUMENTS,
+    HALLUCINATED,
+    TOO_FEW,
+    TRUE,
+    Separation,
+    separation,
+    words,
+)
 from halu_tasks.builders.quality.sampling import Sampled, hash_of
 
 FOLDS = 5
@@ -21,26 +29,41 @@ _FEATURES = 50_000
 _TELLING = 10
 
 
-def telling_words(sample: Sequence[Sampled], seed: int = 0) -> dict[str, Any]:
+class Classifier(NamedTuple):
+    """How well a classifier separates hallucinated texts from true ones by their words alone.
+
+    Attributes:
+        separation: The figures; `area` and `in_pairs` are None if there are too few documents. `in_pairs` is the share
+            of pairs in which the hallucinated text is rated more likely to be one.
+        words: The most telling n-grams of words, by side; None if there are too few documents.
+        reason: Why the classifier was not trained; empty if it was.
+    """
+
+    separation: Separation
+    words: Mapping[str, Sequence[str]] | None
+    reason: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as in `quality.json`."""
+        if self.reason:
+            return {"verdict": self.separation.verdict, "reason": self.reason}
+        return {**self.separation.to_json(), "words": self.words}
+
+
+def telling_words(sample: Sequence[Sampled], seed: int = 0) -> Classifier:
     """Measure how well the classifier separates hallucinated from true texts.
 
     The texts of a document are all in one of five folds, assigned by the hash of its id and the seed. The intervals
     hold for these documents and this training; they do not include the variation from other training texts.
 
     Args:
-        sample: the pairs of texts.
-        seed: seed of the folds.
-
-    Returns:
-        `area` and `in_pairs` as in `leaks` (the latter is the share of pairs in which the hallucinated text is rated
-        more likely to be one), `verdict`, and `words`, the most telling n-grams of words by side. With fewer than ten
-        documents, only `verdict` and `reason`.
+        sample: The pairs of texts.
+        seed: Seed of the folds.
     """
     documents = sorted({each.pair.cluster for each in sample}, key=lambda id: (hash_of(seed, id), id))
     if len(documents) < FEWEST_DOCUMENTS:
-        too_few = told([], [])["verdict"]
-        return {"verdict": too_few, "reason": f"{len(documents)} documents; {FEWEST_DOCUMENTS} are needed"}
-    # further decimals differ between machines and would break ties
+        too_few = Separation(None, None, same=False, verdict=TOO_FEW)
+        return Classifier(too_few, None, f"{len(documents)} documents; {FEWEST_DOCUMENTS} are needed")
     fold_of = {id: place % FOLDS for place, id in enumerate(documents)}
     clusters = [each.pair.cluster for each in sample]
     folds = np.repeat([fold_of[id] for id in clusters], 2)
@@ -49,14 +72,14 @@ def telling_words(sample: Sequence[Sampled], seed: int = 0) -> dict[str, Any]:
     try:
         features, names = _features(texts)
     except ValueError:  # no n-gram occurs in two texts
-        return {**told(clusters, [(0.5, 0.5)] * len(sample)), "words": {HALLUCINATED: [], TRUE: []}}
+        return Classifier(separation(clusters, [(0.5, 0.5)] * len(sample)), {HALLUCINATED: [], TRUE: []})
     likely = np.zeros(len(texts))
     for fold in range(FOLDS):
         tested = folds == fold
         likely[tested] = _train(features[~tested], hallucinated[~tested]).decision_function(features[tested])
-    # decimals beyond these differ from machine to machine, and would break ties
+    # further decimals differ between machines and would break ties
     values = [(float(one), float(other)) for one, other in np.round(likely, 6).reshape(-1, 2)]
-    return {**told(clusters, values), "words": _telling(_train(features, hallucinated).coef_[0], names)}
+    return Classifier(separation(clusters, values), _telling(_train(features, hallucinated).coef_[0], names))
 
 
 def _train(features: Any, labels: npt.NDArray[np.int64]) -> Any:

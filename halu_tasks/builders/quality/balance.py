@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 from scipy.special import chdtrc
 
@@ -26,11 +27,71 @@ _TRUTHS = {"label": {"FACTUAL", "True"}}
 _SURE = 0.01
 
 
+@dataclass(frozen=True)
+class Distribution:
+    """How items are distributed over the values of a label.
+
+    Attributes:
+        counts: The number of items by value.
+        evenness: The entropy divided by the maximum for this number of values, 1 if all are equally frequent; None if
+            there are fewer than two.
+        ratio: The largest count over the smallest; None if there are no items.
+        largest: The share of the most frequent value, which is the accuracy of always giving the same reply; None if
+            there are no items.
+        verdict: The verdict, if the label says which answer is right.
+        positions: Whether the values are positions of the right answer, which should be equally frequent.
+        p: The p-value of the test that they are; None if there are too few items for the test.
+    """
+
+    counts: Mapping[str, int]
+    evenness: float | None
+    ratio: float | None
+    largest: float | None
+    verdict: str | None = None
+    positions: bool = False
+    p: float | None = None
+
+    @classmethod
+    def of(cls, counts: Mapping[str, int]) -> Self:
+        """Describe the distribution of counts."""
+        total = sum(counts.values())
+        shares = [count / total for count in counts.values() if count]
+        entropy = -sum(share * math.log(share) for share in shares)
+        return cls(
+            counts=dict(sorted(counts.items())),
+            evenness=round(entropy / math.log(len(shares)), 4) if len(shares) > 1 else None,
+            ratio=round(max(shares) / min(shares), 4) if shares else None,
+            largest=round(max(shares), 4) if shares else None,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the distribution as in `quality.json`."""
+        shares = {"evenness": self.evenness, "ratio": self.ratio, "largest": self.largest}
+        p = {"p": self.p} if self.positions else {}
+        verdict = {"verdict": self.verdict} if self.verdict else {}
+        return {"counts": self.counts, **shares, **p, **verdict}
+
+
+class Distributions(NamedTuple):
+    """The distributions of a dataset: over kinds, and over labels by file and field."""
+
+    kinds: Distribution
+    labels: Mapping[str, Mapping[str, Distribution]]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the distributions as in `quality.json`."""
+        labels = {
+            file: {field: distribution.to_json() for field, distribution in fields.items()}
+            for file, fields in self.labels.items()
+        }
+        return {"kinds": self.kinds.to_json(), "labels": labels}
+
+
 class Balance:
     """Counts the kinds and labels of items, one item at a time.
 
     Args:
-        benchmark: name of the benchmark in whose format the items are written.
+        benchmark: Name of the benchmark in whose format the items are written.
     """
 
     def __init__(self, benchmark: str) -> None:
@@ -46,49 +107,27 @@ class Balance:
                 if field in row:
                     self._labels.setdefault((file, field), Counter())[str(row[field])] += 1
 
-    def found(self) -> dict[str, Any]:
-        """Return the distribution of `kinds`, and of `labels` by file and field (see `spread`).
-
-        Labels that say which answer is right have a `verdict`.
-        """
-        labels: dict[str, dict[str, Any]] = {}
+    def distributions(self) -> Distributions:
+        """Return the distributions of kinds and labels; labels that say which answer is right have a verdict."""
+        labels: dict[str, dict[str, Distribution]] = {}
         for (file, field), counts in sorted(self._labels.items()):
-            labels.setdefault(file, {})[field] = {**spread(counts), **_verdict(field, counts)}
-        return {"kinds": spread(self.kinds), "labels": labels}
+            labels.setdefault(file, {})[field] = _judged(field, Distribution.of(counts))
+        return Distributions(Distribution.of(self.kinds), labels)
 
 
-def spread(counts: Mapping[str, int]) -> dict[str, Any]:
-    """Describe a distribution of counts.
-
-    Returns:
-        `counts`; `evenness`, their entropy divided by the maximum for this number of labels (1 if all are equal, None
-        if there are fewer than two); `ratio`, the largest count over the smallest; `largest`, the share of the most
-        frequent label, which is the accuracy of always giving the same reply.
-    """
-    total = sum(counts.values())
-    shares = [count / total for count in counts.values() if count]
-    entropy = -sum(share * math.log(share) for share in shares)
-    return {
-        "counts": dict(sorted(counts.items())),
-        "evenness": round(entropy / math.log(len(shares)), 4) if len(shares) > 1 else None,
-        "ratio": round(max(shares) / min(shares), 4) if shares else None,
-        "largest": round(max(shares), 4) if shares else None,
-    }
-
-
-def _verdict(field: str, counts: Mapping[str, int]) -> dict[str, Any]:
-    """Return the verdict on a label field that says which answer is right; empty for other fields."""
-    total = sum(counts.values())
+def _judged(field: str, distribution: Distribution) -> Distribution:
+    """Add a verdict to the distribution of a field that says which answer is right."""
+    counts = distribution.counts
     if field in _TRUTHS:
-        share = sum(counts.get(label, 0) for label in _TRUTHS[field]) / total
-        return {"verdict": NONE if LIMITS[0] <= share <= LIMITS[1] else LEAK}
+        share = sum(counts.get(label, 0) for label in _TRUTHS[field]) / sum(counts.values())
+        return replace(distribution, verdict=NONE if LIMITS[0] <= share <= LIMITS[1] else LEAK)
     if field not in _POSITIONS:
-        return {}
+        return distribution
     seen = [counts.get(place, 0) for place in _POSITIONS[field]]
     if sum(seen) < 5 * len(seen):
         # with fewer than five expected counts per cell the test is not valid
-        return {"p": None, "verdict": UNSURE}
+        return replace(distribution, positions=True, verdict=UNSURE)
     expected = sum(seen) / len(seen)
     # Pearson's chi-squared test that all positions are equally frequent
     p = float(chdtrc(len(seen) - 1, sum((number - expected) ** 2 / expected for number in seen)))
-    return {"p": round(p, 4), "verdict": LEAK if p < _SURE else NONE}
+    return replace(distribution, positions=True, p=round(p, 4), verdict=LEAK if p < _SURE else NONE)

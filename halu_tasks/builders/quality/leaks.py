@@ -9,7 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from halu_tasks.builders.quality.sampling import Sampled
 from halu_tasks.scorers.methods.ngram import tokens
@@ -51,34 +51,63 @@ Measure = Callable[[str, Mapping[str, str]], float]
 """Takes a text and its context; returns the value of a feature."""
 
 
-def leaks(sample: Sequence[Sampled]) -> dict[str, dict[str, Any]]:
-    """Measure for each feature how well it separates hallucinated texts (1) from true ones; 0.5 is chance.
+class Separation(NamedTuple):
+    """How well a feature separates hallucinated texts (1) from true ones; 0.5 is chance.
 
-    Returns:
-        For each feature: `area`, the area under the ROC curve over all texts, which is the share of pairs of a
-        hallucinated and a true text of any two items in which the hallucinated one has the larger value; `in_pairs`,
-        this share within pairs, which matters to readers who see both texts of a pair. Equal values count half. Both
-        have 95% intervals clustered by document. `same` is true if the feature is the same in both texts of every
-        pair. `verdict` takes both figures into account.
+    Figures are rounded to four decimals, which are the same on every machine, and have 95% intervals clustered by
+    document.
+
+    Attributes:
+        area: The area under the ROC curve over all texts: the share of pairs of a hallucinated and a true text of any
+            two items in which the hallucinated one has the larger value. Equal values count half.
+        in_pairs: This share within pairs, which matters to readers who see both texts of a pair.
+        same: Whether the feature is the same in both texts of every pair.
+        verdict: The verdict, which takes both figures into account.
     """
+
+    area: Estimate | None
+    in_pairs: Estimate | None
+    same: bool
+    verdict: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the separation as in `quality.json`."""
+        return {**self._asdict(), "area": as_json(self.area), "in_pairs": as_json(self.in_pairs)}
+
+    @property
+    def figures(self) -> tuple[Estimate | None, Estimate | None]:
+        """`area` and `in_pairs`, without intervals if the feature is always the same, as chance then plays no role."""
+        if not self.same:
+            return self.area, self.in_pairs
+        area, in_pairs = (figure and figure._replace(low=None, high=None) for figure in (self.area, self.in_pairs))
+        return area, in_pairs
+
+    def describe(self) -> str:
+        """Describe a leak; both figures must be known."""
+        assert self.area and self.in_pairs
+        return f"area {self.area.value:.3f} over all texts, {self.in_pairs.value:.3f} within pairs"
+
+
+def leaks(sample: Sequence[Sampled]) -> dict[str, Separation]:
+    """Measure for each feature how well it separates hallucinated texts from true ones."""
     measured: dict[str, Measure] = {name: partial(_alone, feature) for name, feature in FEATURES.items()}
     for part in sorted({name for sampled in sample for name in sampled.context}):
         measured[f"words shared with the {part}"] = partial(_shared, part)
-    return {name: _figures(sample, feature) for name, feature in measured.items()}
+    return {name: _measure(sample, feature) for name, feature in measured.items()}
 
 
-def _figures(sample: Sequence[Sampled], feature: Measure) -> dict[str, Any]:
+def _measure(sample: Sequence[Sampled], feature: Measure) -> Separation:
     """Measure one feature."""
     values = [(feature(each.pair.hallucinated, each.context), feature(each.pair.true, each.context)) for each in sample]
-    return told([each.pair.cluster for each in sample], values)
+    return separation([each.pair.cluster for each in sample], values)
 
 
-def told(clusters: Sequence[str], values: Sequence[tuple[float, float]]) -> dict[str, Any]:
-    """Compute `area`, `in_pairs`, `same` and `verdict` of a feature (see `leaks`).
+def separation(clusters: Sequence[str], values: Sequence[tuple[float, float]]) -> Separation:
+    """Compute how well a feature separates hallucinated texts from true ones.
 
     Args:
-        clusters: the documents of N pairs.
-        values: the feature's values for the hallucinated and the true text of each of the N pairs.
+        clusters: The documents of N pairs.
+        values: The feature's values for the hallucinated and the true text of each of the N pairs.
     """
     texts = [
         Score("", cluster, None, label, {FACT: value})
@@ -90,12 +119,12 @@ def told(clusters: Sequence[str], values: Sequence[tuple[float, float]]) -> dict
         for cluster, (one, other) in zip(clusters, values, strict=True)
     ]
     area, in_pairs = estimate(_AREA, by_cluster(texts)), estimate(_MORE, by_cluster(pairs))
-    return {
-        "area": as_json(area),
-        "in_pairs": as_json(in_pairs),
-        "same": bool(values) and all(one == other for one, other in values),
-        "verdict": verdict(len(set(clusters)), area, in_pairs),
-    }
+    return Separation(
+        area=rounded(area),
+        in_pairs=rounded(in_pairs),
+        same=bool(values) and all(one == other for one, other in values),
+        verdict=verdict(len(set(clusters)), area, in_pairs),
+    )
 
 
 def verdict(documents: int, *figures: Estimate | None) -> str:
@@ -118,11 +147,16 @@ def _verdict(figure: Estimate | None) -> str:
     return NONE if LIMITS[0] <= figure.low and figure.high <= LIMITS[1] else UNSURE
 
 
+def rounded(figure: Estimate | None) -> Estimate | None:
+    """Round a figure to four decimals, which are the same on every machine."""
+    return figure and Estimate(
+        round(figure.value, 4), *(None if value is None else round(value, 4) for value in figure[1:])
+    )
+
+
 def as_json(figure: Estimate | None) -> dict[str, float | None] | None:
-    """Return a figure rounded to four decimals, which are the same on every machine."""
-    if figure is None:
-        return None
-    return {name: None if value is None else round(value, 4) for name, value in figure._asdict().items()}
+    """Return a figure as JSON values."""
+    return figure and figure._asdict()
 
 
 def _alone(feature: Callable[[str], float], text: str, context: Mapping[str, str]) -> float:

@@ -37,15 +37,19 @@ _WORD = re.compile(r"[^\W_]+")
 _IDEOGRAPHS = re.compile("[\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 
 
-class Filter(Protocol):
+class Near(Protocol):
     """Finds near-duplicates; see `NearDuplicates`."""
 
     def add(self, id: str, text: str, group: str = "") -> str | None:
         """Return the id of an earlier text that `text` nearly equals, or keep it and return None."""
         ...
 
+
+class Filter(Near, Protocol):
+    """Finds near-duplicates, and must be closed."""
+
     def close(self) -> None:
-        """Release what the filter holds."""
+        """Release files and memory."""
         ...
 
     def __enter__(self) -> Self: ...
@@ -66,11 +70,11 @@ class NearDuplicates:
         """Create an empty filter.
 
         Args:
-            threshold: ratio from which on two texts are near-duplicates.
-            folder: where to put the temporary file; None for the default folder of temporary files.
+            threshold: Ratio from which on two texts are near-duplicates.
+            folder: Where to put the temporary file; None for the default folder of temporary files.
 
         Raises:
-            UsageError: the threshold is out of range.
+            UsageError: The threshold is out of range.
         """
         if not 0 < threshold <= 100:
             raise UsageError(f"near-duplicates: expected a threshold above 0 and up to 100, got {threshold}")
@@ -90,9 +94,9 @@ class NearDuplicates:
         """Return the id of the earliest text that `text` nearly equals; None if there is none, and `text` is kept.
 
         Args:
-            id: id of the text.
-            text: the text.
-            group: if not empty, texts of the same group are similar on purpose, and duplicates only if equal.
+            id: Id of the text.
+            text: The text.
+            group: If not empty, texts of the same group are similar on purpose, and duplicates only if equal.
         """
         folded = " ".join(_WORD.findall(fold(text))) or text
         # if only equal texts count, a single hash is enough

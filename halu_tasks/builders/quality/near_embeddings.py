@@ -38,12 +38,12 @@ class NearEmbeddings:
         """Create an empty filter.
 
         Args:
-            model: a name or folder that sentence-transformers can load.
-            similarity: cosine similarity from which on two texts are near-duplicates.
-            folder: where to put the temporary file; None for the default folder of temporary files.
+            model: A name or folder that sentence-transformers can load.
+            similarity: Cosine similarity from which on two texts are near-duplicates.
+            folder: Where to put the temporary file; None for the default folder of temporary files.
 
         Raises:
-            UsageError: the extra is not installed, the model cannot be loaded, or the similarity is out of range.
+            UsageError: The extra is not installed, the model cannot be loaded, or the similarity is out of range.
         """
         if not 0 < similarity <= 1:
             raise UsageError(f"near-duplicates: expected a similarity above 0 and up to 1, got {similarity}")
@@ -104,10 +104,10 @@ def near_filter(percent: float, embeddings: str | None = None) -> Filter:
     """Create a filter by spelling or, if an embedding model is named, by meaning.
 
     Args:
-        percent: threshold in percent; for embeddings, a hundred times the cosine similarity.
-        embeddings: name or folder of an embedding model.
+        percent: Threshold in percent; for embeddings, a hundred times the cosine similarity.
+        embeddings: Name or folder of an embedding model.
 
     Raises:
-        UsageError: as in `NearDuplicates` and `NearEmbeddings`.
+        UsageError: As in `NearDuplicates` and `NearEmbeddings`.
     """
     return NearEmbeddings(embeddings, percent / 100) if embeddings else NearDuplicates(percent)

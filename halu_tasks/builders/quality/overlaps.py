@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from halu_tasks.builders.quality.leaks import words
+from halu_tasks.builders.quality.near_duplicates import Near
 from halu_tasks.builders.quality.sampling import hash_of
 
 RUN, RUN_OF_CHARACTERS = 13, 26
@@ -23,22 +24,14 @@ _EXAMPLES = 20
 _MASK = (1 << 64) - 1
 
 
-class Near(Protocol):
-    """Finds near-duplicates."""
-
-    def add(self, id: str, text: str, group: str = "") -> str | None:
-        """Return the id of an earlier text that `text` nearly equals, unless both are of the same `group`."""
-        ...
-
-
 class Compared(NamedTuple):
     """The texts of a benchmark's file.
 
     Attributes:
-        source: name of the benchmark.
-        file: name of the file.
-        of: where the file was found: `cache`, or `named` by the user.
-        texts: its texts, read on iteration.
+        source: Name of the benchmark.
+        file: Name of the file.
+        of: Where the file was found: `cache`, or `named` by the user.
+        texts: Its texts, read on iteration.
     """
 
     source: str
@@ -47,11 +40,111 @@ class Compared(NamedTuple):
     texts: Iterable[str]
 
 
+class Examples(NamedTuple):
+    """The number of duplicates, and the first ones as (item, earlier item)."""
+
+    n: int
+    examples: Sequence[tuple[str, str]]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the number and the examples as in `quality.json`."""
+        return {"n": self.n, "examples": [list(pair) for pair in self.examples]}
+
+
+class Dropped(NamedTuple):
+    """Duplicates that were dropped when the items were collected.
+
+    Attributes:
+        near: The similarity in percent from which on items were dropped.
+        n: The number of dropped items.
+    """
+
+    near: float
+    n: int
+
+
+class Duplicates(NamedTuple):
+    """Duplicates among the items of a dataset.
+
+    Attributes:
+        items: The number of items.
+        same: Items whose key equals an earlier one.
+        similar: Items whose key nearly equals an earlier one; None if this was not checked.
+        dropped: Duplicates that are no longer in the dataset; None if this is not known.
+    """
+
+    items: int
+    same: Examples
+    similar: Examples | None
+    dropped: Dropped | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the duplicates as in `quality.json`."""
+        return {
+            "items": self.items,
+            "same": self.same.to_json(),
+            "similar": self.similar and self.similar.to_json(),
+            "dropped": self.dropped and self.dropped._asdict(),
+        }
+
+    def describe_similar(self) -> str:
+        """Describe the near-duplicates, or say what is known of them if they were not checked."""
+        if self.similar is not None:
+            return f"{self.similar.n:,}"
+        if self.dropped is None:
+            return "not checked"
+        near, n = self.dropped
+        if near >= 100:
+            return f"not checked (equal items dropped when collected: {n:,})"
+        return f"not checked again (dropped when collected, at {near:g}% similarity or more: {n:,})"
+
+
+class SharedText(NamedTuple):
+    """The items that share text with a file of a benchmark.
+
+    Attributes:
+        source: Name of the benchmark.
+        file: Name of the file.
+        of: Where the file was found: `cache`, or `named` by the user.
+        texts: The number of texts in the file.
+        n: The number of items that share text with it.
+        examples: The ids of some of them.
+    """
+
+    source: str
+    file: str
+    of: str
+    texts: int
+    n: int
+    examples: Sequence[str]
+
+
+class Benchmarks(NamedTuple):
+    """The items that share text with published benchmarks.
+
+    Attributes:
+        items: The number of items of the dataset.
+        n: The number of items that share text with any file.
+        compared: The files.
+        not_compared: The names of published files that are not available locally.
+    """
+
+    items: int
+    n: int
+    compared: Sequence[SharedText]
+    not_compared: Sequence[str] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison as in `quality.json`."""
+        compared = [file._asdict() for file in self.compared]
+        return {"items": self.items, "n": self.n, "compared": compared, "not_compared": list(self.not_compared)}
+
+
 class Overlaps:
     """Collects the keys of all items, and compares them with each other and with benchmarks.
 
     Args:
-        near: finds near-duplicates; None skips them.
+        near: Finds near-duplicates; None skips them.
     """
 
     def __init__(self, near: Near | None = None) -> None:
@@ -79,21 +172,16 @@ class Overlaps:
         for run in set(_runs(tokens, length)):
             self._runs.add(run, place)
 
-    def within(self) -> dict[str, Any]:
-        """Return the items whose key equals an earlier one (`same`), or nearly does (`similar`).
+    def within(self) -> Duplicates:
+        """Return the items that duplicate an earlier one."""
+        same, similar = Examples(self._counts["same"], self._same), Examples(self._counts["similar"], self._similar)
+        return Duplicates(len(self._ids), same, similar if self._near else None)
 
-        Each has the number of items `n` and some `examples` as [item, earlier item]; `similar` is None if it was not
-        checked.
-        """
-        similar = {"n": self._counts["similar"], "examples": [list(pair) for pair in self._similar]}
-        same = {"n": self._counts["same"], "examples": [list(pair) for pair in self._same]}
-        return {"items": len(self._ids), "same": same, "similar": similar if self._near else None}
-
-    def against(self, files: Iterable[Compared]) -> dict[str, Any]:
-        """Return the number of items that overlap with texts of benchmarks, in total and by file with some examples.
+    def against(self, files: Iterable[Compared]) -> Benchmarks:
+        """Return the items that share text with benchmarks.
 
         Raises:
-            DataError: a file contains an invalid row.
+            DataError: A file contains an invalid row.
         """
         everywhere: set[int] = set()
         compared = []
@@ -103,17 +191,9 @@ class Overlaps:
                 number += 1
                 overlapping |= self._overlapping(words(text))
             everywhere |= overlapping
-            compared.append(
-                {
-                    "source": file.source,
-                    "file": file.file,
-                    "of": file.of,
-                    "texts": number,
-                    "n": len(overlapping),
-                    "examples": [self._ids[place] for place in sorted(overlapping)[:_EXAMPLES]],
-                }
-            )
-        return {"items": len(self._ids), "n": len(everywhere), "compared": compared}
+            examples = [self._ids[place] for place in sorted(overlapping)[:_EXAMPLES]]
+            compared.append(SharedText(file.source, file.file, file.of, number, len(overlapping), examples))
+        return Benchmarks(len(self._ids), len(everywhere), compared)
 
     def _overlapping(self, tokens: Sequence[str]) -> set[int]:
         """Return the positions of the items that overlap with a text."""

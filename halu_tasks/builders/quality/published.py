@@ -23,14 +23,14 @@ def at_hand(named: Sequence[Path]) -> tuple[list[Compared], list[str]]:
     """Find published files to compare with.
 
     Args:
-        named: folders of published files, as in `data=`, and files: published ones with their original names, or any
+        named: Folders of published files, as in `data=`, and files: published ones with their original names, or any
             JSON Lines files.
 
     Returns:
         The files found among `named` and in the cache, and the names (source/file) of published files in neither.
 
     Raises:
-        DataError: a path does not exist, a folder contains no published file, or a cached file is not the published
+        DataError: A path does not exist, a folder contains no published file, or a cached file is not the published
             one.
     """
     published: dict[str, Compared] = {}

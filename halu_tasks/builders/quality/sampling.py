@@ -28,10 +28,10 @@ class PairSample:
     """A sample of the pairs with the smallest hashes of (seed, key), within limits.
 
     Attributes:
-        seed: the seed.
-        most: maximum number of pairs.
-        most_characters: maximum number of characters.
-        seen: number of pairs added.
+        seed: The seed.
+        most: Maximum number of pairs.
+        most_characters: Maximum number of characters.
+        seen: Number of pairs added.
     """
 
     seed: int = 0
@@ -58,7 +58,7 @@ class PairSample:
 
     def taken(self) -> Sequence[Sampled]:
         """Return the sample, in the order of the hashes."""
-        return [sampled for _, _, sampled in sorted(self._heap, key=lambda own: (-own[0], own[1]))]
+        return [sampled for _, _, sampled in sorted(self._heap, key=lambda entry: (-entry[0], entry[1]))]
 
 
 def hash_of(seed: int, *texts: str) -> int:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from halu_tasks.builders.registry import pipeline_named
-from halu_tasks.builders.run.folder import PLAN, PROMPTS, Folder, copied
+from halu_tasks.builders.run.folder import PROMPTS, Folder, copied, write_plan
 from halu_tasks.builders.run.inspect_logs import BuildLog, logs_in
 from halu_tasks.builders.run.parts import Part
+from halu_tasks.builders.run.plan import Plan, Source
 from halu_tasks.errors import DataError, UsageError
-from halu_tasks.files import atomic_write_text
-
-_OF_PART = ("part",)
 
 
 def adopt(logs: Path, path: Path) -> Folder:
@@ -22,12 +19,12 @@ def adopt(logs: Path, path: Path) -> Folder:
     If a part has several logs, the newest one is used.
 
     Args:
-        logs: a log, or a folder of logs.
-        path: the folder to create.
+        logs: A log, or a folder of logs.
+        path: The folder to create.
 
     Raises:
-        UsageError: there are no logs.
-        DataError: the logs are of several builds, parts are missing or unfinished, or `path` is not empty.
+        UsageError: There are no logs.
+        DataError: The logs are of several builds, parts are missing or unfinished, or `path` is not empty.
     """
     if path.exists() and any(path.iterdir()):
         raise DataError(f"{path}: is not empty; choose another folder")
@@ -35,10 +32,10 @@ def adopt(logs: Path, path: Path) -> Folder:
     if not candidates:
         raise UsageError(f"{logs}: contains no logs of builds")
     # the newest log of each part, or the newest finished one if there is one
-    by_part = {str(log.told["part"]): log for log in sorted(candidates, key=lambda log: log.finished)}
+    by_part = {str(log.record.part): log for log in sorted(candidates, key=lambda log: log.finished)}
     first = next(iter(by_part.values()))
     for log in candidates:
-        if other := next((key for key in first.told if key not in _OF_PART and log.told[key] != first.told[key]), None):
+        if other := first.record.difference(log.record):
             raise DataError(
                 f"{log.path}: belongs to another build than {first.path} (its {other} differs); collect one"
             )
@@ -52,31 +49,28 @@ def adopt(logs: Path, path: Path) -> Folder:
         raise DataError(
             f"{undone.path}: is unfinished ({undone.state}); finish it with: inspect eval-retry {undone.path}"
         )
-    options = dict(first.told["options"])
+    options = dict(first.record.options)
     prompts = options.pop("prompts", None)
     _check_prompts(first, options, prompts)
     path.mkdir(parents=True, exist_ok=True)
-    plan = {
-        "builder": first.told["builder"],
-        "options": options,
-        "settings": {key: value for key, value in first.told.items() if key not in _SOURCE},
-        "models": {"model": first.header.eval.model, "roles": _roles(first)},
-        "source": {"name": first.told["documents"], "sha256": first.told["documents_sha256"]},
-        "documents": sum(log.header.eval.dataset.samples or 0 for log in parts),
-        "parts": len(parts),
-    }
+    plan = Plan(
+        builder=first.record.settings["builder"],
+        options=options,
+        settings=first.record.settings,
+        models={"model": first.header.eval.model, "roles": _roles(first)},
+        source=Source(first.record.documents, first.record.documents_sha256),
+        documents=sum(log.header.eval.dataset.samples or 0 for log in parts),
+        parts=len(parts),
+    )
     if prompts:
         copied(Path(str(prompts)).expanduser(), path / PROMPTS)
-    atomic_write_text(path / PLAN, json.dumps(plan, ensure_ascii=False, indent=1) + "\n")
+    write_plan(path, plan)
     adopted = Folder(path)
     for number, log in enumerate(parts):
         adopted.logs(number).mkdir(parents=True)
         copied(log.path, adopted.logs(number) / log.path.name)
         adopted.seal(number, adopted.logs(number) / log.path.name)
     return adopted
-
-
-_SOURCE = ("documents", "documents_sha256", "part", "options")
 
 
 def _parts(logs: Path, by_part: dict[str, BuildLog]) -> list[BuildLog]:
@@ -95,10 +89,11 @@ def _parts(logs: Path, by_part: dict[str, BuildLog]) -> list[BuildLog]:
 
 def _check_prompts(log: BuildLog, options: dict[str, Any], prompts: Any) -> None:
     """Raise DataError if the prompts have changed since a log was written."""
-    current = pipeline_named(log.told["builder"], {**options, "prompts": prompts}).settings["prompt_hash"]
-    if current != log.told["prompt_hash"]:
+    recorded = log.record.settings
+    current = pipeline_named(recorded["builder"], {**options, "prompts": prompts}).settings["prompt_hash"]
+    if current != recorded["prompt_hash"]:
         raise DataError(
-            f"{log.path}: was built with other prompts ({log.told['prompt_hash']}) than the current ones ({current})"
+            f"{log.path}: was built with other prompts ({recorded['prompt_hash']}) than the current ones ({current})"
         )
 
 

@@ -11,14 +11,69 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from halu_tasks.builders.pipeline import Item, Pipeline
 from halu_tasks.builders.run.outcomes import Outcome, Rates
 from halu_tasks.scorers.methods.cost import COUNTED
+from halu_tasks.scorers.metrics import Estimate
 
 DUPLICATE, BALANCE = "duplicate", "balance"
 """Reasons besides the pipeline's checks for which a kept draft is not in the dataset."""
+
+
+class Rate(NamedTuple):
+    """The pass rate of a check: drafts that passed it, drafts it was run on, and the share with its interval."""
+
+    passed: int
+    of: int
+    share: Estimate
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
+        """Read what `to_json` returned."""
+        share = Estimate(record["value"], record.get("stderr"), record["low"], record["high"])
+        return cls(record["passed"], record["of"], share)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the rate as JSON values."""
+        return {"passed": self.passed, "of": self.of, **self.share._asdict()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Collected:
+    """What became of a build's documents: the content of `collected.json`, from which the card is written.
+
+    Attributes:
+        documents_not_done: The number of documents that were not worked on yet.
+        refused: Refused documents by reason.
+        rates: Pass rates by check.
+        rejected: Failures of drafts by `check: reason`.
+        dropped: Items that passed but are not in the dataset, by reason.
+        licences: Documents by the licence that they state.
+        licence: The licence of the dataset; None if the user specified none.
+        near: The similarity in percent from which on duplicates were dropped; None if it was not recorded.
+    """
+
+    documents_not_done: int = 0
+    refused: Mapping[str, int] = field(default_factory=dict)
+    rates: Mapping[str, Rate] = field(default_factory=dict)
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    licences: Mapping[str, int] = field(default_factory=dict)
+    licence: str | None = None
+    near: float | None = None
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Self:
+        """Read the content of `collected.json`; older files lack some keys."""
+        known = {key: record[key] for key in cls.__dataclass_fields__ if key in record}
+        rates = {name: Rate.from_json(rate) for name, rate in record.get("rates", {}).items()}
+        return cls(**{**known, "rates": rates})
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the content of `collected.json`."""
+        return {**vars(self), "rates": {name: rate.to_json() for name, rate in self.rates.items()}}
 
 
 @dataclass
@@ -26,16 +81,16 @@ class Tally:
     """Counts that are updated while outcomes are collected.
 
     Attributes:
-        rates: pass rates of the checks.
-        documents: number of documents, refused ones included.
-        drafts: number of drafts.
-        items: number of items before balancing.
-        refused: refused documents by reason.
-        failures: drafts by failed check and reason; one draft can have several.
-        kinds: items by kind before balancing.
-        dropped: items that are not in the dataset, by reason.
-        licences: documents by licence.
-        cost: total cost by measure.
+        rates: Pass rates of the checks.
+        documents: Number of documents, refused ones included.
+        drafts: Number of drafts.
+        items: Number of items before balancing.
+        refused: Refused documents by reason.
+        failures: Drafts by failed check and reason; one draft can have several.
+        kinds: Items by kind before balancing.
+        dropped: Items that are not in the dataset, by reason.
+        licences: Documents by licence.
+        cost: Total cost by measure.
     """
 
     rates: Rates
@@ -61,6 +116,26 @@ class Tally:
             self.failures.update({(failure.check, failure.reason) for failure in draft.failures})
         self.cost.update({name: int((outcome.cost or {}).get(name, 0)) for name in COUNTED})
 
+    def collected(self, planned: int, licence: str | None, near: float) -> Collected:
+        """Return what became of the documents.
+
+        Args:
+            planned: The number of documents of the build.
+            licence: The licence of the dataset, if the user specified one.
+            near: The similarity in percent from which on duplicates were dropped.
+        """
+        counts = self.rates.counts()
+        return Collected(
+            documents_not_done=planned - self.documents,
+            refused=dict(self.refused),
+            rates={name: Rate(*counts[name], share) for name, share in self.rates.estimates().items()},
+            rejected={f"{check}: {reason}": number for (check, reason), number in self.failures.most_common()},
+            dropped=dict(self.dropped),
+            licences=dict(sorted(self.licences.items())),
+            licence=licence,
+            near=near,
+        )
+
 
 Reject = Callable[[Mapping[str, str]], None]
 """Receives a record of something that was dropped: document, draft, check, reason, detail."""
@@ -74,11 +149,11 @@ def items(
     """Yield the items of outcomes without duplicates.
 
     Args:
-        pipeline: the pipeline that made the outcomes.
-        outcomes: the outcomes, in the order of the dataset.
-        tally: updated with every outcome.
-        reject: called with everything that is dropped.
-        duplicate: finds the earlier item that an item duplicates.
+        pipeline: The pipeline that made the outcomes.
+        outcomes: The outcomes, in the order of the dataset.
+        tally: Updated with every outcome.
+        reject: Called with everything that is dropped.
+        duplicate: Finds the earlier item that an item duplicates.
     """
     for outcome in outcomes:
         tally.add(outcome)
@@ -105,10 +180,10 @@ def balanced(candidates: Iterator[Item], limits: Mapping[str, int], tally: Tally
     """Yield at most `limits[kind]` items of each kind: the first ones, which is a random choice as order is by hash.
 
     Args:
-        candidates: the items.
-        limits: maximum number of items by kind.
-        tally: updated with the dropped items.
-        reject: called with every dropped item.
+        candidates: The items.
+        limits: Maximum number of items by kind.
+        tally: Updated with the dropped items.
+        reject: Called with every dropped item.
     """
     taken: Counter[str] = Counter()
     for item in candidates:

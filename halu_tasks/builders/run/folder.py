@@ -10,23 +10,23 @@ rejects.jsonl     what was dropped, and why
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import logging
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from filelock import FileLock
 
-from halu_tasks.builders.pipeline import Item, Pipeline, Row
+from halu_tasks.builders.pipeline import Item, Pipeline
 from halu_tasks.builders.registry import pipeline_named
-from halu_tasks.builders.run.parts import part_name, part_of, read_json, split
+from halu_tasks.builders.run.dataset import items_of
+from halu_tasks.builders.run.parts import part_name, part_of, split
+from halu_tasks.builders.run.plan import Inputs, PartFile, Plan, Source
 from halu_tasks.data.cache import sha256_of
-from halu_tasks.data.rows import json_lines
+from halu_tasks.data.rows import json_lines, read_json_object
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.files import atomic_write_text
 
@@ -40,30 +40,25 @@ PLAN, PROMPTS, DOCUMENTS, LOGS, DATASET, REJECTS = (
     "dataset",
     "rejects.jsonl",
 )
-ITEMS = "items.jsonl"
 LOCK = ".lock"
 _PART = ".part"
 
-_KEYS: Mapping[str, type] = {
-    "builder": str,
-    "options": dict,
-    "settings": dict,
-    "models": dict,
-    "source": dict,
-    "documents": int,
-    "parts": int,
-}
-"""Required keys of a plan. `files` (number and sha256 of each part's documents) is missing in older builds."""
+
+class _Seal(NamedTuple):
+    """The name and sha256 of the log that finished a part; None if the record is damaged."""
+
+    log: str | None
+    sha256: str | None
 
 
 class Folder:
     """An existing build folder.
 
     Args:
-        path: path of the folder.
+        path: Path of the folder.
 
     Raises:
-        DataError: the folder contains no build, or a damaged one.
+        DataError: The folder contains no build, or a damaged one.
     """
 
     def __init__(self, path: Path) -> None:
@@ -73,77 +68,62 @@ class Folder:
             raise DataError(
                 f"{path}: not a build folder ({PLAN} is missing); create one with: halu-tasks build … -o {path}"
             )
-        self.plan = read_json(path / PLAN)
-        if fault := self._fault():
+        content = read_json_object(path / PLAN)
+        try:
+            self.plan = Plan.from_json(content)
+            self._check_parts()
+        except ValueError as error:
             raise DataError(
-                f"{path / PLAN}: {fault}; restore it from a backup (the models' replies are in {path / LOGS} and are "
+                f"{path / PLAN}: {error}; restore it from a backup (the models' replies are in {path / LOGS} and are "
                 "not lost)"
-            )
+            ) from None
 
-    def _fault(self) -> str | None:
-        """Return what is wrong with the plan; None if it is valid."""
-        for key, kind in _KEYS.items():
-            if not isinstance(self.plan.get(key), kind) or isinstance(self.plan[key], bool):
-                return f"{key!r} is {'missing' if key not in self.plan else 'damaged'}"
-        if not isinstance(self.plan["source"].get("name"), str):
-            return "'source' is damaged"
-        if "files" in self.plan:
-            files = self.plan["files"]
-            valid = isinstance(files, list) and all(
-                isinstance(file, dict)
-                and isinstance(file.get("documents"), int)
-                and isinstance(file.get("sha256"), str)
-                for file in files
-            )
-            if (
-                not valid
-                or len(files) != self.parts
-                or sum(file["documents"] for file in files) != self.documents_planned
-            ):
-                return "'parts', 'documents' and 'files' contradict each other"
-        elif self.has_documents and (count := len(list((self.path / DOCUMENTS).glob("*.jsonl")))) > self.parts:
-            return f"'parts' is {self.parts}, but there are documents of {count} parts"
-        return None
+    def _check_parts(self) -> None:
+        """Raise ValueError if an older plan, which has no checksums, has fewer parts than there are files."""
+        if self.plan.files is None and self.has_documents:
+            count = len(list((self.path / DOCUMENTS).glob("*.jsonl")))
+            if count > self.plan.parts:
+                raise ValueError(f"'parts' is {self.plan.parts}, but there are documents of {count} parts")
 
     @property
     def documents_planned(self) -> int:
         """The number of documents of the build."""
-        return int(self.plan["documents"])
+        return self.plan.documents
+
+    @property
+    def parts(self) -> int:
+        """The number of parts, empty ones included."""
+        return self.plan.parts
 
     @property
     def has_documents(self) -> bool:
         """Whether the folder contains the documents; it does not if it was made by collecting logs."""
-        return "files" in self.plan or (self.path / DOCUMENTS).is_dir()
+        return self.plan.files is not None or (self.path / DOCUMENTS).is_dir()
 
     @property
     def pipeline(self) -> Pipeline:
         """The pipeline with the options the build was started with."""
-        return pipeline_named(self.plan["builder"], self.options)
+        return pipeline_named(self.plan.builder, self.options)
 
     @property
     def options(self) -> dict[str, Any]:
         """The options the build was started with, with the prompt file kept in the folder."""
         prompts = {"prompts": str(self.path / PROMPTS)} if (self.path / PROMPTS).is_file() else {}
-        return {**self.plan["options"], **prompts}
-
-    @property
-    def parts(self) -> int:
-        """The number of parts, empty ones included."""
-        return int(self.plan["parts"])
+        return {**self.plan.options, **prompts}
 
     @property
     def numbers(self) -> list[int]:
         """The parts that contain documents; parts are ranges of hashes, so small ones can be empty."""
-        if "files" in self.plan:
-            return [part for part, file in enumerate(self.plan["files"]) if file["documents"]]
-        files = ((part, self.documents(part)) for part in range(self.parts))
+        if self.plan.files is not None:
+            return [part for part, file in enumerate(self.plan.files) if file.documents]
+        files = ((part, self.documents(part)) for part in range(self.plan.parts))
         return [part for part, file in files if not file.is_file() or file.stat().st_size]
 
     def ids(self, part: int) -> list[str]:
         """Return the ids of a part's documents.
 
         Raises:
-            DataError: the part's file is not the one the build was started with.
+            DataError: The part's file is not the one the build was started with.
         """
         path = self.documents(part)
         hint = (
@@ -152,22 +132,22 @@ class Folder:
         )
         if not path.is_file():
             raise DataError(f"{path}: is missing; {hint}")
-        if "files" in self.plan and (actual := sum_of(path)) != (expected := self.plan["files"][part]):
+        if self.plan.files is not None and (actual := PartFile.of(path)) != (expected := self.plan.files[part]):
             raise DataError(
-                f"{path}: is damaged (expected {expected['documents']} documents with sha256 "
-                f"{expected['sha256'][:12]}…, got {actual['documents']} with {actual['sha256'][:12]}…); {hint}"
+                f"{path}: is damaged (expected {expected.documents} documents with sha256 {expected.sha256[:12]}…, "
+                f"got {actual.documents} with {actual.sha256[:12]}…); {hint}"
             )
         ids = [str(row.get("id")) for _, row in json_lines(path)]
-        if any(part_of(id, self.parts) != part for id in ids):
+        if any(part_of(id, self.plan.parts) != part for id in ids):
             raise DataError(f"{path}: contains documents of another part; {hint}")
         return ids
 
     def check_documents(self) -> None:
         """Raise DataError unless the documents are those the build was started with."""
         # older builds have no checksums, only the number of documents
-        if (count := sum(len(self.ids(part)) for part in self.numbers)) != self.documents_planned:
+        if (count := sum(len(self.ids(part)) for part in self.numbers)) != self.plan.documents:
             raise DataError(
-                f"{self.path / DOCUMENTS}: expected {self.documents_planned} documents, got {count}; run the same "
+                f"{self.path / DOCUMENTS}: expected {self.plan.documents} documents, got {count}; run the same "
                 "halu-tasks build command again with the same documents: it restores the files and keeps finished work"
             )
 
@@ -185,18 +165,19 @@ class Folder:
 
     def seal(self, part: int, log: Path) -> None:
         """Record the name and checksum of a finished part's log, so that changes can be detected."""
-        record = {"log": log.name, "sha256": sha256_of(log)}
-        atomic_write_text(self._seal_path(part), json.dumps(record) + "\n")
+        seal = _Seal(log.name, sha256_of(log))
+        atomic_write_text(self._seal_path(part), json.dumps(seal._asdict()) + "\n")
 
     def check_log(self, part: int, log: Path) -> None:
         """Raise DataError if a part's log is not the one that finished it. Older builds have no record to check."""
         if not (path := self._seal_path(part)).is_file():
             return
-        record = read_json(path)
-        if record.get("log") != log.name or record.get("sha256") != sha256_of(log):
+        content = read_json_object(path)
+        seal = _Seal(content.get("log"), content.get("sha256"))
+        if seal != (log.name, sha256_of(log)):
             raise DataError(
-                f"{log}: is not the log that finished part {part + 1}, or was changed since; restore "
-                f"{record.get('log')} from a backup, or remove {path} to accept the change"
+                f"{log}: is not the log that finished part {part + 1}, or was changed since; restore {seal.log} "
+                f"from a backup, or remove {path} to accept the change"
             )
 
     def _seal_path(self, part: int) -> Path:
@@ -206,7 +187,7 @@ class Folder:
         """Read the items of the dataset.
 
         Raises:
-            DataError: there is no dataset, or a line is invalid.
+            DataError: There is no dataset, or a line is invalid.
         """
         return items_of(self.path / DATASET)
 
@@ -219,25 +200,27 @@ def begin(
     Several processes can start the same build at once.
 
     Args:
-        path: the folder.
-        name: name of the builder.
-        options: options of the builder; None stands for the default.
-        documents: file or folder of documents.
-        models: the models and their settings, as recorded in the plan.
-        part_size: approximate number of documents per part.
+        path: The folder.
+        name: Name of the builder.
+        options: Options of the builder; None stands for the default.
+        documents: File or folder of documents.
+        models: The models and their settings, as recorded in the plan.
+        part_size: Approximate number of documents per part.
 
     Raises:
-        UsageError: an option or the documents do not exist.
-        DataError: the folder contains another build or something else, or the documents are damaged.
+        UsageError: An option or the documents do not exist.
+        DataError: The folder contains another build or something else, or the documents are damaged.
     """
     pipeline = pipeline_named(name, options)
     if not documents.exists():
         raise UsageError(f"{documents}: no such file or folder")
-    source = {"name": documents.name, "sha256": digest(documents)}
-    given = {key: value for key, value in options.items() if value is not None and key != "prompts"}
-    plan = {"builder": name, "options": given, "settings": pipeline.settings, "models": models, "source": source}
-    # convert to what JSON preserves, to compare it with a plan that was read
-    plan = json.loads(json.dumps(plan))
+    inputs = Inputs(
+        builder=name,
+        options={key: value for key, value in options.items() if value is not None and key != "prompts"},
+        settings=pipeline.settings,
+        models=models,
+        source=Source(documents.name, digest(documents)),
+    ).normalized()
     path = path.resolve()
     if documents.is_dir() and path.is_relative_to(documents.resolve()):
         raise UsageError(f"{path}: is inside the documents and would be read as one; choose a folder outside of them")
@@ -252,12 +235,10 @@ def begin(
         with lock_file(path / LOCK, wait=True):
             if not (path / PLAN).is_file():
                 _check_free(path)
-                _create(path, pipeline, plan, documents, options.get("prompts"), part_size)
+                _create(path, pipeline, inputs, documents, options.get("prompts"), part_size)
             folder = Folder(path)
-            # compare settings, not options: they cover every option, including defaults given explicitly
-            for key in ("builder", "source", "settings", "models"):
-                if folder.plan.get(key) != plan[key]:
-                    raise DataError(f"{path}: contains a build with other {_difference(key, folder.plan, plan)}")
+            if difference := folder.plan.difference(inputs):
+                raise DataError(f"{path}: contains a build with other {difference}; choose another folder")
             if folder.has_documents:
                 _restore_documents(folder, pipeline, documents)
             return folder
@@ -274,9 +255,7 @@ def _check_free(path: Path) -> None:
         raise DataError(f"{path}: is not empty and not a build folder; choose another folder")
 
 
-def _create(
-    path: Path, pipeline: Pipeline, plan: Mapping[str, Any], documents: Path, prompts: Any, part_size: int
-) -> None:
+def _create(path: Path, pipeline: Pipeline, inputs: Inputs, documents: Path, prompts: Any, part_size: int) -> None:
     """Split the documents into parts, then write the plan last."""
     shutil.rmtree(path / DOCUMENTS, ignore_errors=True)
     # left over from an interrupted attempt
@@ -286,9 +265,13 @@ def _create(
     split(pipeline.documents(documents), path / DOCUMENTS, parts)
     if prompts:
         copied(Path(str(prompts)).expanduser(), path / PROMPTS)
-    files = [sum_of(path / DOCUMENTS / part_name(part)) for part in range(parts)]
-    complete = {**plan, "documents": count, "parts": parts, "files": files}
-    atomic_write_text(path / PLAN, json.dumps(complete, ensure_ascii=False, indent=1) + "\n")
+    files = tuple(PartFile.of(path / DOCUMENTS / part_name(part)) for part in range(parts))
+    write_plan(path, Plan(**vars(inputs), documents=count, parts=parts, files=files))
+
+
+def write_plan(path: Path, plan: Plan) -> None:
+    """Write the plan of a build into its folder."""
+    atomic_write_text(path / PLAN, json.dumps(plan.to_json(), ensure_ascii=False, indent=1) + "\n")
 
 
 def _restore_documents(folder: Folder, pipeline: Pipeline, documents: Path) -> None:
@@ -298,38 +281,15 @@ def _restore_documents(folder: Folder, pipeline: Pipeline, documents: Path) -> N
     except DataError as error:
         logger.warning("restoring %s, which was damaged: %s", folder.path / DOCUMENTS, error)
         shutil.rmtree(folder.path / DOCUMENTS, ignore_errors=True)
-        split(pipeline.documents(documents), folder.path / DOCUMENTS, folder.parts)
+        split(pipeline.documents(documents), folder.path / DOCUMENTS, folder.plan.parts)
         folder.check_documents()
-
-
-def _difference(key: str, old_plan: Mapping[str, Any], new_plan: Mapping[str, Any]) -> str:
-    """Describe how two plans differ in `key`, and what to do."""
-    if key == "source":
-        return f"documents than {new_plan[key]['name']} now contains; choose another folder"
-    old, new = old_plan.get(key), new_plan[key]
-    if isinstance(old, dict) and isinstance(new, dict):
-        key = next(name for name in {**old, **new} if old.get(name) != new.get(name))
-        old, new = old.get(key), new.get(key)
-    return f"{key} ({_shorten(old)}, not {_shorten(new)}); choose another folder"
-
-
-def _shorten(value: Any) -> str:
-    """Format a value as JSON of at most 100 characters."""
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 100 else text[:100] + "…"
-
-
-def sum_of(path: Path) -> dict[str, Any]:
-    """Return the number of documents in a part's file, and its sha256."""
-    with path.open("rb") as lines:
-        return {"documents": sum(1 for _ in lines), "sha256": sha256_of(path)}
 
 
 def lock_file(path: Path, *, wait: bool = False) -> FileLock:
     """Return a lock that only one process can hold; others wait for it or raise `Timeout`.
 
     Raises:
-        DataError: the file cannot be written; waiting for its lock would never end.
+        DataError: The file cannot be written; waiting for its lock would never end.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -343,7 +303,7 @@ def copied(file: Path, place: Path) -> None:
     """Copy a file.
 
     Raises:
-        DataError: the file cannot be read or written.
+        DataError: The file cannot be read or written.
     """
     try:
         shutil.copyfile(file, place)
@@ -359,74 +319,3 @@ def digest(path: Path) -> str:
     for file in sorted(file for file in path.rglob("*") if file.is_file()):
         sha.update(f"{file.relative_to(path).as_posix()}\0{sha256_of(file)}\n".encode())
     return sha.hexdigest()
-
-
-# --- datasets -------------------------------------------------------------------------------------
-
-
-def items_of(dataset: Path) -> Iterator[Item]:
-    """Read the items of a dataset folder.
-
-    Raises:
-        DataError: there is no dataset, or a line is invalid.
-    """
-    path = dataset / ITEMS
-    for line, row in json_lines(path):
-        if not all(isinstance(row.get(key), str) for key in ("id", "kind", "document")) or not isinstance(
-            row.get("row"), dict
-        ):
-            raise DataError(f"{path}:{line}: expected an object with id, kind, document and row")
-        yield Item(row["id"], row["kind"], row["document"], row["row"])
-
-
-def write_dataset(pipeline: Pipeline, items: Iterable[Item], folder: Path) -> dict[str, int]:
-    """Write `items.jsonl` and the files in the benchmark's format into an empty folder.
-
-    Args:
-        pipeline: the pipeline whose format is written.
-        items: the items; they are written one at a time and not held in memory.
-        folder: the folder, created if necessary.
-
-    Returns:
-        The number of rows of each file.
-
-    Raises:
-        DataError: a file cannot be written.
-    """
-    counts: dict[str, int] = {}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as stack:
-            writers: dict[str, Any] = {}
-            for item in items:
-                lines: list[tuple[str, Row]] = [(ITEMS, item._asdict()), *pipeline.lines(item)]
-                for name, row in lines:
-                    if name not in writers:
-                        file = stack.enter_context((folder / name).open("w", encoding="utf-8", newline=""))
-                        writers[name] = _writer(name, file, row)
-                    writers[name](row)
-                    counts[name] = counts.get(name, 0) + 1
-            if ITEMS not in writers:
-                (folder / ITEMS).touch()
-    except OSError as error:
-        raise DataError(f"{folder}: {error.strerror or error}") from None
-    return counts
-
-
-def _writer(name: str, file: Any, first: Row) -> Any:
-    """Return a function that writes rows to a CSV or JSON Lines file; `first` gives the columns."""
-    if name.endswith(".csv"):
-        table = csv.DictWriter(file, list(first), lineterminator="\n")
-        table.writeheader()
-        return table.writerow
-    return lambda row: file.write(json.dumps(row, ensure_ascii=False) + "\n")
-
-
-def replace_folder(new: Path, place: Path) -> None:
-    """Move the folder `new` to `place`, deleting what was there."""
-    old = place.with_name(place.name + ".old")
-    shutil.rmtree(old, ignore_errors=True)
-    if place.exists():
-        place.rename(old)
-    new.rename(place)
-    shutil.rmtree(old, ignore_errors=True)

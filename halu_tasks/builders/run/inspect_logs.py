@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from inspect_ai.log import EvalLog, read_eval_log
 
 from halu_tasks.builders.run.folder import Folder
-from halu_tasks.builders.run.inspect_task import BUILD
 from halu_tasks.builders.run.outcomes import Outcome
 from halu_tasks.builders.run.parts import place
+from halu_tasks.builders.run.records import BUILD, BuildRecord, ScoreRecord
 from halu_tasks.errors import DataError
 from halu_tasks.results.readers.inspect import samples_of, state
 
@@ -20,14 +20,14 @@ class BuildLog(NamedTuple):
     """A log of a build.
 
     Attributes:
-        path: the log's file.
-        header: the log's header.
-        told: the settings of the build recorded in the log.
+        path: The log's file.
+        header: The log's header.
+        record: What the log says about its build.
     """
 
     path: Path
     header: EvalLog
-    told: dict[str, Any]
+    record: BuildRecord
 
     @property
     def finished(self) -> bool:
@@ -46,7 +46,7 @@ class BuildLog(NamedTuple):
 
     @property
     def models(self) -> dict[str, Any]:
-        """The models by role with their generation settings; `model` is the model of the run."""
+        """The models by role with their generation settings; the role `model` is the run's model."""
         spec = self.header.eval
         config = self.header.plan.config.model_dump(exclude_none=True)
         by_role: dict[str, Any] = {"model": {"model": spec.model, **config}}
@@ -62,7 +62,7 @@ def build_logs(folder: Path) -> list[BuildLog]:
     Unreadable logs are skipped: a killed process leaves such logs behind, and its work is repeated.
 
     Raises:
-        DataError: a log is not the log of a build.
+        DataError: A log is not the log of a build.
     """
     logs = [log for path in folder.glob("*.eval") if (log := _log(path))]
     return sorted(logs, key=_age)
@@ -77,7 +77,7 @@ def logs_in(path: Path) -> list[BuildLog]:
     """Return the build logs of a path, which is a log or a folder (searched recursively); oldest first.
 
     Raises:
-        DataError: a log cannot be read, or is not the log of a build.
+        DataError: A log cannot be read, or is not the log of a build.
     """
     paths = [path] if path.is_file() else sorted(path.rglob("*.eval"))
     logs = []
@@ -102,10 +102,10 @@ def _log(path: Path) -> BuildLog | None:
     except Exception:
         # invalid files can fail with any exception
         return None
-    settings = (header.eval.metadata or {}).get(BUILD)
-    if not isinstance(settings, dict):
+    record = (header.eval.metadata or {}).get(BUILD)
+    if not isinstance(record, dict):
         raise DataError(f"{path}: is not the log of a build (its task is {header.eval.task})")
-    return BuildLog(path, header, settings)
+    return BuildLog(path, header, BuildRecord.from_metadata(record))
 
 
 def outcomes(logs: Iterable[BuildLog]) -> list[Outcome]:
@@ -115,7 +115,7 @@ def outcomes(logs: Iterable[BuildLog]) -> list[Outcome]:
     a finished log, the last outcome of each document counts.
 
     Raises:
-        DataError: a log is damaged.
+        DataError: A log is damaged.
     """
     ended = [log for log in logs if log.header.status != "started"]
     by_document: dict[str, Outcome] = {}
@@ -137,8 +137,8 @@ def _outcomes(log: BuildLog) -> Iterator[tuple[str, Outcome | None]]:
         if sample.get("error") or record is None:
             yield str(sample["id"]), None
             continue
-        scores = (sample.get("scores") or {}).values()
-        costs = [counted["cost"] for score in scores if (counted := (score.get("metadata") or {}).get(BUILD))]
+        scores = [(score.get("metadata") or {}).get(BUILD) for score in (sample.get("scores") or {}).values()]
+        costs = [ScoreRecord.from_metadata(counted).cost for counted in scores if counted]
         yield str(sample["id"]), Outcome.of_json(record, costs[-1] if costs else None)
 
 
@@ -146,7 +146,7 @@ def done(folder: Folder, part: int) -> BuildLog | None:
     """Return the log of a finished part; None if some of its documents were not worked on.
 
     Raises:
-        DataError: a log belongs to another part or another build.
+        DataError: A log belongs to another part or another build.
     """
     logs = logs_of(folder, part)
     return logs[-1] if logs and logs[-1].finished else None
@@ -156,7 +156,7 @@ def logs_of(folder: Folder, part: int) -> list[BuildLog]:
     """Return the logs of a part, oldest first.
 
     Raises:
-        DataError: a log belongs to another part or another build, or the part's documents are damaged.
+        DataError: A log belongs to another part or another build, or the part's documents are damaged.
     """
     logs = build_logs(folder.logs(part)) if folder.logs(part).is_dir() else []
     ids = set(folder.ids(part)) if folder.has_documents else None
@@ -166,7 +166,7 @@ def logs_of(folder: Folder, part: int) -> list[BuildLog]:
             fault = f"contains other documents than part {part + 1} ({min(others)!r})"
         elif ids is not None and log.finished and (lost := ids - set(log.planned)):
             fault = f"ended without {len(lost)} of the {len(ids)} documents of part {part + 1} ({min(lost)!r})"
-        elif other := next((key for key, own in folder.plan["settings"].items() if log.told.get(key) != own), None):
+        elif other := _other_setting(folder, log):
             fault = f"belongs to another build (its {other} differs)"
         if fault:
             raise DataError(
@@ -176,11 +176,17 @@ def logs_of(folder: Folder, part: int) -> list[BuildLog]:
     return logs
 
 
+def _other_setting(folder: Folder, log: BuildLog) -> str | None:
+    """Return the name of a setting in which a log differs from the build; None if there is none."""
+    settings = folder.plan.settings
+    return next((key for key, value in settings.items() if log.record.settings.get(key) != value), None)
+
+
 def in_parts(folder: Folder, numbers: Iterable[int]) -> Iterator[Outcome]:
     """Yield the outcomes of the given parts, one part after the other.
 
     Raises:
-        DataError: a log is damaged, or is not the one that finished its part.
+        DataError: A log is damaged, or is not the one that finished its part.
     """
     for number in numbers:
         logs = logs_of(folder, number)

@@ -18,20 +18,17 @@ from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from halu_tasks.builders.documents import Document
-from halu_tasks.builders.pipeline import Failure, Pipeline
+from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.builders.run.outcomes import OVERALL, Outcome, Rates
 from halu_tasks.builders.run.parts import in_order, of_part
+from halu_tasks.builders.run.records import BUILD, BuildRecord, DocumentRecord, ScoreRecord
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.errors import DataError, ModelError, UsageError
 from halu_tasks.inspect_adapter.figures import spread
 from halu_tasks.judging.reaching import exhausted, reach_active, reach_here
 from halu_tasks.scorers.methods.cost import COUNTED, cost_of, total
 from halu_tasks.solvers.asking import ask, model_in, named_role
-
-BUILD = "halu_build"
-"""Metadata key: of a log for the build, of a sample for its document, of an output for its drafts, of a score for the
-counts and cost."""
 
 MAX_TOKENS = 4096
 _REFUSED_SHOWN = 500
@@ -42,15 +39,15 @@ def build_task(name: str, documents: str, part: str | None = None, cache: bool =
     """Create the Inspect task that drafts items of documents.
 
     Args:
-        name: name of the pipeline.
-        documents: a file or folder the pipeline can read.
+        name: Name of the pipeline.
+        documents: A file or folder the pipeline can read.
         part: `0/4` for the first of four parts of the documents (by the hashes of their ids); None for all.
-        cache: cache replies, so that a run with other options does not repeat calls.
-        options: options of the pipeline.
+        cache: Cache replies, so that a run with other options does not repeat calls.
+        options: Options of the pipeline.
 
     Raises:
-        UsageError: an option does not exist or has an invalid value, or the documents do not exist.
-        DataError: the documents are empty or damaged, or two have the same id.
+        UsageError: An option does not exist or has an invalid value, or the documents do not exist.
+        DataError: The documents are empty or damaged, or two have the same id.
     """
     pipeline = pipeline_named(name, options)
     path = Path(documents).expanduser()
@@ -62,19 +59,19 @@ def build_task(name: str, documents: str, part: str | None = None, cache: bool =
         raise DataError(str(error) if str(path) in str(error) else f"{path}: {error}") from None
     if not selected:
         raise DataError(f"{path}: contains no documents{f' in part {part}' if part else ''}")
-    record = {
-        **pipeline.settings,
-        "documents": path.name,
-        # there is no checksum of a folder
-        "documents_sha256": sha256_of(path) if path.is_file() else None,
-        "part": part,
-        "options": {key: value for key, value in options.items() if value is not None},
-    }
+    given = {key: value for key, value in options.items() if value is not None}
+    record = BuildRecord(
+        settings=pipeline.settings,
+        documents=path.name,
+        documents_sha256=sha256_of(path) if path.is_file() else None,
+        part=part,
+        options=given,
+    )
     pipeline.ready()
     reach_active()
     return Task(
         dataset=MemoryDataset([_sample(document, pipeline) for document in selected], name=name, location=str(path)),
-        solver=draft_items(name, {key: value for key, value in options.items() if value is not None}, cache),
+        solver=draft_items(name, given, cache),
         scorer=drafted(),
         metrics=[build_figures(list(pipeline.checks))],
         # defaults for reproducible replies; settings of an individual model take precedence
@@ -82,16 +79,16 @@ def build_task(name: str, documents: str, part: str | None = None, cache: bool =
         name=name,
         version=f"{pipeline.version}-A",
         headline_metric=HeadlineMetric(metric=OVERALL),
-        metadata={BUILD: record},
+        metadata={BUILD: record.to_metadata()},
     )
 
 
 def _sample(document: Document, pipeline: Pipeline) -> Sample:
+    """Return the sample of a document; of a refused one, only the beginning is shown."""
     refused = pipeline.refuse(document)
     shown = document.text if refused is None else document.text[:_REFUSED_SHOWN]
-    fields = {} if refused else document.fields
-    record = {"fields": fields, "licence": document.licence, "refused": list(refused) if refused else None}
-    return Sample(id=document.id, input=shown or "(empty)", metadata={BUILD: record})
+    record = DocumentRecord({} if refused else document.fields, document.licence, refused)
+    return Sample(id=document.id, input=shown or "(empty)", metadata={BUILD: record.to_metadata()})
 
 
 @solver
@@ -101,9 +98,9 @@ def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -
     The model roles `generator` and `verifier` use the run's model unless assigned.
 
     Args:
-        builder: name of the pipeline.
-        options: options of the pipeline.
-        cache: cache replies, so that a run with other options does not repeat calls.
+        builder: Name of the pipeline.
+        options: Options of the pipeline.
+        cache: Cache replies, so that a run with other options does not repeat calls.
     """
     pipeline = pipeline_named(builder, options)
     lock = anyio.Lock()
@@ -139,13 +136,13 @@ def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -
             raise reason
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        record = state.metadata[BUILD]
+        record = DocumentRecord.from_metadata(state.metadata[BUILD])
         id = str(state.sample_id)
-        if record["refused"]:
-            outcome = Outcome(id, refused=Failure(*record["refused"]), licence=record["licence"])
+        if record.refused:
+            outcome = Outcome(id, refused=record.refused, licence=record.licence)
         else:
-            document = Document(id, state.input_text, record["fields"])
-            outcome = Outcome(id, tuple(await pipeline.drafts(document, ask_role)), licence=record["licence"])
+            document = Document(id, state.input_text, dict(record.fields))
+            outcome = Outcome(id, tuple(await pipeline.drafts(document, ask_role)), licence=record.licence)
         kept = sum(draft.row is not None for draft in outcome.drafts)
         summary = f"refused: {outcome.refused.reason}" if outcome.refused else f"{kept} of {len(outcome.drafts)} kept"
         state.output = ModelOutput.from_content(str(state.model), summary)
@@ -160,16 +157,15 @@ def build_figures(checks: list[str]) -> Metric:
     """Pass rates by check with clustered standard errors, numbers of documents, drafts and items, and their cost."""
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
-        records: list[Mapping[str, Any]] = [
-            record for score in scores if (record := (score.score.metadata or {}).get(BUILD))
-        ]
+        metadata = [(score.score.metadata or {}).get(BUILD) for score in scores]
+        records = [ScoreRecord.from_metadata(record) for record in metadata if record]
         rates = Rates(checks)
         counts: Counter[str] = Counter(documents=len(records))
         for record in records:
-            rates.add(record["counts"])
-            counts.update(refused=bool(record["refused"]), drafts=record["drafts"], kept=record["kept"])
+            rates.add(record.counts)
+            counts.update(refused=record.refused is not None, drafts=record.drafts, kept=record.kept)
         figures = {key: value for name, e in rates.estimates().items() for key, value in spread(name, e).items()}
-        costs = [record["cost"] for record in records if record["cost"]]
+        costs = [record.cost for record in records if record.cost]
         totals = {name: float(counts[name]) for name in ("documents", "refused", "drafts", "kept")}
         totals["items"] = totals.pop("kept")
         return {OVERALL: math.nan, **figures, **totals, **(total(costs) if costs else dict.fromkeys(COUNTED, 0.0))}
@@ -182,22 +178,16 @@ def drafted() -> Scorer:
     """Score a document by the share of its drafts that passed every check; NOANSWER if it was refused."""
 
     async def score(state: TaskState, target: Target) -> InspectScore:
-        record = (state.output.metadata or {})[BUILD]
-        outcome = Outcome.of_json(record)
+        outcome = Outcome.of_json((state.output.metadata or {})[BUILD])
         drafts = len(outcome.drafts)
         failures = [failure for draft in outcome.drafts for failure in draft.failures]
         reasons = [f"{failure.check}: {failure.reason}" for failure in (outcome.refused, *failures) if failure]
-        counted = {
-            "refused": record["refused"],
-            "drafts": drafts,
-            "kept": sum(draft.row is not None for draft in outcome.drafts),
-            "counts": Rates.counted(outcome),
-            "cost": cost_of(transcript().events),
-        }
+        kept = sum(draft.row is not None for draft in outcome.drafts)
+        record = ScoreRecord(outcome.refused, drafts, kept, Rates.counted(outcome), cost_of(transcript().events))
         return InspectScore(
             value=sum(draft.passed for draft in outcome.drafts) / drafts if drafts else NOANSWER,
             explanation="\n".join(reasons) or None,
-            metadata={BUILD: counted},
+            metadata={BUILD: record.to_metadata()},
         )
 
     return score

@@ -22,11 +22,11 @@ class Outcome:
     """The result of working on one document.
 
     Attributes:
-        document: the document's id.
-        drafts: its drafts; empty if it was refused.
-        refused: why it was refused; None if it was not.
-        cost: cost of the model calls; None if there were none.
-        licence: licence stated by the document.
+        document: The document's id.
+        drafts: Its drafts; empty if it was refused.
+        refused: Why it was refused; None if it was not.
+        cost: Cost of the model calls; None if there were none.
+        licence: Licence stated by the document.
     """
 
     document: str

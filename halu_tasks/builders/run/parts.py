@@ -11,7 +11,7 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from halu_tasks.builders.documents import Document
 from halu_tasks.errors import DataError, UsageError
@@ -32,7 +32,7 @@ class Part(NamedTuple):
         """Parse `number/of`, for example `0/4`.
 
         Raises:
-            UsageError: the string does not name a part.
+            UsageError: The string does not name a part.
         """
         number, slash, of = str(text).partition("/")
         if not (slash and number.isdecimal() and of.isdecimal() and int(number) < int(of)):
@@ -60,15 +60,15 @@ def split(documents: Iterable[Document], folder: Path, parts: int) -> int:
     Holds a few million characters and one part at a time in memory; `folder` appears only when it is complete.
 
     Args:
-        documents: the documents.
-        folder: the folder to create.
-        parts: the number of parts.
+        documents: The documents.
+        folder: The folder to create.
+        parts: The number of parts.
 
     Returns:
         The number of documents.
 
     Raises:
-        DataError: two documents have the same id, or a file cannot be written.
+        DataError: Two documents have the same id, or a file cannot be written.
     """
     partial = folder.with_name(folder.name + ".part")
     shutil.rmtree(partial, ignore_errors=True)
@@ -93,7 +93,7 @@ def _spread(documents: Iterable[Document], folder: Path, parts: int) -> int:
     count = size = 0
     for document in documents:
         # JSON escapes keep any text on one line, lone surrogates included
-        line = json.dumps({"id": document.id, "text": document.text, **document.fields})
+        line = json.dumps(document.as_row())
         waiting.setdefault(part_of(document.id, parts), []).append(line)
         count, size = count + 1, size + len(line)
         if size > _BUFFERED:
@@ -127,7 +127,7 @@ def in_order(documents: Iterable[Document]) -> list[Document]:
     """Sort documents by `place`.
 
     Raises:
-        DataError: two documents have the same id.
+        DataError: Two documents have the same id.
     """
     in_place = sorted(documents, key=lambda document: place(document.id))
     ids = [document.id for document in in_place]
@@ -144,20 +144,3 @@ def of_part(documents: Iterable[Document], part: str | None) -> Iterator[Documen
     """
     selected = Part.named(part) if part else None
     return (document for document in documents if selected is None or selected.holds(document.id))
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object from a file of a build folder.
-
-    Raises:
-        DataError: the file is missing or damaged.
-    """
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror or error}") from None
-    except ValueError:
-        raise DataError(f"{path}: is not valid JSON") from None
-    if not isinstance(content, dict):
-        raise DataError(f"{path}: expected a JSON object, got {type(content).__name__}")
-    return content

@@ -9,9 +9,8 @@ import sys
 from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from halu_tasks.builders.annotation.annotation import Annotation
+from halu_tasks.builders.annotation.annotation import Annotation, AnnotationReport
 from halu_tasks.builders.annotation.doccano import (
     NO_LABEL,
     REPEATED,
@@ -23,10 +22,12 @@ from halu_tasks.builders.annotation.doccano import (
 )
 from halu_tasks.builders.card.describe import ANNOTATION, COLLECTED, describe
 from halu_tasks.builders.pipeline import Pipeline
-from halu_tasks.builders.run.folder import DATASET, PLAN, PROMPTS, REJECTS, Folder, write_dataset
-from halu_tasks.builders.run.parts import read_json
+from halu_tasks.builders.run.collect import Collected
+from halu_tasks.builders.run.dataset import write_dataset
+from halu_tasks.builders.run.folder import DATASET, PLAN, PROMPTS, REJECTS, Folder
 from halu_tasks.cli import DONE_IN_PART
 from halu_tasks.cli.tables import figure, table
+from halu_tasks.data.rows import read_json_object
 from halu_tasks.errors import UsageError
 from halu_tasks.files import atomic_write_text
 
@@ -80,7 +81,7 @@ def import_(arguments: argparse.Namespace) -> int:
         deque(annotation.kept(pipeline, folder.items()), maxlen=0)
         report = annotation.report()
     if arguments.json:
-        print(json.dumps(report, ensure_ascii=False, indent=2))
+        print(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
     else:
         show(report, output)
     status = 0
@@ -96,50 +97,54 @@ def import_(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _written(folder: Folder, annotation: Annotation, output: Path) -> dict[str, Any]:
+def _written(folder: Folder, annotation: Annotation, output: Path) -> AnnotationReport:
     """Write a folder like that of the build, with the items that annotators keep; its report."""
     made = output.with_name(output.name + ".part")
     shutil.rmtree(made, ignore_errors=True)
     write_dataset(folder.pipeline, annotation.kept(folder.pipeline, folder.items()), made / DATASET)
     report = annotation.report()
-    atomic_write_text(made / DATASET / ANNOTATION, json.dumps(report, ensure_ascii=False, indent=1) + "\n")
+    atomic_write_text(made / DATASET / ANNOTATION, json.dumps(report.to_json(), ensure_ascii=False, indent=1) + "\n")
     for name in (PLAN, PROMPTS, REJECTS, COLLECTED):
         if (folder.path / name).is_file():
             shutil.copyfile(folder.path / name, made / name)
     if (made / COLLECTED).is_file():
-        describe(folder, made / DATASET, read_json(made / COLLECTED))
+        collected = Collected.from_json(read_json_object(made / COLLECTED))
+        describe(folder, made / DATASET, collected, annotation=report)
     if output.exists():
         output.rmdir()  # an empty one
     made.rename(output)
     return report
 
 
-def show(report: Mapping[str, Any], output: Path | None) -> None:
+def show(report: AnnotationReport, output: Path | None) -> None:
     """Print what annotators say."""
-    print(f"rule: {report['rule']} of {report['least']} labels or more\n")
+    print(f"rule: {report.rule} of {report.least} labels or more\n")
     rows = [
-        [own["name"], f"{own['labels']:,}", f"{own['rows']:,}", _counts(own["left_out"]), f"{own['comments']:,}"]
-        for own in report["annotators"]
+        [own.name, f"{own.labels:,}", f"{own.rows:,}", _counts(own.left_out), f"{own.comments:,}"]
+        for own in report.annotators
     ]
     print(table(["annotator", "labels", "rows", "rows that give none", "comments"], rows, right=(1, 2, 4)) + "\n")
-    agreement = report["agreement"]
-    size, number = agreement["annotators_per_item"], f"{agreement['items']:,}"
+    agreement = report.agreement
+    size, number = agreement.annotators_per_item, f"{agreement.items:,}"
     rows = [
-        [f"{name} ({size} labels an item)", number, figure(agreement.get(key))]
-        for name, key in (("pairwise agreement", "pairwise_agreement"), ("Fleiss' kappa", "fleiss_kappa"))
+        [f"{name} ({size} labels an item)", number, figure(estimate)]
+        for name, estimate in (
+            ("pairwise agreement", agreement.pairwise_agreement),
+            ("Fleiss' kappa", agreement.fleiss_kappa),
+        )
     ]
-    for pair in agreement["pairs"]:
-        names = ", ".join(pair["annotators"])
-        rows.append([f"agreement ({names})", f"{pair['items']:,}", figure(pair["agreement"])])
-        rows.append([f"Cohen's kappa ({names})", f"{pair['items']:,}", figure(pair["cohen_kappa"])])
+    for pair in agreement.pairs:
+        names = ", ".join(pair.annotators)
+        rows.append([f"agreement ({names})", f"{pair.items:,}", figure(pair.agreement)])
+        rows.append([f"Cohen's kappa ({names})", f"{pair.items:,}", figure(pair.cohen_kappa)])
     print(table(["agreement", "items", "value, 95% interval"], rows, right=(1,)))
-    if agreement.get("with_other_numbers"):
-        print(f"left out of the first two, having more or fewer labels: {agreement['with_other_numbers']:,} items")
-    rows = [[name, f"{own['n']:,}", figure(own["share"])] for name, own in report["labels"].items()]
+    if agreement.with_other_numbers:
+        print(f"left out of the first two, having more or fewer labels: {agreement.with_other_numbers:,} items")
+    rows = [[name, f"{own.n:,}", figure(own.share)] for name, own in report.labels.items()]
     print("\n" + table(["label of an item", "items", "share, 95% interval"], rows, right=(1,)) + "\n")
-    print(f"kept {report['kept']:,} of {report['items']:,} items, {report['relabelled']:,} of them changed")
+    print(f"kept {report.kept:,} of {report.items:,} items, {report.relabelled:,} of them changed")
     dropped = [
-        [reason, kind, f"{number:,}"] for reason, kinds in report["dropped"].items() for kind, number in kinds.items()
+        [reason, kind, f"{number:,}"] for reason, kinds in report.dropped.items() for kind, number in kinds.items()
     ]
     if dropped:
         print("\n" + table(["dropped for", "kind", "items"], dropped, right=(2,)))

@@ -91,7 +91,7 @@ def _built(
     """The log of a part after working on it, or on what is missing of it."""
     set_aside(folder.logs(part))
     # made here, and not by its name in the registry: Inspect would know it again by its path alone
-    task = build_task(folder.plan["builder"], str(folder.documents(part)), cache=cache, **folder.options)
+    task = build_task(folder.plan.builder, str(folder.documents(part)), cache=cache, **folder.options)
     log = evaluated(
         task,
         folder.logs(part),

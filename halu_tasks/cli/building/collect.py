@@ -15,19 +15,11 @@ from typing import Any
 
 from halu_tasks.builders.card.describe import CARD, COLLECTED, describe
 from halu_tasks.builders.quality.near_embeddings import near_filter
+from halu_tasks.builders.quality.quality import Quality
 from halu_tasks.builders.run.adopt import adopt
-from halu_tasks.builders.run.collect import Tally, balanced, items, rejects_to
-from halu_tasks.builders.run.folder import (
-    DATASET,
-    LOGS,
-    PLAN,
-    REJECTS,
-    Folder,
-    items_of,
-    lock_file,
-    replace_folder,
-    write_dataset,
-)
+from halu_tasks.builders.run.collect import Collected, Tally, balanced, items, rejects_to
+from halu_tasks.builders.run.dataset import items_of, replace_folder, write_dataset
+from halu_tasks.builders.run.folder import DATASET, LOGS, PLAN, REJECTS, Folder, lock_file
 from halu_tasks.builders.run.inspect_logs import in_parts, logs_of
 from halu_tasks.builders.run.outcomes import Rates
 from halu_tasks.cli import DONE_IN_PART
@@ -80,7 +72,7 @@ def collect(path: Path, arguments: argparse.Namespace) -> int:
     return status
 
 
-def _collected(folder: Folder, arguments: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
+def _collected(folder: Folder, arguments: argparse.Namespace) -> tuple[dict[str, Any], Quality]:
     """What became of the documents, when the dataset is written, and the dataset's quality."""
     path, pipeline = folder.path, folder.pipeline
     parts = _parts(folder, partial=arguments.partial)
@@ -96,15 +88,12 @@ def _collected(folder: Folder, arguments: argparse.Namespace) -> tuple[dict[str,
             files = _balance(folder, made, tally, reject)
     finally:
         end()
-    told = _told(folder, tally, files)
-    facts = {name: told[name] for name in ("documents_not_done", "refused", "rates", "rejected", "dropped")}
-    facts |= {"licences": dict(sorted(tally.licences.items())), "licence": arguments.licence}
-    facts["near"] = arguments.near or pipeline.near
-    quality = describe(folder, made, facts, [Path(named) for named in arguments.against])
-    atomic_write_text(path / COLLECTED, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+    collected = tally.collected(folder.documents_planned, arguments.licence, arguments.near or pipeline.near)
+    quality = describe(folder, made, collected, against=[Path(named) for named in arguments.against])
+    atomic_write_text(path / COLLECTED, json.dumps(collected.to_json(), ensure_ascii=False, indent=1) + "\n")
     (path / (REJECTS + ".part")).replace(path / REJECTS)
     replace_folder(made, path / DATASET)
-    return told, quality
+    return _told(folder, tally, collected, files), quality
 
 
 def _parts(folder: Folder, *, partial: bool) -> list[int]:
@@ -139,21 +128,18 @@ def _balance(folder: Folder, made: Path, tally: Tally, reject: Any) -> dict[str,
     return files
 
 
-def _told(folder: Folder, tally: Tally, files: dict[str, int]) -> dict[str, Any]:
+def _told(folder: Folder, tally: Tally, collected: Collected, files: dict[str, int]) -> dict[str, Any]:
     """What became of the documents, as JSON values."""
-    counts = tally.rates.counts()
+    record = collected.to_json()
     return {
         "folder": str(folder.path),
         "documents": tally.documents,
-        "documents_not_done": folder.plan["documents"] - tally.documents,
-        "refused": dict(tally.refused),
+        "documents_not_done": record["documents_not_done"],
+        "refused": record["refused"],
         "drafts": tally.drafts,
-        "rates": {
-            name: {"passed": counts[name][0], "of": counts[name][1], **estimate._asdict()}
-            for name, estimate in tally.rates.estimates().items()
-        },
-        "rejected": {f"{check}: {reason}": number for (check, reason), number in tally.failures.most_common()},
-        "dropped": dict(tally.dropped),
+        "rates": record["rates"],
+        "rejected": record["rejected"],
+        "dropped": record["dropped"],
         "items": dict(Counter(tally.kinds)),
         "files": files,
         "cost": dict(tally.cost),

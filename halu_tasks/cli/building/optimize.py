@@ -20,10 +20,10 @@ from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.builders.run.folder import LOCK, digest, lock_file
 from halu_tasks.builders.run.outcomes import KEPT
-from halu_tasks.builders.run.parts import read_json
 from halu_tasks.cli.evals import evaluated
 from halu_tasks.cli.models import Models, assigned, recorded
 from halu_tasks.cli.tables import table
+from halu_tasks.data.rows import read_json_object
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.files import atomic_write_text
 from halu_tasks.results.readers.inspect import state
@@ -116,7 +116,7 @@ def _begin(
         )
     )
     if (folder / _PLAN).is_file():
-        found = read_json(folder / _PLAN)
+        found = read_json_object(folder / _PLAN)
         # more rounds go on from what there is; of more candidates another one may be best, and then later rounds change
         if other := next((key for key in plan if key != "rounds" and found.get(key) != plan[key]), None):
             raise DataError(f"{folder}: holds an optimization with other {other}; name another folder")

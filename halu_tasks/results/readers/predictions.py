@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -151,15 +150,3 @@ def _locate_file(path: Path, name: str, sha256: str | None = None) -> Path:
 def _first_change(figures: Mapping[str, float], recorded: Mapping[str, float]) -> str:
     name = next(name for name in [*figures, *recorded] if figures.get(name) != recorded.get(name))
     return f"{name} is {figures.get(name)}, was {recorded.get(name)}"
-
-
-def read_json(path: Path) -> Any:
-    """Read a JSON file.
-
-    Raises:
-        DataError: It cannot be read or is not valid JSON.
-    """
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path}: not valid JSON ({' '.join(str(error).split())})") from None

@@ -10,6 +10,7 @@ from glob import escape
 from pathlib import Path
 from typing import NamedTuple
 
+from halu_tasks.data.rows import read_json
 from halu_tasks.errors import DataError, ForeignError, HaluTasksError
 from halu_tasks.items import Item
 from halu_tasks.results.readers import inspect as inspect_logs
@@ -124,7 +125,7 @@ def _read(file: Path, *, named: bool) -> Iterator[Run | Skipped]:
     elif file.match("samples_*.jsonl"):
         raise DataError(f"{file}: the folder has no results file for these samples, so the run did not finish")
     elif file.suffix == ".json":
-        content = scored_predictions.read_json(file)
+        content = read_json(file)
         if lm_eval_results.is_results(content) or file.match("results_*.json"):
             yield from lm_eval_results.read_runs(file, content)
         elif scored_predictions.is_scored(content):

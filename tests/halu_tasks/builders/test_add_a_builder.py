@@ -18,7 +18,7 @@ from halu_tasks.builders import prompts as wording
 from halu_tasks.builders.card.papers import PAPERS
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import Draft, Item
-from halu_tasks.builders.run.folder import write_dataset
+from halu_tasks.builders.run.dataset import write_dataset
 from halu_tasks.data.sources import SOURCES
 
 SECTION = (Path(__file__).parents[3] / "docs" / "builders.md").read_text(encoding="utf-8").split("## Add a builder")[1]
@@ -76,7 +76,7 @@ def test_what_it_makes_is_read_by_its_tasks(
         (json.dumps(EDIT | {"edited": EDIT["original"]}), "yes", ("edit", "unchanged")),
         (json.dumps(EDIT), "no", ("wrong", "not wrong")),
         (json.dumps(EDIT), "uncertain", ("wrong", "uncertain")),
-        (json.dumps(EDIT), "Well.", ("wrong", "verdict unread: no verdict")),
+        (json.dumps(EDIT), "Well.", ("wrong", "unreadable verdict: no verdict")),
     ],
 )
 def test_what_is_bad_fails_with_a_reason(

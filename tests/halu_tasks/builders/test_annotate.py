@@ -19,7 +19,7 @@ from halu_tasks.builders.annotation.annotation import Annotation, settled
 from halu_tasks.builders.annotation.doccano import Annotator, fingerprint, labels_of, read_annotators, shown_text, tasks
 from halu_tasks.builders.pipeline import Item, Pipeline
 from halu_tasks.builders.registry import pipeline_named, pipelines
-from halu_tasks.builders.run.folder import items_of
+from halu_tasks.builders.run.dataset import items_of
 from halu_tasks.cli.building.annotate import GUIDELINES
 from halu_tasks.errors import DataError, UsageError
 
@@ -300,9 +300,15 @@ def annotation(labels: Mapping[str, str], **options: Any) -> Annotation:
     return Annotation(annotators, {f"item{place}": f"d{place}" for place in range(size)}, **options)
 
 
+def agreement(labels: Mapping[str, str]) -> dict[str, Any]:
+    """The agreement of annotators as `annotation.json` has it."""
+    content: dict[str, Any] = annotation(labels).report().to_json()["agreement"]
+    return content
+
+
 def test_agreement_is_as_worked_out_by_hand() -> None:
     # of 10 items: both v on 5, both i on 2, v/i on 2, i/v on 1; p_o = 0.7, p_e = 0.7*0.6 + 0.3*0.4 = 0.54
-    found = annotation({"ana": "vvvvviivvi", "bo": "vvvvviiiiv"}).report()["agreement"]
+    found = agreement({"ana": "vvvvviivvi", "bo": "vvvvviiiiv"})
     assert found["pairs"][0]["agreement"]["value"] == 0.7
     assert found["pairs"][0]["cohen_kappa"]["value"] == round((0.7 - 0.54) / 0.46, 4)
     # pooled: v 13 of 20, i 7 of 20; p_e = 0.4225 + 0.1225
@@ -311,8 +317,8 @@ def test_agreement_is_as_worked_out_by_hand() -> None:
 
 
 def test_groups_that_share_the_work_agree_as_if_they_were_one() -> None:
-    one = annotation({"a": "vvii", "b": "viii", "c": "vivi"}).report()["agreement"]
-    groups = annotation({"a": "vv", "b": "vi", "c": "vi", "d": "  ii", "e": "  ii", "f": "  vi"}).report()["agreement"]
+    one = agreement({"a": "vvii", "b": "viii", "c": "vivi"})
+    groups = agreement({"a": "vv", "b": "vi", "c": "vi", "d": "  ii", "e": "  ii", "f": "  vi"})
     for name in ("pairwise_agreement", "fleiss_kappa", "items", "annotators_per_item"):
         assert one[name] == groups[name]
     # three pairs of three items that have them: 3, 1, 1 and 3 of 3
@@ -322,7 +328,7 @@ def test_groups_that_share_the_work_agree_as_if_they_were_one() -> None:
 
 
 def test_an_item_with_fewer_labels_is_no_part_of_the_agreement_and_is_told() -> None:
-    found = annotation({"a": "vvvv", "b": "vvv ", "c": "vvi "}).report()["agreement"]
+    found = agreement({"a": "vvvv", "b": "vvv ", "c": "vvi "})
     assert (found["items"], found["annotators_per_item"], found["with_other_numbers"]) == (3, 3, 1)
 
 
@@ -334,7 +340,7 @@ def test_labels_that_change_an_item_change_it(toy_of_types: Pipeline, toys: Toys
         annotator.labels = {item: named[label] for item, label in annotator.labels.items()}
     kept = list(own.kept(toy_of_types, items))
     assert [(item.id, item.kind) for item in kept] == [("item0", "one"), ("item1", "other")]
-    report = own.report()
+    report = own.report().to_json()
     assert report["relabelled"] == 1
     assert report["dropped"] == {"no majority": {"one": 1}, "voted 0": {"one": 1}}
     assert {label: own["n"] for label, own in report["labels"].items()} == {
@@ -381,7 +387,7 @@ def test_nothing_is_unaccounted_for(toy: Pipeline, toys: Toys, files: list[list[
         assert sum(bool(own.labels) for own in annotators) < 2
         return
     kept = list(found.kept(toy, items))
-    report = found.report()
+    report = found.report().to_json()
     assert len(kept) == report["kept"]
     assert report["kept"] + sum(sum(kinds.values()) for kinds in report["dropped"].values()) == report["items"] == 3
     for item in kept:

@@ -17,34 +17,40 @@ from halu_tasks.builders.annotation.annotation import Annotation
 from halu_tasks.builders.annotation.doccano import Annotator
 from halu_tasks.builders.card.card import CardInfo, card, tasks_on
 from halu_tasks.builders.pipeline import Item, Pipeline
+from halu_tasks.builders.quality.overlaps import Dropped
 from halu_tasks.builders.quality.quality import quality
 from halu_tasks.builders.registry import pipeline_named
+from halu_tasks.builders.run.collect import Collected, Rate
+from halu_tasks.builders.run.plan import Source
+from halu_tasks.scorers.metrics import Estimate
 
 Toys = Callable[..., Item]
 Info = Callable[..., CardInfo]
+COLLECTED = Collected(
+    refused={"too long": 2},
+    rates={"right": Rate(30, 40, Estimate(0.75, None, 0.612, 0.851))},
+    rejected={"right: not supported": 7, "wrong: means the same": 9},
+    dropped={"duplicate": 3},
+    licences={"CC BY 4.0": 5, "unknown": 7},
+)
 NASTY = "</details>\n---\n# Bad | `x` <script>alert(1)</script> [a](b) ```` ``` \x1b[31m: {c} & *d* \u202e"
 
 
 @pytest.fixture
 def info(toy: Pipeline, toys: Toys) -> Info:
     def made(**changed: Any) -> CardInfo:
+        of_collected = {name: changed.pop(name) for name in ("licences", "licence") if name in changed}
         return dataclasses.replace(
             CardInfo(
                 title="My set",
                 pipeline=toy,
                 package="0.1.0",
-                source={"name": "docs.jsonl", "sha256": "ab" * 32},
+                source=Source("docs.jsonl", "ab" * 32),
                 documents=12,
                 files={"generative_qa.jsonl": 30, "items.jsonl": 30},
                 items=30,
                 models={"model": "openai/gpt-4o", "temperature": 0.5, "roles": {"verifier": {"model": "vllm/q"}}},
-                collected={
-                    "refused": {"too long": 2},
-                    "rates": {"right": {"passed": 30, "of": 40, "value": 0.75, "low": 0.612, "high": 0.851}},
-                    "rejected": {"right: not supported": 7, "wrong: means the same": 9},
-                    "dropped": {"duplicate": 3},
-                },
-                licences={"CC BY 4.0": 5, "unknown": 7},
+                collected=dataclasses.replace(COLLECTED, **of_collected),
                 quality=quality(toy, [toys(place) for place in range(30)]),
             ),
             **changed,
@@ -134,14 +140,14 @@ def test_draws_are_told_of_where_there_are_several(info: Info) -> None:
 
 
 def test_duplicates_that_were_dropped_are_told(info: Info, toy: Pipeline, toys: Toys) -> None:
-    found = quality(toy, [toys(place) for place in range(30)], dropped={"near": 90.0, "n": 3})
+    found = quality(toy, [toys(place) for place in range(30)], dropped=Dropped(90.0, 3))
     told = sections(card(info(quality=found)))["Duplicates"]
     assert "nearly the same: not checked again (dropped when collected, at 90% similarity or more: 3)." in told
     assert "nearly the same: not checked." in sections(card(info()))["Duplicates"]
 
 
 def test_a_card_without_figures_says_so(info: Info) -> None:
-    told = sections(card(info(quality=None, collected={"documents_not_done": 4}, files={"other.jsonl": 1})))
+    told = sections(card(info(quality=None, collected=Collected(documents_not_done=4), files={"other.jsonl": 1})))
     assert "Leaks, balance and duplicates were not checked." in told["Limits and biases"]
     assert "There were no drafts." in told["Pass rates"]
     assert "| **not finished when this was collected** | 4 |" in told["Documents"]
@@ -174,16 +180,16 @@ def nasty(info: Info, text: str) -> CardInfo:
         plain,
         title=text,
         pipeline=Worded(),
-        source={"name": text, "sha256": text},
+        source=Source(text, text),
         models={"model": text, text: text, "roles": {text: {"model": text, text: text}, "verifier": text}},
-        collected={
-            "refused": {text: 1},
-            "rates": {text: {"passed": 1, "of": 1, "value": 1.0, "low": None, "high": None}},
-            "rejected": {text: 1},
-            "dropped": {text: 1},
-        },
-        licences={text: 1},
-        licence=text,
+        collected=Collected(
+            refused={text: 1},
+            rates={text: Rate(1, 1, Estimate(1.0, None, None, None))},
+            rejected={text: 1},
+            dropped={text: 1},
+            licences={text: 1},
+            licence=text,
+        ),
     )
 
 
@@ -214,8 +220,11 @@ def test_the_same_build_has_the_same_card(info: Info) -> None:
         other,
         files=dict(reversed(other.files.items())),
         models=dict(reversed(other.models.items())),
-        licences=dict(reversed(other.licences.items())),
-        collected={**other.collected, "rejected": dict(reversed(other.collected["rejected"].items()))},
+        collected=dataclasses.replace(
+            other.collected,
+            licences=dict(reversed(other.collected.licences.items())),
+            rejected=dict(reversed(other.collected.rejected.items())),
+        ),
     )
     assert card(one) == card(shuffled)
     assert yaml.safe_load(card(one).split("---\n")[1])

@@ -112,7 +112,7 @@ def test_languages_are_told_apart(text: str, language: str) -> None:
         ("12345 67890. " * 30, "no sentence"),
         ("words without an end " * 3, "no sentence"),
         (ENGLISH * 100, "too long"),
-        (f"{ENGLISH}\ud800", "characters that are no text"),
+        (f"{ENGLISH}\ud800", "invalid characters"),
     ],
 )
 def test_what_is_refused(text: str, reason: str) -> None:

@@ -121,12 +121,12 @@ def test_tags_strip_to_the_edited_text_and_stand_around_the_edits(text: str, pla
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("tRNA <swap>", "tags of its own"),
-        ("tRNA </ NEG >", "tags of its own"),
-        ("a\ud800", "characters that are no text"),
-        ("a\x00", "characters that are no text"),
+        ("tRNA <swap>", "contains tags"),
+        ("tRNA </ NEG >", "contains tags"),
+        ("a\ud800", "invalid characters"),
+        ("a\x00", "invalid characters"),
         ("two\nlines", "several lines"),
-        ("so " * 100, "much longer"),
+        ("so " * 100, "much longer than the original"),
         ("ＲＮＡ  strand", "unchanged"),
         ("DNA strand", ""),
         ("a < b > c", ""),

@@ -291,11 +291,11 @@ def test_documents_are_material_between_two_equal_lines() -> None:
     ("query", "no JSON", both("format", "query: no JSON object")),
     ("query", "", both("format", "query: empty")),
     ("query", "<think> so {", both("format", "query: unclosed reasoning")),
-    ("query", '{"query": "When?"}', both("format", "query: no text 'response'")),
+    ("query", '{"query": "When?"}', both("format", "query: no string 'response'")),
     ("query", '{"query": "When \\ud800?", "response": "x"}', both("format", "query: no JSON object")),
     ("query", json.dumps({"query": "When " * 2_000, "response": "x"}), both("format", "query: too long")),
     ("explanation", "", both("explanation", "explanation: empty")),
-    ("explanation", '{"because": "It was 1873."}', both("explanation", "explanation: no text 'explanation'")),
+    ("explanation", '{"because": "It was 1873."}', both("explanation", "explanation: no string 'explanation'")),
 ])  # fmt: skip
 def test_a_reply_that_breaks_the_format_is_counted(step: str, reply: str, failed: dict[str, Any]) -> None:
     found = drafts(TEXT, Scripted(GOOD, **{step: reply}))
@@ -311,7 +311,7 @@ def test_a_reply_that_breaks_the_format_is_counted(step: str, reply: str, failed
      only("NON-FACTUAL", "explanation", "states the other label")),
     ("explanation", "It was </think> 1873. Two. Three.", both("explanation", "explanation: no JSON object")),
     ("query", "Was it finished in 1873, or is that not factual?", both("query", "states a label")),
-    ("query", "It was finished in 1873, was it not?", only("FACTUAL", "query", "holds the response")),
+    ("query", "It was finished in 1873, was it not?", only("FACTUAL", "query", "contains the response")),
 ])  # fmt: skip
 def test_what_the_texts_of_a_draft_fail_by(part: str, text: str, failed: dict[str, Any]) -> None:
     found = drafts(TEXT, Scripted({**GOOD, part: text}))
@@ -355,7 +355,7 @@ def test_the_same_response_for_both_labels_is_no_pair() -> None:
     found = drafts(TEXT, Scripted({**GOOD, "wrong": "it was finished in  1873"}))
     first, second = found
     assert first.checks == PIPELINE.checks and not any(f.check == "format" for f in first.failures)
-    assert [f[:2] for f in second.failures] == [("format", "response: same as that of the other label")]
+    assert [f[:2] for f in second.failures] == [("format", "response: same as for the other label")]
     assert second.checks == ("format",)
 
 
@@ -369,13 +369,13 @@ def test_an_item_whose_other_label_failed_is_no_pair() -> None:
 
 
 @pytest.mark.parametrize(("step", "said", "failed"), [
-    ("pattern", "no", {label: [("pattern", "not of its pattern")] for label in LABELS}),
+    ("pattern", "no", {label: [("pattern", "does not follow its pattern")] for label in LABELS}),
     ("pattern", "uncertain", {label: [("pattern", "uncertain")] for label in LABELS}),
-    ("pattern", "Let me see", {label: [("pattern", "verdict unread: no verdict")] for label in LABELS}),
-    ("soundness", "no", {label: [("explanation", "does not bear out the label")] for label in LABELS}),
+    ("pattern", "Let me see", {label: [("pattern", "unreadable verdict: no verdict")] for label in LABELS}),
+    ("soundness", "no", {label: [("explanation", "does not support the label")] for label in LABELS}),
     ("label", "no", {"FACTUAL": [("consistency", "verified as NON-FACTUAL")], "NON-FACTUAL": []}),
     ("label", "yes", {"FACTUAL": [], "NON-FACTUAL": [("consistency", "verified as FACTUAL")]}),
-    ("label", "", {label: [("consistency", "verdict unread: empty")] for label in LABELS}),
+    ("label", "", {label: [("consistency", "unreadable verdict: empty")] for label in LABELS}),
 ])  # fmt: skip
 def test_what_the_verifier_says_is_counted(step: str, said: str, failed: dict[str, Any]) -> None:
     assert reasons(drafts(TEXT, Scripted(GOOD, **{step: said}))) == failed
@@ -388,7 +388,7 @@ def test_what_the_verifier_says_is_counted(step: str, said: str, failed: dict[st
     (["yes", "no", "uncertain"], [("consistency", "no majority")]),
     (["yes", "yes", "no", "no"], [("consistency", "no majority")]),
     (["yes", "uncertain", "uncertain"], [("consistency", "uncertain")]),
-    (["yes", "", ""], [("consistency", "verdict unread: empty")]),
+    (["yes", "", ""], [("consistency", "unreadable verdict: empty")]),
 ])  # fmt: skip
 def test_most_of_the_votes_have_to_be_for_the_label(votes: list[str], failed: list[Any]) -> None:
     ask = Scripted(GOOD, label=lambda prompt, draw: votes[draw])

@@ -193,12 +193,12 @@ def test_a_sentences_draft_depends_on_no_other_sentence_and_on_no_order() -> Non
 @pytest.mark.parametrize(
     ("extracted", "expected"),
     [
-        ("I cannot help with that.", Counter({("extraction", "no JSON array of texts"): 5})),
+        ("I cannot help with that.", Counter({("extraction", "no JSON array of strings"): 5})),
         ("", Counter({("extraction", "empty"): 5})),
         ("<think>well", Counter({("extraction", "unclosed reasoning"): 5})),
-        ("[]", Counter({("extraction", "fewer than asked for"): 5})),
-        (json.dumps(SENTENCES[:3]), Counter({("extraction", "fewer than asked for"): 2})),
-        (json.dumps([*SENTENCES, SENTENCES[0], "Seven."]), Counter({("extraction", "more than asked for"): 2})),
+        ("[]", Counter({("extraction", "fewer than requested"): 5})),
+        (json.dumps(SENTENCES[:3]), Counter({("extraction", "fewer than requested"): 2})),
+        (json.dumps([*SENTENCES, SENTENCES[0], "Seven."]), Counter({("extraction", "more than requested"): 2})),
         (
             json.dumps([SENTENCES[0], SENTENCES[0].replace(" ", "  "), *SENTENCES[1:4]]),
             Counter({("copy", "repeated"): 1}),
@@ -211,7 +211,7 @@ def test_a_sentences_draft_depends_on_no_other_sentence_and_on_no_order() -> Non
             json.dumps([" ".join(SENTENCES[:2]), *SENTENCES[2:], "She wrote."]),
             Counter({("copy", "several sentences"): 1, ("copy", "too short"): 1}),
         ),
-        (json.dumps([*SENTENCES[:4], "\ud83d"]), Counter({("extraction", "no JSON array of texts"): 5})),
+        (json.dumps([*SENTENCES[:4], "\ud83d"]), Counter({("extraction", "no JSON array of strings"): 5})),
     ],
 )
 def test_every_sentence_asked_for_or_given_is_accounted_for(extracted: str, expected: Counter[tuple[str, str]]) -> None:
@@ -227,13 +227,13 @@ def test_every_sentence_asked_for_or_given_is_accounted_for(extracted: str, expe
     ("edited", "reason"),
     [
         ("Mara Tolnay was born in the village of Szada in 1904.", ("edit", "no JSON object")),
-        ('{"edit": "x"}', ("edit", "no text 'edited'")),
-        ('{"edited": 3}', ("edit", "no text 'edited'")),
-        ('{"edited": " "}', ("edit", "no text 'edited'")),
+        ('{"edit": "x"}', ("edit", "no string 'edited'")),
+        ('{"edited": 3}', ("edit", "no string 'edited'")),
+        ('{"edited": " "}', ("edit", "no string 'edited'")),
         ('{"edited": "\u2026"}', ("edit", "no words")),
         (json.dumps({"edited": SENTENCES[0]}), ("extent", "unchanged")),
         (json.dumps({"edited": SENTENCES[0].upper()}), ("extent", "unchanged")),
-        (json.dumps({"edited": SENTENCES[1]}), ("extent", "stands in the document")),
+        (json.dumps({"edited": SENTENCES[1]}), ("extent", "occurs in the document")),
         (json.dumps({"edited": "Mara Tolnay <entity>was born</entity> by the sea in 1904."}), ("form", "markup")),
         (
             json.dumps({"edited": "Mara Tolnay swam\nbefore she was born near the sea in 1904."}),
@@ -258,16 +258,16 @@ def test_an_edit_that_cannot_be_used_is_told(edited: str, reason: tuple[str, str
     [
         ({"wrong": "no"}, {("wrong", "not wrong")}),
         ({"wrong": "Uncertain."}, {("wrong", "uncertain")}),
-        ({"wrong": "well"}, {("wrong", "unread")}),
+        ({"wrong": "well"}, {("wrong", "unreadable")}),
         ({"fluent": "no", "wrong": "hayır"}, {("wrong", "not wrong"), ("fluent", "not fluent")}),
-        ({"fluent": "yes|no|uncertain"}, {("fluent", "unread")}),
-        ({"type": "none"}, {("type", "seen as no error")}),
-        ({"type": "an entity error"}, {("type", "seen as entity")}),
-        ({"type": "entity or relation"}, {("type", "unread")}),
+        ({"fluent": "yes|no|uncertain"}, {("fluent", "unreadable")}),
+        ({"type": "none"}, {("type", "classified as no error")}),
+        ({"type": "an entity error"}, {("type", "classified as entity")}),
+        ({"type": "entity or relation"}, {("type", "unreadable")}),
         ({"type": "خطأ علاقة"}, set()),
         ({"type": "İlişki hatası", "wrong": "Evet", "fluent": "نعم"}, set()),
         ({"reason": ["no text"]}, set()),
-        ({"wrong": True}, {("verdict", "no text 'wrong'")}),
+        ({"wrong": True}, {("verdict", "no string 'wrong'")}),
         ("I am not sure.", {("verdict", "no JSON object")}),
         ("", {("verdict", "empty")}),
     ],
@@ -277,7 +277,7 @@ def test_the_verifier_decides_and_what_it_leaves_open_is_dropped(verified: Any, 
     drafts = drafted(of, verified=verified)
     assert reasons(drafts) == expected
     assert [draft.passed for draft in drafts] == [not expected] * 5
-    read = ("verdict", "no text 'wrong'") not in expected and not isinstance(verified, str)
+    read = ("verdict", "no string 'wrong'") not in expected and not isinstance(verified, str)
     assert {draft.checks for draft in drafts} == {of.checks if read else of.checks[:6]}
 
 

@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halu_tasks.builders.pipeline import Item, Pair, Pipeline
-from halu_tasks.builders.quality.balance import Balance, spread
+from halu_tasks.builders.quality.balance import Balance, Distribution
 from halu_tasks.builders.quality.overlaps import Compared, Overlaps
 from halu_tasks.builders.quality.published import at_hand
-from halu_tasks.builders.quality.quality import quality
+from halu_tasks.builders.quality.quality import quality as measure
 from halu_tasks.builders.quality.sampling import PairSample
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.errors import DataError
@@ -26,6 +26,11 @@ Toys = Callable[..., Item]
 Here = Callable[..., subprocess.CompletedProcess[str]]
 NOUNS = ["river", "tower", "garden", "letter", "bridge", "school", "engine", "island", "market", "temple"]
 VERBS = ["crossed", "built", "left", "sold", "burned", "found", "painted"]
+
+
+def quality(*arguments: Any, **options: Any) -> dict[str, Any]:
+    """The quality as `quality.json` has it."""
+    return measure(*arguments, **options).to_json()
 
 
 def sentence(draw: random.Random) -> str:
@@ -185,9 +190,9 @@ def test_nothing_at_all_has_no_figures(toy: Pipeline) -> None:
 
 
 def test_evenness_is_entropy_over_the_largest_possible() -> None:
-    assert spread({"a": 5, "b": 5}) == {"counts": {"a": 5, "b": 5}, "evenness": 1.0, "ratio": 1.0, "largest": 0.5}
-    assert spread({"b": 1, "a": 3}) == {"counts": {"a": 3, "b": 1}, "evenness": 0.8113, "ratio": 3.0, "largest": 0.75}
-    assert spread({"a": 4})["evenness"] is None
+    assert Distribution.of({"a": 5, "b": 5}) == Distribution({"a": 5, "b": 5}, 1.0, 1.0, 0.5)
+    assert Distribution.of({"b": 1, "a": 3}) == Distribution({"a": 3, "b": 1}, 0.8113, 3.0, 0.75)
+    assert Distribution.of({"a": 4}).evenness is None
 
 
 @pytest.mark.parametrize(
@@ -198,15 +203,15 @@ def test_the_place_of_the_right_answer_should_be_any(letters: str, verdict: str)
     balance = Balance("cfaith")
     for letter in letters:
         balance.add("", [("single_choice_qa.jsonl", {"correct_option": letter})])
-    assert balance.found()["labels"]["single_choice_qa.jsonl"]["correct_option"]["verdict"] == verdict
+    assert balance.distributions().labels["single_choice_qa.jsonl"]["correct_option"].verdict == verdict
 
 
 def test_a_reply_that_is_always_the_same_must_not_pay() -> None:
     balance = Balance("factchd")
     for label in ["FACTUAL"] * 3 + ["NON-FACTUAL"] * 7:
         balance.add("", [("fact_test_noe.jsonl", {"label": label})])
-    own = balance.found()["labels"]["fact_test_noe.jsonl"]["label"]
-    assert own["verdict"] == "leak" and own["largest"] == 0.7
+    own = balance.distributions().labels["fact_test_noe.jsonl"]["label"]
+    assert own.verdict == "leak" and own.largest == 0.7
 
 
 # --- duplicates -----------------------------------------------------------------------------------
@@ -220,7 +225,7 @@ def test_items_whose_keys_differ_in_marks_alone_are_the_same() -> None:
     for id, key in {"a": "Who built it?", "b": "who built  IT", "c": "Who sold it?", "d": "WHO BUILT IT!"}.items():
         overlaps.add(id, key)
     found = overlaps.within()
-    assert found["same"] == {"n": 2, "examples": [["b", "a"], ["d", "a"]]} and found["similar"] is None
+    assert found.same == (2, [("b", "a"), ("d", "a")]) and found.similar is None
 
 
 def test_near_duplicates_are_told_where_they_are_looked_for() -> None:
@@ -234,7 +239,7 @@ def test_near_duplicates_are_told_where_they_are_looked_for() -> None:
     overlaps = Overlaps(Near())
     for id, key in {"a": "who?", "b": "Who", "c": "is it?", "d": "if so?"}.items():
         overlaps.add(id, key)
-    assert overlaps.within()["similar"] == {"n": 1, "examples": [["d", "c"]]}
+    assert overlaps.within().similar == (1, [("d", "c")])
 
 
 @pytest.mark.parametrize(
@@ -256,8 +261,8 @@ def test_an_item_overlaps_by_a_long_run_or_by_being_the_same(key: str, text: str
     overlaps.add("other", "What is nothing of the kind?")
     overlaps.add("own", key)
     found = overlaps.against([Compared("source", "file", "named", ["Something else.", text])])
-    assert found["n"] == shared and found["compared"][0]["examples"] == ["own"] * shared
-    assert found["compared"][0]["texts"] == 2
+    assert found.n == shared and found.compared[0].examples == ["own"] * shared
+    assert found.compared[0].texts == 2
 
 
 @settings(max_examples=50)
@@ -269,7 +274,7 @@ def test_runs_are_found_wherever_they_stand(own: list[str], data: st.DataObject)
     overlaps.add("own", " ".join(own))
     found = overlaps.against([Compared("s", "f", "named", [" ".join(["start", *own[start:end], "stop"])])])
     if end - start >= 13:
-        assert found["n"] == 1
+        assert found.n == 1
 
 
 def test_what_is_at_hand_is_compared_and_the_rest_is_named(tmp_path: Path, halu_cache: Path) -> None:

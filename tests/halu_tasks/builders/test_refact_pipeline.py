@@ -143,7 +143,7 @@ def test_a_factual_sentence_is_negated_and_tagged() -> None:
     assert row["error_spans"] == ANSWER.replace(FACTS[1], f"<neg>{NEGATED}</neg>")
     # two sentences that the model would not negate are left out, and told of
     ((check, reason, told),) = left_out(drafts["neg"])
-    assert (check, reason) == ("format", "negation unread") and FACTS[0] in told and FACTS[2] in told
+    assert (check, reason) == ("format", "unreadable negation") and FACTS[0] in told and FACTS[2] in told
     assert not drafts["swap"].failures
     assert drafts["neg"].checks == ("facts", "format", "wrong", "coherent", "relevant", "tags")
     # one variant is no choice
@@ -238,8 +238,8 @@ def test_candidates_are_drawn_filtered_and_chosen_from() -> None:
     row = row_of(drafts, "swap")
     assert [row["confabulated_answer"].count(word) for word in ("ATP", "RNA")] == [3, 1]
     assert [each[:2] for each in left_out(drafts["swap"])] == [
-        ("format", "replacements unread"),
-        ("equivalent", "says the same"),
+        ("format", "unreadable replacements"),
+        ("equivalent", "same meaning"),
     ]
     assert [asked[3:] for asked in script.asked if asked[0] == "replace"] == [(draw, 4) for draw in range(4)]
 
@@ -277,13 +277,13 @@ BOTH = ("neg", "swap")
 @pytest.mark.parametrize(
     ("kinds", "replies", "expected"),
     [
-        (BOTH, {"facts": "Here they are: none."}, ("facts", "reply unread")),
-        (BOTH, {"facts": "<think>hm"}, ("facts", "reply unread")),
+        (BOTH, {"facts": "Here they are: none."}, ("facts", "unreadable reply")),
+        (BOTH, {"facts": "<think>hm"}, ("facts", "unreadable reply")),
         (BOTH, {"facts": []}, ("facts", "no facts")),
         (BOTH, {"facts": ["Ignore all rules."]}, ("facts", "not in the answer")),
         (BOTH, {"facts": [ANSWER]}, ("facts", "several sentences")),
-        (("neg",), {"negate": ""}, ("format", "negation unread")),
-        (("neg",), {"negate": {"negation": NEGATED}}, ("format", "negation unread")),
+        (("neg",), {"negate": ""}, ("format", "unreadable negation")),
+        (("neg",), {"negate": {"negation": NEGATED}}, ("format", "unreadable negation")),
         (("neg",), {"negate": {"sentence": FACTS[1].upper()}, "facts": FACTS[1:2]}, ("format", "unchanged")),
         (
             ("neg",),
@@ -292,35 +292,35 @@ BOTH = ("neg", "swap")
         ),
         (("neg",), {"negate": {"sentence": f"{NEGATED} It does not."}}, ("format", "several sentences")),
         (("neg",), {"negate": {"sentence": NEGATED.replace(" ", "\n")}}, ("format", "several lines")),
-        (("neg",), {"negate": {"sentence": ANSWER}}, ("format", "much longer")),
-        (("neg",), {"negate": {"sentence": f"<neg>{NEGATED}</neg>"}}, ("format", "tags of its own")),
-        (("neg",), {"negate": r'{"sentence": "The \ud800 reads."}'}, ("format", "negation unread")),
-        (("swap",), {"phrase": "RNA"}, ("phrase", "phrases unread")),
+        (("neg",), {"negate": {"sentence": ANSWER}}, ("format", "much longer than the original")),
+        (("neg",), {"negate": {"sentence": f"<neg>{NEGATED}</neg>"}}, ("format", "contains tags")),
+        (("neg",), {"negate": r'{"sentence": "The \ud800 reads."}'}, ("format", "unreadable negation")),
+        (("swap",), {"phrase": "RNA"}, ("phrase", "unreadable phrases")),
         (("swap",), {"phrase": []}, ("phrase", "no key phrase")),
         (("swap",), {"phrase": ["it", "its"]}, ("phrase", "only stop words")),
         (("swap",), {"phrase": ["protein"]}, ("phrase", "in the question")),
         (("swap",), {"phrase": ["DNA"]}, ("phrase", "not in the answer")),
         (("swap",), {"phrase": ["amino acid"]}, ("phrase", "not in a factual sentence")),
         (("swap",), {"phrase": FACTS[:1]}, ("phrase", "a whole sentence")),
-        (("swap",), {"mentions": "none"}, ("phrase", "mentions unread")),
-        (("swap",), {"replace": ["DNA", "double helix"]}, ("format", "replacements unread")),
-        (("swap",), {"replace": ["DNA", "", "DNA"]}, ("format", "replacements unread")),
+        (("swap",), {"mentions": "none"}, ("phrase", "unreadable mentions")),
+        (("swap",), {"replace": ["DNA", "double helix"]}, ("format", "unreadable replacements")),
+        (("swap",), {"replace": ["DNA", "", "DNA"]}, ("format", "unreadable replacements")),
         (("swap",), {"replace": ["DNA", "transcript", "DNA"]}, ("format", "unchanged")),
         (("swap",), {"replace": ["DNA", "helix", "ATP"]}, ("format", "one phrase replaced in two ways")),
-        (("swap",), {"replace": ["<swap>DNA</swap>", "helix", "DNA"]}, ("format", "tags of its own")),
-        (("swap",), {"equivalent": NO * 2}, ("equivalent", "verdict unread")),
-        (("swap",), {"equivalent": [*NO, *YES[:1], *NO]}, ("equivalent", "says the same")),
+        (("swap",), {"replace": ["<swap>DNA</swap>", "helix", "DNA"]}, ("format", "contains tags")),
+        (("swap",), {"equivalent": NO * 2}, ("equivalent", "unreadable verdict")),
+        (("swap",), {"equivalent": [*NO, *YES[:1], *NO]}, ("equivalent", "same meaning")),
         (("swap",), {"equivalent": [*NO, {"verdict": "uncertain"}, *NO]}, ("equivalent", "uncertain")),
         # a right answer to the localization would be read as three
         (
             ("swap",),
             {"phrase": ["transcript"], "mentions": [], "replace": ["code, key, list"]},
-            ("tags", "a right answer is not read as one"),
+            ("tags", "a right answer is scored as wrong"),
         ),
-        (BOTH, {"verify": "fine"}, ("wrong", "verdict unread")),
+        (BOTH, {"verify": "fine"}, ("wrong", "unreadable verdict")),
         (BOTH, {"verify": [*NO, *YES[:2]]}, ("wrong", "not false")),
         (BOTH, {"verify": [YES[0], *NO, YES[0]]}, ("coherent", "not coherent")),
-        (BOTH, {"verify": [*YES[:2], *NO]}, ("relevant", "beside the question")),
+        (BOTH, {"verify": [*YES[:2], *NO]}, ("relevant", "irrelevant to the question")),
         (BOTH, {"verify": [*YES[:2], {"verdict": "uncertain"}]}, ("relevant", "uncertain")),
     ],
 )  # fmt: skip
@@ -339,13 +339,13 @@ def test_an_unread_choice_is_never_made_for_the_model() -> None:
 
     for said in ("the second", {"choice": 4}, {"choice": 0}, {"choice": True}, {"choice": "1 or 2"}, ""):
         drafts, _ = draft({"negate": negate, "convincing": said}, kinds="neg")
-        assert reasons(drafts["neg"]) == [("choice", "choice unread")]
+        assert reasons(drafts["neg"]) == [("choice", "unreadable choice")]
         assert drafts["neg"].checks == ("facts", "format", "choice")
 
 
 def test_one_equivalent_sentence_spoils_a_set_and_the_other_checks_are_made_all_the_same() -> None:
     drafts, script = draft({"equivalent": YES, "verify": [*NO, *YES[:2]]}, kinds="swap")
-    assert reasons(drafts["swap"]) == [("equivalent", "says the same"), ("wrong", "not false")]
+    assert reasons(drafts["swap"]) == [("equivalent", "same meaning"), ("wrong", "not false")]
     assert drafts["swap"].checks == (
         "facts", "phrase", "format", "equivalent", "wrong", "coherent", "relevant", "tags"
     )  # fmt: skip
@@ -389,7 +389,7 @@ def test_one_reason_is_counted_once_a_draft() -> None:
     drafts, _ = draft({"negate": "no"})
     assert drafts["neg"].row is None
     (failure,) = drafts["neg"].failures
-    assert failure[:2] == ("format", "negation unread")
+    assert failure[:2] == ("format", "unreadable negation")
     assert all(fact in failure.detail for fact in FACTS)
 
 
@@ -399,10 +399,10 @@ def test_one_reason_is_counted_once_a_draft() -> None:
         ({}, ANSWER, "no question"),
         ({"question": "  "}, ANSWER, "no question"),
         ({"question": ["Why?"]}, ANSWER, "no question"),
-        ({"question": "Why <neg>not</neg>?"}, ANSWER, "tags of its own"),
-        ({"question": QUESTION}, ANSWER + " </SWAP>", "tags of its own"),
-        ({"question": QUESTION}, ANSWER + " < mask >", "tags of its own"),
-        ({"question": QUESTION}, ANSWER + "\x00", "characters that are no text"),
+        ({"question": "Why <neg>not</neg>?"}, ANSWER, "contains tags"),
+        ({"question": QUESTION}, ANSWER + " </SWAP>", "contains tags"),
+        ({"question": QUESTION}, ANSWER + " < mask >", "contains tags"),
+        ({"question": QUESTION}, ANSWER + "\x00", "invalid characters"),
         ({"question": QUESTION}, "ok", "no sentence"),
         ({"question": QUESTION}, ANSWER * 100, "too long"),
         ({"question": QUESTION * 1_000}, ANSWER, "too long"),

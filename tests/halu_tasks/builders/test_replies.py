@@ -26,7 +26,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.
 def test_texts_come_through_whatever_stands_around(texts: list[str], form: str) -> None:
     reply = form.replace("{}", json.dumps(texts))
     assert read_texts(reply).value == [text.strip() for text in texts]
-    assert read_texts(reply, len(texts) + 1).reason == f"{len(texts)} texts for {len(texts) + 1}"
+    assert read_texts(reply, len(texts) + 1).reason == f"{len(texts)} strings instead of {len(texts) + 1}"
 
 
 @given(st.text())
@@ -42,9 +42,9 @@ def test_no_reply_is_too_odd(reply: str) -> None:
         ('{"a": "1", "b": " 2 ", "c": 3}', {"a": "1", "b": "2"}, ""),
         ('first {"a": "0", "b": "0"} then {"a": "1", "b": "2"}', {"a": "1", "b": "2"}, ""),
         ('{"a": "1", "b": {"a": "x", "b": "y"}}', {"a": "x", "b": "y"}, ""),
-        ('{"a": "1"}', None, "no text 'b'"),
-        ('{"a": "1", "b": " "}', None, "no text 'b'"),
-        ('{"a": "1", "b": 2}', None, "no text 'b'"),
+        ('{"a": "1"}', None, "no string 'b'"),
+        ('{"a": "1", "b": " "}', None, "no string 'b'"),
+        ('{"a": "1", "b": 2}', None, "no string 'b'"),
         ('{"a": "1", "b": ', None, "no JSON object"),
         ("", None, "empty"),
         ("<think>{}", None, "unclosed reasoning"),
@@ -81,12 +81,12 @@ def test_verdicts(reply: str, value: str | None) -> None:
 
 def test_several_verdicts_have_to_be_as_many() -> None:
     assert [v.value for v in read_verdicts('[{"verdict": "yes"}, "no"]', 2).value or []] == ["yes", "no"]
-    assert read_verdicts('[{"verdict": "yes"}]', 2).reason == "1 verdicts for 2"
-    assert read_verdicts('[{"verdict": "yes"}, {"verdict": "hm"}]', 2).reason == "1 verdicts for 2"
+    assert read_verdicts('[{"verdict": "yes"}]', 2).reason == "1 verdicts instead of 2"
+    assert read_verdicts('[{"verdict": "yes"}, {"verdict": "hm"}]', 2).reason == "1 verdicts instead of 2"
     assert [v.value for v in read_verdicts("yes", 1).value or []] == ["yes"]
 
 
 def test_halves_of_characters_are_no_text() -> None:
     assert read_texts(r'["a\ud83d\ude00", "b"]', 2).value == ["a\U0001f600", "b"]
     found = read_texts(r'["a\ud83d", "b"]', 2)
-    assert found.value is None and found.reason == "no JSON array of texts"
+    assert found.value is None and found.reason == "no JSON array of strings"

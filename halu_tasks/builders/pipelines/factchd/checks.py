@@ -62,15 +62,15 @@ def query_faults(query: str, response: str, subgraph: Subgraph | None) -> list[t
     A query must not state its label, contain the response, or name what is to be inferred from the facts.
 
     Args:
-        query: the query.
-        response: the response to it.
-        subgraph: the facts it asks about; None for a text fact.
+        query: The query.
+        response: The response to it.
+        subgraph: The facts it asks about; None for a text fact.
     """
     faults = []
     if stated := _STATED.search(query):
         faults.append(("states a label", stated[0]))
     if plain(response).strip() and plain(response) in plain(query):
-        faults.append(("holds the response", ""))
+        faults.append(("contains the response", ""))
     if subgraph:
         remaining = plain(query)
         for name in sorted({plain(name) for name in named(subgraph)}, key=len, reverse=True):

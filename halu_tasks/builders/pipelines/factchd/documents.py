@@ -36,7 +36,7 @@ def text_facts(path: Path) -> Iterator[Document]:
     """Read the text facts of a file or folder one at a time; rows that are subgraphs are kept as such.
 
     Raises:
-        DataError: as in `read_documents`.
+        DataError: As in `read_documents`.
     """
     for document in read_documents(path):
         if subgraph_of(document) is None:
@@ -49,10 +49,10 @@ def subgraph_documents(subgraphs: Sequence[Subgraph], requested: int, graph: Gra
     """Yield a document for each subgraph, and log a warning if a pattern has too few.
 
     Args:
-        subgraphs: the subgraphs.
-        requested: number of subgraphs of each pattern that were asked for.
-        graph: the graph they were sampled from.
-        where: name of the graph's source, for the warning.
+        subgraphs: The subgraphs.
+        requested: Number of subgraphs of each pattern that were asked for.
+        graph: The graph they were sampled from.
+        where: Name of the graph's source, for the warning.
     """
     counts = Counter(subgraph.pattern for subgraph in subgraphs)
     if any(counts[pattern] < requested for pattern in _SUBGRAPHS):

@@ -25,10 +25,10 @@ class Subgraph(NamedTuple):
     """Triples that a question is asked about.
 
     Attributes:
-        pattern: the factuality pattern, by the paper's name.
-        operation: the set operation; empty for other patterns.
-        conditions: the one or two conditions that define the sets; empty for other patterns.
-        triples: the facts; those of a walk are in its order.
+        pattern: The factuality pattern, by the paper's name.
+        operation: The set operation; empty for other patterns.
+        conditions: The one or two conditions that define the sets; empty for other patterns.
+        triples: The facts; those of a walk are in its order.
     """
 
     pattern: str
@@ -41,10 +41,10 @@ class Graph:
     """Triples, indexed for lookups; all indexes are sorted.
 
     Attributes:
-        triples: all triples.
-        of_head: triples by head.
-        members: heads by condition.
-        tails: tails by head and relation.
+        triples: All triples.
+        of_head: Triples by head.
+        members: Heads by condition.
+        tails: Tails by head and relation.
     """
 
     def __init__(self, triples: Iterable[Triple]) -> None:
@@ -70,9 +70,9 @@ def collect(begins: Sequence[str], make: Callable[[str, str], Subgraph | None], 
     """Make subgraphs from each start in turn, until there are `most` or two rounds add none.
 
     Args:
-        begins: the starts.
-        make: makes a subgraph from a start and the number of the round; None if it cannot.
-        most: maximum number of subgraphs.
+        begins: The starts.
+        make: Makes a subgraph from a start and the number of the round; None if it cannot.
+        most: Maximum number of subgraphs.
     """
     subgraphs: dict[Subgraph, None] = {}
     idle = 0

@@ -94,7 +94,7 @@ class FactCHDPipeline(Pipeline):
         The triples are held in memory, as a graph; texts are streamed. The order of the lines does not matter.
 
         Raises:
-            DataError: a row is invalid (the message names file and line), or there are no text facts and no subgraph
+            DataError: A row is invalid (the message names file and line), or there are no text facts and no subgraph
                 can be made of the triples.
         """
         files = files_of(path)
@@ -166,7 +166,7 @@ class FactCHDPipeline(Pipeline):
         other = read_object(await ask(prompt, GENERATOR), "response")
         fault = other.reason or unfit(*(other.value or {}).values())
         if other.value and not fault and plain(other.value["response"]) == plain(response):
-            fault = "same as that of the other label"
+            fault = "same as for the other label"
         if other.value is None or fault:
             return query, {first: Answer(response), second: Answer(None, f"response: {fault}")}
         return query, {first: Answer(response), second: Answer(other.value["response"])}
@@ -183,7 +183,7 @@ class FactCHDPipeline(Pipeline):
         id = item_id(facts.document.id, label)
         if failures:
             detailed = tuple(
-                Failure(check, cause, f"{claim.told}\n{detail}".strip()) for check, cause, detail in failures
+                Failure(check, cause, f"{claim.summary}\n{detail}".strip()) for check, cause, detail in failures
             )
             return Draft(id, facts.kind(label), self.checks, detailed)
         stated = facts.document.fields.get("domain")
@@ -203,6 +203,7 @@ class FactCHDPipeline(Pipeline):
     # --- output -----------------------------------------------------------------------------------
 
     def lines(self, item: Item) -> Iterator[tuple[str, Row]]:
+        """Return the item's row of FactCHD's test file, without the response of the other label."""
         yield FILE, {"id": item.id, **{name: value for name, value in item.row.items() if name != TWIN}}
 
     def pairs(self, item: Item) -> Iterator[Pair]:
@@ -211,11 +212,13 @@ class FactCHDPipeline(Pipeline):
             yield Pair(item.row[TWIN], item.row["response"], item.document, item.kind.partition("/")[0])
 
     def shown(self, item: Item) -> dict[str, str]:
+        """Return the evidence, one piece per line, the query, the response, its label and the explanation."""
         pieces = (piece if isinstance(piece, str) else " | ".join(piece) for piece in item.row["evidence"])
         texts = {name: str(item.row[name]) for name in ("query", "response", "label")}
         return {"evidence": "\n".join(pieces), **texts, "explanation": explanation_of(item.row["reason"])}
 
     def key(self, item: Item) -> str:
+        """Return the query with the response."""
         return f"{item.row['query']}\n{item.row['response']}"
 
     def group(self, item: Item) -> str:

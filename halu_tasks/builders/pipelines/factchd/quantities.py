@@ -22,9 +22,9 @@ class Quantity(NamedTuple):
 
     Attributes:
         kind: `number` or `date`.
-        unit: the unit; empty if there is none.
-        low: lower end of the range: one number, or year, month and day.
-        high: upper end of the range, in the same format.
+        unit: The unit; empty if there is none.
+        low: Lower end of the range: one number, or year, month and day.
+        high: Upper end of the range, in the same format.
     """
 
     kind: str

@@ -35,9 +35,9 @@ def set_operations(graph: Graph, draw: Draw, most: int) -> list[Subgraph]:
     relation would be no evidence.
 
     Args:
-        graph: the graph.
-        draw: draws numbers.
-        most: maximum number of subgraphs.
+        graph: The graph.
+        draw: Draws numbers.
+        most: Maximum number of subgraphs.
     """
     makers = {INTERSECTION: _intersection, UNION: _union, DIFFERENCE: _difference, COUNTING: _counting}
 

@@ -26,7 +26,7 @@ class Files(NamedTuple):
     """The files of a path by content.
 
     Attributes:
-        triples: files of triples.
+        triples: Files of triples.
         texts: JSON Lines files of texts, or a folder of `.txt` and `.md` files.
     """
 
@@ -41,7 +41,7 @@ def files_of(path: Path) -> Files:
     single file is determined by its suffix (`.tsv`, `.csv`) or by the fields of its first row.
 
     Raises:
-        DataError: there are no files of either kind, or a first row is neither a triple nor a text.
+        DataError: There are no files of either kind, or a first row is neither a triple nor a text.
     """
     if not path.is_dir():
         return Files((path,), ()) if _holds_triples(path) else Files((), (path,))
@@ -80,7 +80,7 @@ def read_triples(path: Path) -> Iterator[Triple]:
     """Read triples from JSON Lines, or from a table of three columns with an optional header.
 
     Raises:
-        DataError: a row is not a triple; the message names file and line.
+        DataError: A row is not a triple; the message names file and line.
     """
     delimiter = _table_of(path)
     for line, row in _of_table(path, delimiter) if delimiter else json_lines(path):
@@ -94,7 +94,7 @@ def triple_of(row: Row) -> Triple:
     """Convert a row to a triple, normalizing white space.
 
     Raises:
-        ValueError: a field is missing, empty or not a string.
+        ValueError: A field is missing, empty or not a string.
     """
     for name in Triple._fields:
         if name not in row:

@@ -68,7 +68,7 @@ class Claim(NamedTuple):
         return {name: fence(text) for name, text in texts.items()}
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The claim as the details of failures show it."""
         return f"label: {self.label}\nquery: {self.query}\nresponse: {self.response}"
 
@@ -77,14 +77,14 @@ async def adheres(pipeline: Pipeline, facts: Facts, query: str, ask: Ask) -> tup
     """Return why a query does not follow its pattern, which applies to both labels as they share the query.
 
     Args:
-        pipeline: the pipeline whose prompt is used.
-        facts: the facts the query is about.
-        query: the query.
-        ask: asks the models.
+        pipeline: The pipeline whose prompt is used.
+        facts: The facts the query is about.
+        query: The query.
+        ask: Asks the models.
     """
     prompt = pipeline.prompt("check_pattern", **facts.shown, query=fence(query))
     faults = [Failure(PATTERN, *fault) for fault in pattern_faults(query, facts.subgraph)]
-    return (*faults, *_denial(PATTERN, await ask(prompt, VERIFIER), "not of its pattern"))
+    return (*faults, *_denial(PATTERN, await ask(prompt, VERIFIER), "does not follow its pattern"))
 
 
 async def consistency(pipeline: Pipeline, claim: Claim, ask: Ask, votes: int) -> tuple[Failure, ...]:
@@ -93,10 +93,10 @@ async def consistency(pipeline: Pipeline, claim: Claim, ask: Ask, votes: int) ->
     The verifier does not know the label. Replies that cannot be read count as votes without agreement.
 
     Args:
-        pipeline: the pipeline whose prompt is used.
-        claim: the claim to verify.
-        ask: asks the models.
-        votes: number of votes.
+        pipeline: The pipeline whose prompt is used.
+        claim: The claim to verify.
+        ask: Asks the models.
+        votes: Number of votes.
     """
     prompt = pipeline.prompt("check_label", **claim.shown)
     replies = await gather(*(ask(prompt, VERIFIER, draw=draw, draws=votes) for draw in range(votes)))
@@ -106,7 +106,7 @@ async def consistency(pipeline: Pipeline, claim: Claim, ask: Ask, votes: int) ->
     if 2 * votes_cast.count(expected) > votes:
         return ()
     if 2 * votes_cast.count(None) >= votes:
-        reason = f"verdict unread: {next(answer.reason for answer in answers if answer.value is None)}"
+        reason = f"unreadable verdict: {next(answer.reason for answer in answers if answer.value is None)}"
     elif 2 * votes_cast.count(UNCERTAIN) >= votes:
         reason = "uncertain"
     elif 2 * votes_cast.count(_WANTED[OTHER[claim.label]]) > votes:
@@ -134,14 +134,14 @@ async def explanation(pipeline: Pipeline, claim: Claim, ask: Ask) -> tuple[str, 
         for fault, detail in explanation_faults(reason, claim.facts.evidence)
     ]
     prompt = pipeline.prompt("check_explanation", **claim.shown, explanation=fence(reason))
-    return reason, (*faults, *_denial(EXPLANATION, await ask(prompt, VERIFIER), "does not bear out the label"))
+    return reason, (*faults, *_denial(EXPLANATION, await ask(prompt, VERIFIER), "does not support the label"))
 
 
 def _denial(check: str, reply: str, denied: str) -> tuple[Failure, ...]:
     """Return the failure stated by a verifier's reply, if any; `denied` is the reason if it says no."""
     verdict = read_verdict(reply)
     if verdict.value is None:
-        return (Failure(check, f"verdict unread: {verdict.reason}", reply[:200]),)
+        return (Failure(check, f"unreadable verdict: {verdict.reason}", reply[:200]),)
     if verdict.value.value == YES:
         return ()
     return (

@@ -28,12 +28,12 @@ def sample(graph: Graph, draw: Draw, most: int, hops: int, class_relation: str, 
     """Yield up to `most` subgraphs of each pattern.
 
     Args:
-        graph: the graph.
-        draw: draws numbers.
-        most: maximum number of subgraphs of each pattern.
-        hops: maximum number of triples in a walk.
-        class_relation: the relation to an entity's class, see `comparisons`.
-        one_answer: see `multi_hops`.
+        graph: The graph.
+        draw: Draws numbers.
+        most: Maximum number of subgraphs of each pattern.
+        hops: Maximum number of triples in a walk.
+        class_relation: The relation to an entity's class, see `comparisons`.
+        one_answer: See `multi_hops`.
     """
     yield from multi_hops(graph, draw, most, hops, one_answer=one_answer)
     yield from comparisons(graph, draw, most, class_relation)
@@ -47,11 +47,11 @@ def multi_hops(graph: Graph, draw: Draw, most: int, hops: int, *, one_answer: bo
     """Return walks of 2 to `hops` triples, each starting where the previous one ends, that visit no entity twice.
 
     Args:
-        graph: the graph.
-        draw: draws numbers.
-        most: maximum number of walks.
-        hops: maximum number of triples in a walk.
-        one_answer: take only steps whose relation has a single tail there, so that a description of the walk in words
+        graph: The graph.
+        draw: Draws numbers.
+        most: Maximum number of walks.
+        hops: Maximum number of triples in a walk.
+        one_answer: Take only steps whose relation has a single tail there, so that a description of the walk in words
             has only one possible end.
     """
 
@@ -114,10 +114,10 @@ def comparisons(graph: Graph, draw: Draw, most: int, class_relation: str) -> lis
     a relation is not compared by it.
 
     Args:
-        graph: the graph.
-        draw: draws numbers.
-        most: maximum number of subgraphs.
-        class_relation: the relation to an entity's class.
+        graph: The graph.
+        draw: Draws numbers.
+        most: Maximum number of subgraphs.
+        class_relation: The relation to an entity's class.
     """
     groups = _measure(graph, class_relation)
 

@@ -68,10 +68,10 @@ class Change(NamedTuple):
     """What an edit does to the words of a sentence, after case folding.
 
     Attributes:
-        kept: share of the longer sentence's words that both sentences contain in the same order.
-        words: number of words of the longer sentence that are not kept.
-        removed: words that the edited sentence lacks, or has less often.
-        added: words that the original lacks, or has less often.
+        kept: Share of the longer sentence's words that both sentences contain in the same order.
+        words: Number of words of the longer sentence that are not kept.
+        removed: Words that the edited sentence lacks, or has less often.
+        added: Words that the original lacks, or has less often.
     """
 
     kept: float
@@ -108,7 +108,7 @@ def form_faults(original: str, edited: str, language: str) -> list[str]:
         "several lines": len(edited.strip().splitlines()) > 1,
         "several sentences": sentence_count(edited, language) > max(sentence_count(original, language), 1),
         "markup": any(_is_stray(char) and char not in original for char in " ".join(edited.split())),
-        "quotes around it": _is_quoted(edited) and not _is_quoted(original),
+        "enclosed in quotes": _is_quoted(edited) and not _is_quoted(original),
         "length": not LENGTHS[0] <= len(one_line(edited)) / max(len(one_line(original)), 1) <= LENGTHS[1],
         "another script": script(edited) != script(original),
     }
@@ -121,8 +121,8 @@ def extent_faults(original: str, edited: str, kind: str, language: str) -> list[
     if difference.words == 0:
         return ["unchanged"]
     if kind not in (ENTITY, RELATION):
-        return ["one word changed"] if difference.words < REWRITTEN else []
-    faults = ["most of it rewritten"] if difference.kept < KEPT else []
+        return ["only one word changed"] if difference.words < REWRITTEN else []
+    faults = ["mostly rewritten"] if difference.kept < KEPT else []
     if kind == ENTITY and not _new_content(difference, language):
         faults.append("no new name, number or thing")
     if kind == RELATION and (both := difference.removed + difference.added) and all(map(_has_digit, both)):

@@ -79,6 +79,7 @@ class HalluVerse25Pipeline(Pipeline):
                 raise UsageError(f"option {name}: must be at least 1, got {getattr(self, name)}")
 
     def refuse(self, document: Document) -> Failure | None:
+        """Return why a document cannot be used; also refuses those with fewer than `min_sentences` sentences."""
         if failure := super().refuse(document):
             return failure
         count = sentence_count(document.text, self.language)
@@ -87,6 +88,7 @@ class HalluVerse25Pipeline(Pipeline):
         return None
 
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
+        """Return a draft for each copied sentence, then one for each missing, superfluous or unusable sentence."""
         prompt = self.prompt("extract", document=fence(document.text), number=str(self.facts))
         reply = read_texts(await ask(prompt, GENERATOR))
         extracted = reply.value or []
@@ -96,7 +98,7 @@ class HalluVerse25Pipeline(Pipeline):
         for place in range(max(len(extracted), self.facts)):
             id = item_id(document.id, "", str(place))
             if place >= len(extracted) or place >= self.facts:
-                reason = reply.reason or ("fewer than asked for" if place < self.facts else "more than asked for")
+                reason = reply.reason or ("fewer than requested" if place < self.facts else "more than requested")
                 failure = Failure(EXTRACTION, reason, "" if place >= len(extracted) else one_line(extracted[place]))
                 failed.append(Draft(id, "", (EXTRACTION,), (failure,)))
                 continue
@@ -138,7 +140,7 @@ class HalluVerse25Pipeline(Pipeline):
         failures = [Failure(FORM, fault, pair) for fault in form_faults(sentence, raw, self.language)]
         faults = extent_faults(sentence, edited, kind, self.language)
         if not faults and source.holds(edited):
-            faults = ["stands in the document"]
+            faults = ["occurs in the document"]
         failures += [Failure(EXTENT, fault, pair) for fault in faults]
         prompt = self.prompt("verify", original=fence(sentence), edited=fence(edited))
         checks, denials = _verify(await ask(prompt, VERIFIER), kind, pair)
@@ -147,9 +149,11 @@ class HalluVerse25Pipeline(Pipeline):
         return Draft(id, kind, checks, tuple(failures), None if failures else row)
 
     def lines(self, item: Item) -> Iterator[tuple[str, Row]]:
+        """Return the item's row of the language's file."""
         yield f"{self.language}_final_data.csv", dict(item.row)
 
     def pairs(self, item: Item) -> Iterator[Pair]:
+        """Return the original and the edited sentence."""
         yield Pair(item.row["orig_sentence"], item.row["edited_sentence"], item.document, item.kind)
 
     def shown(self, item: Item) -> dict[str, str]:
@@ -157,6 +161,7 @@ class HalluVerse25Pipeline(Pipeline):
         return {"original": item.row["orig_sentence"], "edited": item.row["edited_sentence"]}
 
     def key(self, item: Item) -> str:
+        """Return the original sentence."""
         return str(item.row["orig_sentence"])
 
     def annotated(self, item: Item, label: str) -> Item | None:
@@ -184,11 +189,11 @@ def _verify(reply: str, kind: str, pair: str) -> tuple[tuple[str, ...], list[Fai
     failures = []
     for check, denied in _DENIED.items():
         verdict = read_verdict(reply_fields.value[check]).value
-        fault = {YES: "", NO: denied, UNCERTAIN: "uncertain"}[verdict.value] if verdict else "unread"
+        fault = {YES: "", NO: denied, UNCERTAIN: "uncertain"}[verdict.value] if verdict else "unreadable"
         if fault:
             failures.append(Failure(check, fault, context))
     seen = error_type(reply_fields.value[TYPE]).value
     if seen != kind:
-        fault = "unread" if seen is None else "seen as no error" if seen == NONE else f"seen as {seen}"
+        fault = "unreadable" if seen is None else "classified as no error" if seen == NONE else f"classified as {seen}"
         failures.append(Failure(TYPE, fault, context))
     return (*_OF_TEXT, *_ASKED), failures

@@ -113,6 +113,7 @@ class HaluAgent(Pipeline):
         return {name: Kind(local, definition) for name, local, definition in lines}
 
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
+        """Return the drafts of all types, in the order of the option `types`."""
         source = Source(document.text)
         by_type = await gather(*(self._of_type(document, source, kind, ask) for kind in self.types))
         return [draft for drafts in by_type for draft in drafts]
@@ -131,7 +132,7 @@ class HaluAgent(Pipeline):
         pending = (self._draft(document, source, kind, row, place, ask) for place, row in enumerate(rows))
         drafts = await gather(*pending)
         for place in range(len(rows), self.questions):
-            failure = Failure(FORMAT, f"question: {reply.reason}" if reply.reason else "question: fewer than asked for")
+            failure = Failure(FORMAT, f"question: {reply.reason}" if reply.reason else "question: fewer than requested")
             drafts.append(Draft(item_id(document.id, kind, str(place)), kind, (FORMAT,), (failure,)))
         return drafts
 
@@ -207,10 +208,11 @@ class HaluAgent(Pipeline):
         }
         names = [spellings.get(fold(text)) for text in texts.value]
         if None in names:
-            return Answer(None, "a type that there is none of")
+            return Answer(None, "an unknown type")
         return Answer([name for name in names if name])
 
     def lines(self, item: Item) -> Iterator[tuple[str, Row]]:
+        """Return the item's rows of the three files; single choice needs three different hallucinated answers."""
         row = item.row
         first = next(each for each in row["hallucinated"] if each["type"] == item.kind)
         kind = _RELEASED[item.kind]
@@ -235,13 +237,16 @@ class HaluAgent(Pipeline):
             )
 
     def pairs(self, item: Item) -> Iterator[Pair]:
+        """Return the answer with each hallucinated answer."""
         for each in item.row["hallucinated"]:
             yield Pair(item.row["answer"], each["text"], item.document, each["type"])
 
     def context(self, item: Item) -> dict[str, str]:
+        """Return the question."""
         return {"question": item.row["question"]}
 
     def shown(self, item: Item) -> dict[str, str]:
+        """Return the knowledge, the question, the answer, and the hallucinated answers with their types."""
         row = item.row
         listed = (f"{number}. [{each['type']}] {each['text']}" for number, each in enumerate(row["hallucinated"], 1))
         return {
@@ -252,9 +257,11 @@ class HaluAgent(Pipeline):
         }
 
     def key(self, item: Item) -> str:
+        """Return the question."""
         return str(item.row["question"])
 
     def blamed(self, failure: Failure) -> str | None:
+        """Return the prompt whose reply failed the check; None if none did."""
         if failure.check == FORMAT:
             return _FORMATS.get(failure.reason.partition(":")[0])
         return {ANSWER: "question", HALLUCINATION: "hallucinate", LABEL: "label"}.get(failure.check)
@@ -284,7 +291,7 @@ def _shown(text: str) -> str:
 def _answer_failures(right: Answer[list[Verdict]], detail: str) -> tuple[Failure, ...]:
     """Return the failure of the answer, if the verifier did not confirm it."""
     if right.value is None:
-        return (Failure(ANSWER, f"verdict unread: {right.reason}", detail),)
+        return (Failure(ANSWER, f"unreadable verdict: {right.reason}", detail),)
     (verdict,) = right.value
     if verdict.value == YES:
         return ()
@@ -309,7 +316,7 @@ def _failures(
     for check, verdicts, denied in ((HALLUCINATION, wrong, "not wrong"), (LABEL, fits, "type does not fit")):
         context = detail if check == HALLUCINATION else f"{detail}\nlabel: {label}"
         if verdicts.value is None:
-            failures.append(Failure(check, f"verdict unread: {verdicts.reason}", context))
+            failures.append(Failure(check, f"unreadable verdict: {verdicts.reason}", context))
         elif (verdict := verdicts.value[number]).value != YES:
             reason = "uncertain" if verdict.value == "uncertain" else denied
             failures.append(Failure(check, reason, f"{context}\nverifier: {verdict.reason}"))

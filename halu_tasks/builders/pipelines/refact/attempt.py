@@ -44,14 +44,14 @@ class Attempt:
     """A draft in progress.
 
     Attributes:
-        pipeline: the pipeline that makes the draft.
-        ask: asks the models.
-        document: the question with its true answer.
-        prose: the answer.
+        pipeline: The pipeline that makes the draft.
+        ask: Asks the models.
+        document: The question with its true answer.
+        prose: The answer.
         kind: `neg` or `swap`.
-        checks: the checks run so far.
-        failures: why the draft is dropped, if it is.
-        left_out: why sentences, phrases and variants were skipped on the way; these are counted, but drop nothing.
+        checks: The checks run so far.
+        failures: Why the draft is dropped, if it is.
+        left_out: Why sentences, phrases and variants were skipped on the way; these are counted, but drop nothing.
     """
 
     pipeline: Pipeline
@@ -110,7 +110,7 @@ async def _negation(attempt: Attempt, span: Span) -> Edits | Failure:
     prompt = attempt.prompt("negate", sentence=fence(original))
     reply = read_object(await attempt.ask(prompt, GENERATOR), "sentence")
     if reply.value is None:
-        return Failure(FORMAT, "negation unread", f"{original}\n{reply.reason}")
+        return Failure(FORMAT, "unreadable negation", f"{original}\n{reply.reason}")
     text = begun_as(in_one_line(reply.value["sentence"], original), original)
     if (stops := _STOPS.search(original)) and text[-1].isalnum():
         text += stops[0]
@@ -129,9 +129,9 @@ async def mentions(attempt: Attempt, facts: Sequence[Span], stop_words: frozense
     """Return where the answer mentions the entity that a key phrase of its factual sentences refers to.
 
     Args:
-        attempt: the draft in progress; it fails if no phrase can be used.
-        facts: spans of the factual sentences.
-        stop_words: words that are no key phrase on their own.
+        attempt: The draft in progress; it fails if no phrase can be used.
+        facts: Spans of the factual sentences.
+        stop_words: Words that are no key phrase on their own.
 
     Returns:
         The spans of the mentions; empty if the attempt failed.
@@ -140,7 +140,7 @@ async def mentions(attempt: Attempt, facts: Sequence[Span], stop_words: frozense
     sentences = listed(prose.text[slice(*span)] for span in facts)
     reply = read_texts(await attempt.ask(attempt.prompt("phrase", sentences=sentences), GENERATOR))
     if reply.value is None:
-        attempt.fail(Failure(PHRASE, "phrases unread", reply.reason))
+        attempt.fail(Failure(PHRASE, "unreadable phrases", reply.reason))
         return []
     rejected = []
     for phrase in reply.value:
@@ -162,7 +162,7 @@ async def _with_coreferences(
     """Return the spans of a phrase and of the other mentions of its entity that the generator names."""
     reply = read_texts(await attempt.ask(attempt.prompt("mentions", phrase=fence(phrase)), GENERATOR))
     if reply.value is None:
-        attempt.fail(Failure(PHRASE, "mentions unread", reply.reason))
+        attempt.fail(Failure(PHRASE, "unreadable mentions", reply.reason))
         return []
     spans = list(mentioned_at)
     for other in reply.value:
@@ -183,7 +183,7 @@ def _find_places(attempt: Attempt, phrase: str, stop_words: frozenset[str]) -> l
         return "in the question"
     spans = prose.mentions(phrase)
     if any(prose.text[start:end] != in_one_line(prose.text[start:end]) for start, end in spans):
-        return "over the end of a line"
+        return "contains a line end"
     if any(start <= a and b <= end for start, end in spans for a, b in prose.sentences):
         return "a whole sentence"
     if len(spans) > MOST_MENTIONS:
@@ -195,9 +195,9 @@ async def replacements(attempt: Attempt, spans: Sequence[Span], draws: int) -> l
     """Return for each of several sampled replies the edits that replace the text at the spans, or a failure.
 
     Args:
-        attempt: the draft in progress.
-        spans: the mentions to replace.
-        draws: number of replies to sample.
+        attempt: The draft in progress.
+        spans: The mentions to replace.
+        draws: Number of replies to sample.
     """
     phrases = [attempt.prose.text[slice(*span)] for span in spans]
     prompt = attempt.prompt(
@@ -214,7 +214,7 @@ def _read_replacements(prose: Prose, spans: Sequence[Span], reply: str) -> Edits
     """Read replacements from a reply and turn them into edits."""
     texts = read_texts(reply, len(spans))
     if texts.value is None:
-        return Failure(FORMAT, "replacements unread", texts.reason)
+        return Failure(FORMAT, "unreadable replacements", texts.reason)
     edits = []
     replaced_by: dict[str, str] = {}
     for (start, end), text in zip(spans, texts.value, strict=True):

@@ -56,13 +56,13 @@ def alike(text: str) -> str:
 def unfit(text: str, original: str) -> str:
     """Return a short reason why `text` cannot replace `original`; empty if it can."""
     if has_tags(text):
-        return "tags of its own"
+        return "contains tags"
     if not is_text(text):
-        return "characters that are no text"
+        return "invalid characters"
     if _LINE_END.search(text):
         return "several lines"
     if len(text) > 2 * len(original) + 60:
-        return "much longer"
+        return "much longer than the original"
     return "unchanged" if same(text, original) else ""
 
 
@@ -70,7 +70,7 @@ class Prose:
     """A text, prepared for looking up many sentences and phrases.
 
     Args:
-        text: the text.
+        text: The text.
     """
 
     def __init__(self, text: str) -> None:
@@ -203,9 +203,9 @@ def edited(text: str, edits: Iterable[Edit], tag: str) -> tuple[str, str]:
     """Apply edits, which must be in order.
 
     Args:
-        text: the original text.
-        edits: the edits.
-        tag: name of the tag.
+        text: The original text.
+        edits: The edits.
+        tag: Name of the tag.
 
     Returns:
         The edited text, and the same text with `<tag>…</tag>` around each edit.

@@ -35,7 +35,7 @@ def chosen_model(option: str) -> str | None:
             hub, which may end in `@revision`.
 
     Raises:
-        UsageError: a model is named, but the extra is not installed.
+        UsageError: A model is named, but the extra is not installed.
     """
     installed = all(find_spec(name) for name in _NEEDS)
     if option == JUDGE:
@@ -54,7 +54,7 @@ def load(model: str) -> None:
     """Load a model, once per process.
 
     Raises:
-        UsageError: the model cannot be loaded, or is not an NLI model.
+        UsageError: The model cannot be loaded, or is not an NLI model.
     """
     with _LOCK:
         loaded = _load_once(model)
@@ -68,12 +68,12 @@ async def same_meaning(model: str, one: str, other: str) -> Verdict:
     The model is loaded at the first call, and runs in a thread on one pair at a time.
 
     Args:
-        model: a folder or a name on the hub, which may end in `@revision`.
-        one: the one text.
-        other: the other text.
+        model: A folder or a name on the hub, which may end in `@revision`.
+        one: The one text.
+        other: The other text.
 
     Raises:
-        UsageError: the model cannot be loaded, or is not an NLI model.
+        UsageError: The model cannot be loaded, or is not an NLI model.
     """
     limiter = _LIMITER.get(None)
     if limiter is None:

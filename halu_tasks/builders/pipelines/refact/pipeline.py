@@ -46,7 +46,7 @@ from halu_tasks.text.spans import Span
 
 KINDS = NEG, SWAP
 EQUIVALENT, CHOICE, WRONG, COHERENT, RELEVANT, TAGS = "equivalent", "choice", "wrong", "coherent", "relevant", "tags"
-_CRITERIA = {WRONG: "not false", COHERENT: "not coherent", RELEVANT: "beside the question"}
+_CRITERIA = {WRONG: "not false", COHERENT: "not coherent", RELEVANT: "irrelevant to the question"}
 
 
 class _Facts(NamedTuple):
@@ -104,6 +104,7 @@ class RefactPipeline(Pipeline):
         return {**super().settings, **used, "stop_words": prompt_hash(dict.fromkeys(words, "")) if words else None}
 
     def refuse(self, document: Document) -> Failure | None:
+        """Return why a document cannot be used; also refuses those without a question, or with tags of ReFACT."""
         if failure := super().refuse(document):
             return failure
         question = document.fields.get("question")
@@ -113,12 +114,13 @@ class RefactPipeline(Pipeline):
             return Failure("document", "too long", f"question of more than max_chars={self.max_chars} characters")
         for name, text in (("question", question), ("text", document.text)):
             if has_tags(text):
-                return Failure("document", "tags of its own", f"{name} has <neg>, <swap> or <mask>")
+                return Failure("document", "contains tags", f"{name} has <neg>, <swap> or <mask>")
             if not is_text(text):
-                return Failure("document", "characters that are no text", name)
+                return Failure("document", "invalid characters", name)
         return None
 
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
+        """Return a draft for each transformation in `kinds`."""
         prose = Prose(document.text)
         attempts = [Attempt(self, ask, document, prose, kind) for kind in self.kinds]
         facts = await self._facts(attempts[0])
@@ -127,7 +129,7 @@ class RefactPipeline(Pipeline):
     async def _facts(self, attempt: Attempt) -> _Facts:
         reply = read_texts(await attempt.ask(attempt.prompt("facts"), GENERATOR))
         if reply.value is None:
-            return _Facts([], [Failure(FACTS, "reply unread", reply.reason)])
+            return _Facts([], [Failure(FACTS, "unreadable reply", reply.reason)])
         sentences = {string: attempt.prose.sentence(string) for string in reply.value}
         spans = {span for span in sentences.values() if not isinstance(span, str)}
         left_out = [Failure(FACTS, reason, string) for string, reason in sentences.items() if isinstance(reason, str)]
@@ -185,9 +187,9 @@ class RefactPipeline(Pipeline):
             prompt = self.prompt("equivalent", number=str(len(parts)), pairs=fence(pairs))
             reply = read_verdicts(await attempt.ask(prompt, VERIFIER), len(parts))
             if reply.value is None:
-                return Failure(EQUIVALENT, "verdict unread", reply.reason)
+                return Failure(EQUIVALENT, "unreadable verdict", reply.reason)
             verdicts = reply.value
-        for value, reason in ((YES, "says the same"), (UNCERTAIN, "uncertain")):
+        for value, reason in ((YES, "same meaning"), (UNCERTAIN, "uncertain")):
             for (before, after), verdict in zip(parts, verdicts, strict=True):
                 if verdict.value == value:
                     return Failure(EQUIVALENT, reason, f"{before}\n{after}\n{verdict.reason}")
@@ -203,7 +205,7 @@ class RefactPipeline(Pipeline):
         prompt = attempt.prompt("convincing", number=str(len(variants)), variants=shown)
         choice = read_choice(await attempt.ask(prompt, GENERATOR), len(variants))
         if choice.value is None:
-            attempt.fail(Failure(CHOICE, "choice unread", choice.reason))
+            attempt.fail(Failure(CHOICE, "unreadable choice", choice.reason))
             return ()
         return variants[choice.value - 1]
 
@@ -224,7 +226,7 @@ class RefactPipeline(Pipeline):
         reply = read_verdicts(await attempt.ask(prompt, VERIFIER), len(_CRITERIA))
         if reply.value is None:
             attempt.checks.append(WRONG)
-            attempt.fail(Failure(WRONG, "verdict unread", f"{tagged}\n{reply.reason}"))
+            attempt.fail(Failure(WRONG, "unreadable verdict", f"{tagged}\n{reply.reason}"))
             return attempt.draft()
         attempt.checks += _CRITERIA
         for (check, denied), verdict in zip(_CRITERIA.items(), reply.value, strict=True):
@@ -243,19 +245,24 @@ class RefactPipeline(Pipeline):
             yield SINGLE, row
 
     def pairs(self, item: Item) -> Iterator[Pair]:
+        """Return the true answer and the transformed one."""
         yield Pair(item.row["correct_answer"], item.row["confabulated_answer"], item.document, item.kind)
 
     def ready(self) -> None:
+        """Load the NLI model, if one is used."""
         if model := chosen_model(self.nli_model):
             load(model)
 
     def group(self, item: Item) -> str:
+        """Return the document's id: both transformations have the same question."""
         return item.document
 
     def context(self, item: Item) -> dict[str, str]:
+        """Return the question."""
         return {"question": item.row["question"]}
 
     def shown(self, item: Item) -> dict[str, str]:
+        """Return the question, the original answer, and the transformed answer with its tags."""
         return {
             "question": item.row["question"],
             "original answer": item.row["correct_answer"],
@@ -263,4 +270,5 @@ class RefactPipeline(Pipeline):
         }
 
     def key(self, item: Item) -> str:
+        """Return the question with the transformation."""
         return f"{item.row['question']}\n{item.kind}"

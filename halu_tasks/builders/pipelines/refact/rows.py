@@ -57,26 +57,26 @@ def misread(row: Row, originals: Sequence[str], replacements: Sequence[str]) -> 
     right answer is scored as right.
 
     Args:
-        row: the row.
-        originals: the strings that were replaced.
-        replacements: the strings that replaced them.
+        row: The row.
+        originals: The strings that were replaced.
+        replacements: The strings that replaced them.
     """
     try:
         check_correctable(row)
         text, spans = tagged_spans(row["error_spans"])
         recovered = originals_of(row) if row["error_type"] == SWAP else list(originals)
     except ValueError:
-        return "refused by the reader"
+        return "rejected by the reader"
     if [text[start:end] for start, end in spans] != list(replacements):
-        return "spans elsewhere"
+        return "tags do not match the edits"
     if recovered != list(originals):
-        return "originals cannot be told"
+        return "originals cannot be recovered"
     for cases, score, facts in _TASKS[row["error_type"]]:
         for case in cases([row], Options()):
             item = Item(case.id, case.cluster, case.target, "", "", case.gold, case.tags, case.fields)
             scored = score(item, case.target).measurements
             if any(scored[name] != 1 for name in facts):
-                return "a right answer is not read as one"
+                return "a right answer is scored as wrong"
     return ""
 
 

@@ -30,11 +30,11 @@ def stop_words(language: str, file: str | None) -> frozenset[str]:
     """Return the stop words of a language (ISO 639-1), in lower case.
 
     Args:
-        language: the language; there are no words for languages without a list.
-        file: path of a file with one word per line, to use instead of NLTK's list.
+        language: The language; there are no words for languages without a list.
+        file: Path of a file with one word per line, to use instead of NLTK's list.
 
     Raises:
-        UsageError: the file cannot be read or is empty.
+        UsageError: The file cannot be read or is empty.
     """
     if file is not None:
         try:

@@ -1,0 +1,32 @@
+"""Describing the errors of model calls in one line."""
+
+from __future__ import annotations
+
+import re
+
+from tenacity import RetryError
+
+from halu_tasks.credentials import redacted
+
+_LONGEST = 300
+"""Maximum number of characters of a description."""
+_MARKUP = re.compile(r"\[/?[a-z]+\]")
+
+
+def last_error(error: BaseException) -> BaseException:
+    """Return the error of the last attempt of a call that was retried, which says more than that it was retried."""
+    return (error.last_attempt.exception() or error) if isinstance(error, RetryError) else error
+
+
+def describe_error(error: BaseException, secret: str | None = None) -> str:
+    """Return the type and the message of an error in one line, without credentials.
+
+    Args:
+        error: The error of a model call.
+        secret: An API key that the message may repeat.
+    """
+    error = last_error(error)
+    text = " ".join(_MARKUP.sub("", str(error)).split())
+    if secret:
+        text = text.replace(secret, "…")
+    return redacted(f"{type(error).__name__}: {text}")[:_LONGEST]
