@@ -1,5 +1,6 @@
 """The command line `halu-tasks`. Each command is a module that is imported only when it runs, so that
-`--help` answers at once."""
+`--help` answers at once.
+"""
 
 from __future__ import annotations
 
@@ -325,7 +326,8 @@ _number.__name__ = _count.__name__ = "number"
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command. Returns the exit status: 0, or what the command says, or 2 for anything the user can mend
-    (docs/getting-started.md, "Exit status")."""
+    (docs/getting-started.md, "Exit status").
+    """
     status: int | None = None
     if isinstance(sys.stdout, io.TextIOWrapper):
         # items are JSON Lines and hold any script, whatever the terminal's own encoding

@@ -70,7 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _names(paths: list[Path]) -> list[str]:
     """The raters' names: those of their files, else of their folders, else the paths, the first that tell all
-    apart."""
+    apart.
+    """
     for names in ([path.stem for path in paths], [path.parent.name for path in paths], [str(path) for path in paths]):
         if all(count == 1 and name not in ("", GOLD) for name, count in Counter(names).items()):
             return names

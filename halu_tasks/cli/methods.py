@@ -10,10 +10,9 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from inspect_ai import eval_set
-from inspect_ai.log import EvalLog
 from inspect_ai.model import CachePolicy
 from inspect_ai.solver import SolverSpec
 from inspect_ai.util import registry_create, registry_info
@@ -21,8 +20,10 @@ from inspect_ai.util import registry_create, registry_info
 from halu_tasks import solvers
 from halu_tasks.cli import options_of
 from halu_tasks.cli.compare import show
-from halu_tasks.cli.models import Models, assigned, logged_safely
+from halu_tasks.cli.models import assigned, models_of
 from halu_tasks.errors import DataError, ModelError, UsageError, did_you_mean
+from halu_tasks.inspect_adapter.run_models import RunModels
+from halu_tasks.inspect_adapter.runs import FinishedRun, run_eval
 from halu_tasks.options import Options
 from halu_tasks.results.comparison import chosen_metrics, compare
 from halu_tasks.results.readers.inspect import PACKAGE, path_of, read_runs, state
@@ -54,14 +55,12 @@ def run(arguments: argparse.Namespace) -> None:
     # what is wrong with the options, the data or the models is told before anything is asked
     built = build(arguments.task, Options(**{"fewshot": task_named(arguments.task).shots, **task_args}))
     chosen_metrics(built.task, built.options.scoring, arguments.metric)
-    models = Models.of(arguments)
+    models = models_of(arguments)
     models.reach()
-    folder = arguments.log_dir or f"logs/methods/{arguments.task}"
+    folder = Path(arguments.log_dir or f"logs/methods/{arguments.task}")
     settings: dict[str, Any] = {
-        **models.settings,
         "task_args": task_args,
         "limit": arguments.limit,
-        "log_dir": folder,
     }
     runs: list[Run] = []
     failed: list[str] = []
@@ -72,11 +71,9 @@ def run(arguments: argparse.Namespace) -> None:
         except ModelError as error:
             failed += [f"{other.name} was not begun: {error}" for other in methods[number:]]
             break
-        # models of their own for each run, as their connections end with it; the plain prompt has no other role
-        # than the judge's, and is not to be asked again when those of a method change
-        own = models.by_role(*([_JUDGE] if method.name == _PLAIN else []))
-        log = _answered(arguments.task, method, {**settings, "model_roles": own})
-        if log.status == "success":
+        finished = _answered(arguments.task, method, folder, models, settings)
+        log = finished.log
+        if finished.succeeded:
             (run,) = read_runs(path_of(log.location))
             runs.append(_of_these_data(run, built))
         else:
@@ -145,24 +142,22 @@ def _solvers() -> dict[str, Callable[..., Any]]:
     return dict(sorted(found.items()))
 
 
-def _answered(task: str, method: Method, settings: Mapping[str, Any]) -> EvalLog:
-    """The log of a method, which an earlier run may have written in part or in full."""
-    asked = {**settings, "max_tasks": 1, "retry_attempts": 1, "log_dir_allow_dirty": True}
-    # this package's own models cost nothing, and the file of replies that one reads may change
-    if method.name == _PLAIN and not settings["model"].startswith("halu/"):
-        asked["cache"] = CachePolicy(expiry=None)
-    try:
-        # one after the other, so that the time of each is its own, and standard output left to the comparison
-        with contextlib.redirect_stdout(sys.stderr):
-            _, logs = eval_set(PACKAGE + task, solver=method.spec, **logged_safely(asked))
-    except KeyboardInterrupt:
-        logs = []
-    # Inspect, too, may end a run that is broken off, and then tells of no log
-    if not logs or logs[0].status == "cancelled":
-        told = f"broken off; what is done lies in {settings['log_dir']}, and the same command goes on from there"
-        print(f"halu-tasks: {told}", file=sys.stderr)
-        raise SystemExit(130)
-    return logs[0]
+def _answered(task: str, method: Method, folder: Path, models: RunModels, settings: Mapping[str, Any]) -> FinishedRun:
+    """Run a method, or the rest of it."""
+    plain = method.name == _PLAIN
+    # replies to the plain prompt do not depend on the roles of methods; they are cached, but not those of this
+    # package's own models, which cost nothing and may read a file of replies that changes
+    cache = {"cache": CachePolicy(expiry=None)} if plain and not models.name.startswith("halu/") else {}
+    return run_eval(
+        PACKAGE + task,
+        folder,
+        models,
+        roles=(_JUDGE,) if plain else (),
+        solver=method.spec,
+        log_dir_allow_dirty=True,
+        **cache,
+        **settings,
+    )
 
 
 def _of_these_data(run: Run, built: Built) -> Run:

@@ -24,7 +24,8 @@ def run(arguments: argparse.Namespace) -> None:
 
 def report(figures: Sequence[Published]) -> str:
     """The table for people, and below it the notes, to which numbers in the last column refer. Columns that say
-    the same in every row, the task, or nothing, the models beside, are left out."""
+    the same in every row, the task, or nothing, the models beside, are left out.
+    """
     said = dict.fromkeys(note for f in figures for note in f.note.splitlines())
     numbers = {note: str(i) for i, note in enumerate(said, start=1)}
     columns = {

@@ -74,7 +74,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def told(built: Built, arguments: argparse.Namespace) -> dict[str, Any]:
     """What a report needs to find the replies again and to know what they compare with. How the model was asked is
-    not known here, so nothing of that is told."""
+    not known here, so nothing of that is told.
+    """
     own = built.task.task_options
     given = {name: value for name, value in asdict(built.options).items() if name in ("data", *own)}
     return {
@@ -153,7 +154,8 @@ def check_details(path: Path) -> None:
 
 def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> None:
     """One JSON line an item: id, answer, outcome, target, scores, reason, and the judge's verdicts where there are any.
-    Written whole or not at all."""
+    Written whole or not at all.
+    """
 
     def lines() -> Iterator[dict[str, Any]]:
         for s in scores:

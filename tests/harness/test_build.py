@@ -205,7 +205,7 @@ def test_a_build_is_gone_on_with_under_another_name_of_its_folder(build: Run, mo
     _, folder = build(documents, HaluModel({"Site3": "fails"}), fails=True)
     monkeypatch.chdir(folder.parent)
     told, _ = build(documents, HaluModel({"Site3": "fails"}), "--cache", "-o", "out", fails=True)
-    assert "was begun with other arguments" in told.splitlines()[-1]
+    assert "contains a run with other arguments" in told.splitlines()[-1]
     asked: list[str] = []
 
     def healed(request: dict[str, Any]) -> Any:

@@ -252,7 +252,7 @@ def test_what_is_done_when_it_is_broken_off_is_not_asked_again(serve: Any, tmp_p
         begun.send_signal(signal.SIGINT)
         out, err = begun.communicate(timeout=120)
     assert begun.returncode == 130 and out == b"", err.decode()
-    assert re.search(rb"broken off; what is done lies in .*, and the same command goes on from there", err)
+    assert re.search(rb"interrupted; .* keeps what is finished, and the same command continues from there", err)
     server.delay = 0
     asked = len(server.asked)
     assert 60 <= asked < 150

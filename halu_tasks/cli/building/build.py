@@ -19,9 +19,10 @@ from halu_tasks.builders.run.inspect_logs import BuildLog, done, set_aside
 from halu_tasks.builders.run.inspect_task import build_task
 from halu_tasks.builders.run.parts import Part
 from halu_tasks.cli.building.collect import collect
-from halu_tasks.cli.evals import evaluated
-from halu_tasks.cli.models import Models, assigned, recorded
+from halu_tasks.cli.models import assigned, models_of
 from halu_tasks.errors import DataError, ModelError
+from halu_tasks.inspect_adapter.run_models import RunModels, recorded
+from halu_tasks.inspect_adapter.runs import run_eval
 from halu_tasks.results.readers.inspect import state
 
 
@@ -30,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int | None:
     options = assigned(arguments.task_option, "-T")
     pipeline_named(arguments.builder, options).ready()
     # what is wrong with the models, or with what is compared at the end, is told before anything is asked
-    models = Models.of(arguments)
+    models = models_of(arguments)
     at_hand([Path(named) for named in arguments.against])
     config = {name: value for name in ("temperature", "max_tokens") if (value := getattr(arguments, name)) is not None}
     told = {"model": arguments.model, "roles": recorded(models.roles), **config}
@@ -39,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int | None:
     folder = begin(
         Path(arguments.output), arguments.builder, options, Path(arguments.documents), told, arguments.part_size
     )
-    settings = {**models.settings, "model_cost_config": arguments.model_cost_config, **config}
+    settings = {"model_cost_config": arguments.model_cost_config, **config}
     progress = _Progress(folder, shard)
     for number in progress.parts:
         try:
@@ -61,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int | None:
 
 
 def _work(
-    folder: Folder, number: int, progress: _Progress, models: Models, settings: Mapping[str, Any], *, cache: bool
+    folder: Folder, number: int, progress: _Progress, models: RunModels, settings: Mapping[str, Any], *, cache: bool
 ) -> None:
     """Work on a part that is not done yet."""
     if log := done(folder, number):
@@ -86,28 +87,26 @@ def _undone(folder: Folder, shard: Part) -> int:
 
 
 def _built(
-    folder: Folder, part: int, settings: Mapping[str, Any], models: Models, *, cache: bool
+    folder: Folder, part: int, settings: Mapping[str, Any], models: RunModels, *, cache: bool
 ) -> BuildLog | EvalLog:
     """The log of a part after working on it, or on what is missing of it."""
     set_aside(folder.logs(part))
     # made here, and not by its name in the registry: Inspect would know it again by its path alone
     task = build_task(folder.plan["builder"], str(folder.documents(part)), cache=cache, **folder.options)
-    log = evaluated(
+    run = run_eval(
         task,
         folder.logs(part),
-        # models of their own for each run, as their connections end with it
-        model_roles=models.by_role(),
-        # a document that ends in an error is asked again at once, and does not end the others
+        models,
+        # an error is retried at once, and does not end the run of the other documents
+        retry_on_error=2,
         continue_on_fail=True,
+        log_realtime=False,
         **settings,
     )
-    if log is None:
-        told = f"broken off; what is done lies in {folder.path}, and the same command goes on from there"
-        print(f"halu-tasks: {told}", file=sys.stderr)
-        raise SystemExit(130)
+    run.check_written()
     if finished := done(folder, part):
         folder.seal(part, finished.path)
-    return finished or log
+    return finished or run.log
 
 
 def _failures(log: EvalLog) -> str:

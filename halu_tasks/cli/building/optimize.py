@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,12 @@ from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.builders.run.folder import LOCK, digest, lock_file
 from halu_tasks.builders.run.outcomes import KEPT
 from halu_tasks.builders.run.parts import read_json
-from halu_tasks.cli.evals import evaluated
-from halu_tasks.cli.models import Models, assigned, recorded
+from halu_tasks.cli.models import assigned, models_of
 from halu_tasks.cli.tables import table
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.files import atomic_write_text
+from halu_tasks.inspect_adapter.run_models import RunModels, recorded
+from halu_tasks.inspect_adapter.runs import run_eval
 from halu_tasks.results.readers.inspect import state
 
 _PLAN = "optimize.json"
@@ -37,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
     pipeline.ready()
     if not pipeline.generating:
         raise UsageError(f"{pipeline.name} has no prompts that can be optimized")
-    models = Models.of(arguments)
+    models = models_of(arguments)
     # one path, however it is named: it is among the arguments by which Inspect knows a task again
     folder = Path(arguments.output).resolve()
     if folder.is_dir() and not (folder / _PLAN).is_file() and any(own.name != LOCK for own in folder.iterdir()):
@@ -54,7 +55,7 @@ def _optimized(
     pipeline: Pipeline,
     options: dict[str, Any],
     arguments: argparse.Namespace,
-    models: Models,
+    models: RunModels,
 ) -> None:
     """Go through the rounds, and tell of them."""
     _begin(folder, pipeline, options, arguments, models.roles)
@@ -62,7 +63,7 @@ def _optimized(
         models.reach()
 
     def answered(task: Task, logs: Path) -> EvalLog:
-        return _answered(task, logs, {**models.settings, "model_roles": models.by_role()})
+        return _answered(task, logs, models)
 
     own = {key: value for key, value in options.items() if key != "prompts"}
     lab = Lab(folder, pipeline, own, answered)
@@ -98,7 +99,7 @@ def _optimized(
 
 
 def _begin(
-    folder: Path, pipeline: Pipeline, options: dict[str, Any], arguments: argparse.Namespace, roles: dict[str, Any]
+    folder: Path, pipeline: Pipeline, options: dict[str, Any], arguments: argparse.Namespace, roles: Mapping[str, Any]
 ) -> None:
     """Draw the documents, once; an optimization that was begun with other settings is not gone on with."""
     documents = Path(arguments.documents)
@@ -126,14 +127,12 @@ def _begin(
     atomic_write_text(folder / _PLAN, json.dumps(plan, ensure_ascii=False, indent=1) + "\n")
 
 
-def _answered(task: Task, logs: Path, settings: dict[str, Any]) -> EvalLog:
-    log = evaluated(task, logs, **settings)
-    if log is None:
-        print("halu-tasks: broken off; the same command goes on from there", file=sys.stderr)
-        raise SystemExit(130)
-    if log.status != "success":
-        raise DataError(f"{logs}: ended as {state(log)}; the same command goes on from there")
-    return log
+def _answered(task: Task, logs: Path, models: RunModels) -> EvalLog:
+    run = run_eval(task, logs, models, retry_on_error=2, log_realtime=False)
+    run.check_written()
+    if not run.succeeded:
+        raise DataError(f"{logs}: ended as {state(run.log)}; the same command goes on from there")
+    return run.log
 
 
 def _keep(folder: Path, found: Round) -> None:
