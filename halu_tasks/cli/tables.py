@@ -1,4 +1,4 @@
-"""Plain tables for a terminal."""
+"""Tables for a terminal."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from halu_tasks.cli.score import score_predictions
+from halu_tasks.replies.score_file import score_predictions
 from halu_tasks.data.locate import SAMPLE, in_folder
 from halu_tasks.items import Item, Reply
 from halu_tasks.options import Options

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from halu_tasks.builders.registry import pipeline_named
-from halu_tasks.cli.models import assigned
+from halu_tasks.cli.arguments import key_values
 from halu_tasks.prompting import PROMPTS
 
 
@@ -14,5 +14,5 @@ def test_norwegian_is_a_language(tmp_path: Path) -> None:
     prompts = tmp_path / "norsk.yaml"
     prompts.write_text(text.replace("_en:", "_no:"), encoding="utf-8")
     # `no` is false to YAML, by which options are read
-    options = assigned(["language=no"], "-T")
+    options = key_values(["language=no"], "-T")
     assert pipeline_named("haluagent", {**options, "prompts": str(prompts)}).language == "no"
