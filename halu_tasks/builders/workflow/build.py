@@ -121,7 +121,7 @@ class _Build:
     def work(self, number: int) -> None:
         """Work on a part, unless it is finished."""
         if log := done(self.folder, number):
-            self._report_part(number, log, asked=False)
+            self._report_part(number, log, ran=False)
             return
         # raises DataError if the documents are damaged
         self.folder.ids(number)
@@ -135,7 +135,7 @@ class _Build:
         if not self._worked_on:
             self._started = time.monotonic()
         self.report(f"part {number + 1} of {self.folder.parts} begins")
-        self._report_part(number, self._run(number), asked=True)
+        self._report_part(number, self._run(number), ran=True)
 
     def note_other_process(self, number: int) -> None:
         """Note that another process works on a part, which is looked at again at the end."""
@@ -178,41 +178,41 @@ class _Build:
             folder.seal(number, finished.path)
         return finished or run.log
 
-    def _report_part(self, number: int, log: BuildLog | EvalLog, *, asked: bool) -> None:
+    def _report_part(self, number: int, log: BuildLog | EvalLog, *, ran: bool) -> None:
         self._finished += 1
-        self._worked_on += asked
+        self._worked_on += ran
         header = log.header if isinstance(log, BuildLog) else log
-        texts = [self._summary(number, header, asked=asked)]
+        parts = [self._summary(number, header, ran=ran)]
         if isinstance(log, EvalLog):
             failures = _failures(log)
             self.failures.append(f"part {number + 1}: {failures}")
-            texts.append(failures)
-        self.report("; ".join(texts))
+            parts.append(failures)
+        self.report("; ".join(parts))
 
-    def _summary(self, number: int, header: EvalLog, *, asked: bool) -> str:
+    def _summary(self, number: int, header: EvalLog, *, ran: bool) -> str:
         """Describe a finished part."""
         scores = header.results.scores if header.results else []
         figures = {name: metric.value for score in scores for name, metric in score.metrics.items()}
         checks = self.folder.pipeline.checks
         rates = ", ".join(f"{check} {figures[check]:.1%}" for check in checks if check in figures)
-        texts = [f"part {number + 1} of {self.folder.parts}"]
+        parts = [f"part {number + 1} of {self.folder.parts}"]
         if "documents" in figures:
-            texts.append(
+            parts.append(
                 f"{figures['documents']:,.0f} documents, {figures['refused']:,.0f} refused, {figures['drafts']:,.0f} "
                 f"drafts, {figures['items']:,.0f} items"
             )
         if rates:
-            texts.append(f"passed {figures['overall']:.1%} ({rates})")
-        if not asked:
-            return "; ".join([*texts, "was finished before"])
+            parts.append(f"passed {figures['overall']:.1%} ({rates})")
+        if not ran:
+            return "; ".join([*parts, "was finished before"])
         self._tokens += figures.get("input_tokens", 0) + figures.get("output_tokens", 0)
-        texts.append(f"{self._tokens:,.0f} tokens so far")
+        parts.append(f"{self._tokens:,.0f} tokens so far")
         costs = [usage.total_cost for usage in header.stats.model_usage.values() if usage.total_cost]
-        texts += [f"{sum(costs):,.2f} dollars"] if costs else []
+        parts += [f"{sum(costs):,.2f} dollars"] if costs else []
         if remaining := len(self.parts) - self._finished:
             minutes = (time.monotonic() - self._started) / self._worked_on * remaining / 60
-            texts.append(f"{remaining} left, {minutes:,.0f} minutes")
-        return "; ".join(texts)
+            parts.append(f"{remaining} left, {minutes:,.0f} minutes")
+        return "; ".join(parts)
 
 
 def _failures(log: EvalLog) -> str:

@@ -65,14 +65,14 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _line(finished: Round) -> str:
     """Describe a round on one line."""
-    texts = [f"round {finished.number}"]
-    texts += [f"{tried.name} {tried.rate:.1%}" for tried in finished.tried]
-    texts += [
+    parts = [f"round {finished.number}"]
+    parts += [f"{tried.name} {tried.rate:.1%}" for tried in finished.tried]
+    parts += [
         f"{name} has no {prompt} prompt: {problem}"
         for name, problems in finished.problems.items()
         for prompt, problem in problems.items()
     ]
-    return "; ".join([*texts, *([finished.ended] if finished.ended else [])])
+    return "; ".join([*parts, *([finished.ended] if finished.ended else [])])
 
 
 def _table(optimization: Optimization) -> str:
