@@ -178,7 +178,7 @@ def test_other_data_under_the_same_name_are_refused(methods: Call, serve: Any, t
     shown(methods(server, "plain", "--json", data=str(file)))
     file.write_text(text + "\n")
     status, out, err = methods(server, "plain", data=str(file))
-    assert status == 2 and out == "" and "is of other data than" in err and "name another folder with --log-dir" in err
+    assert status == 2 and out == "" and "used other data than" in err and "choose another --log-dir" in err
 
 
 def test_options_of_the_task_and_of_inspect_reach_it(methods: Call, serve: Any, tmp_path: Path) -> None:
