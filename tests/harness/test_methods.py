@@ -154,7 +154,7 @@ def test_a_method_that_fails_leaves_the_others(methods: Call, serve: Any, tmp_pa
     status, out, err = methods(server, "factored_verification", task=task)
     assert status == 2 and out == ""
     assert "factored_verification ended as error: factored_verification needs the source of each item, and" in err
-    assert f"1 of 2 methods failed (above); what is done lies in {tmp_path / 'logs'}, and the same command" in err
+    assert f"1 of 2 methods failed (above); {tmp_path / 'logs'} keeps what is finished, and the same command" in err
     broken = True
 
     def partly(request: dict[str, Any]) -> str | int:
