@@ -78,7 +78,11 @@ def test_missing_replies_are_a_label_of_their_own_unless_only_common_ids_are_ask
         (TRUTH, ["a", "unknown"], "unknown id 'nobody'"),
         (TRUTH, ["a", "absent"], "absent.jsonl"),
         (TRUTH, ["a", "empty"], "empty.jsonl: contains no predictions"),
-        ("refact_correction", ["c", "d"], "agreement is only defined for labels, and replies to refact_correction have none"),
+        (
+            "refact_correction",
+            ["c", "d"],
+            "agreement is only defined for labels, and replies to refact_correction have none",
+        ),
         ("cfaith_gen", ["a", "b"], "agreement is only defined for labels, and replies to cfaith_gen have none"),
     ],
 )
