@@ -14,9 +14,11 @@ LM_EVAL = ("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
 class HaluTasksError(Exception):
     """Base class of the package's errors.
 
-    The command line prints the message and exits with status 2. Credentials in the message, such as those in a
+    The command line prints the message and exits with `exit_status`. Credentials in the message, such as those in a
     server's address, are redacted.
     """
+
+    exit_status = 2
 
     def __init__(self, message: object = "") -> None:
         super().__init__(redacted(str(message)))
@@ -43,6 +45,12 @@ class ForeignError(DataError):
 
 class ModelError(HaluTasksError, RuntimeError):
     """A model that does not answer: its server is unreachable, rejects the key, or does not know the model."""
+
+
+class RunInterrupted(HaluTasksError, RuntimeError):
+    """A run that was interrupted from the keyboard, and that the same command continues."""
+
+    exit_status = 130
 
 
 class JudgeError(HaluTasksError, RuntimeError):

@@ -1,53 +1,233 @@
-"""The options every task understands, named once for both harnesses and the command line."""
+"""Options: their declaration, from which `--metadata`, `-T`, the command line and versions follow, and their types.
+
+The options of tasks are the fields of `Options`, those of a builder the fields of its class. `option_specs` reads both.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
-from dataclasses import Field, dataclass, field, fields
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from halu_tasks.errors import UsageError, did_you_mean
 
 logger = logging.getLogger(__name__)
 
 PREFIX = "halu_"
-"""What an option's name begins with in lm-eval, where all packages share one namespace of metadata."""
+"""The prefix of options in lm-eval, where the metadata of all packages share one namespace."""
 
 
-def task_option(default: Any, about: str, choices: tuple[str, ...] = (), *, of_harnesses: bool = False) -> Any:
-    """An option that changes which items a task has or how they are asked. Tasks that have a use for it
-    name it in `task_options`; `about` is its help on the command line, which has none `of_harnesses` alone."""
-    return field(default=default, metadata={"about": about, "choices": choices, "of_harnesses": of_harnesses})
+# --- types ----------------------------------------------------------------------------------------
+
+
+def _parse_bool(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError
+    return text.lower() == "true"
+
+
+def _parse_strings(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(","))
+
+
+@dataclass(frozen=True)
+class ValueType:
+    """A type that options and arguments can have.
+
+    Attributes:
+        description: How error messages describe a value, such as "an integer".
+        accepts: The Python types of valid values.
+        parse: Reads a value from a string; raises ValueError if the string is not one.
+        metavar: The placeholder for a value in the help of commands.
+        optional: Whether None is valid, too.
+    """
+
+    description: str
+    accepts: tuple[type, ...]
+    parse: Callable[[str], Any]
+    metavar: str
+    optional: bool = False
+
+    def accepts_value(self, value: Any) -> bool:
+        """Return whether a value has this type; True and False are no numbers."""
+        if value is None:
+            return self.optional
+        if isinstance(value, tuple | list) and not all(isinstance(element, str) for element in value):
+            return False
+        return isinstance(value, self.accepts) and (bool in self.accepts or not isinstance(value, bool))
+
+
+_TYPES: Mapping[Any, ValueType] = {
+    str: ValueType("a string", (str,), str, "TEXT"),
+    int: ValueType("an integer", (int,), int, "N"),
+    float: ValueType("a number", (float, int), float, "NUMBER"),
+    bool: ValueType("true or false", (bool,), _parse_bool, "true|false"),
+    tuple[str, ...]: ValueType("a list of strings", (tuple, list), _parse_strings, "A,B"),
+}
+
+
+def value_type(annotation: Any) -> ValueType | None:
+    """Return the type that an annotation stands for.
+
+    Args:
+        annotation: A type, such as `int` or `str | None`, or its source code, as in a postponed annotation.
+
+    Returns:
+        None if values of this type cannot be checked.
+    """
+    if isinstance(annotation, str):
+        names = {"None": NoneType, **{getattr(kind, "__name__", ""): kind for kind in _TYPES}}
+        names |= {str(kind): kind for kind in _TYPES if get_args(kind)}
+        members = [names.get(name.strip(), name) for name in annotation.split("|")]
+    else:
+        members = [*get_args(annotation)] if get_origin(annotation) in (Union, UnionType) else [annotation]
+    kinds = [member for member in members if member is not NoneType]
+    if len(kinds) != 1 or kinds[0] not in _TYPES:
+        return None
+    return replace(_TYPES[kinds[0]], optional=len(kinds) < len(members))
+
+
+def wrong_kind(value: Any, annotation: Any) -> str | None:
+    """Describe what a value should be, such as "an integer"; None if it has the right type or cannot be checked.
+
+    Args:
+        value: The value.
+        annotation: The annotation of its option or argument, as in `value_type`.
+    """
+    kind = value_type(annotation)
+    return None if kind is None or kind.accepts_value(value) else kind.description
+
+
+# --- declarations ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OptionSpec:
+    """The declaration of an option.
+
+    Attributes:
+        name: The option's name, as in `-T`.
+        default: Its default.
+        about: What it does, for the help of commands and the documentation.
+        type: The type of its values; None if they cannot be checked.
+        choices: The values to choose from; empty if there are no others than those of the type.
+        metavar: The placeholder for a value in the help of commands.
+        of_some_tasks: Whether tasks name the option in `task_options` to have it; all tasks have the others.
+        of_harnesses: Whether the option only has an effect when a harness asks the model.
+    """
+
+    name: str
+    default: Any
+    about: str
+    type: ValueType | None
+    choices: tuple[Any, ...] = ()
+    metavar: str = ""
+    of_some_tasks: bool = False
+    of_harnesses: bool = False
+
+    @property
+    def flag(self) -> str:
+        """The option on the command line of `halu-tasks`."""
+        return "--" + self.name.replace("_", "-")
+
+    def check(self, value: Any) -> None:
+        """Check a value.
+
+        Raises:
+            UsageError: It is not one of the choices, or has the wrong type.
+        """
+        expected = None
+        if self.choices:
+            expected = None if value in self.choices else " or ".join(self.choices)
+        elif self.type and not self.type.accepts_value(value):
+            expected = self.type.description
+        if expected:
+            raise UsageError(f"option {self.name}: expected {expected}, got {value!r}")
+
+    def version_tag(self, value: Any) -> str:
+        """Return how a version shows a value: a switch by its name, a choice by itself, a number with its name."""
+        return self.name if value is True else str(value) if isinstance(value, str) else f"{self.name}{value:g}"
+
+
+@cache
+def option_specs(cls: type) -> Mapping[str, OptionSpec]:
+    """Return the options that the fields of a dataclass declare, by name.
+
+    The metadata of a field holds `about` and, if needed, `choices`, `metavar`, `of_some_tasks` and `of_harnesses`.
+    """
+    hints = get_type_hints(cls)
+    specs = {}
+    for declared in fields(cls):
+        kind = value_type(hints[declared.name])
+        metavar = declared.metadata.get("metavar") or (kind.metavar if kind else "VALUE")
+        specs[declared.name] = OptionSpec(
+            declared.name,
+            declared.default,
+            declared.metadata["about"],
+            kind,
+            declared.metadata.get("choices", ()),
+            metavar,
+            declared.metadata.get("of_some_tasks", False),
+            declared.metadata.get("of_harnesses", False),
+        )
+    return specs
+
+
+def option(default: Any, about: str, choices: tuple[str, ...] = (), *, metavar: str = "") -> Any:
+    """Declare an option that every task has.
+
+    Args:
+        default: The default.
+        about: What the option does.
+        choices: The values to choose from, if only some are valid.
+        metavar: The placeholder for a value in the help of commands; by default it follows from the type.
+    """
+    return field(default=default, metadata={"about": about, "choices": choices, "metavar": metavar})
+
+
+def task_option(
+    default: Any, about: str, choices: tuple[str, ...] = (), *, metavar: str = "", of_harnesses: bool = False
+) -> Any:
+    """Declare an option that only the tasks have that name it in `task_options`.
+
+    Such an option changes which items a task has, or how they are asked.
+
+    Args:
+        default: The default.
+        about: What the option does.
+        choices: The values to choose from, if only some are valid.
+        metavar: The placeholder for a value in the help of commands; by default it follows from the type.
+        of_harnesses: The option only has an effect when a harness asks the model, so commands do not offer it.
+    """
+    metadata = {"about": about, "choices": choices, "metavar": metavar}
+    return field(default=default, metadata={**metadata, "of_some_tasks": True, "of_harnesses": of_harnesses})
+
+
+# --- options of tasks -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Options:
-    """How a task is asked and scored.
+    """The options of tasks: how a task is asked and scored."""
 
-    Attributes:
-        data: a file, a folder, or `sample`; None for the pinned source.
-        scoring: `strict` (robust extraction, definitions that mean what they say) or `paper` (the
-            published extraction and definition, faults included).
-        prompts: a prompt file whose wording replaces the package's.
-        fewshot: number of worked examples before the question.
-        cot: ask for reasoning before the verdict (chain of thought).
-        judge: the judge's model, named as Inspect names it (`openai/gpt-4o`).
-        judge_base_url: base URL for a judge behind an OpenAI-compatible server.
-        judge_max_failures: the share of items that the judge may fail on before the run is an error.
-
-    The others are options of some tasks only (`Task.task_options`); where they are declared, they are told.
-    """
-
-    data: str | None = None
-    scoring: str = field(default="strict", metadata={"choices": ("strict", "paper")})
-    prompts: str | None = None
-    fewshot: int = 0
-    cot: bool = False
-    judge: str | None = None
-    judge_base_url: str | None = None
-    judge_max_failures: float = 0.05
-    seed: int = task_option(0, "seed of what is left to chance (order of A and B, examples, splits)")
+    data: str | None = option(None, "a file, a folder, or the packaged sample", metavar="PATH|sample")
+    scoring: str = option(
+        "strict",
+        "strict reads replies robustly; paper reads and scores as the paper did, faults included",
+        ("strict", "paper"),
+    )
+    prompts: str | None = option(None, "a prompt file that replaces the built-in prompts", metavar="FILE")
+    fewshot: int = option(0, "number of worked examples before the question")
+    cot: bool = option(False, "ask for reasoning before the answer")
+    judge: str | None = option(None, "a judge, named as in Inspect (openai/gpt-4o)", metavar="MODEL")
+    judge_base_url: str | None = option(None, "the address of the judge's OpenAI-compatible server", metavar="URL")
+    judge_max_failures: float = option(
+        0.05, "the share of items that the judge may fail on before the run is an error", metavar="SHARE"
+    )
+    seed: int = task_option(0, "seed of random choices (order of A and B, examples, splits)")
     subset: str = task_option("multi_error", "ReFACT: which of its two files", ("multi_error", "single_error"))
     both_orders: bool = task_option(False, "ReFACT comparative: ask every row in both orders")
     split: str = task_option(
@@ -58,79 +238,62 @@ class Options:
     probability: bool = task_option(False, "weigh the two answers by their probabilities", of_harnesses=True)
     with_zero: bool = task_option(False, "HalluVerse: also the rows labelled 0, which have no error of the three types")
     without_original: bool = task_option(False, "HalluVerse25 binary: show the sentence without the original")
-    adjustment: float = task_option(2 / 3, "fave: the share of reported hallucinations that are real")
+    adjustment: float = task_option(2 / 3, "fave: the share of reported hallucinations that are real", metavar="SHARE")
     part: str = task_option("qa", "HalluVerse-M3: which of its two parts", ("qa", "summarization"))
 
     def __post_init__(self) -> None:
-        for option in fields(self):
-            value = getattr(self, option.name)
-            if (allowed := option.metadata.get("choices")) and value not in allowed:
-                raise UsageError(f"option {option.name}={value!r} is unknown; choose {' or '.join(allowed)}")
-            if told := wrong_kind(value, str(option.type)):
-                raise UsageError(f"option {option.name}={value!r} is not {told}")
+        for name, spec in option_specs(Options).items():
+            spec.check(getattr(self, name))
         if self.fewshot < 0:
-            raise UsageError(f"option fewshot={self.fewshot} is negative")
+            raise UsageError(f"option fewshot: expected 0 or more, got {self.fewshot}")
         for name in ("judge_max_failures", "adjustment"):
             if not 0 <= getattr(self, name) <= 1:
-                raise UsageError(f"option {name}={getattr(self, name)} is not a share between 0 and 1")
+                raise UsageError(f"option {name}: expected a number from 0 to 1, got {getattr(self, name)}")
 
     @classmethod
-    def of_some_tasks(cls) -> dict[str, Field[Any]]:
-        """The options that only some tasks have a use for, by name."""
-        return {option.name: option for option in fields(cls) if "about" in option.metadata}
+    def specs(cls) -> Mapping[str, OptionSpec]:
+        """Return all options by name."""
+        return option_specs(Options)
+
+    @classmethod
+    def of_some_tasks(cls) -> dict[str, OptionSpec]:
+        """Return the options that only some tasks have, by name."""
+        return {name: spec for name, spec in option_specs(Options).items() if spec.of_some_tasks}
+
+    def changed(self) -> dict[str, Any]:
+        """Return the options that are not at their default, by name."""
+        values = {name: (getattr(self, name), spec.default) for name, spec in option_specs(Options).items()}
+        return {name: value for name, (value, default) in values.items() if value != default}
 
     def version_tags(self, names: Iterable[str]) -> list[str]:
-        """How a version tells those of the options `names` that are not at their default: a switch by its
-        name, a number by name and value, a choice by its value."""
-        chosen = [(name, getattr(self, name), option.default) for name, option in self.of_some_tasks().items()]
-        return [
-            name if value is True else str(value) if isinstance(value, str) else f"{name}{value:g}"
-            for name, value, default in chosen
-            if name in names and value != default
-        ]
+        """Return how a version shows those of some options of some tasks that are not at their default.
+
+        Args:
+            names: The options to show, such as the `task_options` of a task.
+        """
+        specs, changed = self.of_some_tasks(), self.changed()
+        return [specs[name].version_tag(changed[name]) for name in specs if name in names and name in changed]
 
     def unused(self, names: Iterable[str]) -> list[str]:
-        """The options of some tasks that are not at their default and not among `names`."""
-        return [
-            name
-            for name, option in self.of_some_tasks().items()
-            if name not in names and getattr(self, name) != option.default
-        ]
+        """Return the options of some tasks that are not at their default and not among `names`."""
+        changed = self.changed()
+        return [name for name in self.of_some_tasks() if name in changed and name not in names]
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any]) -> Options:
-        """Options from lm-eval's metadata: keys that begin with `halu_`; all others are ignored.
+        """Read options from lm-eval's metadata: keys that begin with `halu_`; the others are ignored.
 
         Raises:
-            UsageError: a `halu_` key that is no option, or a value of the wrong kind.
+            UsageError: There is no option for a `halu_` key, or its value is invalid.
         """
-        known = {option.name for option in fields(cls)} - {"fewshot"}
+        # lm-eval has an option of its own for worked examples
+        known = option_specs(Options).keys() - {"fewshot"}
         given = {key.removeprefix(PREFIX): value for key, value in metadata.items() if key.startswith(PREFIX)}
-        if unknown := sorted(set(given) - known):
+        if unknown := sorted(given.keys() - known):
             names = ", ".join(PREFIX + name for name in sorted(known))
             close = did_you_mean(unknown[0], known, PREFIX)
             raise UsageError(f"unknown metadata key {PREFIX}{unknown[0]}{close}; known: {names}")
-        # model arguments come as metadata too, so a key without the prefix may be meant for a model
-        for bare in sorted(known & set(metadata) - {"seed"}):
+        # arguments of models are metadata, too, so a key without the prefix may be one of these
+        for bare in sorted(known & metadata.keys() - {"seed"}):
             logger.warning("metadata key %s is ignored by halu-tasks; did you mean %s%s?", bare, PREFIX, bare)
         return cls(**given)
-
-
-def wrong_kind(value: Any, annotation: str) -> str | None:
-    """What a value should be and is not, in words; None if it is of the annotated type, or the type is not checked
-    here."""
-    if annotation not in _KINDS:
-        return None
-    kinds, told = _KINDS[annotation]
-    fits = isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool))
-    return None if fits else told
-
-
-_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
-    "str": ((str,), "a text"),
-    "str | None": ((str, type(None)), "a text"),
-    "int": ((int,), "a whole number"),
-    "int | None": ((int, type(None)), "a whole number"),
-    "bool": ((bool,), "true or false"),
-    "float": ((float, int), "a number"),
-}

@@ -1,4 +1,4 @@
-"""Plain tables for a terminal."""
+"""Tables for a terminal."""
 
 from __future__ import annotations
 
@@ -16,14 +16,20 @@ NONE = "-"
 
 
 def width(text: str) -> int:
-    """Columns that `text` takes in a terminal: wide characters two, combining marks none."""
+    """Return the number of columns of a string in a terminal: two for wide characters, none for combining marks."""
     return sum(
         0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
     )
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
-    """Rows under a head, columns two spaces apart; columns in `right` (by index) are right-aligned."""
+    """Format a table whose columns are separated by two spaces.
+
+    Args:
+        head: The headings.
+        rows: The cells of each row.
+        right: The indices of right-aligned columns.
+    """
     widths = [max(width(row[i]) for row in [head, *rows]) for i in range(len(head))]
 
     def line(row: Sequence[str]) -> str:
@@ -36,10 +42,15 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[in
     return "\n".join([line(head), line(["-" * size for size in widths]), *map(line, rows)])
 
 
-def estimates_table(title: str, found: Mapping[str, Estimate]) -> str:
-    """Figures by name with their 95% intervals, under a column called `title`."""
-    rows = [[name, f"{e.value:.4f}", format_interval(e.low, e.high, ".4f", NONE)] for name, e in found.items()]
-    return table([title, "value", "95% interval"], rows, right=(1,))
+def estimates_table(heading: str, estimates: Mapping[str, Estimate]) -> str:
+    """Format figures with their 95% intervals.
+
+    Args:
+        heading: The heading of the column of names.
+        estimates: The figures by name.
+    """
+    rows = [[name, f"{e.value:.4f}", format_interval(e.low, e.high, ".4f", NONE)] for name, e in estimates.items()]
+    return table([heading, "value", "95% interval"], rows, right=(1,))
 
 
 def figure(estimate: Estimate | Mapping[str, Any] | None) -> str:

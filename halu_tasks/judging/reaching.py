@@ -15,7 +15,7 @@ from tenacity import RetryError
 
 from halu_tasks.errors import HaluTasksError, ModelError
 from halu_tasks.judging.failures import describe_error, last_error
-from halu_tasks.judging.retries import probing, tell_retries
+from halu_tasks.judging.retries import log_retries, probing
 
 PROBE = "Reply with the one word: ready"
 PATIENCE = 60
@@ -62,7 +62,7 @@ def reach_active() -> None:
     except RuntimeError:
         # tasks that are going to be run are created inside Inspect's event loop
         return
-    tell_retries()
+    log_retries()
     try:
         active = get_model()
     except Exception:

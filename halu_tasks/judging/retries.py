@@ -24,7 +24,7 @@ _SHOWS_RETRIES = ("full", "rich")
 _heartbeats: list[type[Hooks]] = []
 
 
-def tell_retries() -> None:
+def log_retries() -> None:
     """Start reporting calls that are retried.
 
     Call it after a model was created. By then, Inspect has announced the hooks that it knows; otherwise it would

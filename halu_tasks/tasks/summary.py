@@ -99,9 +99,9 @@ def _metrics(task: Task) -> list[dict[str, Any]]:
 def _option(name: str) -> dict[str, Any]:
     option = Options.of_some_tasks()[name]
     return {
-        "about": option.metadata["about"],
+        "about": option.about,
         "default": option.default,
-        "choices": list(option.metadata["choices"]),
+        "choices": list(option.choices),
     }
 
 

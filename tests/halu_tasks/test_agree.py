@@ -73,13 +73,17 @@ def test_missing_replies_are_a_label_of_their_own_unless_only_common_ids_are_ask
 @pytest.mark.parametrize(
     ("task", "files", "reason"),
     [
-        (TRUTH, ["a"], "agreement is of two raters or more; name two files, or one and --gold"),
+        (TRUTH, ["a"], "agreement needs at least two raters; name two files, or one and --gold"),
         (TRUTH, ["a", "a"], "are named twice"),
         (TRUTH, ["a", "unknown"], "unknown id 'nobody'"),
         (TRUTH, ["a", "absent"], "absent.jsonl"),
         (TRUTH, ["a", "empty"], "empty.jsonl: contains no predictions"),
-        ("refact_correction", ["c", "d"], "agreement is of labels, and refact_correction asks for text"),
-        ("cfaith_gen", ["a", "b"], "agreement is of labels, and cfaith_gen asks for text"),
+        (
+            "refact_correction",
+            ["c", "d"],
+            "agreement is only defined for labels, and replies to refact_correction have none",
+        ),
+        ("cfaith_gen", ["a", "b"], "agreement is only defined for labels, and replies to cfaith_gen have none"),
     ],
 )
 def test_what_cannot_be_compared_is_an_error_of_one_line(
@@ -98,4 +102,4 @@ def test_what_cannot_be_compared_is_an_error_of_one_line(
 
 def test_an_option_that_the_task_has_no_use_for_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["items", "cfaith_tf", "--data", "sample", "--both-orders"]) == 2
-    assert "task cfaith_tf has no use for --both-orders; leave it out" in capsys.readouterr().err
+    assert "task cfaith_tf has no option --both-orders" in capsys.readouterr().err

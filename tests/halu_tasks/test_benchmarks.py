@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from halu_tasks.cli.score import score_predictions
 from halu_tasks.data.locate import SAMPLE, in_folder
 from halu_tasks.items import Item, Reply
 from halu_tasks.options import Options
 from halu_tasks.replies.predictions import read_predictions
+from halu_tasks.replies.score_file import score_predictions
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.judge import Verdict

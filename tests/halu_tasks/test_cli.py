@@ -120,7 +120,7 @@ def test_listings_make_no_scorers(arguments: list[str]) -> None:
 def test_the_core_loads_neither_harness_nor_torch() -> None:
     code = """
 import importlib, pkgutil
-import halu_tasks, halu_tasks.scorers, halu_tasks.tasks, halu_tasks.replies.embedded, halu_tasks.cli.score
+import halu_tasks, halu_tasks.scorers, halu_tasks.tasks, halu_tasks.replies.embedded, halu_tasks.replies.score_file
 halu_tasks.tasks.registry()
 for info in pkgutil.iter_modules(halu_tasks.scorers.__path__):
     if not info.name.startswith(("inspect_", "lm_eval_")):
@@ -195,7 +195,7 @@ def test_data_lists_every_file_with_its_state(run: Run) -> None:
     for source in SOURCES.values():
         for file in source.files:
             row = next(line for line in lines if file.name in line.split())
-            missing = "by hand" if file.url is None else "gated" if source.gated else "missing"
+            missing = "manual" if file.url is None else "gated" if source.gated else "missing"
             state = "cached" if file.name == cached.name else missing
             assert row.startswith(source.name) and f" {state} " in row and source.licence in row
     assert " 1,234 " in next(line for line in lines if cached.name in line)
@@ -379,7 +379,7 @@ def test_details_that_cannot_be_written_are_told_before_anything_is_scored(
 def test_a_share_that_is_none(here: Cli, tmp_path: Path) -> None:
     path = predictions(tmp_path / "p.jsonl", {})
     message = one_line(here("score", "cfaith_gen", path, "--data", "sample", "--judge-max-failures", "1.5"))
-    assert message == "halu-tasks: option judge_max_failures=1.5 is not a share between 0 and 1"
+    assert message == "halu-tasks: option judge_max_failures: expected a number from 0 to 1, got 1.5"
 
 
 @pytest.mark.slow
@@ -703,7 +703,7 @@ def test_a_long_file_is_scored_in_pieces_as_in_one(run: Run, tmp_path: Path, mon
     path = predictions(tmp_path / "p.jsonl", {id: {"T": "True", "F": "False"}[text] for id, text in replies.items()})
     found = []
     for size in (1, 7, 10_000):
-        monkeypatch.setattr("halu_tasks.cli.score._BATCH", size)
+        monkeypatch.setattr("halu_tasks.replies.score_file._BATCH", size)
         told = run("score", INDEPENDENT, path, "--data", "sample", "--json")
         found.append(re.sub(r'"created": ".*?"', "", told))
     assert found[0] == found[1] == found[2]
@@ -718,9 +718,9 @@ def test_a_judge_is_asked_once_for_all_and_only_when_every_id_is_known(
         asked.append(len(replies))
         return [built.scoring.score(item, reply.text, "consistent") for item, reply in replies]
 
-    monkeypatch.setattr("halu_tasks.cli.score._BATCH", 3)
-    monkeypatch.setattr("halu_tasks.cli.score.prepare_judge", lambda built: None)
-    monkeypatch.setattr("halu_tasks.cli.score.score_replies", score_replies)
+    monkeypatch.setattr("halu_tasks.replies.score_file._BATCH", 3)
+    monkeypatch.setattr("halu_tasks.replies.score_file.prepare_judge", lambda built: None)
+    monkeypatch.setattr("halu_tasks.replies.score_file.score_replies", score_replies)
     five = dict(list(oracle("cfaith_gen").items())[:5])
     path = predictions(tmp_path / "p.jsonl", five)
     common = ["score", "cfaith_gen", str(path), "--data", "sample", "--judge", "some/model"]

@@ -272,7 +272,7 @@ def test_a_gated_source_is_fetched_with_a_token_listed_and_verified(server: Serv
 
     verified = cli("data", "verify", "halluverse25")
     assert verified.returncode == 0
-    assert verified.stdout.count(f"sha256 {SUM}, no published sum to compare with") == 3
+    assert verified.stdout.count(f"sha256 {SUM}, no published checksum to compare with") == 3
 
 
 def test_a_token_goes_to_the_hub_alone(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

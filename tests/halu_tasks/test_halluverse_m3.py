@@ -262,7 +262,7 @@ def test_nothing_is_fetched_and_the_error_says_where_the_data_are() -> None:
 
 
 def test_the_sources_say_that_it_is_fetched_by_hand(cli: Callable[..., CompletedProcess[str]]) -> None:
-    assert cli("data", "list", "halluverse_m3").stdout.count("by hand") == 8
+    assert cli("data", "list", "halluverse_m3").stdout.count("  manual ") == 8
     run = cli("data", "fetch", "halluverse_m3")
     assert run.returncode == 2 and run.stderr.count("no pinned address") == 8
 
@@ -349,9 +349,9 @@ def test_registry() -> None:
 def test_an_unknown_part_or_language_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     from halu_tasks.halluverse_m3 import halluverse_m3
 
-    with pytest.raises(UsageError, match="option part='dialogue' is unknown; choose qa or summarization"):
+    with pytest.raises(UsageError, match="option part: expected qa or summarization, got 'dialogue'"):
         build("halluverse_m3_en", Options(data="sample", part="dialogue"))
     with pytest.raises(UsageError, match="option lang='fr' is unknown; choose en or ar or hi or tr"):
         halluverse_m3(lang="fr", data="sample")
     assert main(["items", "halluverse25_en", "--data", "sample", "--part", "summarization"]) == 2
-    assert "halluverse25_en has no use for --part" in capsys.readouterr().err
+    assert "halluverse25_en has no option --part" in capsys.readouterr().err

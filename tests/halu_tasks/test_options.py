@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from halu_tasks.cli.parser import build_parser
 from halu_tasks.errors import UsageError
-from halu_tasks.options import Options
+from halu_tasks.options import Options, value_type, wrong_kind
+
+ROOT = Path(__file__).parent.parent.parent
 
 
 def test_the_default_is_the_published_task_scored_strictly() -> None:
@@ -60,7 +65,7 @@ def test_an_unknown_key_is_an_error_that_lists_the_known(key: str, meant: str) -
 def test_a_value_of_the_wrong_kind_names_the_option_and_the_value(name: str, value: Any) -> None:
     with pytest.raises(UsageError) as raised:
         Options(**{name: value})
-    assert f"option {name}={value!r} is not " in str(raised.value)
+    assert f"option {name}: expected " in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -74,22 +79,74 @@ def test_a_value_of_the_wrong_kind_names_the_option_and_the_value(name: str, val
     ],
 )
 def test_a_choice_that_is_none_lists_the_choices(name: str, value: Any, allowed: str) -> None:
-    with pytest.raises(UsageError, match=rf"option {name}=.* is unknown; choose {allowed}"):
+    with pytest.raises(UsageError, match=rf"option {name}: expected {allowed}, got "):
         Options(**{name: value})
 
 
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
-        ("fewshot", -1, "is negative"),
-        ("judge_max_failures", -0.1, "not a share between 0 and 1"),
-        ("judge_max_failures", 1.01, "not a share between 0 and 1"),
-        ("judge_max_failures", float("nan"), "not a share between 0 and 1"),
+        ("fewshot", -1, "expected 0 or more, got -1"),
+        ("judge_max_failures", -0.1, "expected a number from 0 to 1, got "),
+        ("judge_max_failures", 1.01, "expected a number from 0 to 1, got "),
+        ("judge_max_failures", float("nan"), "expected a number from 0 to 1, got "),
     ],
 )
 def test_a_number_out_of_range_is_an_error(name: str, value: float, reason: str) -> None:
     with pytest.raises(UsageError, match=reason):
         Options(**{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("annotation", "valid", "invalid"),
+    [
+        (str, ["", "a"], [1, None]),
+        (int, [0, -3], ["0", 1.0, True, None]),
+        (float, [0, 0.5], ["0.5", False]),
+        (bool, [True, False], [1, "true"]),
+        (str | None, ["a", None], [1]),
+        (int | None, [1, None], [True, "1"]),
+        (tuple[str, ...], [("a",), ["a", "b"], ()], ["a", [1], None]),
+    ],
+)
+def test_types_are_checked_the_same_by_type_and_by_postponed_annotation(
+    annotation: Any, valid: list[Any], invalid: list[Any]
+) -> None:
+    kind = value_type(annotation)
+    assert kind
+    postponed = annotation.__name__ if type(annotation) is type else str(annotation)
+    for form in (annotation, postponed):
+        assert all(wrong_kind(value, form) is None for value in valid)
+        assert all(wrong_kind(value, form) == kind.description for value in invalid)
+
+
+def test_a_type_that_cannot_be_checked_accepts_every_value() -> None:
+    assert value_type("Model | None") is value_type(int | str) is None and wrong_kind(object(), "Model") is None
+
+
+def test_commands_offer_the_options_as_declared(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = build_parser().parse_args(["score", "fave", "a.jsonl"])
+    offered = {name for name in Options.specs() if name in arguments}
+    # the others only have an effect on how a model is asked
+    assert set(Options.specs()) - offered == {"prompts", "fewshot", "cot", "probability"}
+    assert {name: getattr(arguments, name) for name in offered} == {
+        name: Options.specs()[name].default for name in offered
+    }
+    for words, expected in ((["--seed", "x"], "expected an integer, got 'x'"), (["--part", "q"], "invalid choice")):
+        with pytest.raises(SystemExit):
+            build_parser().parse_args(["score", "fave", "a.jsonl", *words])
+        assert f"argument {words[0]}: {expected}" in capsys.readouterr().err
+
+
+def test_the_documentation_names_every_option_as_it_is_given() -> None:
+    documentation = (ROOT / "README.md").read_text(encoding="utf-8")
+    documentation += "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
+    arguments = build_parser().parse_args(["score", "fave", "a.jsonl"])
+    for name, spec in Options.specs().items():
+        assert name == "fewshot" or f"halu_{name}=" in documentation, name
+        assert f"{name}=" in documentation and (
+            name not in arguments or re.search(f"{spec.flag}[ `]", documentation)
+        ), name
 
 
 @pytest.mark.parametrize("share", [0, 1, 0.5])

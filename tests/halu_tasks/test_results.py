@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from halu_tasks.cli import main
-from halu_tasks.cli.compare import report as comparison_report
+from halu_tasks.cli.results.compare import report as comparison_report
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.errors import DataError
 from halu_tasks.items import Reply

@@ -179,7 +179,7 @@ def test_the_tables(baseline: str, oracle: str, run: Run) -> None:
 
 def test_what_papers_print_stands_apart(baseline: str, oracle: str, run: Run) -> None:
     text = run(baseline, oracle)
-    told = "published: other models and other prompts, for orientation, no runs to compare with"
+    told = "published, with other models and other prompts, for orientation:"
     assert text.index(told) > text.index("run 2: ")
     figures = [figure for figure in published(TASK) if figure.metric == "acc"]
     assert len(figures) > 2 and all(f"{figure.value:g}" in text.partition(told)[2] for figure in figures)
@@ -340,7 +340,7 @@ def test_logs_of_other_tasks_are_named_and_a_group_is_compared_task_by_task(
     assert [own["task"] for own in told] == ["refact_judgment_independent", "refact_judgment_comparative"]
     values = [own["differences"][0]["value"] for own in told]
     assert values == [1 - own["runs"][0]["metrics"]["acc"] for own in told] and min(values) > 0
-    assert "nothing compares: " in refused(groups[0], baseline)
+    assert "nothing can be compared: " in refused(groups[0], baseline)
 
 
 def test_an_unfinished_log_is_refused_and_says_how_to_finish(

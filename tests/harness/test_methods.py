@@ -17,9 +17,10 @@ import pytest
 from inspect_ai.log import read_eval_log
 
 from halu_tasks.cli import main
-from halu_tasks.cli.methods import Method, named_methods
+from halu_tasks.cli.results.methods import parse_methods
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.errors import UsageError
+from halu_tasks.inspect_adapter.methods import Method
 from halu_tasks.options import Options
 from halu_tasks.tasks import build
 
@@ -153,7 +154,7 @@ def test_a_method_that_fails_leaves_the_others(methods: Call, serve: Any, tmp_pa
     status, out, err = methods(server, "factored_verification", task=task)
     assert status == 2 and out == ""
     assert "factored_verification ended as error: factored_verification needs the source of each item, and" in err
-    assert f"1 of 2 methods failed (above); what is done lies in {tmp_path / 'logs'}, and the same command" in err
+    assert f"1 of 2 methods failed (above); {tmp_path / 'logs'} keeps what is finished, and the same command" in err
     broken = True
 
     def partly(request: dict[str, Any]) -> str | int:
@@ -177,7 +178,7 @@ def test_other_data_under_the_same_name_are_refused(methods: Call, serve: Any, t
     shown(methods(server, "plain", "--json", data=str(file)))
     file.write_text(text + "\n")
     status, out, err = methods(server, "plain", data=str(file))
-    assert status == 2 and out == "" and "is of other data than" in err and "name another folder with --log-dir" in err
+    assert status == 2 and out == "" and "used other data than" in err and "choose another --log-dir" in err
 
 
 def test_options_of_the_task_and_of_inspect_reach_it(methods: Call, serve: Any, tmp_path: Path) -> None:
@@ -199,20 +200,20 @@ def test_options_of_the_task_and_of_inspect_reach_it(methods: Call, serve: Any, 
         (["plain:a=1"], "the plain prompt has no arguments"),
         (["factored_verification:howe=x"], "has no argument 'howe' (did you mean 'how'?); arguments: how, samples"),
         (["selfcheck_prompt:sample=5"], "selfcheck_prompt has no argument 'sample' (did you mean 'samples'?)"),
-        (["selfcheck_prompt:samples=many"], "selfcheck_prompt: argument samples='many' is not a whole number"),
+        (["selfcheck_prompt:samples=many"], "selfcheck_prompt: argument samples='many' is not an integer"),
         (["selfcheck_prompt:cache=1"], "selfcheck_prompt: argument cache=1 is not true or false"),
         (["factored_verification:how=x"], "option how='x' is unknown; choose auto or logprobs"),
-        (["factored_verification:samples"], "'samples' is not of the form KEY=VALUE"),
+        (["factored_verification:samples"], "expected KEY=VALUE, got 'samples'"),
         ([REASONED, "factored_verification:how=reasoned"], "is named twice"),
         (["plain", "-T", "data_file=x"], "-T data_file: unknown option"),
-        (["plain", "-T", "probability=maybe"], "option probability='maybe' is not true or false"),
-        (["plain", "--subset", "single_error"], f"task {TASK} has no use for --subset"),
+        (["plain", "-T", "probability=maybe"], "option probability: expected true or false, got 'maybe'"),
+        (["plain", "--subset", "single_error"], f"task {TASK} has no option --subset"),
         (
             ["plain", "--metric", "accuracy"],
             f"{TASK} has no metric 'accuracy' in strict (did you mean 'auprc'?); metrics: acc, ",
         ),
         (["plain", "--model-role", "verifier=nope/x"], "model nope/x: Model API nope of model 'nope/x' not recognized"),
-        (["plain", "--model-role", "verifier"], "--model-role: 'verifier' is not of the form KEY=VALUE"),
+        (["plain", "--model-role", "verifier"], "--model-role: expected KEY=VALUE, got 'verifier'"),
         (["plain", "-M", "base_url=x"], "model openai/gpt-4o: "),
     ],
 )
@@ -228,13 +229,13 @@ def test_what_is_wrong_is_told_before_anything_is_asked(
 def test_arguments_of_methods_are_read_as_inspect_reads_them() -> None:
     name = "factored_verification"
     given = f"{name}:how=samples,samples=3,temperature=0.5,cache=false"
-    assert named_methods([given]) == [
+    assert parse_methods([given]) == [
         Method("plain", {}),
         Method(name, {"how": "samples", "samples": 3, "temperature": 0.5, "cache": False}),
     ]
-    assert named_methods([name, "plain"]) == [Method("plain", {}), Method(name, {})]
+    assert parse_methods([name, "plain"]) == [Method("plain", {}), Method(name, {})]
     with pytest.raises(UsageError, match="is named twice"):
-        named_methods(["plain", "plain"])
+        parse_methods(["plain", "plain"])
 
 
 def test_what_is_done_when_it_is_broken_off_is_not_asked_again(serve: Any, tmp_path: Path) -> None:
@@ -252,7 +253,7 @@ def test_what_is_done_when_it_is_broken_off_is_not_asked_again(serve: Any, tmp_p
         begun.send_signal(signal.SIGINT)
         out, err = begun.communicate(timeout=120)
     assert begun.returncode == 130 and out == b"", err.decode()
-    assert re.search(rb"broken off; what is done lies in .*, and the same command goes on from there", err)
+    assert re.search(rb"interrupted; .* keeps what is finished, and the same command continues from there", err)
     server.delay = 0
     asked = len(server.asked)
     assert 60 <= asked < 150

@@ -135,7 +135,7 @@ def test_a_server_that_dies_ends_the_build_and_nothing_is_lost(
     own = [*commands(documents, tmp_path / "out")["build"], "--part-size", "3", "--max-connections", "2"]
     done = here(*own, *model(server.url), "--max-retries", "0")
     last = done.stderr.splitlines()[-1]
-    assert done.returncode == 2 and "cannot be reached" in last and "the same command goes on from there" in last
+    assert done.returncode == 2 and "cannot be reached" in last and "the same command continues from there" in last
     # the documents that were not begun did not wait for it too
     assert len(server.asked) < 20 + 9
     finished = {name for name in map(_site, server.asked[:20]) if sum(_site(r) == name for r in server.asked[:20]) == 6}

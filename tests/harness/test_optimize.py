@@ -81,9 +81,9 @@ def test_a_second_run_asks_nothing_and_a_table_is_printed(optimize: Optimize) ->
     assert again.returncode == 0 and again.stdout == first.stdout
     # another one of more candidates might be best, which what was asked in later rounds does not know of
     other, _ = optimize(silent, "--candidates", "4")
-    assert other.returncode == 2 and "holds an optimization with other candidates" in other.stderr
+    assert other.returncode == 2 and "contains an optimization with other candidates" in other.stderr
     other, _ = optimize(silent, "-T", "seed=1")
-    assert other.returncode == 2 and "holds an optimization with other settings" in other.stderr
+    assert other.returncode == 2 and "contains an optimization with other settings" in other.stderr
 
 
 @pytest.mark.slow

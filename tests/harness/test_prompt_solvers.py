@@ -368,7 +368,7 @@ def test_a_sample_without_what_is_needed_is_named_in_one_line(
         ("localization", {"returns": "words"}, "argument returns='words': expected entities or sentence"),
         ("few_shot", {}, "few_shot needs 'examples', or 'number' for those of a task of this package"),
         ("few_shot", {"examples": [{"output": "o"}]}, "example 1 lacks 'input', which few_shot needs; it has: output"),
-        ("few_shot", {"number": "two"}, "few_shot: argument number='two' is not a whole number"),
+        ("few_shot", {"number": "two"}, "few_shot: argument number='two' is not an integer"),
     ],
 )
 def test_a_wrong_argument_is_named_before_anything_is_asked(name: str, arguments: dict[str, Any], message: str) -> None:

@@ -476,11 +476,11 @@ def test_entries_of_one_model_in_one_folder_are_compared_with_each_other(
     assert main(["compare", str(tmp_path), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["comparisons"]) == 5
     assert main(["compare", str(tmp_path / "lm_eval")]) == 2
-    assert "holds one result a task; name another file or folder" in capsys.readouterr().err
+    assert "contains one result for each task; name another file or folder" in capsys.readouterr().err
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "a.json").write_text("{}")
     assert main(["compare", str(tmp_path / "empty"), str(tmp_path)]) == 2
-    assert "empty: holds no result of this package that can be read" in capsys.readouterr().err
+    assert "empty: contains no results of this package that can be read" in capsys.readouterr().err
 
 
 def test_results_under_a_name_of_their_own_are_read(tmp_path: Path) -> None:

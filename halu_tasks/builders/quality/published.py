@@ -67,7 +67,7 @@ def _readers() -> dict[str, Reader]:
     readers: dict[str, Reader] = {}
     for task in registry()[0].values():
         reader = task.reader
-        choices = {name: Options.of_some_tasks()[name].metadata["choices"] for name in task.task_options}
+        choices = {name: Options.of_some_tasks()[name].choices for name in task.task_options}
         variants = [Options(**{name: choice}) for name, values in choices.items() for choice in values]
         files = [reader.file(options) for options in (Options(), *variants)]
         for file in (*files, *([reader.training] if reader.training else [])):

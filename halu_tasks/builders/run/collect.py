@@ -40,6 +40,12 @@ class Rate(NamedTuple):
         return {"passed": self.passed, "of": self.of, **self.share._asdict()}
 
 
+def rates_by_check(rates: Rates) -> dict[str, Rate]:
+    """Return the pass rates by check; checks that were never run are left out."""
+    counts = rates.counts()
+    return {name: Rate(*counts[name], share) for name, share in rates.estimates().items()}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Collected:
     """What became of a build's documents: the content of `collected.json`, from which the card is written.
@@ -124,11 +130,10 @@ class Tally:
             licence: The licence of the dataset, if the user specified one.
             near: The similarity in percent from which on duplicates were dropped.
         """
-        counts = self.rates.counts()
         return Collected(
             documents_not_done=planned - self.documents,
             refused=dict(self.refused),
-            rates={name: Rate(*counts[name], share) for name, share in self.rates.estimates().items()},
+            rates=rates_by_check(self.rates),
             rejected={f"{check}: {reason}": number for (check, reason), number in self.failures.most_common()},
             dropped=dict(self.dropped),
             licences=dict(sorted(self.licences.items())),

@@ -1,185 +1,66 @@
-"""`halu-tasks build`: documents to a dataset, in parts that can be ended and gone on with at any moment."""
+"""`halu-tasks build`: make a dataset from documents, in parts that can be interrupted at any moment."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from filelock import Timeout
-from inspect_ai.log import EvalLog, read_eval_log_sample_summaries
+from halu_tasks.cli.arguments import add_model_arguments, key_values, number, positive_int, run_models
+from halu_tasks.cli.building.collect import add_collect_arguments, collect, collect_options
 
-from halu_tasks.builders.quality.published import at_hand
-from halu_tasks.builders.registry import pipeline_named
-from halu_tasks.builders.run.folder import Folder, begin
-from halu_tasks.builders.run.inspect_logs import BuildLog, done, set_aside
-from halu_tasks.builders.run.inspect_task import build_task
-from halu_tasks.builders.run.parts import Part
-from halu_tasks.cli.building.collect import collect
-from halu_tasks.cli.evals import evaluated
-from halu_tasks.cli.models import Models, assigned, recorded
-from halu_tasks.errors import DataError, ModelError
-from halu_tasks.results.readers.inspect import state
+HELP = "make a benchmark from your own documents"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("builder", metavar="BUILDER", help="haluagent, refact_pipeline, halluverse25_pipeline, …")
+    about = "a JSON Lines file with id and text, or a folder of .txt and .md files"
+    parser.add_argument("documents", metavar="DOCUMENTS", help=about)
+    about = "the folder of the build; the same command continues what it contains"
+    parser.add_argument("-o", "--output", metavar="FOLDER", required=True, help=about)
+    add_model_arguments(parser, "an option of the builder (language=en)")
+    parser.add_argument("--temperature", type=number, metavar="T", help="temperature of all calls (default: 0)")
+    about = "maximum length of a reply (default: 4096)"
+    parser.add_argument("--max-tokens", type=positive_int, metavar="N", help=about)
+    about = "approximate number of documents in a part (default: 500)"
+    parser.add_argument("--part-size", type=positive_int, default=500, metavar="N", help=about)
+    about = "only work on the parts I, I+N, … (0/2 and 1/2 together are all parts)"
+    parser.add_argument("--shard", metavar="I/N", help=about)
+    about = "keep replies in Inspect's cache, so that a build with other options does not repeat calls"
+    parser.add_argument("--cache", action="store_true", help=about)
+    about = "prices of models, in the format of Inspect, to report costs in dollars"
+    parser.add_argument("--model-cost-config", metavar="FILE", help=about)
+    add_collect_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int | None:
+    """Build the parts, then collect the dataset if no other process has parts left."""
+    from halu_tasks.builders.run.parts import Part
+    from halu_tasks.builders.workflow.build import BuildRequest, build_parts, unfinished_parts
+
     shard = Part.named(arguments.shard) if arguments.shard else Part(0, 1)
-    options = assigned(arguments.task_option, "-T")
-    pipeline_named(arguments.builder, options).ready()
-    # what is wrong with the models, or with what is compared at the end, is told before anything is asked
-    models = Models.of(arguments)
-    at_hand([Path(named) for named in arguments.against])
+    options = collect_options(arguments)
     config = {name: value for name in ("temperature", "max_tokens") if (value := getattr(arguments, name)) is not None}
-    told = {"model": arguments.model, "roles": recorded(models.roles), **config}
-    if shown := recorded(models.arguments):
-        told["model_args"] = shown
-    folder = begin(
-        Path(arguments.output), arguments.builder, options, Path(arguments.documents), told, arguments.part_size
+    request = BuildRequest(
+        builder=arguments.builder,
+        options=key_values(arguments.task_option, "-T"),
+        documents=Path(arguments.documents),
+        output=Path(arguments.output),
+        models=run_models(arguments),
+        call_config=config,
+        part_size=arguments.part_size,
+        shard=shard,
+        cache=arguments.cache,
+        model_cost_config=arguments.model_cost_config,
+        partial=options.partial,
+        against=options.against,
     )
-    settings = {**models.settings, "model_cost_config": arguments.model_cost_config, **config}
-    progress = _Progress(folder, shard)
-    for number in progress.parts:
-        try:
-            with folder.lock(number):
-                _work(folder, number, progress, models, settings, cache=arguments.cache)
-        except Timeout:
-            progress.elsewhere(number)
-    # a process that works on a part may be ended, and then it is left to this one
-    for number in progress.others:
-        print(f"part {number + 1}: waiting until the other process ends", file=sys.stderr, flush=True)
-        with folder.lock(number, wait=True):
-            _work(folder, number, progress, models, settings, cache=arguments.cache)
-    if not arguments.partial:
-        progress.end()
-    if others := _undone(folder, shard):
-        print(f"{others} parts of other shards are not done; then: halu-tasks collect {folder.path}", file=sys.stderr)
+    folder = build_parts(request, lambda line: print(line, file=sys.stderr, flush=True))
+    if count := unfinished_parts(folder, shard):
+        print(
+            f"{count} parts of other shards are not finished; when they are: halu-tasks collect {folder.path}",
+            file=sys.stderr,
+        )
         return None
-    return collect(folder.path, arguments)
-
-
-def _work(
-    folder: Folder, number: int, progress: _Progress, models: Models, settings: Mapping[str, Any], *, cache: bool
-) -> None:
-    """Work on a part that is not done yet."""
-    if log := done(folder, number):
-        progress.add(number, log, asked=False)
-        return
-    folder.ids(number)
-    try:
-        # what failed before may be the model's fault, and then fails here again
-        models.reach(again=bool(progress.failed))
-    except ModelError as error:
-        raise ModelError(
-            f"{error}; what is done lies in {folder.path}, and the same command goes on from there"
-        ) from None
-    progress.begin(number)
-    progress.add(number, _built(folder, number, settings, models, cache=cache))
-
-
-def _undone(folder: Folder, shard: Part) -> int:
-    """Parts of other shards that are not done."""
-    others = (number for number in folder.numbers if number % shard.of != shard.number)
-    return sum(done(folder, number) is None for number in others)
-
-
-def _built(
-    folder: Folder, part: int, settings: Mapping[str, Any], models: Models, *, cache: bool
-) -> BuildLog | EvalLog:
-    """The log of a part after working on it, or on what is missing of it."""
-    set_aside(folder.logs(part))
-    # made here, and not by its name in the registry: Inspect would know it again by its path alone
-    task = build_task(folder.plan.builder, str(folder.documents(part)), cache=cache, **folder.options)
-    log = evaluated(
-        task,
-        folder.logs(part),
-        # models of their own for each run, as their connections end with it
-        model_roles=models.by_role(),
-        # a document that ends in an error is asked again at once, and does not end the others
-        continue_on_fail=True,
-        **settings,
-    )
-    if log is None:
-        told = f"broken off; what is done lies in {folder.path}, and the same command goes on from there"
-        print(f"halu-tasks: {told}", file=sys.stderr)
-        raise SystemExit(130)
-    if finished := done(folder, part):
-        folder.seal(part, finished.path)
-    return finished or log
-
-
-def _failures(log: EvalLog) -> str:
-    """How many documents of a part failed, and the error of the first one."""
-    summaries = read_eval_log_sample_summaries(log.location) if log.location else []
-    errors = [str(summary.error) for summary in summaries if summary.error]
-    if not errors:
-        return f"ended as {state(log)}"
-    # a call that failed tells all that was asked before it tells what was wrong
-    why = " ".join(errors[0].replace("\\n", "\n").rpartition("\n\n")[2].replace("\\", "").split())[:200]
-    return f"{len(errors)} failed, the first one with {why}"
-
-
-class _Progress:
-    """A line after each part: what passed, what it cost, and how long the rest will take."""
-
-    def __init__(self, folder: Folder, shard: Part) -> None:
-        self.folder = folder
-        self.parts = [number for number in folder.numbers if number % shard.of == shard.number]
-        self.others: list[int] = []
-        self.done = self.worked = 0
-        self.failed: list[str] = []
-        self.began = time.monotonic()
-        self.tokens = 0.0
-
-    def begin(self, number: int) -> None:
-        if not self.worked:
-            self.began = time.monotonic()
-        print(f"part {number + 1} of {self.folder.parts} begins", file=sys.stderr, flush=True)
-
-    def add(self, number: int, log: BuildLog | EvalLog, *, asked: bool = True) -> None:
-        self.done += 1
-        self.worked += asked
-        header = log.header if isinstance(log, BuildLog) else log
-        failed = "" if isinstance(log, BuildLog) else _failures(log)
-        if failed:
-            self.failed.append(f"part {number + 1}: {failed}")
-        told = [self._line(number, header, asked=asked), *([failed] if failed else [])]
-        print("; ".join(told), file=sys.stderr, flush=True)
-
-    def elsewhere(self, number: int) -> None:
-        """Note a part that another process is working on; it is looked at again at the end."""
-        self.others.append(number)
-        print(f"part {number + 1}: another process is working on it", file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        if self.failed:
-            raise DataError(
-                f"{len(self.failed)} of {len(self.parts)} parts have documents that failed ({self.failed[0]}); what is "
-                f"done lies in {self.folder.path}, and the same command asks for the rest, or halu-tasks collect "
-                f"{self.folder.path} --partial leaves it out"
-            )
-
-    def _line(self, number: int, header: EvalLog, *, asked: bool) -> str:
-        scores = header.results.scores if header.results else []
-        figures = {name: metric.value for score in scores for name, metric in score.metrics.items()}
-        checks = self.folder.pipeline.checks
-        rates = ", ".join(f"{check} {figures[check]:.1%}" for check in checks if check in figures)
-        told = [f"part {number + 1} of {self.folder.parts}"]
-        if "documents" in figures:
-            told.append(
-                f"{figures['documents']:,.0f} documents, {figures['refused']:,.0f} refused, {figures['drafts']:,.0f} "
-                f"drafts, {figures['items']:,.0f} items"
-            )
-        if rates:
-            told.append(f"passed {figures['overall']:.1%} ({rates})")
-        if not asked:
-            return "; ".join([*told, "was done before"])
-        self.tokens += figures.get("input_tokens", 0) + figures.get("output_tokens", 0)
-        told.append(f"{self.tokens:,.0f} tokens so far")
-        costs = [usage.total_cost for usage in header.stats.model_usage.values() if usage.total_cost]
-        told += [f"{sum(costs):,.2f} dollars"] if costs else []
-        if left := len(self.parts) - self.done:
-            told.append(f"{left} left, {(time.monotonic() - self.began) / self.worked * left / 60:,.0f} minutes")
-        return "; ".join(told)
+    return collect(folder, options, as_json=arguments.json)

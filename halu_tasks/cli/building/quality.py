@@ -1,93 +1,116 @@
-"""`halu-tasks quality`: what can be told of a built dataset without a model or a person."""
+"""`halu-tasks quality`: what can be found out about a built dataset without a model or annotators."""
 
 from __future__ import annotations
 
 import argparse
-import json
-import sys
-from contextlib import ExitStack
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from halu_tasks.builders.card.describe import COLLECTED, dropped_of, without_text
-from halu_tasks.builders.card.sections import SAME
-from halu_tasks.builders.quality.balance import Distribution
-from halu_tasks.builders.quality.leaks import LEAK, NONE, Separation
-from halu_tasks.builders.quality.near_duplicates import NearDuplicates
-from halu_tasks.builders.quality.published import at_hand
-from halu_tasks.builders.quality.quality import Quality, quality
-from halu_tasks.builders.run.collect import Collected
-from halu_tasks.builders.run.folder import Folder
-from halu_tasks.cli import DONE_IN_PART
+from halu_tasks.cli.arguments import add_json_argument, integer, number
+from halu_tasks.cli.output import EXIT_PARTIAL, print_json, warn
 from halu_tasks.cli.tables import figure, table
-from halu_tasks.data.rows import read_json_object
+
+if TYPE_CHECKING:
+    from halu_tasks.builders.quality.balance import Distribution, Distributions
+    from halu_tasks.builders.quality.leaks import Separation
+    from halu_tasks.builders.quality.quality import Quality
+
+HELP = "leaks, balance and duplicates of a built dataset"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("folder", metavar="OUT", help="the folder that `halu-tasks build` wrote to")
+    about = "published files to search for duplicates, in addition to those in the cache; can be repeated"
+    parser.add_argument("--against", action="append", default=[], metavar="PATH", help=about)
+    about = "also search for near-duplicates among the items, from this similarity in percent on"
+    parser.add_argument("--near", type=number, metavar="PERCENT", help=about)
+    about = "seed of the sample of pairs and of the folds (default: 0)"
+    parser.add_argument("--seed", type=integer, default=0, metavar="N", help=about)
+    parser.add_argument("--strict", action="store_true", help="exit with status 1 if something is flagged")
+    add_json_argument(parser, "tables")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    folder = Folder(Path(arguments.folder))
-    collected = folder.path / COLLECTED
-    benchmarks, missing = at_hand([Path(path) for path in arguments.against])
-    with ExitStack() as stack:
-        near = stack.enter_context(NearDuplicates(arguments.near)) if arguments.near else None
-        found = quality(
-            folder.pipeline,
-            folder.items(),
-            benchmarks=benchmarks,
-            not_compared=missing,
-            near=near,
-            dropped=dropped_of(Collected.from_json(read_json_object(collected))) if collected.is_file() else None,
-            seed=arguments.seed,
-        )
+    """Print the quality of a dataset."""
+    from halu_tasks.builders.card.describe import without_text
+    from halu_tasks.builders.run.folder import Folder
+    from halu_tasks.builders.workflow.quality import check_quality
+
+    against = [Path(path) for path in arguments.against]
+    report = check_quality(Folder(Path(arguments.folder)), against, arguments.near, arguments.seed)
     if arguments.json:
-        print(json.dumps(found.to_json(), ensure_ascii=False, indent=2))
+        print_json(report.to_json())
     else:
-        show(found)
-    if arguments.strict and found.flagged:
+        _show(report)
+    if arguments.strict and report.flagged:
         return 1
-    return tell_not_compared(found)
+    return warn_without_text(without_text(report))
 
 
-def tell_not_compared(found: Quality) -> int:
-    """Name the files of `--against` that nothing could be compared with. Returns the exit status."""
-    for file in (files := without_text(found)):
-        print(f"halu-tasks: {file} (--against) holds no text, and nothing was compared with it", file=sys.stderr)
-    return DONE_IN_PART if files else 0
+def warn_without_text(files: Sequence[str]) -> int:
+    """Warn of files of `--against` that contain no texts to compare with; return the exit status."""
+    for file in files:
+        warn(f"{file} (--against) contains no text, and nothing was compared with it")
+    return EXIT_PARTIAL if files else 0
 
 
-def show(found: Quality) -> None:
-    """Print a dataset's quality."""
-    pairs = found.pairs
-    print(f"{found.items:,} items of {found.documents:,} documents, {pairs.used:,} of {pairs.n:,} pairs\n")
-    rows = [[name, *map(figure, own.figures), leak(own)] for name, own in found.separations.items()]
-    print(table(["what tells hallucinated from true", "all texts (area)", "within pairs", "leak"], rows))
-    if words := found.classifier.words:
-        print("\n".join(f"words for {side}: {', '.join(own) or 'none'}" for side, own in words.items()))
-    balance = found.balance
+def _show(report: Quality) -> None:
+    pairs = report.pairs
+    print(f"{report.items:,} items of {report.documents:,} documents, {pairs.used:,} of {pairs.n:,} pairs\n")
+    _show_leaks(report)
+    _show_balance(report.balance)
+    _show_duplicates(report)
+    print("\nflagged: " + ("nothing" if not report.flagged else ""))
+    for finding in report.flagged:
+        print(f"  {finding.check}: {finding.text}")
+
+
+def _show_leaks(report: Quality) -> None:
+    rows = [
+        [name, *map(figure, separation.figures), _leak(separation)] for name, separation in report.separations.items()
+    ]
+    print(table(["what distinguishes hallucinated texts", "all texts (area)", "within pairs", "leak"], rows))
+    for side, words in (report.classifier.words or {}).items():
+        print(f"words for {side}: {', '.join(words) or 'none'}")
+
+
+def _show_balance(balance: Distributions) -> None:
     rows = [["kind", *_spread(balance.kinds), ""]]
     for file, fields in balance.labels.items():
-        rows += [[f"{field} in {file}", *_spread(own), told(own.verdict or "")] for field, own in fields.items()]
-    print("\n" + table(["balance of", "numbers", "evenness", "always the same", "leak"], rows, right=(2, 3)) + "\n")
-    within, against = found.duplicates, found.benchmarks
+        for field, distribution in fields.items():
+            rows.append([f"{field} in {file}", *_spread(distribution), _verdict(distribution.verdict or "")])
+    head = ["balance of", "numbers", "evenness", "most frequent", "leak"]
+    print("\n" + table(head, rows, right=(2, 3)) + "\n")
+
+
+def _show_duplicates(report: Quality) -> None:
+    within, against = report.duplicates, report.benchmarks
     print(f"duplicates of an earlier item: {within.same.n:,}; near-duplicates: {within.describe_similar()}")
-    for own in against.compared:
-        print(f"share text with {own.source} {own.file} ({own.texts:,} texts, {own.of}): {own.n:,}")
+    for file in against.compared:
+        published = f"{file.source} {file.file} ({file.texts:,} texts, {file.of})"
+        print(f"items that share text with {published}: {file.n:,}")
     if against.not_compared:
-        print(f"not at hand, so not compared with: {', '.join(against.not_compared)}")
+        print(f"not compared, as they are not available locally: {', '.join(against.not_compared)}")
         print("(halu-tasks data fetch SOURCE, or --against PATH)")
-    flagged = found.flagged
-    print("\nflagged: " + ("nothing" if not flagged else ""))
-    print("\n".join(f"  {own.check}: {own.text}" for own in flagged), end="\n" * bool(flagged))
 
 
-def leak(own: Separation) -> str:
-    """Whether a feature leaks, in plain words."""
-    return SAME if own.same and own.verdict == NONE else told(own.verdict)
+def _leak(separation: Separation) -> str:
+    """Describe whether a feature leaks."""
+    from halu_tasks.builders.card.sections import SAME
+    from halu_tasks.builders.quality.leaks import NONE
+
+    return SAME if separation.same and separation.verdict == NONE else _verdict(separation.verdict)
 
 
-def told(verdict: str) -> str:
-    """A verdict in plain words."""
+def _verdict(verdict: str) -> str:
+    from halu_tasks.builders.quality.leaks import LEAK
+
     return {LEAK: "LEAK", "none": "no", "unsure": "not sure"}.get(verdict, verdict)
 
 
-def _spread(own: Distribution) -> list[str]:
-    counts = ", ".join(f"{name or '(none)'} {number:,}" for name, number in own.counts.items())
-    return [counts, *("-" if share is None else f"{share:.3f}" for share in (own.evenness, own.largest))]
+def _spread(distribution: Distribution) -> list[str]:
+    counts = ", ".join(f"{name or '(none)'} {count:,}" for name, count in distribution.counts.items())
+    shares = (distribution.evenness, distribution.largest)
+    return [counts, *("-" if share is None else f"{share:.3f}" for share in shares)]

@@ -20,7 +20,7 @@ from halu_tasks.builders.annotation.doccano import Annotator, fingerprint, label
 from halu_tasks.builders.pipeline import Item, Pipeline
 from halu_tasks.builders.registry import pipeline_named, pipelines
 from halu_tasks.builders.run.dataset import items_of
-from halu_tasks.cli.building.annotate import GUIDELINES
+from halu_tasks.builders.workflow.annotate import GUIDELINES
 from halu_tasks.errors import DataError, UsageError
 
 Toys = Callable[..., Item]
@@ -61,7 +61,7 @@ def test_a_pipeline_without_guidelines_is_not_exported(here: Here, built: Built,
 def test_export_and_import_keep_what_annotators_keep(
     here: Here, built: Built, toys: Toys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("halu_tasks.cli.building.annotate.GUIDELINES", tmp_path)
+    monkeypatch.setattr("halu_tasks.builders.workflow.annotate.GUIDELINES", tmp_path)
     (tmp_path / "toy.md").write_text("Choose.")
     items = [toys(place, kind="one" if place < 20 else "other") for place in range(40)]
     folder, out = built(items), tmp_path / "out" / "tasks.jsonl"

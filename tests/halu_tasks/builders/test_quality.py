@@ -314,7 +314,7 @@ def test_the_command_tells_what_is_bad_and_strict_fails(here: Here, built: Calla
     assert "LEAK" in next(line for line in out.splitlines() if line.startswith("line ends"))
     assert "balance: " not in out and "1 of 40 items are the same as an earlier one" in out
     assert "benchmarks: 1 of 40 items share text with cfaith" in out
-    assert "not at hand, so not compared with: " in out
+    assert "not compared, as they are not available locally: " in out
     assert here("quality", folder, "--strict").returncode == 1
     shown: dict[str, Any] = json.loads(here("quality", folder, "--json").stdout)
     assert shown["benchmarks"]["compared"] == [] and shown["duplicates"]["same"]["n"] == 1

@@ -1,4 +1,4 @@
-"""`halu-tasks demo`: both harnesses on the packaged sample, with the floor and the ceiling side by side."""
+"""`halu-tasks demo`: both harnesses on the packaged sample, offline."""
 
 from __future__ import annotations
 
@@ -9,76 +9,94 @@ import os
 import sys
 import tempfile
 import warnings
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from halu_tasks.cli.tables import table
-from halu_tasks.tasks import Task, registry, task_named
+
+if TYPE_CHECKING:
+    from halu_tasks.tasks import Task
+
+HELP = "both harnesses on the packaged sample, offline"
 
 MODELS = ("baseline", "oracle")
 Figures = dict[tuple[str, str], dict[str, float]]
-"""(task, model) -> metrics by name."""
+"""Metrics by name, by task and model."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("--tasks", default="", metavar="A,B", help="names of tasks (default: all)")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Run the tasks in both harnesses, and print whether their figures are equal."""
+    from halu_tasks.tasks import registry, task_named
+
     names = [name for name in arguments.tasks.split(",") if name]
     tasks = [task_named(name) for name in names] or list(registry()[0].values())
-    # whatever runs here is the package's own and the sample's: nothing may reach for a network
+    # the models and the data are in the package, so nothing may use the network
     os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "INSPECT_DISPLAY": "none"}
     print(f"Running {len(tasks)} tasks on the packaged sample, in both harnesses …", flush=True)
     with _quiet():
         in_lm_eval = lm_eval_figures(tasks)
         in_inspect = inspect_figures(tasks)
+    differences = sum(
+        value != in_inspect[key][name]
+        for key, figures in in_lm_eval.items()
+        for name, value in figures.items()
+        if name in in_inspect[key]
+    )
+    _show(tasks, in_lm_eval, in_inspect, differences)
+    return 1 if differences else 0
+
+
+def _show(tasks: list[Task], in_lm_eval: Figures, in_inspect: Figures, differences: int) -> None:
     rows = []
     for task in tasks:
         name = task.judged.unjudged if task.judged else task.headline
-        row = [task.name, name]
-        for model in MODELS:
-            ours, theirs = (figures[task.name, model][name] for figures in (in_lm_eval, in_inspect))
-            row += [f"{ours:.4f}", f"{theirs:.4f}"]
-        rows.append(row)
-    differ = sum(
-        value != in_inspect[run][name]
-        for run, own in in_lm_eval.items()
-        for name, value in own.items()
-        if name in in_inspect[run]
-    )
+        figures = [harness[task.name, model][name] for model in MODELS for harness in (in_lm_eval, in_inspect)]
+        rows.append([task.name, name, *(f"{figure:.4f}" for figure in figures)])
     head = ["task", "metric", *(f"{model} {harness}" for model in MODELS for harness in ("lm-eval", "Inspect"))]
     print(table(head, rows, right=(2, 3, 4, 5)))
-    same = "The harnesses agree on every figure." if not differ else f"The harnesses differ on {differ} figures."
-    print(f"\n{same} baseline answers without looking, oracle from the gold.")
-    print("The sample was written for this package: these figures say nothing about a model's standing.")
+    equal = "The harnesses agree on every figure."
+    print(f"\n{equal if not differences else f'The harnesses differ on {differences} figures.'}", end=" ")
+    print("baseline answers without reading the items, oracle answers correctly.")
+    print("The sample was written for this package: these figures say nothing about how good a model is.")
     for task in tasks:
         if task.judged:
             print(f"{task.name}: {task.headline} needs a judge (docs/judges.md); {task.judged.unjudged} does not.")
-    return 1 if differ else 0
 
 
 def lm_eval_figures(tasks: list[Task]) -> Figures:
+    """Run tasks in lm-eval with the embedded models."""
     import lm_eval
     from lm_eval.tasks import TaskManager
 
     from halu_tasks import task_configs
     from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM
 
-    # only our own folder: reading lm-eval's thousands of YAML files would take longer than all the rest
+    # only this package's folder: reading lm-eval's thousands of YAML files takes longer than everything else
     manager = TaskManager(
         include_path=next(iter(task_configs.__path__)), include_defaults=False, metadata={"halu_data": "sample"}
     )
-    found: Figures = {}
+    figures: Figures = {}
     for model, lm in (("baseline", BaselineLM()), ("oracle", OracleLM())):
         results: Any = lm_eval.simple_evaluate(model=lm, tasks=[task.name for task in tasks], task_manager=manager)
         for task in tasks:
-            own = results["results"][task.name]
-            found[task.name, model] = {
-                key.removesuffix(",none"): value for key, value in own.items() if key.endswith(",none")
+            figures[task.name, model] = {
+                key.removesuffix(",none"): value
+                for key, value in results["results"][task.name].items()
+                if key.endswith(",none")
             }
-    return found
+    return figures
 
 
 def inspect_figures(tasks: list[Task]) -> Figures:
+    """Run tasks in Inspect with the embedded models."""
     from inspect_ai import eval
 
-    found: Figures = {}
+    figures: Figures = {}
     with tempfile.TemporaryDirectory() as logs:
         for log in eval(
             [f"halu_tasks/{task.name}" for task in tasks],
@@ -90,29 +108,29 @@ def inspect_figures(tasks: list[Task]) -> Figures:
             if log.status != "success" or not log.results:
                 raise RuntimeError(f"{log.eval.task} ended as {log.status}: {log.error.message if log.error else ''}")
             metrics = log.results.scores[0].metrics
-            name = log.eval.task.removeprefix("halu_tasks/")
-            found[name, log.eval.model.removeprefix("halu/")] = {m: float(metrics[m].value) for m in metrics}
-    return found
+            task, model = log.eval.task.removeprefix("halu_tasks/"), log.eval.model.removeprefix("halu/")
+            figures[task, model] = {name: float(metric.value) for name, metric in metrics.items()}
+    return figures
 
 
 @contextlib.contextmanager
-def _quiet() -> Any:
-    """Both harnesses' own logs and progress kept off the table, and those of the programs they start."""
+def _quiet() -> Iterator[None]:
+    """Discard what the harnesses, and the programs they start, log and print."""
     sys.stdout.flush()
-    kept = {number: os.dup(number) for number in (1, 2)}
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    saved = {number: os.dup(number) for number in (1, 2)}
+    null = os.open(os.devnull, os.O_WRONLY)
     logging.disable(logging.WARNING)
     try:
-        for number in kept:
-            os.dup2(nowhere, number)
+        for number in saved:
+            os.dup2(null, number)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        for number, file in kept.items():
+        for number, file in saved.items():
             os.dup2(file, number)
             os.close(file)
-        os.close(nowhere)
+        os.close(null)
         logging.disable(logging.NOTSET)

@@ -5,11 +5,20 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from halu_tasks.tasks.checks import faults_of, packaged_faults
-from halu_tasks.tasks.yaml_files import packaged_files
+HELP = "what is wrong with task files"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    about = "task files (default: those of this package)"
+    parser.add_argument("files", nargs="*", metavar="FILE", help=about)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    """Print the faults."""
+    from halu_tasks.tasks.checks import faults_of, packaged_faults
+    from halu_tasks.tasks.yaml_files import packaged_files
+
     paths = [Path(name).expanduser() for name in arguments.files]
     faults = faults_of(paths) if paths else packaged_faults()
     for fault in faults:

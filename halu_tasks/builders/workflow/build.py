@@ -1,0 +1,226 @@
+"""Building a dataset in parts, which can be interrupted and continued at any moment."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from filelock import Timeout
+from inspect_ai.log import EvalLog, read_eval_log_sample_summaries
+
+from halu_tasks.builders.quality.published import at_hand
+from halu_tasks.builders.registry import pipeline_named
+from halu_tasks.builders.run.folder import Folder, begin
+from halu_tasks.builders.run.inspect_logs import BuildLog, done, set_aside
+from halu_tasks.builders.run.inspect_task import build_task
+from halu_tasks.builders.run.parts import Part
+from halu_tasks.errors import DataError, ModelError
+from halu_tasks.inspect_adapter.run_models import RunModels, recorded
+from halu_tasks.inspect_adapter.runs import run_eval
+from halu_tasks.results.readers.inspect import state
+
+Report = Callable[[str], None]
+"""Receives a line about the progress of a build."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildRequest:
+    """What to build.
+
+    Attributes:
+        builder: name of the builder.
+        options: options of the builder.
+        documents: a file or folder of documents.
+        output: the folder of the build.
+        models: the models.
+        call_config: settings of all calls that the plan records: `temperature`, `max_tokens`.
+        part_size: approximate number of documents per part.
+        shard: the parts to work on.
+        cache: keep replies in Inspect's cache.
+        model_cost_config: a file of prices, as Inspect reads it.
+        partial: do not raise an error if documents failed.
+        against: published files that the dataset will be compared with.
+    """
+
+    builder: str
+    options: Mapping[str, Any]
+    documents: Path
+    output: Path
+    models: RunModels
+    call_config: Mapping[str, Any] = field(default_factory=dict)
+    part_size: int = 500
+    shard: Part = field(default_factory=lambda: Part(0, 1))
+    cache: bool = False
+    model_cost_config: str | None = None
+    partial: bool = False
+    against: Sequence[Path] = ()
+
+
+def build_parts(request: BuildRequest, report: Report) -> Folder:
+    """Work on all documents of a build that are not finished.
+
+    Args:
+        request: what to build.
+        report: called with a line when a part begins and when it ends.
+
+    Returns:
+        The folder of the build.
+
+    Raises:
+        UsageError: the builder, an option or the documents do not exist.
+        ModelError: a model does not answer.
+        DataError: documents failed, or the folder contains another build.
+        RunInterrupted: the build was interrupted from the keyboard.
+    """
+    pipeline_named(request.builder, request.options).ready()
+    # check the published files before any model is asked
+    at_hand(request.against)
+    models = request.models
+    plan_models = {"model": models.name, "roles": recorded(models.roles), **request.call_config}
+    if arguments := recorded(models.arguments):
+        plan_models["model_args"] = arguments
+    folder = begin(request.output, request.builder, request.options, request.documents, plan_models, request.part_size)
+    build = _Build(folder, request, report)
+    for number in build.parts:
+        try:
+            with folder.lock(number):
+                build.work(number)
+        except Timeout:
+            build.note_other_process(number)
+    # the process that works on a part may be killed, which leaves the part to this one
+    for number in build.of_other_processes:
+        report(f"part {number + 1}: waiting for the other process")
+        with folder.lock(number, wait=True):
+            build.work(number)
+    if not request.partial:
+        build.check_failures()
+    return folder
+
+
+def unfinished_parts(folder: Folder, shard: Part) -> int:
+    """Count the parts of other shards that are not finished."""
+    others = (number for number in folder.numbers if number % shard.of != shard.number)
+    return sum(done(folder, number) is None for number in others)
+
+
+class _Build:
+    """Works on the parts of a shard, and reports what passed, what it cost, and how long the rest will take."""
+
+    def __init__(self, folder: Folder, request: BuildRequest, report: Report) -> None:
+        self.folder, self.request, self.report = folder, request, report
+        self.parts = [number for number in folder.numbers if number % request.shard.of == request.shard.number]
+        self.of_other_processes: list[int] = []
+        self.failures: list[str] = []
+        self._finished = self._worked_on = 0
+        self._started = time.monotonic()
+        self._tokens = 0.0
+
+    def work(self, number: int) -> None:
+        """Work on a part, unless it is finished."""
+        if log := done(self.folder, number):
+            self._report_part(number, log, ran=False)
+            return
+        # raises DataError if the documents are damaged
+        self.folder.ids(number)
+        try:
+            # if documents failed, a model may be the reason, and would fail again
+            self.request.models.reach(again=bool(self.failures))
+        except ModelError as error:
+            raise ModelError(
+                f"{error}; {self.folder.path} keeps what is finished, and the same command continues from there"
+            ) from None
+        if not self._worked_on:
+            self._started = time.monotonic()
+        self.report(f"part {number + 1} of {self.folder.parts} begins")
+        self._report_part(number, self._run(number), ran=True)
+
+    def note_other_process(self, number: int) -> None:
+        """Note that another process works on a part, which is looked at again at the end."""
+        self.of_other_processes.append(number)
+        self.report(f"part {number + 1}: another process is working on it")
+
+    def check_failures(self) -> None:
+        """Raise DataError if documents failed."""
+        if self.failures:
+            path = self.folder.path
+            raise DataError(
+                f"{len(self.failures)} of {len(self.parts)} parts have documents that failed ({self.failures[0]}); "
+                f"{path} keeps what is finished; run the same command again to repeat the others, or leave them out "
+                f"with: halu-tasks collect {path} --partial"
+            )
+
+    def _run(self, number: int) -> BuildLog | EvalLog:
+        """Run the documents of a part that are not finished.
+
+        Returns:
+            The part's log; an `EvalLog` if documents failed.
+        """
+        folder, request = self.folder, self.request
+        set_aside(folder.logs(number))
+        task = build_task(folder.plan.builder, str(folder.documents(number)), cache=request.cache, **folder.options)
+        run = run_eval(
+            task,
+            folder.logs(number),
+            request.models,
+            # an error is retried at once, and does not end the run of the other documents
+            retry_on_error=2,
+            continue_on_fail=True,
+            log_realtime=False,
+            model_cost_config=request.model_cost_config,
+            **request.call_config,
+        )
+        run.check_written()
+        finished = done(folder, number)
+        if finished:
+            folder.seal(number, finished.path)
+        return finished or run.log
+
+    def _report_part(self, number: int, log: BuildLog | EvalLog, *, ran: bool) -> None:
+        self._finished += 1
+        self._worked_on += ran
+        header = log.header if isinstance(log, BuildLog) else log
+        parts = [self._summary(number, header, ran=ran)]
+        if isinstance(log, EvalLog):
+            failures = _failures(log)
+            self.failures.append(f"part {number + 1}: {failures}")
+            parts.append(failures)
+        self.report("; ".join(parts))
+
+    def _summary(self, number: int, header: EvalLog, *, ran: bool) -> str:
+        """Describe a finished part."""
+        scores = header.results.scores if header.results else []
+        figures = {name: metric.value for score in scores for name, metric in score.metrics.items()}
+        checks = self.folder.pipeline.checks
+        rates = ", ".join(f"{check} {figures[check]:.1%}" for check in checks if check in figures)
+        parts = [f"part {number + 1} of {self.folder.parts}"]
+        if "documents" in figures:
+            parts.append(
+                f"{figures['documents']:,.0f} documents, {figures['refused']:,.0f} refused, {figures['drafts']:,.0f} "
+                f"drafts, {figures['items']:,.0f} items"
+            )
+        if rates:
+            parts.append(f"passed {figures['overall']:.1%} ({rates})")
+        if not ran:
+            return "; ".join([*parts, "was finished before"])
+        self._tokens += figures.get("input_tokens", 0) + figures.get("output_tokens", 0)
+        parts.append(f"{self._tokens:,.0f} tokens so far")
+        costs = [usage.total_cost for usage in header.stats.model_usage.values() if usage.total_cost]
+        parts += [f"{sum(costs):,.2f} dollars"] if costs else []
+        if remaining := len(self.parts) - self._finished:
+            minutes = (time.monotonic() - self._started) / self._worked_on * remaining / 60
+            parts.append(f"{remaining} left, {minutes:,.0f} minutes")
+        return "; ".join(parts)
+
+
+def _failures(log: EvalLog) -> str:
+    """Describe how many documents of a part failed, and the error of the first one."""
+    summaries = read_eval_log_sample_summaries(log.location) if log.location else []
+    errors = [str(summary.error) for summary in summaries if summary.error]
+    if not errors:
+        return f"ended as {state(log)}"
+    # the error of a failed call quotes the whole request before it says what was wrong
+    error = " ".join(errors[0].replace("\\n", "\n").rpartition("\n\n")[2].replace("\\", "").split())[:200]
+    return f"{len(errors)} failed, the first one with {error}"

@@ -1,0 +1,21 @@
+"""What commands print, and the exit status that says how they ended."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+EXIT_PARTIAL = 3
+"""The exit status of a command that finished without a part of its input, which a message names."""
+
+
+def warn(message: str) -> None:
+    """Print a message on one line on standard error."""
+    line = " ".join(message.splitlines())
+    print(f"halu-tasks: {line.encode(errors='backslashreplace').decode()}", file=sys.stderr)
+
+
+def print_json(value: Any, *, indent: int | None = 2) -> None:
+    """Print a JSON value on standard output."""
+    print(json.dumps(value, ensure_ascii=False, indent=indent))

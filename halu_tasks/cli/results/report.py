@@ -1,0 +1,38 @@
+"""`halu-tasks report`: a page, a table and a JSON file that say who is better, by how much, how sure, and why."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from halu_tasks.cli.output import EXIT_PARTIAL, warn
+
+HELP = "a page, a table and a JSON file about results of any kind"
+
+RESULTS_HELP = (
+    "an lm-eval folder or results file, an Inspect log, the output of `score --json`, or a folder of any of these"
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("results", metavar="RESULTS", nargs="+", help=RESULTS_HELP)
+    about = "where to write (default: report)"
+    parser.add_argument("-o", "--output", metavar="FOLDER", default="report", help=about)
+    parser.add_argument("--title", default="Hallucination benchmarks", help="the heading of the page")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the report, and print what it contains."""
+    from halu_tasks.report.write import write_report
+
+    written = write_report(arguments.results, Path(arguments.output).expanduser(), arguments.title, warn)
+    contents = [_count(written.entries, "entry", "entries"), _count(written.tasks, "task", "tasks")]
+    contents += [_count(written.apart, "column", "columns") + " apart"] if written.apart else []
+    contents += [f"{written.skipped} not read"] if written.skipped else []
+    print(f"{written.page}: {', '.join(contents)}; in the same folder: {', '.join(written.others)}")
+    return EXIT_PARTIAL if written.incomplete else 0
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

@@ -1,0 +1,70 @@
+"""`halu-tasks score`: score replies in a predictions file."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from halu_tasks.cli.arguments import (
+    add_field_arguments,
+    add_json_argument,
+    add_options,
+    add_task_arguments,
+    task_options,
+)
+from halu_tasks.cli.output import EXIT_PARTIAL, print_json, warn
+from halu_tasks.cli.tables import estimates_table
+
+if TYPE_CHECKING:
+    from halu_tasks.replies.score_file import ScoredFile
+
+HELP = "score replies from anywhere"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_task_arguments(parser)
+    about = 'rows of {"id": …, "output": …}: JSON Lines, a JSON array, .csv or .xlsx'
+    parser.add_argument("predictions", metavar="PREDICTIONS", help=about)
+    add_field_arguments(parser)
+    add_options(parser, "scoring")
+    parser.add_argument("--partial", action="store_true", help="only score the ids in the file")
+    parser.add_argument("--model", metavar="NAME", help="the model that gave the replies, for a report")
+    parser.add_argument("--details", metavar="OUT.jsonl", help="write how each item was read and scored")
+    add_options(parser, "judge", "judge_base_url", "judge_max_failures")
+    add_json_argument(parser, "a table")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Score the file, and print the metrics."""
+    from halu_tasks.replies.score_file import ScoreRequest, score_file
+
+    request = ScoreRequest(
+        predictions=arguments.predictions,
+        id_field=arguments.id_field,
+        output_field=arguments.output_field,
+        partial=arguments.partial,
+        model=arguments.model,
+        details=arguments.details,
+    )
+    scored = score_file(arguments.task, task_options(arguments), request)
+    for warning in scored.warnings:
+        warn(warning)
+    if arguments.json:
+        print_json(scored.as_json())
+    else:
+        print(_report(scored))
+    return EXIT_PARTIAL if scored.missing else 0
+
+
+def _report(scored: ScoredFile) -> str:
+    built, number = scored.built, len(scored.scores)
+    partial = " (partial: only the ids in the file)" if scored.request.partial else ""
+    items = f"{number} item{'s' * (number != 1)}{partial}, {len(scored.missing)} without a prediction"
+    head = f"{built.task.name} {built.version}  scoring: {built.options.scoring}  data: {built.located.kind}  {items}"
+    references = "".join(
+        f"\nfor comparison, {metric} of {reply}: {value:.4f}"
+        for reply, figures in scored.reference_figures().items()
+        for metric, value in figures.items()
+    )
+    return f"{head}\n\n{estimates_table('metric', scored.estimates)}{references}"

@@ -1,0 +1,45 @@
+"""`halu-tasks export`: the training part of a benchmark as chats, for tuning a model on it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from halu_tasks.cli.arguments import add_options
+from halu_tasks.files import atomic_write
+from halu_tasks.options import Options
+
+HELP = "the training part of a benchmark as chats, one JSON line each"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("task", metavar="TASK", help="a task whose benchmark has a training part (factchd)")
+    add_options(parser, "data", "prompts")
+    parser.add_argument("-o", "--output", metavar="FILE", help="where to write (default: standard output)")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Write the chats."""
+    from halu_tasks.tasks import task_named
+    from halu_tasks.tasks.training import training_chats
+
+    options = Options(data=arguments.data, prompts=arguments.prompts)
+    chats = training_chats(task_named(arguments.task), options)
+    with _open(arguments.output) as file:
+        for chat in chats:
+            file.write(json.dumps(chat, ensure_ascii=False) + "\n")
+
+
+@contextmanager
+def _open(output: str | None) -> Iterator[TextIO]:
+    if output is None:
+        yield sys.stdout
+        return
+    with atomic_write(Path(output), "export") as file:
+        yield file

@@ -1,0 +1,56 @@
+"""`halu-tasks items`: what a task asks, to be answered without a harness."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from halu_tasks.cli.arguments import (
+    add_json_argument,
+    add_options,
+    add_task_arguments,
+    positive_int,
+    task_options,
+)
+
+if TYPE_CHECKING:
+    from halu_tasks.items import Example, Item
+
+HELP = "print a task's items, to be answered anywhere"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_task_arguments(parser)
+    add_options(parser, "cot", "prompts")
+    parser.add_argument("--limit", type=positive_int, metavar="N", help="only the first N items")
+    add_json_argument(parser, "text", "JSON Lines")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the items."""
+    from halu_tasks.tasks import build, task_named
+
+    shots = task_named(arguments.task).shots
+    built = build(arguments.task, task_options(arguments, fewshot=shots))
+    show = _json if arguments.json else _text
+    for item in islice(built.stream(), arguments.limit):
+        print(show(item, built.examples))
+
+
+def _json(item: Item, examples: Sequence[Example]) -> str:
+    """Format an item as a JSON object; examples are what a harness sends as turns before the prompt."""
+    values: dict[str, Any] = {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt}
+    if examples:
+        values["examples"] = [example._asdict() for example in examples]
+    return json.dumps(values, ensure_ascii=False)
+
+
+def _text(item: Item, examples: Sequence[Example]) -> str:
+    """Format an item for people, with a blank line after it."""
+    parts = [f"--- id: {item.id}", f"[target]\n{item.target}", f"[system]\n{item.system}"]
+    parts += [f"[example]\n{example.prompt}\n[reply]\n{example.reply}" for example in examples]
+    return "\n".join([*parts, f"[prompt]\n{item.prompt}"]) + "\n"

@@ -1,0 +1,90 @@
+"""Writing a report on results: a page, a table of items, Markdown and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tqdm import tqdm
+
+from halu_tasks.errors import DataError
+from halu_tasks.files import atomic_path, atomic_write_text
+from halu_tasks.report.markdown import markdown
+from halu_tasks.report.model.assemble import TABLE, assemble
+from halu_tasks.report.model.leaderboard import board
+from halu_tasks.report.page.render import render
+from halu_tasks.results.readers.read import find_results, read_results
+
+PAGE, TEXT, FIGURES = "index.html", "report.md", "report.json"
+
+
+class WrittenReport(NamedTuple):
+    """A report that was written.
+
+    Attributes:
+        page: The page.
+        others: The names of the other files.
+        entries: The number of entries.
+        tasks: The number of tasks in the main leaderboard.
+        apart: The number of columns outside of it.
+        skipped: The number of results that were not read.
+        incomplete: Whether results of this package could not be read.
+    """
+
+    page: Path
+    others: tuple[str, ...]
+    entries: int
+    tasks: int
+    apart: int
+    skipped: int
+    incomplete: bool
+
+
+def write_report(paths: Sequence[str], folder: Path, title: str, warn: Callable[[str], None]) -> WrittenReport:
+    """Write a report on the results in files and folders.
+
+    Args:
+        paths: Results, or folders that contain some.
+        folder: Where to write, created if necessary.
+        title: The heading of the page.
+        warn: Called with a message for each result that is not read, and for each warning of the report.
+
+    Raises:
+        DataError: There are no results, or a file cannot be written.
+    """
+    files = find_results(paths)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"report {folder}: {error.strerror}; choose another folder with -o") from None
+    with tqdm(total=len(files), desc="reading results", unit="file", disable=None) as bar:
+        results = read_results(paths, bar.update)
+    for skipped in results.skipped:
+        warn(f"not read: {skipped.source}: {skipped.why}")
+    if not results.runs:
+        raise DataError(f"no result of this package is in {', '.join(paths)} ({len(files)} files)")
+    leaderboard = board(results.runs)
+    with (
+        atomic_path(folder / TABLE, "report") as table,
+        tqdm(total=len(leaderboard.columns), desc="comparing", unit="task", disable=None) as bar,
+    ):
+        report = assemble(leaderboard, results.skipped, table, title, bar.update)
+    for warning in report.warnings:
+        warn(warning.text)
+    for name, text in (
+        (PAGE, render(report)),
+        (TEXT, markdown(report)),
+        (FIGURES, json.dumps(report.as_json(), indent=1) + "\n"),
+    ):
+        atomic_write_text(folder / name, text, "report")
+    return WrittenReport(
+        page=folder / PAGE,
+        others=(TEXT, FIGURES, TABLE),
+        entries=len(leaderboard.entries),
+        tasks=len(leaderboard.main),
+        apart=len(leaderboard.columns) - len(leaderboard.main),
+        skipped=len(results.skipped),
+        incomplete=any(skipped.lost for skipped in results.skipped),
+    )

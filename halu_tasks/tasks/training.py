@@ -1,0 +1,46 @@
+"""The training part of a benchmark as chats, for tuning a model on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from halu_tasks.data.locate import is_sample, locate
+from halu_tasks.errors import UsageError
+from halu_tasks.options import Options
+from halu_tasks.prompting import Prompt, messages, render
+from halu_tasks.tasks.build import prompt_of
+from halu_tasks.tasks.registry import registry
+from halu_tasks.tasks.task import Task
+
+Chat = dict[str, list[dict[str, str]]]
+"""`messages`, each with `role` and `content`, as chat models are tuned on."""
+
+
+def training_chats(task: Task, options: Options) -> Iterator[Chat]:
+    """Return each row of the training part as a chat that ends with a reply that scores full marks.
+
+    Args:
+        task: The task.
+        options: Its options, of which `data` and `prompts` are used.
+
+    Raises:
+        UsageError: The benchmark has no training part.
+        DataError: The training part is missing or has an invalid row.
+    """
+    reader = task.reader
+    if reader.training is None:
+        able = sorted(other.name for other in registry()[0].values() if other.reader.training)
+        raise UsageError(f"{task.name} has no training part; tasks with one: {', '.join(able)}")
+    if is_sample(options.data):
+        path = reader.fewshot_path(options)
+    else:
+        path = locate(reader.source, reader.training, options.data).path
+    # look for the prompt now, so that a missing one is an error before the first chat is read
+    return _chats(task, path, options, prompt_of(task, options))
+
+
+def _chats(task: Task, path: Path, options: Options, prompt: Prompt) -> Iterator[Chat]:
+    for case in task.cases(task.reader.rows(path), options):
+        item = render(case, prompt)
+        yield {"messages": [*messages(item), {"role": "assistant", "content": task.oracle(item)}]}
