@@ -433,7 +433,7 @@ def test_whatever_is_replied_nothing_raises_and_what_is_kept_is_a_row(document: 
     assert len({draft.id for draft in found}) == 2
     for draft in found:
         assert {failure.check for failure in draft.failures} <= set(draft.checks) <= set(PIPELINE.checks)
-        assert all(0 < len(failure.reason) < 60 and "\n" not in failure.reason for failure in draft.failures)
+        assert all(0 < len(failure.reason) < 80 and "\n" not in failure.reason for failure in draft.failures)
         assert bool(draft.failures) == (draft.row is None)
         if draft.row is not None:
             ((name, row),) = PIPELINE.lines(item(draft, document.id))
