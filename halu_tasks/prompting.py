@@ -7,17 +7,18 @@ has `user` and, optionally, `system` and `cot`: the system text when a chain of 
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from halu_tasks.errors import UsageError
+from halu_tasks.hashing import stable_hash
 from halu_tasks.items import Case, Example, Item
 
 PROMPTS = Path(str(files("halu_tasks.solvers") / "prompts"))
@@ -89,8 +90,7 @@ def next_question(questions: tuple[str, ...]) -> re.Pattern[str]:
 
 def prompt_hash(prompt: Prompt) -> str:
     """Eight hex digits that change whenever a word of the prompt does."""
-    text = "\0".join(f"{key}\0{prompt[key]}" for key in sorted(prompt))
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+    return stable_hash(*chain.from_iterable(sorted(prompt.items())))[:8]
 
 
 class JinjaText(str):

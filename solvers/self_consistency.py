@@ -3,13 +3,13 @@ its replies state is the answer."""
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from halu_tasks.concurrency import gather
 from halu_tasks.errors import UsageError
+from halu_tasks.hashing import stable_hash
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, task_of
 
@@ -25,7 +25,7 @@ def winner(labels: list[str], id: str, seed: int) -> tuple[str, bool]:
     """
     votes = Counter(labels)
     top = [label for label, number in votes.items() if number == max(votes.values())]
-    return min(top, key=lambda label: hashlib.sha256(f"{seed}\0{id}\0{label}".encode()).hexdigest()), len(top) > 1
+    return min(top, key=lambda label: stable_hash(seed, id, label)), len(top) > 1
 
 
 @solver

@@ -7,13 +7,13 @@ explanation; the row's own `instruction` is not shown, since wording is a matter
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from halu_tasks.data.rows import Row, require_fields, require_text
 from halu_tasks.errors import DataError
+from halu_tasks.hashing import stable_hash
 from halu_tasks.items import Case, Item, in_turn
 from halu_tasks.options import Options
 from halu_tasks.scorers.benchmarks import factchd
@@ -108,16 +108,12 @@ def one_a_pattern(found: Iterable[Case], options: Options) -> list[Case]:
     if missing := set(PATTERNS.values()) - set(by_pattern):
         raise DataError(f"FactCHD: worked examples are one a pattern; the rows for them have none of {min(missing)}")
     columns = []
-    for number, name in enumerate(sorted(PATTERNS.values(), key=lambda name: _draw(name, options))):
-        own = sorted(by_pattern[name], key=lambda case: _draw(case.id, options))
+    for number, name in enumerate(sorted(PATTERNS.values(), key=lambda name: stable_hash(options.seed, name))):
+        own = sorted(by_pattern[name], key=lambda case: stable_hash(options.seed, case.id))
         first = LABELS[number % 2]
         labelled = [[case for case in own if (case.target == first) is wanted] for wanted in (True, False)]
         columns.append(in_turn(labelled))
     return in_turn(columns)
-
-
-def _draw(name: str, options: Options) -> str:
-    return hashlib.sha256(f"{options.seed}\0{name}".encode()).hexdigest()
 
 
 # --- replies that need no model --------------------------------------------------

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import hashlib
 import logging
 import os
 import random
@@ -31,6 +30,7 @@ from tenacity import RetryError
 from halu_tasks.credentials import redacted
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.errors import JudgeError
+from halu_tasks.hashing import stable_hash
 from halu_tasks.items import Item
 from halu_tasks.options import Options
 from halu_tasks.prompting import fill, prompt_for
@@ -148,7 +148,7 @@ class Judge:
 
     async def _verdict(self, fields: Mapping[str, str]) -> Verdict:
         text = fill(self._prompt["user"], fields)
-        key = hashlib.sha256(f"{self._identity}\0{text}".encode("utf-8", "replace")).hexdigest()
+        key = stable_hash(self._identity, text, surrogates="replace")
         verdict = self._store.get(key)
         # a verdict with an unknown label was not stored by this package
         if verdict is None or verdict.label not in self._judging.read.labels:
