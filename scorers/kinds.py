@@ -1,4 +1,4 @@
-"""The kinds of answer that a task can ask for: the gold that each needs, and how replies without an answer count."""
+"""The kinds of answer that a task can ask for, each with the gold it needs and its default metrics."""
 
 from __future__ import annotations
 
@@ -15,23 +15,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AnswerKind:
-    """What a task asks for.
+    """The kind of answer that a task asks for.
 
-    `draws_spans` says that a report may mark the gold spans, and those of the answer, in the text.
+    Attributes:
+        name: The kind's name.
+        draws_spans: Whether a report may mark the gold spans, and those of the answer, in the text.
     """
 
     name: ClassVar[str]
     draws_spans: ClassVar[bool] = False
 
     def check(self, case: Case) -> None:
-        """Raise ValueError, naming the field, where the gold of a case is not what scorers of this kind need."""
+        """Check that a case has the gold that scorers of this kind need.
+
+        Raises:
+            ValueError: A field is missing or invalid; the message names it.
+        """
 
     def scorer_arguments(self) -> dict[str, Any]:
-        """The arguments of a scorer that follow from the kind, where the task file gives no others."""
+        """Return default arguments for the task's scorer; those in the task file take precedence."""
         return {}
 
     def outcome_metrics(self) -> tuple[Metric, ...]:
-        """In `strict`, the shares of replies without an answer that are told apart from unparsed ones."""
+        """Return the metrics of `strict` that count replies without an answer other than unparsed ones."""
         from halu_tasks.scorers.metrics import share_abstained, share_empty
 
         return share_abstained(), share_empty()
@@ -39,14 +45,14 @@ class AnswerKind:
 
 @dataclass(frozen=True)
 class Label(AnswerKind):
-    """One of a few labels; the target is one of them.
+    """One of a few labels.
 
     Attributes:
-        labels: the labels.
-        reading: takes the label from a reply, in `strict`.
-        names: what metrics of a label are called, where the labels have names.
-        target_varies: whether a prediction may state its own target, because the question has an order that its id does
-            not tell.
+        labels: The labels; every target is one of them.
+        reading: The function that reads the label from a reply in `strict`.
+        names: The names that metrics use for the labels, by label, if they have names.
+        target_varies: Whether predictions may state their own target, because the order of the answers in a question
+            does not follow from its id.
     """
 
     name = "label"
@@ -56,22 +62,27 @@ class Label(AnswerKind):
     target_varies: bool = False
 
     def scorer_arguments(self) -> dict[str, Any]:
+        """Return the arguments `reading` and `labels`."""
         return {"reading": self.reading, "labels": self.names or self.labels}
 
     def check(self, case: Case) -> None:
+        """Check that the target is one of the labels."""
         if case.target not in self.labels:
             raise ValueError(f"target is {case.target!r}, expected {' or '.join(map(repr, self.labels))}")
 
 
 @dataclass(frozen=True)
 class Spans(AnswerKind):
-    """Passages of a text. The gold has `text`, `spans` (pairs of a start and an end, in characters of the text) and
-    `strings`, what stands there."""
+    """Passages of a text.
+
+    The gold has the `text`, the `spans` (pairs of start and end, in characters of the text), and their `strings`.
+    """
 
     name = "spans"
     draws_spans = True
 
     def check(self, case: Case) -> None:
+        """Check that the gold has a text, spans within it, and strings."""
         text = _field(case.gold, "text", str)
         for span in _field(case.gold, "spans", list):
             if (
@@ -85,22 +96,24 @@ class Spans(AnswerKind):
 
 @dataclass(frozen=True)
 class Strings(AnswerKind):
-    """Strings in order. The gold has them in `originals`."""
+    """Strings in a fixed order, listed as `originals` in the gold."""
 
     name = "strings"
 
     def check(self, case: Case) -> None:
+        """Check that the gold has one or more originals."""
         if not _strings(case.gold, "originals"):
             raise ValueError("gold field 'originals' is empty")
 
 
 @dataclass(frozen=True)
 class JudgedText(AnswerKind):
-    """A free text that a judge is asked about. Whether it declines to answer is for the judge to say."""
+    """A free text about which a judge is asked, including whether it declines to answer."""
 
     name = "judged_text"
 
     def outcome_metrics(self) -> tuple[Metric, ...]:
+        """Return the share of empty replies."""
         from halu_tasks.scorers.metrics import share_empty
 
         return (share_empty(),)

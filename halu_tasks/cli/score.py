@@ -165,7 +165,7 @@ def write_details(path: Path, scores: list[Score], missing: Collection[str]) -> 
                 "target": s.target,
                 "scores": dict(s.measurements),
                 "reason": reason,
-                **({"verdicts": list(s.verdicts)} if s.verdicts else {}),
+                **({"verdicts": [verdict._asdict() for verdict in s.verdicts]} if s.verdicts else {}),
             }
 
     with atomic_write(path, "details") as file:

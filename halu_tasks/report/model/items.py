@@ -187,7 +187,8 @@ def _reply(
         "value": value_of(column.headline, score),
         "reason": score.reason,
         "verdicts": [
-            {part: cut(text, limit)[0] for part, text in one.items()} for one in score.verdicts[:_MAX_VERDICTS]
+            {part: cut(text, limit)[0] for part, text in verdict._asdict().items()}
+            for verdict in score.verdicts[:_MAX_VERDICTS]
         ],
         "verdicts_left_out": max(len(score.verdicts) - _MAX_VERDICTS, 0),
         "spans": None,
