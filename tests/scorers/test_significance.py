@@ -104,7 +104,7 @@ def test_a_comparison_that_could_not_be_tested_is_none_of_those_corrected_for() 
 
 @pytest.mark.parametrize("wrong", [math.nan, -0.1, 1.5])
 def test_what_is_no_p_value_has_no_correction(wrong: float) -> None:
-    with pytest.raises(ValueError, match="is no p value"):
+    with pytest.raises(ValueError, match="expected p-values from 0 to 1"):
         holm([0.5, wrong])
 
 
