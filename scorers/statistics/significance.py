@@ -77,9 +77,9 @@ def mcnemar(metric: Metric, ones: Sequence[Score], others: Sequence[Score]) -> M
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Adjust p-values for multiple comparisons by Holm's step-down method (1979).
 
-    If hypotheses are rejected at an adjusted p-value of at most alpha, the probability of any false rejection is at most
-    alpha, whatever the dependence between the tests. The k-th smallest of m p-values is multiplied by m - k + 1, raised
-    to the previous adjusted one if that is larger, and limited to 1.
+    If hypotheses are rejected at an adjusted p-value of at most alpha, the probability of any false rejection is at
+    most alpha, whatever the dependence between the tests. The k-th smallest of m p-values is multiplied by m - k + 1,
+    raised to the previous adjusted one if that is larger, and limited to 1.
 
     Args:
         p_values: The p-values; None for a comparison that could not be tested, which does not count among the m.

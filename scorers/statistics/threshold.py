@@ -36,7 +36,7 @@ PART = "part"
 TRAIN, TEST = "train", "test"
 
 _ROUNDING = 1e-12
-"""Probabilities this close to the threshold are equal to it, since averages of equal numbers may have rounding errors."""
+"""Probabilities this close to the threshold are equal to it, since averages are subject to rounding errors."""
 
 PartAndWhole = Callable[[Array], tuple[Array, Array]]
 """Computes numerator and denominator of a metric, shape (…), from the counts of `_Items.counted`, shape (…, 5)."""
@@ -123,7 +123,7 @@ def _at_threshold(figure_name: str, label: str, part_and_whole: PartAndWhole) ->
         total = counts.sum(axis=0)
         whole = float(figure(total))
         contributes = part_and_whole(counts)[1] > 0
-        # the error is unknown if one cluster alone contributes, or if it has all training items of a class (see `moved`)
+        # the error is unknown if only one cluster contributes, or has all training items of a class (see `moved`)
         table[:, 0] = np.nan if contributes.sum() == 1 else whole - figure(total - counts)
         tunes = train[:, [1, 3]].any(axis=1)
         moved = threshold - _threshold(train.sum(axis=0) - train[tunes])

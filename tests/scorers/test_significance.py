@@ -305,7 +305,7 @@ def test_ranks_by_hand() -> None:
     found = {(0, 1): pair(0.3, 0.001), (0, 2): pair(0.4, 0.001), (1, 2): pair(0.1, 0.3)}
     assert rank_ranges(found, 3, True) == [(1, 1), (2, 3), (2, 3)]
     assert rank_ranges(found, 3, False) == [(3, 3), (1, 2), (1, 2)]
-    with pytest.raises(ValueError, match="no ranks"):
+    with pytest.raises(ValueError, match="cannot rank runs"):
         rank_ranges(found, 3, None)
 
 
