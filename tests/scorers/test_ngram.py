@@ -101,7 +101,7 @@ def test_a_sentence_without_a_token_has_no_figure_and_changes_none() -> None:
 def test_what_cannot_be_counted_is_an_error() -> None:
     with pytest.raises(ValueError, match="n must be 1 or more and smoothing 0 or more, got 0 and"):
         ngram_scores(["a"], [], 0)
-    with pytest.raises(ValueError, match="found 1 and -1"):
+    with pytest.raises(ValueError, match="got 1 and -1"):
         ngram_scores(["a"], [], smoothing=-1)
 
 
