@@ -5,6 +5,8 @@ from halu_tasks import task
 from halu_tasks.builders.optimize import inspect_lab as inspect_optimize
 from halu_tasks.builders.registry import pipelines
 from halu_tasks.builders.run import inspect_task as inspect_build
+from halu_tasks.inspect_adapter import figures as inspect_figures
+from halu_tasks.inspect_adapter import judges as inspect_judges
 from halu_tasks.inspect_adapter import models as inspect_models
 from halu_tasks.inspect_adapter import named_scorers as inspect_named
 from halu_tasks.inspect_adapter import scorer as inspect_scorer
@@ -34,6 +36,8 @@ __all__ = [
     "fave",
     "few_shot",
     "inspect_build",
+    "inspect_figures",
+    "inspect_judges",
     "inspect_models",
     "inspect_named",
     "inspect_optimize",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from halu_tasks.items import Case
+from halu_tasks.items import Case, Item
 from halu_tasks.scorers.registry import Reading
 
 if TYPE_CHECKING:
@@ -31,6 +31,14 @@ class AnswerKind:
         Raises:
             ValueError: A field is missing or invalid; the message names it.
         """
+
+    def targets(self, item: Item) -> str | list[str]:
+        """Return the target as Inspect shows it: a string, or a list where the answer is several strings."""
+        return item.target
+
+    def sample_fields(self, item: Item) -> dict[str, Any]:
+        """Return the fields from which the named scorers read an item's gold (`scorers/benchmarks/named.py`)."""
+        return {}
 
     def scorer_arguments(self) -> dict[str, Any]:
         """Return default arguments for the task's scorer; those in the task file take precedence."""
@@ -93,6 +101,9 @@ class Spans(AnswerKind):
                 raise ValueError(f"gold field 'spans': {span!r} is not a [start, end] within the text")
         _strings(case.gold, "strings")
 
+    def sample_fields(self, item: Item) -> dict[str, Any]:
+        return {"text": item.gold["text"], "spans": item.gold["spans"]}
+
 
 @dataclass(frozen=True)
 class Strings(AnswerKind):
@@ -104,6 +115,10 @@ class Strings(AnswerKind):
         """Check that the gold has one or more originals."""
         if not _strings(case.gold, "originals"):
             raise ValueError("gold field 'originals' is empty")
+
+    def targets(self, item: Item) -> str | list[str]:
+        originals = list(item.gold["originals"])
+        return originals if "\n".join(originals) == item.target else item.target
 
 
 @dataclass(frozen=True)

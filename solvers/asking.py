@@ -25,7 +25,7 @@ from halu_tasks.errors import UsageError
 from halu_tasks.prompting import Prompt
 from halu_tasks.replies import embedded
 from halu_tasks.scorers.statistics.probability import Token
-from halu_tasks.tasks import Task, logged_task
+from halu_tasks.tasks import Task, TaskReference
 
 METHOD = "halu_method"
 """Where an output tells the method that made it,"""
@@ -170,12 +170,12 @@ def task_of(state: TaskState) -> Task:
     """The package's task that a sample is of. Raises UsageError where it is of none."""
     if "task" not in state.metadata:
         raise UsageError(f"this solver serves the tasks of halu_tasks, and the sample {state.sample_id!r} is of none")
-    return logged_task(state.metadata)
+    return TaskReference.from_json(state.metadata).resolve()
 
 
 def own_task(state: TaskState) -> Task | None:
     """The package's task that a sample is of; None for a sample of another package."""
-    return logged_task(state.metadata) if state.metadata.keys() >= _OWN else None
+    return TaskReference.from_json(state.metadata).resolve() if state.metadata.keys() >= _OWN else None
 
 
 def wording_of(task: Task) -> Prompt:

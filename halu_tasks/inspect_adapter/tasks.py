@@ -16,15 +16,18 @@ from inspect_ai.model import GenerateConfig, model_roles
 from inspect_ai.solver import generate
 
 from halu_tasks.errors import UsageError, did_you_mean, install_excepthook
-from halu_tasks.inspect_adapter.scorer import checked_address, figures, halu_score, judge_ready
+from halu_tasks.inspect_adapter.judges import check_address, judge_ready
+from halu_tasks.inspect_adapter.records import RECORD
+from halu_tasks.inspect_adapter.scorer import halu_score
 from halu_tasks.items import Item
 from halu_tasks.judging.reaching import reach_active
 from halu_tasks.options import Options
 from halu_tasks.prompting import messages
 from halu_tasks.replies import embedded
 from halu_tasks.replies.scoring import prepare_judge
-from halu_tasks.solvers.asking import MOST_ALTERNATIVES, WEIGHED, chat_messages
-from halu_tasks.tasks import Built, build, group_named, logged, registry, task_named, task_of_file
+from halu_tasks.solvers.asking import MOST_ALTERNATIVES, chat_messages
+from halu_tasks.solvers.sample_metadata import SampleMetadata
+from halu_tasks.tasks import Built, TaskReference, build, group_named, registry, task_named, task_of_file
 from halu_tasks.tasks import Task as BenchmarkTask
 
 logger = logging.getLogger(__name__)
@@ -42,7 +45,7 @@ def inspect_task(name: str, **options: Any) -> Task:
     """
     _check_options(name, task_named(name), options)
     built = _build(name, options)
-    samples = [_sample(item, built) for item in built.items]
+    samples = _samples(built)
     return _task(name, [built], samples, built.task.version, built.task.headline, options)
 
 
@@ -58,9 +61,7 @@ def inspect_config(config: str, **options: Any) -> Task:
     task = task_of_file(path)
     _check_options(task.name, task, options)
     built = _build(task, options)
-    return _task(
-        task.name, [built], [_sample(item, built) for item in built.items], task.version, task.headline, options
-    )
+    return _task(task.name, [built], _samples(built), task.version, task.headline, options)
 
 
 def inspect_group(name: str, **options: Any) -> Task:
@@ -69,7 +70,7 @@ def inspect_group(name: str, **options: Any) -> Task:
     group = group_named(name)
     _check_options(name, task_named(group.members[0]), options)
     members = [_build(member, options) for member in group.members]
-    columns = [[_sample(item, built, group=name) for item in built.items] for built in members]
+    columns = [_samples(built, group=name) for built in members]
     # in turn, so that a limited run asks something of every member
     samples = [sample for row in zip_longest(*columns) for sample in row if sample]
     return _task(name, members, samples, group.version, group.means[0], options)
@@ -142,7 +143,7 @@ def _task(
     if judged and not (options.get("judge") or model_roles().get("grader")):
         # a rate that needs a judge is no headline without one; Inspect then shows the first figure there is
         headline = None
-    checked_address(options.get("judge_base_url"))
+    check_address(options.get("judge_base_url"))
     reach_active()
     for built in members:
         if built.task.judged and built.options.judge and not model_roles().get("grader"):
@@ -165,11 +166,10 @@ def _task(
             judge_max_failures=first.options.judge_max_failures,
         ),
         config=_config(members),
-        metrics=[figures(headline=headline)],
         name=name,
         version="-".join([f"{version}-A", *marks]),
         headline_metric=HeadlineMetric(metric=headline) if headline else None,
-        metadata={"halu_tasks": [built.provenance for built in members]},
+        metadata={RECORD: [built.provenance.as_json() for built in members]},
     )
 
 
@@ -185,26 +185,33 @@ def _config(members: Sequence[Built]) -> GenerateConfig:
     )
 
 
-def _sample(item: Item, built: Built, group: str | None = None) -> Sample:
+def _samples(built: Built, group: str | None = None) -> list[Sample]:
+    reference = TaskReference.of(built.task)
+    return [_sample(item, built, reference, group) for item in built.items]
+
+
+def _sample(item: Item, built: Built, reference: TaskReference, group: str | None) -> Sample:
+    task = built.task
     chat = chat_messages(messages(item, built.examples))
-    chat[-1].metadata = {ID: item.id, TASK: built.task.name}
-    metadata: dict[str, Any] = {
-        # for named solvers; what scoring reads wins over a field of the same name
-        **item.fields,
-        "task": built.task.name,
-        "id": item.id,
-        "cluster": item.cluster,
-        "gold": dict(item.gold),
-        "tags": dict(item.tags),
-        **logged(built.task),
-    }
-    if built.task.subject:
-        metadata["subject"] = built.task.subject.of(item.fields)
-        metadata["choices"] = list(built.task.choices or ())
-    if built.asks_for_probability:
-        metadata[WEIGHED] = True
-    if group:
-        metadata["group"] = group
+    chat[-1].metadata = {ID: item.id, TASK: task.name}
+    metadata = SampleMetadata(
+        task=task.name,
+        id=item.id,
+        cluster=item.cluster,
+        gold=dict(item.gold),
+        tags=dict(item.tags),
+        reference_task=reference.reference_task,
+        overrides=dict(reference.overrides) or None,
+        subject=task.subject.of(item.fields) if task.subject else None,
+        choices=task.choices if task.subject else None,
+        weighed=built.asks_for_probability,
+        group=group,
+    )
     return Sample(
-        id=f"{built.task.name}/{item.id}" if group else item.id, input=chat, target=item.target, metadata=metadata
+        id=f"{task.name}/{item.id}" if group else item.id,
+        input=chat,
+        target=task.answer.targets(item),
+        # solvers and scorers for users' own samples read the fields and what the answer kind adds; what our own
+        # scorer reads replaces an entry of the same name
+        metadata={**item.fields, **task.answer.sample_fields(item), **metadata.as_metadata()},
     )

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -17,12 +15,13 @@ from inspect_ai.solver import Solver, TaskState
 
 from halu_tasks.data.rows import Row, json_lines, read_rows, require_text, with_ids
 from halu_tasks.errors import DataError, UsageError
-from halu_tasks.inspect_adapter.scorer import RECORD, of_method, spread, told_record
+from halu_tasks.inspect_adapter.figures import method_figures, spread
+from halu_tasks.inspect_adapter.records import ScoreRecord
+from halu_tasks.inspect_adapter.scorer import with_method_output
 from halu_tasks.scorers.classification import label_metric, score_label
 from halu_tasks.scorers.methods.cost import cost_of
 from halu_tasks.scorers.metrics import estimates, mean, share_abstained, share_unparsed
 from halu_tasks.scorers.reading.labels.hallucination import NO, YES, hallucinates
-from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import probability_metrics
 from halu_tasks.scorers.statistics.probability import FACT, with_probability
 from halu_tasks.solvers.asking import PROBABILITY
@@ -96,16 +95,14 @@ def text_figures() -> Metric:
     """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
-        records: list[Mapping[str, Any]] = [
-            record for score in scores if (record := (score.score.metadata or {}).get(RECORD))
-        ]
+        records = ScoreRecord.of_all(scores)
         if not records:
             return {"hallucinated": math.nan}
-        all_scores = [Score.from_json(record["score"]) for record in records]
+        all_scores = [record.score for record in records]
         labelled = [score for score in all_scores if score.target]
         by_name = estimates(_ALL_METRICS, all_scores) | estimates(_LABELLED_METRICS, labelled)
         figures = {key: value for name, e in by_name.items() for key, value in spread(name, e).items()}
-        return {**figures, "labelled": float(len(labelled)), **of_method(records)}
+        return {**figures, "labelled": float(len(labelled)), **method_figures(records)}
 
     return compute
 
@@ -120,13 +117,13 @@ def text_score() -> Scorer:
         label_score = score_label(id, id, target.text, answer, {})
         facts = {} if answer.value is None else {"hallucinated": float(answer.value == YES)}
         label_score = replace(label_score, measurements={**facts, **(label_score.measurements if target.text else {})})
-        label_score, record = told_record(state.output.metadata or {}, label_score)
-        if (probability := (state.output.metadata or {}).get(PROBABILITY)) is not None:
-            label_score = with_probability(label_score, probability)
-        record |= {"score": label_score.as_json(), "cost": cost_of(transcript().events)}
-        value = NOANSWER if not target.text else CORRECT if label_score.measurements["correct"] else INCORRECT
+        outputs = state.output.metadata or {}
+        record = with_method_output(label_score, outputs)
+        text_score = with_probability(record.score, outputs.get(PROBABILITY))
+        record = replace(record, score=text_score, cost=cost_of(transcript().events))
+        value = NOANSWER if not target.text else CORRECT if text_score.measurements["correct"] else INCORRECT
         return InspectScore(
-            value=value, answer=answer.value, explanation=label_score.reason or None, metadata={RECORD: record}
+            value=value, answer=answer.value, explanation=text_score.reason or None, metadata=record.as_metadata()
         )
 
     return score

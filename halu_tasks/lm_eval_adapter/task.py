@@ -130,7 +130,7 @@ class HaluTask(ConfigurableTask):
         self.VERSION: Any = "-".join([str(self._version), *built.version_tags]) if built.version_tags else self._version
         if isinstance(self.config.metadata, dict):
             # lm-eval puts the model's arguments among the metadata, and all of them into the results
-            self.config.metadata = {**public(self.config.metadata), "halu_tasks": built.provenance}
+            self.config.metadata = {**public(self.config.metadata), "halu_tasks": built.provenance.as_json()}
 
     def set_config(self, key: str, value: Any, update: bool = False) -> None:
         super().set_config(key, value, update)

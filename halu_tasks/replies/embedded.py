@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from halu_tasks.errors import UsageError
 from halu_tasks.items import Item, Reply
 from halu_tasks.replies.predictions import Prediction, check_targets, read_predictions, unknown_id
-from halu_tasks.tasks import Built, Task
+from halu_tasks.tasks import Built, Provenance, Task
 
 Kind = Literal["oracle", "baseline", "replay"]
 REPLY = "halu_reply"
@@ -28,17 +28,12 @@ def name_of(kind: str, arguments: Mapping[str, Any]) -> str:
     return f"halu-{kind}:{predictions}" if predictions else f"halu-{kind}"
 
 
-def provenance_of(kind: str, provenance: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the provenance of a run of an embedded model.
+def provenance_of(kind: str, provenance: Provenance) -> Provenance:
+    """Return the provenance of a run, given the kind of embedded model or the name of another model.
 
-    For a replay, how the model was asked is set to None, since its replies were made elsewhere.
-
-    Args:
-        kind: The kind of embedded model.
-        provenance: The provenance that was logged.
+    The replies of a replay were made elsewhere, so it is not known how they were asked for.
     """
-    unknown = ("prompt_hash", "fewshot", "cot") if kind == "replay" else ()
-    return {**provenance, **dict.fromkeys(unknown)}
+    return provenance.without_prompt() if kind == "replay" else provenance
 
 
 class Known(NamedTuple):

@@ -17,7 +17,7 @@ from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.methods.cost import Cost
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.probability import FACT
-from halu_tasks.tasks import Decoding, Task, logged_task
+from halu_tasks.tasks import Decoding, Provenance, Task
 
 PLAIN = "plain prompt"
 METHOD_UNKNOWN = "method unknown"
@@ -93,8 +93,7 @@ class Run:
         model: The model under test.
         roles: The models of other roles by role; the judge's role is `grader`.
         settings: Settings of the model that affect its answers and differ from the task's own.
-        provenance: What was asked, and on which data (`Built.provenance`); `prompt_hash` is None if it is not known
-            how the model was asked.
+        provenance: What was asked and how, and on which data.
         epochs: How many times each item was answered.
         answers: One per reply, in the order of the log.
         costs: The costs of those answers for which a model was called.
@@ -111,7 +110,7 @@ class Run:
     model: str
     roles: Mapping[str, str]
     settings: Mapping[str, Any]
-    provenance: Mapping[str, Any]
+    provenance: Provenance
     epochs: int
     answers: Sequence[ScoredReply]
     created: str
@@ -125,7 +124,7 @@ class Run:
     @cached_property
     def benchmark_task(self) -> Task:
         """The task of the run, including tasks that users derived."""
-        return logged_task({**self.provenance, "task": self.task})
+        return self.provenance.task.resolve()
 
     @property
     def unanswered(self) -> dict[str, int]:
@@ -138,7 +137,7 @@ class Run:
 
         `plain prompt` if the model was asked once; `method unknown` if it is not known how it was asked.
         """
-        if self.provenance["prompt_hash"] is None:
+        if self.provenance.prompt_hash is None:
             return METHOD_UNKNOWN
         asked_once = all(step.solver == "generate" for step in self.steps)
         return PLAIN if asked_once else " + ".join(map(str, self.steps))
@@ -151,15 +150,15 @@ class Run:
     @property
     def task_version(self) -> str:
         """The version without the marks; runs of different versions cannot be compared."""
-        return str(self.provenance["version"]).split("-")[0]
+        return self.provenance.version.split("-")[0]
 
     @property
     def version_tags(self) -> list[str]:
         """How the run deviates from the published benchmark with the task's own prompts."""
         # a log can be scored again in another mode than it was run in
-        marks = [mark for mark in str(self.provenance["version"]).split("-")[1:] if mark != "paper"]
+        marks = [mark for mark in self.provenance.version.split("-")[1:] if mark != "paper"]
         marks += ["paper"] if self.scoring == "paper" else []
-        shots = self.provenance.get("fewshot")
+        shots = self.provenance.fewshot
         return marks if shots in (None, self.benchmark_task.shots) else [*marks, f"{shots}shot"]
 
     @property
@@ -174,8 +173,9 @@ class Run:
     @property
     def asked(self) -> dict[str, Any]:
         """The task options that determine its items and prompts, by name."""
-        names = ("fewshot", "cot", *self.benchmark_task.task_options)
-        return {name: self.provenance[name] for name in names if name in self.provenance}
+        options = self.provenance.options
+        own = {name: options[name] for name in self.benchmark_task.task_options if name in options}
+        return {"fewshot": self.provenance.fewshot, "cot": self.provenance.cot, **own}
 
     @property
     def options(self) -> dict[str, Any]:

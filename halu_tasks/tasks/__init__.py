@@ -2,7 +2,8 @@
 
 from halu_tasks.tasks.build import Built, build, prompt_of
 from halu_tasks.tasks.definition import task_from
-from halu_tasks.tasks.derived import logged, logged_task, task_named, task_of, task_of_file
+from halu_tasks.tasks.derived import TaskReference, task_named, task_of, task_of_file
+from halu_tasks.tasks.provenance import Provenance
 from halu_tasks.tasks.registry import Group, group_named, prompt_names, registry, source_named, sources
 from halu_tasks.tasks.task import Decoding, Reader, Subject, Task
 
@@ -10,13 +11,13 @@ __all__ = [
     "Built",
     "Decoding",
     "Group",
+    "Provenance",
     "Reader",
     "Subject",
     "Task",
+    "TaskReference",
     "build",
     "group_named",
-    "logged",
-    "logged_task",
     "prompt_names",
     "prompt_of",
     "registry",

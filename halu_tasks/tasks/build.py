@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from halu_tasks.data.locate import Located, locate
 from halu_tasks.errors import DataError, UsageError
@@ -13,8 +13,9 @@ from halu_tasks.items import Example, Item
 from halu_tasks.options import Options
 from halu_tasks.prompting import Prompt, given_prompts, prompt_hash, render
 from halu_tasks.scorers.registry import TaskScorer
-from halu_tasks.tasks.derived import logged, task_named
+from halu_tasks.tasks.derived import TaskReference, task_named
 from halu_tasks.tasks.fewshot import worked_examples
+from halu_tasks.tasks.provenance import Provenance
 from halu_tasks.tasks.registry import prompt_names, registry
 from halu_tasks.tasks.splits import sampled
 from halu_tasks.tasks.task import Task
@@ -116,23 +117,22 @@ class Built:
         return "-".join([str(self.task.version), *self.version_tags])
 
     @property
-    def provenance(self) -> dict[str, Any]:
-        """What was asked and how, for a harness's log."""
-        return {
-            "task": self.task.name,
-            **logged(self.task),
-            "version": self.version,
-            "scoring": self.options.scoring,
-            "data": self.located.kind,
-            "data_file": self.located.path.name,
-            "data_sha256": self.located.sha256,
-            "prompt_hash": self.prompt_hash,
-            "fewshot": self.options.fewshot,
-            "cot": self.options.cot,
-            **{name: getattr(self.options, name) for name in self.task.task_options},
-            **({"judge": self.options.judge} if self.task.judged else {}),
-            "items": len(self.items),
-        }
+    def provenance(self) -> Provenance:
+        """What is asked and how, for a log."""
+        names = (*self.task.task_options, *(["judge"] if self.task.judged else []))
+        return Provenance(
+            task=TaskReference.of(self.task),
+            version=self.version,
+            scoring=self.options.scoring,
+            data=self.located.kind,
+            data_file=self.located.path.name,
+            data_sha256=self.located.sha256,
+            items=len(self.items),
+            prompt_hash=self.prompt_hash,
+            fewshot=self.options.fewshot,
+            cot=self.options.cot,
+            options={name: getattr(self.options, name) for name in names},
+        )
 
 
 def prompt_of(task: Task, options: Options) -> Prompt:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -68,33 +69,57 @@ def task_of(file: TaskFile) -> Task:
     return task_from(file, packaged)
 
 
-def logged(task: Task) -> dict[str, Any]:
-    """What a log must hold of a task beside its name: of a derived one its reference and what differs."""
-    packaged = registry()[0].get(task.reference)
-    if task is packaged:
-        return {}
-    base = packaged.definition if packaged else {}
-    differing = {
-        key: _as_json(value)
-        for key, value in task.definition.items()
-        if key not in NOT_LOGGED and comparable(value) != comparable(base.get(key))
-    }
-    return {"reference_task": task.reference, "overrides": differing}
+@dataclass(frozen=True, slots=True)
+class TaskReference:
+    """Names a task in a log, such that it can be restored without its file.
 
-
-def logged_task(record: Mapping[str, Any]) -> Task:
-    """The task that a log's record names, with what it holds by `logged`.
-
-    Raises:
-        UsageError: there is no such task any more, or what differs cannot be used here.
+    Attributes:
+        task: The task's name.
+        reference_task: For a derived task, the packaged task that it comes from; otherwise None.
+        overrides: For a derived task, the keys of its file that differ from the reference task's, as JSON.
     """
-    name, reference = record["task"], record.get("reference_task")
-    if reference is None:
+
+    task: str
+    reference_task: str | None = None
+    overrides: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, task: Task) -> TaskReference:
+        """Return the reference that restores `task`."""
+        packaged = registry()[0].get(task.reference)
+        if task is packaged:
+            return cls(task.name)
+        base = packaged.definition if packaged else {}
+        overrides = {
+            key: _as_json(value)
+            for key, value in task.definition.items()
+            if key not in NOT_LOGGED and comparable(value) != comparable(base.get(key))
+        }
+        return cls(task.name, task.reference, overrides)
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> TaskReference:
+        """Read the reference from a record that holds the keys of `as_json` among others."""
+        return cls(record["task"], record.get("reference_task"), record.get("overrides") or {})
+
+    def as_json(self) -> dict[str, Any]:
+        """Convert to JSON: for a packaged task only its name."""
+        if self.reference_task is None:
+            return {"task": self.task}
+        return {"task": self.task, "reference_task": self.reference_task, "overrides": dict(self.overrides)}
+
+    def resolve(self) -> Task:
+        """Return the task.
+
+        Raises:
+            UsageError: This version of the package lacks the task, or cannot use an override.
+        """
+        if self.reference_task is not None:
+            return _restored(self.task, self.reference_task, json.dumps(self.overrides, sort_keys=True))
         tasks, _ = registry()
-        if name not in tasks:
-            raise UsageError(f"unknown task {name!r}{did_you_mean(name, tasks)}; tasks: {', '.join(tasks)}")
-        return tasks[name]
-    return _restored(name, reference, json.dumps(record.get("overrides") or {}, sort_keys=True))
+        if self.task not in tasks:
+            raise UsageError(f"unknown task {self.task!r}{did_you_mean(self.task, tasks)}; tasks: {', '.join(tasks)}")
+        return tasks[self.task]
 
 
 @cache

@@ -147,7 +147,7 @@ def lm_eval_files(folder: Path, *tasks: str, name: str = "results", **changes: A
         results["configs"][task] = {
             "generation_kwargs": {"until": [], "max_gen_toks": built.task.decoding.max_tokens, "temperature": 0.0},
             "repeats": 1,
-            "metadata": {"version": 1.0, "halu_tasks": built.provenance},
+            "metadata": {"version": 1.0, "halu_tasks": built.provenance.as_json()},
         }
         results["n-samples"][task] = {"original": len(built.items), "effective": len(built.items)}
         with (folder / f"samples_{task}_{date}.jsonl").open("w") as file:
@@ -342,7 +342,7 @@ def test_data_that_changed_or_are_gone_and_figures_that_do_not_follow_are_told(s
     path.write_text(json.dumps(whole))
     assert why(path) == "written by an older version of this package; score the predictions again"
     path.write_text(json.dumps(whole | {"run": {"halu_tasks": {}}}))
-    assert why(path) == "cannot be read as a result (KeyError: 'options')"
+    assert why(path) == "the record is damaged: 'task' is missing or has the wrong type; run the task again"
 
 
 def test_replies_of_any_kind_are_reported(score: Score, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -444,7 +444,7 @@ def test_what_does_not_compare_stands_apart_and_says_why(other: dict[str, Any], 
 
 def test_another_version_of_the_task_stands_apart() -> None:
     run = run_of(model="n")
-    run = replace(run, provenance={**run.provenance, "version": "2-sample"})
+    run = replace(run, provenance=replace(run.provenance, version="2-sample"))
     assert [column.why for column in board([run_of(), run]).columns] == ["", "is of version 2 of the task, not 1"]
 
 
@@ -464,7 +464,7 @@ def test_judge_failures_are_counted_though_no_sentence_was_judged_and_though_the
     tmp_path: Path,
 ) -> None:
     run = run_of("fave", wrong=24, judge="openai/j")
-    run = replace(run, provenance={**run.provenance, "judge": None})
+    run = replace(run, provenance=replace(run.provenance, options={"judge": None}))
     (cell,) = assembled([run], tmp_path)["results"]
     assert cell["judge_failed"] == 0 and "judge_failed" not in cell["metrics"] and cell["empty"] == cell["n"] == 24
     judged = {"asked": 8.0, "failed": 2.0}

@@ -233,7 +233,7 @@ def test_a_record_too_long_for_a_summary_is_read_from_the_sample(tmp_path: Path,
     log = asked(tmp_path, "refact_localization_negation", model=mock(lambda text: f"<ans>{'word ' * 400}</ans>"))
     plain = asked(tmp_path / "b", "refact_localization_negation")
     (found,), (other,) = read_runs(log), read_runs(plain)
-    assert len(found.scores) == len(other.scores) == found.provenance["items"]
+    assert len(found.scores) == len(other.scores) == found.provenance.items
     assert any(len(str(score.as_json())) > 1024 for score in found.scores)
     assert json.loads(run(log, plain, "--json"))["runs"][0]["n"] == len(found.scores)
 

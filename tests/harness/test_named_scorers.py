@@ -397,6 +397,51 @@ def test_figures_survive_the_way_between_processes() -> None:
         assert halu_mean(pickle.loads(pickle.dumps([figure[name] for figure in made]))) == pytest.approx(expected)
 
 
+# --- this package's own logs ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("task", "named", "arguments", "figure"),
+    [
+        ("refact_localization_entity", "iou", {"returns": "entities"}, "iou"),
+        ("refact_localization_negation", "iou", {"returns": "sentence"}, "iou"),
+        ("refact_correction", "exact_match", {}, "em"),
+        ("halluverse25_en", "error_type", {}, "acc"),
+        ("refact_judgment_independent", "verdict", {}, "acc"),
+    ],
+)
+@pytest.mark.parametrize("action", ["append", "overwrite"])
+def test_a_log_of_this_package_is_scored_by_name(
+    task: str, named: str, arguments: dict[str, Any], figure: str, action: Any, tmp_path: Path
+) -> None:
+    from halu_tasks.options import Options
+    from halu_tasks.tasks import build
+
+    built = build(task, Options(data="sample"))
+    half = tmp_path / "half.jsonl"
+    # every other item is answered rightly, the rest with words that are in no text
+    oracle = built.task.oracle
+    rows = [{"id": item.id, "output": oracle(item) if n % 2 else "zzz"} for n, item in enumerate(built.items)]
+    half.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (log,) = eval(
+        f"halu_tasks/{task}", model="halu/replay", model_args={"predictions": str(half)},
+        task_args={"data": "sample"}, log_dir=str(tmp_path), display="none",
+    )  # fmt: skip
+    own = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+    assert 0 < own[figure] < 1
+    again = score(log, registry_create("scorer", f"halu_tasks/{named}", **arguments), action=action)
+    found = {each.name: {name: metric.value for name, metric in each.metrics.items()} for each in again.results.scores}
+    assert set(found) == {"halu_score", named} - ({"halu_score"} if action == "overwrite" else set())
+    for name in (figure, f"{figure}_stderr", f"{figure}_low", f"{figure}_high"):
+        assert found[named][name] == own[name]
+
+
+def test_a_sample_of_another_package_is_refused_by_the_scorer_of_our_tasks(scored: Callable[..., Any]) -> None:
+    log = scored("halu_score", [target("red")], ["red"])
+    assert log.status == "error"
+    assert "sample 's0' is not of a halu_tasks task; for samples of your own use a named scorer" in log.error.message
+
+
 # --- the page ---------------------------------------------------------------------------------------
 
 

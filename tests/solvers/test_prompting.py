@@ -201,7 +201,7 @@ def test_a_users_words_reach_the_model_and_mark_the_result(write: Write) -> None
     assert f"prompts_{given.prompt_hash}" in given.version_tags and not any(
         "prompts" in mark for mark in own.version_tags
     )
-    assert given.provenance["prompt_hash"] == given.prompt_hash
+    assert given.provenance.prompt_hash == given.prompt_hash
 
 
 def test_the_hash_changes_with_every_word() -> None:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,12 +17,12 @@ from inspect_ai.log import EvalLog, read_eval_log  # this also teaches zipfile t
 
 from halu_tasks.credentials import public
 from halu_tasks.errors import DataError, ForeignError
-from halu_tasks.inspect_adapter.scorer import RECORD
+from halu_tasks.inspect_adapter.records import RECORD, ScoreRecord
 from halu_tasks.items import Item
 from halu_tasks.replies.embedded import name_of, provenance_of
 from halu_tasks.results.run import Run, ScoredReply, Step, own_settings
-from halu_tasks.scorers.score import Score
-from halu_tasks.tasks import logged_task
+from halu_tasks.solvers.sample_metadata import SampleMetadata
+from halu_tasks.tasks import Provenance
 
 PACKAGE = "halu_tasks/"
 
@@ -54,12 +55,13 @@ def read_runs(log: str) -> list[Run]:
         raise DataError(
             f"{log}: samples of the run were marked as invalid; run them again with: inspect eval-retry {log}"
         )
-    answers: dict[tuple[str, str], list[tuple[ScoredReply, Mapping[str, Any]]]] = {}
+    answers: dict[tuple[str, str], list[tuple[ScoredReply, ScoreRecord]]] = {}
     for answered, record in _answers(log, header):
-        answers.setdefault((record["task"], record["scoring"]), []).append((answered, record))
+        if record.task:
+            answers.setdefault((record.task.task, record.scoring), []).append((answered, record))
     runs = []
     for provenance in provenances:
-        modes = {mode: answers[task, mode] for task, mode in answers if task == provenance["task"]}
+        modes = {mode: answers[task, mode] for task, mode in answers if task == provenance.task.task}
         if len({len(scored) for scored in modes.values()}) > 1:
             raise DataError(
                 f"{log}: some samples are scored as {' and others as '.join(sorted(modes))}; score it again"
@@ -71,10 +73,10 @@ def read_runs(log: str) -> list[Run]:
 def _run(
     log: str,
     header: EvalLog,
-    provenance: dict[str, Any],
+    provenance: Provenance,
     scoring: str,
-    answers: list[tuple[ScoredReply, Mapping[str, Any]]],
-    together: list[dict[str, Any]],
+    answers: list[tuple[ScoredReply, ScoreRecord]],
+    together: list[Provenance],
 ) -> Run:
     spec = header.eval
     config = spec.model_generate_config.model_dump(exclude_none=True) | header.plan.config.model_dump(exclude_none=True)
@@ -91,7 +93,7 @@ def _run(
         source=log,
         id=spec.eval_id,
         harness=f"Inspect {spec.packages.get('inspect_ai', '')}".strip(),
-        task=provenance["task"],
+        task=provenance.task.task,
         scoring=scoring,
         steps=tuple(
             Step(step.solver.removeprefix(PACKAGE), public(step.params_passed))
@@ -100,21 +102,21 @@ def _run(
         ),
         model=model,
         roles=roles,
-        settings=own_settings(settings, (logged_task(logged).decoding for logged in together)),
+        settings=own_settings(settings, (logged.task.resolve().decoding for logged in together)),
         provenance=provenance_of(kind, provenance) if kind != spec.model else provenance,
         epochs=spec.config.epochs or 1,
         answers=[answered for answered, _ in answers],
-        costs=[cost for _, record in answers if (cost := record.get("cost"))],
+        costs=[record.cost for _, record in answers if record.cost],
         created=spec.created,
         completed=header.stats.completed_at,
     )
 
 
-def _judge(header: EvalLog, provenance: Mapping[str, Any], scoring: str) -> str | None:
+def _judge(header: EvalLog, provenance: Provenance, scoring: str) -> str | None:
     """Return the judge that was named as an option for this mode; a log may have been scored again."""
     options = [spec.options or {} for spec in header.eval.scorers or () if spec.name.removeprefix(PACKAGE) == _SCORER]
-    if not options or "judge" not in provenance:
-        return provenance.get("judge")
+    if not options or "judge" not in provenance.options:
+        return provenance.judge
     of_mode = [scorer for scorer in options if scorer.get("scoring", "strict") == scoring]
     return (of_mode or options)[-1].get("judge")
 
@@ -140,17 +142,18 @@ def _unreadable(log: str, error: Exception) -> DataError:
     return DataError(f"{log}: cannot be read as an Inspect log ({type(error).__name__}: {why})")
 
 
-def _provenances(log: str, header: EvalLog) -> list[dict[str, Any]]:
+def _provenances(log: str, header: EvalLog) -> list[Provenance]:
     """Return the provenance of each task in a log."""
     provenances = (header.eval.metadata or {}).get(RECORD)
     if not isinstance(provenances, list) or not provenances:
         raise ForeignError(f"{log}: the task {header.eval.task} is not one of this package")
-    if old := next((provenance for provenance in provenances if "version" not in provenance), None):
-        raise DataError(f"{log}: written by an older version of this package; run {old.get('task')} again")
-    return [dict(provenance) for provenance in provenances]
+    try:
+        return [Provenance.from_json(provenance) for provenance in provenances]
+    except DataError as error:
+        raise DataError(f"{log}: {error}") from None
 
 
-def _answers(log: str, header: EvalLog) -> Iterator[tuple[ScoredReply, Mapping[str, Any]]]:
+def _answers(log: str, header: EvalLog) -> Iterator[tuple[ScoredReply, ScoreRecord]]:
     """Read each answered sample, with the scorer's record of it.
 
     Inspect's own reader validates all events of a sample and takes ten times as long.
@@ -158,7 +161,7 @@ def _answers(log: str, header: EvalLog) -> Iterator[tuple[ScoredReply, Mapping[s
     ids = header.eval.dataset.sample_ids or []
     place = {id: number for number, id in enumerate(ids)}
     count = failed = 0
-    answers: list[tuple[Any, ScoredReply, Mapping[str, Any]]] = []
+    answers: list[tuple[Any, ScoredReply, ScoreRecord]] = []
     for sample in samples_of(log):
         count += 1
         if sample.get("error"):
@@ -166,10 +169,11 @@ def _answers(log: str, header: EvalLog) -> Iterator[tuple[ScoredReply, Mapping[s
             continue
         logged = ((score.get("metadata") or {}).get(RECORD) for score in (sample.get("scores") or {}).values())
         # if a log was scored several times in a mode, the last one counts
-        records: dict[str, Mapping[str, Any]] = {}
+        records: dict[str, ScoreRecord] = {}
         for record in logged:
             if isinstance(record, dict):
-                records[record["scoring"]] = record
+                restored = ScoreRecord.from_json(record)
+                records[restored.scoring] = restored
         if not records:
             raise DataError(
                 f"{log}: sample {sample['id']} has no score of this package; score it with: "
@@ -219,21 +223,21 @@ def _sample(content: bytes) -> dict[str, Any]:
     return dict(json.loads(content))
 
 
-def _answered(sample: Mapping[str, Any], record: Mapping[str, Any]) -> ScoredReply:
-    metadata = sample["metadata"]
+def _answered(sample: Mapping[str, Any], record: ScoreRecord) -> ScoredReply:
+    metadata = SampleMetadata.model_validate(sample["metadata"])
     turns = sample["input"] if isinstance(sample["input"], list) else [{"role": "user", "content": sample["input"]}]
+    target = sample["target"]
     item = Item(
-        id=metadata["id"],
-        cluster=metadata["cluster"],
-        target=sample["target"],
+        id=metadata.id,
+        cluster=metadata.cluster,
+        target=target if isinstance(target, str) else "\n".join(target),
         system=next((_text(turn, sample) for turn in turns if turn["role"] == "system"), ""),
         prompt=_text(turns[-1], sample),
-        gold=metadata["gold"],
-        tags=metadata["tags"],
+        gold=metadata.gold,
+        tags=metadata.tags,
     )
-    score = Score.from_json({**record["score"], "tags": metadata["tags"]})
     choices = sample["output"].get("choices") or [{"message": {"content": ""}}]
-    return ScoredReply(item, _text(choices[0]["message"], sample), score)
+    return ScoredReply(item, _text(choices[0]["message"], sample), replace(record.score, tags=metadata.tags))
 
 
 def _text(turn: Mapping[str, Any], sample: Mapping[str, Any]) -> str:

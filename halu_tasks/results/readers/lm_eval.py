@@ -16,7 +16,7 @@ from halu_tasks.replies.embedded import name_of, provenance_of
 from halu_tasks.results.run import Run, ScoredReply, Skipped, own_settings
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.probability import probability_of_likelihoods, without_probability
-from halu_tasks.tasks import Task, logged_task
+from halu_tasks.tasks import Provenance, Task
 
 RECORD = "halu_tasks"
 
@@ -77,13 +77,12 @@ def read_runs(path: Path, content: Any) -> Iterator[Run | Skipped]:
 def _read_run(
     path: Path, name: str, results: Mapping[str, Any], task_config: Mapping[str, Any], config: Mapping[str, Any]
 ) -> Run:
-    provenance = (task_config.get("metadata") or {}).get(RECORD)
-    if not isinstance(provenance, dict):
+    record = (task_config.get("metadata") or {}).get(RECORD)
+    if not isinstance(record, dict):
         raise DataError(f"the task {name} is not one of this package")
-    if "version" not in provenance:
-        raise DataError(f"{name}: written by an older version of this package; run it again")
+    provenance = Provenance.from_json(record)
     try:
-        task = logged_task(provenance)
+        task = provenance.task.resolve()
     except UsageError as error:
         raise DataError(f"{error}; this version of the package does not know the task") from None
     if "bypass,none" in results["results"][name]:
@@ -100,7 +99,7 @@ def _read_run(
     settings = {_INSPECT_NAMES.get(key, key): value for key, value in settings.items()} | {
         "chat_template": results.get("chat_template_sha"),
         "system_instruction": results.get("system_instruction_sha"),
-        "fewshot_as_multiturn": results.get("fewshot_as_multiturn") if provenance["fewshot"] else None,
+        "fewshot_as_multiturn": results.get("fewshot_as_multiturn") if provenance.fewshot else None,
     }
     if settings.get("do_sample") == (task.decoding.temperature > 0):
         del settings["do_sample"]
@@ -114,10 +113,10 @@ def _read_run(
         id=f"{results.get('model_name')} {results['date']}",
         harness=f"lm-eval {results.get('lm_eval_version', '')}".strip(),
         task=task.name,
-        scoring=provenance["scoring"],
+        scoring=provenance.scoring,
         steps=(),
         model=str(model),
-        roles={"grader": provenance["judge"]} if provenance.get("judge") else {},
+        roles={"grader": provenance.judge} if provenance.judge else {},
         settings=own_settings({**model_settings, **settings}, [task.decoding]),
         provenance=provenance_of(kind, provenance) if kind != config["model"] else provenance,
         epochs=task_config.get("repeats") or 1,
@@ -134,13 +133,11 @@ def _parse_arguments(arguments: Any) -> dict[str, Any]:
     return {key.strip(): value for key, _, value in pairs}
 
 
-def _read_sample(
-    path: Path, number: int, row: Mapping[str, Any], task: Task, provenance: Mapping[str, Any]
-) -> ScoredReply:
+def _read_sample(path: Path, number: int, row: Mapping[str, Any], task: Task, provenance: Provenance) -> ScoredReply:
     try:
         doc = row["doc"]
-        if provenance.get("probability"):
-            return _score_likelihoods(doc, row, task, provenance["scoring"])
+        if provenance.options.get("probability"):
+            return _score_likelihoods(doc, row, task, provenance.scoring)
         score = Score.from_json(_parse_record(row["filtered_resps"][0]))
         return ScoredReply(_item(doc), str(row["resps"][0][0]), score)
     except (KeyError, IndexError, TypeError, ValueError) as error:

@@ -16,7 +16,7 @@ from halu_tasks.replies.predictions import Prediction, read_predictions, with_ta
 from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.score import Score
-from halu_tasks.tasks import Built, build
+from halu_tasks.tasks import Built, Provenance, build
 
 RECORD = "halu_tasks"
 
@@ -41,10 +41,10 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
     record = content.get("run")
     if not record:
         raise DataError(f"{path}: written by an older version of this package; score the predictions again")
-    provenance = record[RECORD]
+    provenance = Provenance.from_json(record[RECORD])
     options = Options(**record["options"], scoring=content["scoring"])
     built = build(content["task"], options)
-    if built.located.sha256 != provenance["data_sha256"]:
+    if built.located.sha256 != provenance.data_sha256:
         raise DataError(
             f"{path}: the data {built.located.path} have changed since the predictions were scored; score them again"
         )
@@ -52,7 +52,7 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
     # older versions had no options for field names
     fields = {name: record[name] for name in ("id_field", "output_field") if name in record}
     replies = read_predictions(predictions, **fields)
-    if built.task.judged and provenance.get("judge"):
+    if built.task.judged and provenance.judge:
         answers = _read_details(path, record, built, replies)
     else:
         answers = [_score(built, item, reply) for item, reply in _items(built, replies, partial=record["partial"])]
@@ -64,7 +64,7 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
         scoring=content["scoring"],
         steps=(),
         model=record["model"] or str(record["predictions"]),
-        roles={"grader": provenance["judge"]} if provenance.get("judge") else {},
+        roles={"grader": provenance.judge} if provenance.judge else {},
         settings={},
         provenance=provenance,
         epochs=1,

@@ -138,24 +138,8 @@ def _read(file: Path, *, named: bool) -> Iterator[Run | Skipped]:
         raise DataError(f"{file}: not a result of lm-eval, Inspect or halu-tasks score --json{how}")
 
 
-_PROVENANCE = {
-    "version": str,
-    "data": str,
-    "data_file": str,
-    "data_sha256": str,
-    "prompt_hash": str | None,
-    "items": int,
-}
-
-
 def _check(run: Run) -> None:
-    """Raise DataError if a run's provenance is incomplete or a fact is not a finite number."""
-    for name, kind in _PROVENANCE.items():
-        if name not in run.provenance or not isinstance(run.provenance[name], kind):
-            raise DataError(
-                f"{run.source}: {run.task}: the record is damaged: {name!r} is missing or has the wrong type; run the "
-                "task again"
-            )
+    """Raise DataError if a measurement is not a finite number."""
     for score in run.scores:
         for name, value in score.measurements.items():
             if not math.isfinite(value):

@@ -1,0 +1,112 @@
+"""Inspect's metric for every task of this package: it computes all metrics of a task or group at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from inspect_ai.scorer import Metric, SampleScore, metric
+
+from halu_tasks.inspect_adapter.records import ScoreRecord
+from halu_tasks.scorers.methods.cost import total
+from halu_tasks.scorers.methods.opinions import Opinions, opinion_figures
+from halu_tasks.scorers.metrics import Estimate, estimates, mean
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.paired import difference
+from halu_tasks.tasks import Task, registry
+
+
+@metric(name="figures", scores="unreduced")
+def figures() -> Metric:
+    """Compute all metrics of the tasks that the scores belong to, the headline first.
+
+    Each is printed as `name`, with `name_stderr`, `name_low` and `name_high` for its clustered standard error and 95%
+    interval; in a group as `member.name`, after the group's means. The headline is NaN while it is undefined.
+    """
+
+    def compute(scores: list[SampleScore]) -> dict[str, float]:
+        records = [record for record in ScoreRecord.of_all(scores) if record.task]
+        if not records:
+            return {}
+        group = records[0].group
+        values = _group_figures(group, records) if group else _task_figures(records)
+        return values | (method_figures(records) if any(record.method for record in records) else {})
+
+    return compute
+
+
+def spread(name: str, estimate: Estimate) -> dict[str, float]:
+    """Return an estimate as figures of their own: value, standard error and the ends of the interval."""
+    parts = {"": estimate.value, "_stderr": estimate.stderr, "_low": estimate.low, "_high": estimate.high}
+    return {name + suffix: value for suffix, value in parts.items() if value is not None}
+
+
+def method_figures(records: Sequence[ScoreRecord]) -> dict[str, float]:
+    """Return what a method counted, as means over the items, and what it cost in total."""
+    counts = dict.fromkeys(name for record in records for name in record.counts)
+    means = [replace(mean(name, name, higher_is_better=None), range=(0.0, math.inf)) for name in counts]
+    values = estimates(means, (record.score for record in records))
+    costs = [record.cost for record in records if record.cost]
+    return {name: estimate.value for name, estimate in values.items()} | (total(costs) if costs else {})
+
+
+def _task_figures(records: Sequence[ScoreRecord]) -> dict[str, float]:
+    task = _task(records)
+    drafted = [record for record in records if record.draft]
+    values = _estimates(task, records) | (_draft_estimates(task, drafted) if drafted else {})
+    return _undefined(task.headline, [task], records, values) | _spread_all(values)
+
+
+def _group_figures(name: str, records: Sequence[ScoreRecord]) -> dict[str, float]:
+    by_task: dict[str, list[ScoreRecord]] = {}
+    for record in records:
+        assert record.task
+        by_task.setdefault(record.task.task, []).append(record)
+    group = registry()[1][name]
+    scores = {task: [record.score for record in own] for task, own in by_task.items()}
+    values = group.figures(records[0].scoring, scores)
+    for task, own in by_task.items():
+        values |= {f"{task}.{name}": value for name, value in _estimates(_task(own), own).items()}
+    tasks = [_task(own) for own in by_task.values()]
+    return _undefined(group.means[0], tasks, records, values) | _spread_all(values)
+
+
+def _task(records: Sequence[ScoreRecord]) -> Task:
+    """Return the task that the records are of."""
+    reference = records[0].task
+    assert reference
+    return reference.resolve()
+
+
+def _estimates(task: Task, records: Sequence[ScoreRecord]) -> dict[str, Estimate]:
+    scores: list[Score] = [record.score for record in records]
+    opinions: list[Opinions | None] = [record.opinions for record in records]
+    return estimates(task.scoring[records[0].scoring].metrics, scores) | opinion_figures(scores, opinions)
+
+
+def _draft_estimates(task: Task, records: Sequence[ScoreRecord]) -> dict[str, Estimate]:
+    """Return every metric of the drafts, as `…_before`, and how revision changed the headline, as `…_change`."""
+    metrics = task.scoring[records[0].scoring].metrics
+    after, before = [record.score for record in records], [record.draft for record in records if record.draft]
+    values = {f"{name}_before": estimate for name, estimate in estimates(metrics, before).items()}
+    headline = next(metric for metric in metrics if metric.name == task.headline)
+    if change := difference(headline, after, before):
+        values[f"{headline.name}_change"] = Estimate(change.value, change.stderr, change.low, change.high)
+    return values
+
+
+def _undefined(
+    headline: str, tasks: Sequence[Task], records: Sequence[ScoreRecord], values: dict[str, Estimate]
+) -> dict[str, float]:
+    """Return the headline as NaN if it is missing.
+
+    Inspect computes figures while samples are still running, and warns if the declared headline is missing. Without a
+    judge, a judged task declares none.
+    """
+    without_judge = any(task.judged for task in tasks) and not any(record.score.verdicts for record in records)
+    return {} if without_judge or headline in values else {headline: math.nan}
+
+
+def _spread_all(values: dict[str, Estimate]) -> dict[str, float]:
+    return {key: value for name, estimate in values.items() for key, value in spread(name, estimate).items()}

@@ -1,0 +1,86 @@
+"""The metadata of this package's samples in Inspect, as a typed record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from inspect_ai.solver import TaskState
+from pydantic import BaseModel, ConfigDict
+
+from halu_tasks.errors import UsageError
+from halu_tasks.tasks import Task, TaskReference
+
+
+class SampleMetadata(BaseModel):
+    """What scorers and methods read of a sample of this package.
+
+    Metadata hold more than this: the fields that the prompt shows, and for spans `text` and `spans`, so that solvers
+    and scorers for users' own samples run on these samples too.
+
+    Attributes:
+        task: The task's name.
+        id: The item's id.
+        cluster: The item's cluster.
+        gold: What the scorer needs besides the target.
+        tags: What results can be split by.
+        reference_task: For a derived task, the packaged task that it comes from.
+        overrides: For a derived task, the keys of its file that differ.
+        subject: What a detection method looks at, by part: `text`, `query`, `source`, `evidence`.
+        choices: The two labels of a task that can be answered by a probability, the one looked for first.
+        weighed: Whether a probability is asked for.
+        group: The group that the sample is run in.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    task: str
+    id: str
+    cluster: str
+    gold: dict[str, Any]
+    tags: dict[str, str]
+    reference_task: str | None = None
+    overrides: dict[str, Any] | None = None
+    subject: dict[str, str] | None = None
+    choices: tuple[str, ...] | None = None
+    weighed: bool = False
+    group: str | None = None
+
+    @classmethod
+    def of(cls, state: TaskState) -> SampleMetadata | None:
+        """Return the metadata of a sample of this package; None for a sample of another one."""
+        return state.metadata_as(cls) if state.metadata.keys() >= _REQUIRED else None
+
+    @classmethod
+    def required_of(cls, state: TaskState) -> SampleMetadata:
+        """Return the metadata of a sample of this package.
+
+        Raises:
+            UsageError: The sample is of another package.
+        """
+        if own := cls.of(state):
+            return own
+        raise UsageError(
+            f"sample {state.sample_id!r} is not of a halu_tasks task; for samples of your own use a named scorer or "
+            "solver such as halu_tasks/iou or halu_tasks/comparative"
+        )
+
+    @property
+    def reference(self) -> TaskReference:
+        """The reference to the sample's task."""
+        return TaskReference(self.task, self.reference_task, self.overrides or {})
+
+    @property
+    def benchmark_task(self) -> Task:
+        """The sample's task.
+
+        Raises:
+            UsageError: The task does not exist any more.
+        """
+        return self.reference.resolve()
+
+    def as_metadata(self) -> dict[str, Any]:
+        """Convert to the entries of `Sample.metadata`; those without a value are left out."""
+        return self.model_dump(exclude_defaults=True)
+
+
+_REQUIRED = {name for name, field in SampleMetadata.model_fields.items() if field.is_required()}
