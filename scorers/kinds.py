@@ -33,7 +33,7 @@ class AnswerKind:
         """
 
     def targets(self, item: Item) -> str | list[str]:
-        """Return the target as Inspect shows it: a string, or a list where the answer is several strings."""
+        """Return the target as Inspect shows it: a string, or a list if the answer is several strings."""
         return item.target
 
     def sample_fields(self, item: Item) -> dict[str, Any]:
@@ -102,6 +102,7 @@ class Spans(AnswerKind):
         _strings(case.gold, "strings")
 
     def sample_fields(self, item: Item) -> dict[str, Any]:
+        """Return the text and the gold spans."""
         return {"text": item.gold["text"], "spans": item.gold["spans"]}
 
 
@@ -117,6 +118,7 @@ class Strings(AnswerKind):
             raise ValueError("gold field 'originals' is empty")
 
     def targets(self, item: Item) -> str | list[str]:
+        """Return the originals as a list."""
         originals = list(item.gold["originals"])
         return originals if "\n".join(originals) == item.target else item.target
 
