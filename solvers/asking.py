@@ -46,7 +46,7 @@ def chat_messages(turns: Iterable[Mapping[str, str]]) -> list[ChatMessage]:
 
 
 async def ask(
-    asked: str | list[ChatMessage],
+    prompt: str | list[ChatMessage],
     role: str | None,
     *,
     cache: bool = True,
@@ -58,7 +58,7 @@ async def ask(
     """Generate a reply with the model in a role.
 
     Args:
-        asked: The prompt as a string or as messages.
+        prompt: The prompt as a string or as messages.
         role: The name of the model role; None for the model under test, which also takes the place of a role that has
             no model.
         cache: Whether to read the reply from Inspect's cache, and to write it there.
@@ -74,7 +74,7 @@ async def ask(
     if merged.seed is not None:
         # with the same seed, every draw would be the same reply
         merged.seed += draw
-    return await model.generate(asked, tools=list(tools), tool_choice=tool_choice, config=merged, cache=policy)
+    return await model.generate(prompt, tools=list(tools), tool_choice=tool_choice, config=merged, cache=policy)
 
 
 def model_in(role: str | None) -> Model:
@@ -104,10 +104,10 @@ def named_role(role: str | None) -> bool:
 
 
 async def draws(
-    asked: str | list[ChatMessage], role: str | None, number: int, *, cache: bool = True, **config: Any
+    prompt: str | list[ChatMessage], role: str | None, number: int, *, cache: bool = True, **config: Any
 ) -> list[str]:
     """Generate `number` replies to one prompt concurrently; the other arguments are those of `ask`."""
-    replies = await gather(*(ask(asked, role, cache=cache, draw=draw, **config) for draw in range(number)))
+    replies = await gather(*(ask(prompt, role, cache=cache, draw=draw, **config) for draw in range(number)))
     return [reply.completion for reply in replies]
 
 

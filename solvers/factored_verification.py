@@ -92,14 +92,14 @@ class Checker:
         fields = {"claim": fence(claim), "source": source}
         if self._how == "logprobs":
             return await self._by_tokens(fill(self._word, fields))
-        asked = fill(self._reasoned, fields)
+        prompt = fill(self._reasoned, fields)
         number, temperature = (self._samples, self._temperature) if self._how == "samples" else (1, 0.0)
-        replies = await draws(asked, "verifier", number, cache=self._cache, temperature=temperature, max_tokens=1024)
+        replies = await draws(prompt, "verifier", number, cache=self._cache, temperature=temperature, max_tokens=1024)
         verdicts = [value for reply in replies if (value := supported(reply).value) is not None]
         return sum(verdicts) / len(verdicts) if verdicts else None
 
-    async def _by_tokens(self, asked: str) -> float | None:
-        output = await self._word_reply(asked)
+    async def _by_tokens(self, prompt: str) -> float | None:
+        output = await self._word_reply(prompt)
         verdict = supported(output.completion).value
         if verdict is None:
             return None
@@ -107,10 +107,10 @@ class Checker:
         # a verdict in other words, such as "Supported", has no token Yes or No, and counts as certain
         return float(verdict) if probability is None else probability
 
-    async def _word_reply(self, asked: str) -> ModelOutput:
+    async def _word_reply(self, prompt: str) -> ModelOutput:
         """Generate a one-word reply with log-probabilities."""
         return await ask(
-            asked,
+            prompt,
             "verifier",
             cache=self._cache,
             temperature=0.0,
@@ -174,8 +174,8 @@ def factored_verification(
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         text, source = _text_and_source(state, knowledge)
         how_checked = await checker.ready()
-        asked = fill(listing, {"text": fence(text)})
-        reply = await ask(asked, "decomposer", cache=cache, temperature=0.0, max_tokens=2048)
+        prompt = fill(listing, {"text": fence(text)})
+        reply = await ask(prompt, "decomposer", cache=cache, temperature=0.0, max_tokens=2048)
         listed = listed_claims(reply.completion)
         probabilities = await gather(*(check(claim, source) for claim in listed.claims))
         record = _record(listed, probabilities, how_checked)

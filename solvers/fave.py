@@ -48,8 +48,8 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
         if not claim.papers:
             # this is part of the prompt of the revision
             return False, f"There is no paper {' or '.join(claim.unknown)} among those given, so nothing supports this."
-        asked = fill(critique, {"papers": shown(claim.papers), "claim": fence(claim.sentence)})
-        reply = await ask(asked, "critic", cache=cache, temperature=0.0, max_tokens=_LENGTH)
+        prompt = fill(critique, {"papers": shown(claim.papers), "claim": fence(claim.sentence)})
+        reply = await ask(prompt, "critic", cache=cache, temperature=0.0, max_tokens=_LENGTH)
         return supported(reply.completion).value, _critique_of(reply.completion)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
@@ -89,8 +89,8 @@ def self_correction(prompts: str | None = None, cache: bool = True) -> Solver:
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         papers = _papers(state, "self_correction")
         draft = await _draft(state, cache)
-        asked = fill(feedback, {"papers": shown(papers), "summary": fence(summary_of(draft) or "")})
-        reply = await ask(asked, "critic", cache=cache, temperature=0.0, max_tokens=_LENGTH)
+        prompt = fill(feedback, {"papers": shown(papers), "summary": fence(summary_of(draft) or "")})
+        reply = await ask(prompt, "critic", cache=cache, temperature=0.0, max_tokens=_LENGTH)
         text = (strip_reasoning(reply.completion) or "").strip().removeprefix("Feedback:").strip()
         record = MethodRecord(method="self_correction", draft=draft, counts={"feedback_empty": float(not text)})
         return await _revise(state, record, papers, text, revision, cache)

@@ -28,7 +28,7 @@ NOTHING = "(nothing was found)"
 _NO_EVIDENCE = ("", "none")
 
 
-class Found(NamedTuple):
+class Finding(NamedTuple):
     """A passage, the result of a tool call, or a page that a reply cites.
 
     Attributes:
@@ -42,13 +42,13 @@ class Found(NamedTuple):
     text: str
 
 
-class Sought(NamedTuple):
+class InformedReply(NamedTuple):
     """The reply of a model that could look things up.
 
     Attributes:
         output: The reply.
         messages: The messages before it, including tool calls.
-        found: What was found, in the order in which it was shown.
+        findings: What was found, in the order in which it was shown.
         counts: The number of `passages`, and `no_passage`, 1 if there is none; with a tool, also the number of its
             calls, `lookups`, and of those that failed, `lookups_failed`.
         steps: For people who read the log, id and title of what was found, and the sha256 of the files with passages.
@@ -56,7 +56,7 @@ class Sought(NamedTuple):
 
     output: ModelOutput
     messages: list[ChatMessage]
-    found: list[Found]
+    findings: list[Finding]
     counts: dict[str, float]
     steps: dict[str, Any]
 
@@ -98,7 +98,7 @@ class Seeker:
         self._opened: Knowledge | None = None
         self._lock = anyio.Lock()
 
-    async def reply(self, state: TaskState, role: str | None) -> Sought:
+    async def reply(self, state: TaskState, role: str | None) -> InformedReply:
         """Ask the model in a role the sample's question.
 
         Raises:
@@ -106,30 +106,30 @@ class Seeker:
         """
         config = decoding_for(state, role)
         if self._tool:
-            asked = with_question(state.messages, self._with_tool, {})
-            output, messages, lookups = await ask_with_tool(asked, role, self._tool, cache=self._cache, **config)
-            results = [Found(f"call {n}", call, text) for n, (call, text) in enumerate(lookups, 1) if text]
-            results += [Found(f"page {n}", *page) for n, page in enumerate(cited(output.message), 1)]
+            question = with_question(state.messages, self._with_tool, {})
+            output, messages, lookups = await ask_with_tool(question, role, self._tool, cache=self._cache, **config)
+            results = [Finding(f"call {n}", call, text) for n, (call, text) in enumerate(lookups, 1) if text]
+            results += [Finding(f"page {n}", *page) for n, page in enumerate(cited(output.message), 1)]
             failed = sum(lookup.result is None for lookup in lookups)
             counts = {**_counts(results), "lookups": len(lookups), "lookups_failed": failed}
-            return Sought(output, messages, results, counts, _steps(results))
+            return InformedReply(output, messages, results, counts, _steps(results))
         passages = self._gold(state) if self._knowledge == GOLD else await self.search(query_of(state))
         prompt = self._with_passages if passages else self._without_passages
-        asked = with_question(state.messages, prompt, {"passages": shown(passages)})
-        output = await ask(asked, role, cache=self._cache, **config)
+        messages = with_question(state.messages, prompt, {"passages": shown(passages)})
+        output = await ask(messages, role, cache=self._cache, **config)
         steps = _steps(passages) | ({"knowledge_sha256": self._opened.sha256} if self._opened else {})
-        return Sought(output, asked, passages, _counts(passages), steps)
+        return InformedReply(output, messages, passages, _counts(passages), steps)
 
-    async def search(self, query: str) -> list[Found]:
+    async def search(self, query: str) -> list[Finding]:
         """Return the passages for a query if the knowledge is a file or folder."""
         async with self._lock:
             if self._opened is None:
                 # in a thread, since building an index may take minutes while other samples wait for replies
                 self._opened = await to_thread.run_sync(open_knowledge, str(self._knowledge))
         passages = await to_thread.run_sync(self._opened.search, query, self._top)
-        return [Found(passage.id, passage.title, passage.text) for passage in passages]
+        return [Finding(passage.id, passage.title, passage.text) for passage in passages]
 
-    def _gold(self, state: TaskState) -> list[Found]:
+    def _gold(self, state: TaskState) -> list[Finding]:
         source = evidence_of(state)
         if source is None:
             task = state.metadata.get("task", "the task")
@@ -137,7 +137,7 @@ class Seeker:
                 f"{self._method} with knowledge=gold needs evidence in each item, and item {state.sample_id} of {task} "
                 "has none; name knowledge=PATH or tool=NAME"
             )
-        return [] if source.strip() in _NO_EVIDENCE else [Found(GOLD, "", source)]
+        return [] if source.strip() in _NO_EVIDENCE else [Finding(GOLD, "", source)]
 
 
 def evidence_of(state: TaskState) -> str | None:
@@ -153,11 +153,11 @@ def query_of(state: TaskState) -> str:
     return "\n".join(parts) or state.user_prompt.text
 
 
-def shown(found: Sequence[Found]) -> str:
+def shown(findings: Sequence[Finding]) -> str:
     """Format passages for a model, numbered and with their titles, between fences."""
-    if not found:
+    if not findings:
         return NOTHING
-    parts = (f"[{n}] {title}\n{text}" if title else f"[{n}] {text}" for n, (_, title, text) in enumerate(found, 1))
+    parts = (f"[{n}] {title}\n{text}" if title else f"[{n}] {text}" for n, (_, title, text) in enumerate(findings, 1))
     return fence("\n\n".join(part.strip() for part in parts))
 
 
@@ -175,9 +175,9 @@ def with_question(messages: Sequence[ChatMessage], prompt: str, fields: dict[str
     return [*messages[:last], messages[last].model_copy(update={"content": text}), *messages[last + 1 :]]
 
 
-def _counts(found: Sequence[Found]) -> dict[str, float]:
-    return {"passages": len(found), "no_passage": not found}
+def _counts(findings: Sequence[Finding]) -> dict[str, float]:
+    return {"passages": len(findings), "no_passage": not findings}
 
 
-def _steps(found: Sequence[Found]) -> dict[str, Any]:
-    return {"found": [{"id": one.id, "title": one.title} for one in found]}
+def _steps(findings: Sequence[Finding]) -> dict[str, Any]:
+    return {"found": [{"id": finding.id, "title": finding.title} for finding in findings]}

@@ -55,7 +55,7 @@ def independent(
         generate: Whether to call the model; if False, the call is left to later solvers.
     """
     names = {"question": question, "answer": answer}
-    asked = PromptFormat(
+    prompt_format = PromptFormat(
         "independent",
         "refact_judgment_independent",
         names,
@@ -64,7 +64,7 @@ def independent(
         cot=cot,
         examples=examples,
     )
-    return prompt_solver(asked.messages, generate)
+    return prompt_solver(prompt_format.messages, generate)
 
 
 @solver
@@ -95,7 +95,7 @@ def comparative(
         generate: Whether to call the model; if False, the call is left to later solvers.
     """
     names = {"question": question, "answer_a": answer_a, "answer_b": answer_b}
-    asked = PromptFormat(
+    prompt_format = PromptFormat(
         "comparative",
         "refact_judgment_comparative",
         names,
@@ -104,7 +104,7 @@ def comparative(
         cot=cot,
         examples=examples,
     )
-    return prompt_solver(asked.messages, generate)
+    return prompt_solver(prompt_format.messages, generate)
 
 
 @solver
@@ -140,7 +140,7 @@ def localization(
         raise ArgumentError(f"localization: argument returns={returns!r}: expected {' or '.join(LOCALIZATION)}")
     names = {"question": question, "answer": answer}
     reference = LOCALIZATION[returns or "entities"]
-    asked = PromptFormat(
+    prompt_format = PromptFormat(
         "localization",
         reference,
         names,
@@ -150,7 +150,7 @@ def localization(
         examples=examples,
         own_wording=returns is None,
     )
-    return prompt_solver(asked.messages, generate)
+    return prompt_solver(prompt_format.messages, generate)
 
 
 @solver
@@ -183,7 +183,7 @@ def correction(
     if not mask:
         raise ArgumentError("correction: argument mask is empty")
     names = {"question": question, "answer": answer}
-    asked = PromptFormat(
+    prompt_format = PromptFormat(
         "correction",
         "refact_correction",
         names,
@@ -193,7 +193,7 @@ def correction(
         examples=examples,
         mask=mask,
     )
-    return prompt_solver(asked.messages, generate)
+    return prompt_solver(prompt_format.messages, generate)
 
 
 class PromptFormat:

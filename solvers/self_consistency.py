@@ -53,9 +53,9 @@ def self_consistency(samples: int = 5, temperature: float = 0.7, seed: int = 0, 
         task = task_of(state)
         if not task.read:
             raise UsageError(f"{method} votes on labels, and {task.name} asks for something else")
-        asked = list(state.messages)
+        messages = list(state.messages)
         replies = await gather(
-            *(ask(asked, None, cache=cache, draw=draw, temperature=temperature) for draw in range(samples))
+            *(ask(messages, None, cache=cache, draw=draw, temperature=temperature) for draw in range(samples))
         )
         labels = [task.label(reply.completion).value for reply in replies]
         votes = [label for label in labels if label is not None]

@@ -74,16 +74,16 @@ class Sampler:
         """Draw the passages for an item; raise UsageError if it has neither a query nor a source."""
         subject = subject_of(state, self._name, ("text",))
         if "query" in subject:
-            asked = fill(self._answer, {"query": subject["query"]})
+            prompt = fill(self._answer, {"query": subject["query"]})
         elif "source" in subject:
-            asked = fill(self._summary, {"source": fence(subject["source"])})
+            prompt = fill(self._summary, {"source": fence(subject["source"])})
         else:
             task = state.metadata.get("task", "this sample")
             raise UsageError(f"{self._name} needs the query or the source of each item, and {task} has neither")
         # a second text on the same question waits for the first one and then takes its passages from the cache
-        async with self._drawing.setdefault(hash(asked), anyio.Lock()):
+        async with self._drawing.setdefault(hash(prompt), anyio.Lock()):
             replies = await draws(
-                asked, "sampler", self._samples, cache=self._cache, temperature=self._temperature, max_tokens=1024
+                prompt, "sampler", self._samples, cache=self._cache, temperature=self._temperature, max_tokens=1024
             )
         # the authors' package also puts each passage on one line
         drawn = [" ".join((strip_reasoning(reply) or "").split()) for reply in replies]

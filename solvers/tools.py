@@ -82,7 +82,7 @@ def _load(path: Path, name: str) -> None:
 
 
 async def ask_with_tool(
-    asked: list[ChatMessage], role: str | None, tool: Tool, *, cache: bool = True, **config: Any
+    prompt: list[ChatMessage], role: str | None, tool: Tool, *, cache: bool = True, **config: Any
 ) -> tuple[ModelOutput, list[ChatMessage], list[Lookup]]:
     """Call a model in a role, and the tool as often as the model asks for it, until the model replies.
 
@@ -90,7 +90,7 @@ async def ask_with_tool(
     long as the results are the same.
 
     Args:
-        asked: The messages.
+        prompt: The messages.
         role: The name of the model role; None for the model under test.
         tool: The tool.
         cache: Whether replies are cached.
@@ -99,7 +99,7 @@ async def ask_with_tool(
     Returns:
         The reply, the messages before it, and the tool calls.
     """
-    messages = [*asked]
+    messages = [*prompt]
     lookups: list[Lookup] = []
     for left in reversed(range(MOST_ROUNDS + 1)):
         choice: ToolChoice | None = None if left else "none"

@@ -15,7 +15,7 @@ from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, decoding_for, task_of
-from halu_tasks.solvers.knowledge import Seeker, Sought, shown, with_question
+from halu_tasks.solvers.knowledge import InformedReply, Seeker, shown, with_question
 from halu_tasks.solvers.method_prompts import method_prompt
 from halu_tasks.solvers.method_record import MethodRecord
 
@@ -55,15 +55,15 @@ def truth_triangulator(
         task = task_of(state)
         if task.read is None:
             raise UsageError(f"{method} weighs two labels, and {task.name} asks for something else")
-        sought, guarded = await _seek_and_guard(seeker, state, cache)
-        answers = {SEEKER: _answer(sought.output), GUARDIAN: _answer(guarded)}
+        informed, guarded = await _seek_and_guard(seeker, state, cache)
+        answers = {SEEKER: _answer(informed.output), GUARDIAN: _answer(guarded)}
         fields = {role: fence(text) if text else SILENT for role, text in answers.items()}
-        asked = with_question(state.messages, weighing, {**fields, "passages": shown(sought.found)})
-        output = await ask(asked, MANAGER, cache=cache, **decoding_for(state, MANAGER))
+        messages = with_question(state.messages, weighing, {**fields, "passages": shown(informed.findings)})
+        output = await ask(messages, MANAGER, cache=cache, **decoding_for(state, MANAGER))
         record = MethodRecord(
             method=method,
-            counts={**sought.counts, "opinions_unread": sum(not text for text in answers.values())},
-            steps={**sought.steps, **answers},
+            counts={**informed.counts, "opinions_unread": sum(not text for text in answers.values())},
+            steps={**informed.steps, **answers},
             opinions={role: task.label(text).value for role, text in answers.items()},
         )
         return conclude(state, output, record)
@@ -71,16 +71,16 @@ def truth_triangulator(
     return solve
 
 
-async def _seek_and_guard(seeker: Seeker, state: TaskState, cache: bool) -> tuple[Sought, ModelOutput]:
+async def _seek_and_guard(seeker: Seeker, state: TaskState, cache: bool) -> tuple[InformedReply, ModelOutput]:
     """Ask seeker and guardian concurrently."""
 
     async def guard() -> ModelOutput:
         return await ask(state.messages, GUARDIAN, cache=cache, **decoding_for(state, GUARDIAN))
 
-    replies: list[Sought | ModelOutput] = await gather(seeker.reply(state, SEEKER), guard())
-    sought, guarded = replies
-    assert isinstance(sought, Sought) and isinstance(guarded, ModelOutput)
-    return sought, guarded
+    replies: list[InformedReply | ModelOutput] = await gather(seeker.reply(state, SEEKER), guard())
+    informed, guarded = replies
+    assert isinstance(informed, InformedReply) and isinstance(guarded, ModelOutput)
+    return informed, guarded
 
 
 def _answer(output: ModelOutput) -> str:

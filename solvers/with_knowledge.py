@@ -1,4 +1,4 @@
-"""The solver `with_knowledge`: any task with passages or a tool, like FactCHD's knowledge enhancement (section 5.3.4)."""
+"""The solver `with_knowledge`: any task with passages or a tool, as in knowledge-enhanced FactCHD (section 5.3.4)."""
 
 from __future__ import annotations
 
@@ -34,8 +34,10 @@ def with_knowledge(
     seeker = Seeker(method, knowledge, tool, top, prompts, cache)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        sought = await seeker.reply(state, None)
-        state.messages = sought.messages
-        return conclude(state, sought.output, MethodRecord(method=method, counts=sought.counts, steps=sought.steps))
+        informed = await seeker.reply(state, None)
+        state.messages = informed.messages
+        return conclude(
+            state, informed.output, MethodRecord(method=method, counts=informed.counts, steps=informed.steps)
+        )
 
     return solve

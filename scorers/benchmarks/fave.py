@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from halu_tasks.items import Item
 from halu_tasks.scorers.answer import strip_reasoning
@@ -24,8 +24,27 @@ from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 from halu_tasks.text.sentences import sentences
 
-Papers = Sequence[Mapping[str, Any]]
-"""The papers in an item's gold, as JSON objects with `name`, `title`, `abstract`, `authors` and `year`."""
+
+class GoldPaper(TypedDict):
+    """A paper in an item's gold.
+
+    Attributes:
+        name: The name under which it is cited.
+        title: Its title.
+        abstract: Its abstract; may be empty.
+        authors: The names of its authors.
+        year: Its year; None if it is missing.
+    """
+
+    name: str
+    title: str
+    abstract: str
+    authors: list[str]
+    year: int | None
+
+
+Papers = Sequence[GoldPaper]
+"""The papers of an item."""
 
 _HEADING = re.compile(
     r"[#*_\s]{0,6}(?:corrected |revised |final )?summary[ \t]?[*_]{0,3}(?::[*_]{0,3}|[ \t]*\n)\s*", re.IGNORECASE
@@ -45,7 +64,7 @@ class Cited(NamedTuple):
     """
 
     sentence: str
-    papers: list[Mapping[str, Any]]
+    papers: list[GoldPaper]
     unknown: list[str]
     ambiguous: list[str]
 

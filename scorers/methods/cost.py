@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 Cost = Mapping[str, float]
+"""The counts of one sample by name, and its `start` and `end`; see `cost_of`."""
 COUNTED = ("calls", "cached_calls", "input_tokens", "output_tokens")
+"""The counts of a cost, which add up over samples."""
 
 
 def cost_of(events: Iterable[Any]) -> Cost | None:
@@ -34,7 +36,7 @@ def cost_of(events: Iterable[Any]) -> Cost | None:
     }
 
 
-def total(costs: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def total(costs: Sequence[Cost]) -> dict[str, float]:
     """Add up the costs of many samples.
 
     Returns:

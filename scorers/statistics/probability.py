@@ -95,20 +95,7 @@ def roc_auc(label: str) -> tuple[Metric, Metric]:
     def pooled(clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
         if not any(FACT in s.measurements for scores in clusters for s in scores):
             return np.zeros(3), np.zeros((len(clusters), 3))
-        by_cluster = [_split(scores, label) for scores in clusters]
-        positive, negative = (np.concatenate(parts) for parts in zip(*by_cluster, strict=True))
-        won = _wins(positive, negative)
-        lost = len(positive) - _wins(negative, positive)
-        table = np.zeros((len(clusters), 3))
-        begin = [0, 0]
-        for row, (with_label, without_label) in zip(table, by_cluster, strict=True):
-            ends = begin[0] + len(with_label), begin[1] + len(without_label)
-            within = _wins(with_label, without_label).sum()
-            # lost with the cluster are its pairs with other clusters and, counted once, those within it
-            pairs = won[begin[0] : ends[0]].sum() + lost[begin[1] : ends[1]].sum() - within
-            row[:] = pairs, len(with_label), len(without_label)
-            begin = [*ends]
-        return np.array([won.sum(), len(positive), len(negative)]), table
+        return _pair_sums([_split(scores, label) for scores in clusters])
 
     def value(sums: Array) -> Array:
         return ratio(np.stack([sums[..., 0], sums[..., 1] * sums[..., 2]], axis=-1))
@@ -137,6 +124,30 @@ def roc_auc(label: str) -> tuple[Metric, Metric]:
             about="share of items without a probability",
         ),
     )
+
+
+def _pair_sums(clusters: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+    """Count pairs that are in the right order, items with the label, and items without it.
+
+    Args:
+        clusters: The probabilities of the items with the label and of those without it, in each of C clusters.
+
+    Returns:
+        The counts over all clusters, shape (3,), and the part of them that is lost with each cluster, shape (C, 3).
+    """
+    positive, negative = (np.concatenate(parts) for parts in zip(*clusters, strict=True))
+    won = _wins(positive, negative)
+    lost = len(positive) - _wins(negative, positive)
+    table = np.zeros((len(clusters), 3))
+    begin = [0, 0]
+    for row, (with_label, without_label) in zip(table, clusters, strict=True):
+        ends = begin[0] + len(with_label), begin[1] + len(without_label)
+        within = _wins(with_label, without_label).sum()
+        # lost with the cluster are its pairs with other clusters and, counted once, those within it
+        pairs = won[begin[0] : ends[0]].sum() + lost[begin[1] : ends[1]].sum() - within
+        row[:] = pairs, len(with_label), len(without_label)
+        begin = [*ends]
+    return np.array([won.sum(), len(positive), len(negative)]), table
 
 
 def _split(scores: Sequence[Score], label: str) -> tuple[Array, Array]:
