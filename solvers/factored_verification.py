@@ -62,7 +62,7 @@ class Checker:
         UsageError: An argument is invalid.
     """
 
-    def __init__(self, how: How, samples: int, temperature: float, prompts: str | None, cache: bool) -> None:
+    def __init__(self, *, how: How, samples: int, temperature: float, prompts: str | None, cache: bool) -> None:
         if how not in ("auto", "logprobs", "reasoned", "samples"):
             raise UsageError(f"option how={how!r} is unknown; choose auto or logprobs or reasoned or samples")
         if samples < 1:
@@ -161,8 +161,10 @@ def factored_verification(
         prompts: Prompt file with texts that replace those of the package.
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
-    library = Seeker(_METHOD, knowledge, None, top, prompts, cache) if knowledge not in (None, GOLD) else None
-    checker = Checker(how, samples, temperature, prompts, cache)
+    library = None
+    if knowledge not in (None, GOLD):
+        library = Seeker(_METHOD, knowledge=knowledge, tool=None, top=top, prompts=prompts, cache=cache)
+    checker = Checker(how=how, samples=samples, temperature=temperature, prompts=prompts, cache=cache)
     listing = method_prompt("factored_verification_claims", _METHOD, prompts)["user"]
 
     async def check(claim: str, source: str) -> float | None:

@@ -78,7 +78,7 @@ class Seeker:
     """
 
     def __init__(
-        self, method: str, knowledge: str | None, tool: str | None, top: int, prompts: str | None, cache: bool
+        self, method: str, *, knowledge: str | None, tool: str | None, top: int, prompts: str | None, cache: bool
     ) -> None:
         if (knowledge is None) == (tool is None):
             choices = "knowledge=PATH, knowledge=gold (the item's own evidence) or tool=NAME"

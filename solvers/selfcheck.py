@@ -62,7 +62,7 @@ class Sampler:
         UsageError: `samples` is less than 1.
     """
 
-    def __init__(self, name: str, samples: int, temperature: float, prompts: str | None, cache: bool) -> None:
+    def __init__(self, name: str, *, samples: int, temperature: float, prompts: str | None, cache: bool) -> None:
         if samples < 1:
             raise UsageError(f"option samples={samples} is less than 1")
         self._name, self._samples, self._temperature, self._cache = name, samples, temperature, cache
@@ -116,7 +116,7 @@ def selfcheck_prompt(
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
     method = "selfcheck_prompt"
-    sampler = Sampler(method, samples, temperature, prompts, cache)
+    sampler = Sampler(method, samples=samples, temperature=temperature, prompts=prompts, cache=cache)
     prompt = method_prompt("selfcheck_check", "selfcheck", prompts)["user"]
 
     async def check(sentence: str, passages: list[str]) -> list[bool | None]:
@@ -175,7 +175,7 @@ def selfcheck_ngram(
         raise UsageError(f"option statistic={statistic!r} is unknown; choose average or maximum")
     if n < 1:
         raise UsageError(f"option n={n} is less than 1")
-    sampler = Sampler(method, samples, temperature, prompts, cache)
+    sampler = Sampler(method, samples=samples, temperature=temperature, prompts=prompts, cache=cache)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         compared = await sampler.compared(state)

@@ -31,7 +31,7 @@ def with_knowledge(
         cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
     method = "with_knowledge"
-    seeker = Seeker(method, knowledge, tool, top, prompts, cache)
+    seeker = Seeker(method, knowledge=knowledge, tool=tool, top=top, prompts=prompts, cache=cache)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         informed = await seeker.reply(state, None)
