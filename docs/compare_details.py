@@ -1,12 +1,11 @@
-"""Compare what two scorings of the same replies made of each item.
+"""Compare how two scorings read the same replies, item by item.
 
     halu-tasks score TASK replies.jsonl --partial --scoring paper --details paper.jsonl
     halu-tasks score TASK replies.jsonl --partial --scoring strict --details strict.jsonl
     python compare_details.py paper.jsonl strict.jsonl
 
-For labels: how often which answer became which. For strings: in how many items `acc` rose or fell, how
-many of the rises remain when the first file's strings are stripped, and how many items have part of the
-credit in either file.
+For labels, print how often each answer became each other one. For strings, print in how many items `acc` rose or
+fell, in how many of the former stripping the first file's strings is enough, and how many items have partial credit.
 """
 
 from __future__ import annotations
@@ -22,11 +21,13 @@ Row = dict[str, Any]
 
 
 def read(path: Path) -> dict[str, Row]:
+    """Return the rows of a --details file by id."""
     with path.open(encoding="utf-8") as file:
         return {row["id"]: row for row in map(json.loads, file)}
 
 
-def labels(pairs: list[tuple[Row, Row]]) -> None:
+def print_labels(pairs: list[tuple[Row, Row]]) -> None:
+    """Print how often each answer became each other one."""
     moves = Counter((str(one["answer"]), str(other["answer"])) for one, other in pairs)
     for (one, other), number in sorted(moves.items()):
         print(f"{number:6d}  {one} -> {other}")
@@ -35,7 +36,8 @@ def labels(pairs: list[tuple[Row, Row]]) -> None:
         print(f"{number:6d}  unparsed in the second: {reason}")
 
 
-def strings(pairs: list[tuple[Row, Row]]) -> None:
+def print_strings(pairs: list[tuple[Row, Row]]) -> None:
+    """Print in how many items `acc` rose or fell."""
     rose = [(one, other) for one, other in pairs if other["scores"]["acc"] > one["scores"]["acc"]]
     fell = sum(other["scores"]["acc"] < one["scores"]["acc"] for one, other in pairs)
     print(f"{len(rose):6d}  items with a higher acc in the second")
@@ -48,11 +50,13 @@ def strings(pairs: list[tuple[Row, Row]]) -> None:
 
 
 def gains_by_stripping(row: Row) -> bool:
-    wanted, found = set(row["target"]), set(row["answer"] or [])
-    return len(wanted & {string.strip() for string in found}) > len(wanted & found)
+    """Return whether stripping the returned strings finds more gold strings."""
+    gold, returned = set(row["target"]), set(row["answer"] or [])
+    return len(gold & {string.strip() for string in returned}) > len(gold & returned)
 
 
 def main() -> int:
+    """Compare the two files named on the command line."""
     parser = argparse.ArgumentParser(description="Compare two --details files of halu-tasks score.")
     parser.add_argument("first", type=Path)
     parser.add_argument("second", type=Path)
@@ -61,9 +65,9 @@ def main() -> int:
     pairs = [(first[id], second[id]) for id in first if id in second]
     print(f"{len(pairs):6d}  items in both files")
     if any(isinstance(one["target"], list) for one, _ in pairs):
-        strings(pairs)
+        print_strings(pairs)
     else:
-        labels(pairs)
+        print_labels(pairs)
     return 0
 
 

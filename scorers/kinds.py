@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from halu_tasks.items import Case, Item
 from halu_tasks.scorers.registry import Reading
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Metric
+    from halu_tasks.text.spans import Span
+
+
+class GoldSpans(NamedTuple):
+    """A text and the gold spans in it, as (start, end) in characters."""
+
+    text: str
+    spans: list[Span]
 
 
 @dataclass(frozen=True)
 class AnswerKind:
-    """The kind of answer that a task asks for.
-
-    Attributes:
-        name: The kind's name.
-        draws_spans: Whether a report may mark the gold spans, and those of the answer, in the text.
-    """
+    """The kind of answer that a task asks for."""
 
     name: ClassVar[str]
-    draws_spans: ClassVar[bool] = False
 
     def check(self, case: Case) -> None:
         """Check that a case has the gold that scorers of this kind need.
@@ -43,6 +45,10 @@ class AnswerKind:
     def scorer_arguments(self) -> dict[str, Any]:
         """Return default arguments for the task's scorer; those in the task file take precedence."""
         return {}
+
+    def gold_spans(self, gold: Mapping[str, Any]) -> GoldSpans | None:
+        """Return the text and the spans that a report marks in it; None if the kind has no spans."""
+        return None
 
     def outcome_metrics(self) -> tuple[Metric, ...]:
         """Return the metrics of `strict` that count replies without an answer other than unparsed ones."""
@@ -87,7 +93,6 @@ class Spans(AnswerKind):
     """
 
     name = "spans"
-    draws_spans = True
 
     def check(self, case: Case) -> None:
         """Check that the gold has a text, spans within it, and strings."""
@@ -104,6 +109,10 @@ class Spans(AnswerKind):
     def sample_fields(self, item: Item) -> dict[str, Any]:
         """Return the text and the gold spans."""
         return {"text": item.gold["text"], "spans": item.gold["spans"]}
+
+    def gold_spans(self, gold: Mapping[str, Any]) -> GoldSpans:
+        """Return the text and the gold spans in it."""
+        return GoldSpans(gold["text"], [(start, end) for start, end in gold["spans"]])
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,19 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from halu_tasks.cli import DONE_IN_PART
 from halu_tasks.cli.published import report as published_report
-from halu_tasks.cli.tables import table
+from halu_tasks.cli.tables import NONE, table
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.results.comparability import not_paired
-from halu_tasks.results.comparison import Comparison, Tested, compare, corrected, tested_as_json
+from halu_tasks.results.comparison import Comparison, Tested, compare, tested_as_json
 from halu_tasks.results.entry import Entry, labels_of
+from halu_tasks.results.paired_test import corrected
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run
 from halu_tasks.scorers.answer import NO_ANSWER
+from halu_tasks.text.figures import format_interval, format_p_value
 
 COSTS = {
     "calls": "calls",
@@ -30,7 +31,6 @@ COSTS = {
 """Columns of the first table, by the name of what they show."""
 
 TESTS = ("difference", "95% interval", "p", "p (Holm)", "only it right", "only the other", "McNemar p", "p (Holm)")
-NONE = "-"
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -142,13 +142,13 @@ def report(compared: Comparison) -> str:
     """The tables for people: the runs, their differences from the first one, and what papers print."""
     first = compared.runs[0]
     common = [mark for mark in first.version_tags if all(mark in run.version_tags for run in compared.runs)]
-    whole = first.provenance["items"] * first.epochs
+    whole = first.provenance.items * first.epochs
     items = f"{len(first.scores):,} items" + (f" of {whole:,}" if len(first.scores) < whole else "")
     head = f"{first.task} {'-'.join([first.task_version, *common])}  scoring: {first.scoring}"
-    parts = [f"{head}  data: {first.provenance['data']}  {items}", _runs(compared)]
+    parts = [f"{head}  data: {first.provenance.data}  {items}", _runs(compared)]
     if compared.tested:
         rows = [
-            [f"{tested.run} - {tested.minus}", tested.metric, *cells]
+            [f"{tested.run} - {tested.minus}", tested.test.metric, *cells]
             for tested, cells in zip(compared.tested, _tests(compared.tested), strict=True)
         ]
         parts.append(_tests_table(["runs", "metric"], rows))
@@ -170,8 +170,8 @@ def tasks_report(compared: Mapping[tuple[str, str], Sequence[Comparison]], apart
         for own in pair:
             run = own.runs[0]
             for tested in own.tested:
-                figures = [figure[tested.metric].value for figure in own.figures]
-                told = [run.task, run.scoring, run.provenance["data"], tested.metric]
+                figures = [figure[tested.test.metric].value for figure in own.figures]
+                told = [run.task, run.scoring, run.provenance.data, tested.test.metric]
                 rows.append([*told, *(f"{figure:.4f}" for figure in figures), *next(tests)])
         sides = (
             f"{i}: {name if name == model else f'{model} ({name})'}"
@@ -203,7 +203,8 @@ def _runs(compared: Comparison) -> str:
         head += [name, "95% interval"]
         for row, figures in zip(rows, compared.figures, strict=True):
             found = figures.get(name)
-            row += [f"{found.value:.4f}" if found else NONE, _interval(found, "{:.4f}")]
+            interval = format_interval(found.low, found.high, ".4f", NONE) if found else NONE
+            row += [f"{found.value:.4f}" if found else NONE, interval]
     costs = COSTS if any(compared.costs) else {}
     counted = {name for run in compared.runs for name, number in run.unanswered.items() if number}
     without = [outcome for outcome in NO_ANSWER if outcome in counted and outcome not in compared.metrics]
@@ -216,18 +217,22 @@ def _runs(compared: Comparison) -> str:
 
 def _tests(tested: Sequence[Tested]) -> list[list[str]]:
     """The cells of TESTS, and items and items needed."""
+    tests = [one.test for one in tested]
     rows = []
-    for own, (p, exact) in zip(tested, corrected(tested), strict=True):
-        found, test = own.paired, own.mcnemar
+    for test, (p, exact_p) in zip(tests, corrected(tests), strict=True):
+        paired = test.paired
         rows.append(
             [
-                f"{found.value:+.4f}",
-                _interval(found, "{:+.4f}"),
-                _p(found.p),
+                f"{paired.value:+.4f}",
+                format_interval(paired.low, paired.high, "+.4f", NONE),
+                _p(paired.p),
                 _p(p),
-                *([f"{own.only_run:,}", f"{own.only_minus:,}", _p(test.p), _p(exact)] if test else [NONE] * 4),
-                f"{found.items:,}",
-                f"{own.needed:,}" if own.needed else NONE,
+                NONE if test.only_first is None else f"{test.only_first:,}",
+                NONE if test.only_second is None else f"{test.only_second:,}",
+                _p(test.mcnemar.p if test.mcnemar else None),
+                _p(exact_p),
+                f"{paired.items:,}",
+                f"{test.items_needed:,}" if test.items_needed else NONE,
             ]
         )
     return rows
@@ -239,10 +244,4 @@ def _tests_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _p(value: float | None) -> str:
-    return NONE if value is None else "<0.0001" if value < 0.0001 else f"{value:.4f}"
-
-
-def _interval(found: Any, form: str) -> str:
-    if found is None or found.low is None or found.high is None:
-        return NONE
-    return f"[{form.format(found.low)}, {form.format(found.high)}]"
+    return format_p_value(value, 4, NONE)

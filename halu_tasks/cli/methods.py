@@ -166,7 +166,7 @@ def _answered(task: str, method: Method, settings: Mapping[str, Any]) -> EvalLog
 
 
 def _of_these_data(run: Run, built: Built) -> Run:
-    if run.provenance["data_sha256"] != built.located.sha256:
+    if run.provenance.data_sha256 != built.located.sha256:
         raise DataError(
             f"{run.source} is of other data than {built.located.path} now holds; name another folder with --log-dir"
         )

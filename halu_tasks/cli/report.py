@@ -40,12 +40,12 @@ def run(arguments: argparse.Namespace) -> int:
         tqdm(total=len(found.columns), desc="comparing", unit="task", disable=None) as bar,
     ):
         report = assemble(found, results.skipped, table, arguments.title, bar.update)
-    for warning in report["warnings"]:
-        warn(warning["text"])
+    for warning in report.warnings:
+        warn(warning.text)
     for name, text in (
         (PAGE, render(report)),
         (TEXT, markdown(report)),
-        (FIGURES, json.dumps(report, indent=1) + "\n"),
+        (FIGURES, json.dumps(report.as_json(), indent=1) + "\n"),
     ):
         atomic_write_text(folder / name, text, "report")
     apart = len(found.columns) - len(found.main)

@@ -88,7 +88,7 @@ def told(built: Built, arguments: argparse.Namespace) -> dict[str, Any]:
         "options": given,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "package": __version__,
-        "halu_tasks": {**built.provenance, "prompt_hash": None, "fewshot": None, "cot": None},
+        "halu_tasks": built.provenance.without_prompt().as_json(),
     }
 
 

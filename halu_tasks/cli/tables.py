@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from halu_tasks.text.figures import format_estimate, format_interval
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Estimate
+
+NONE = "-"
+"""Shown in a table instead of a missing value."""
 
 
 def width(text: str) -> int:
@@ -33,8 +38,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[in
 
 def estimates_table(title: str, found: Mapping[str, Estimate]) -> str:
     """Figures by name with their 95% intervals, under a column called `title`."""
-    rows = [
-        [name, f"{e.value:.4f}", "" if e.low is None or e.high is None else f"[{e.low:.4f}, {e.high:.4f}]"]
-        for name, e in found.items()
-    ]
+    rows = [[name, f"{e.value:.4f}", format_interval(e.low, e.high, ".4f", NONE)] for name, e in found.items()]
     return table([title, "value", "95% interval"], rows, right=(1,))
+
+
+def figure(estimate: Estimate | Mapping[str, Any] | None) -> str:
+    """Format a figure, or its JSON values, with its interval for a table."""
+    return format_estimate(estimate, missing=NONE)

@@ -1,4 +1,4 @@
-// The page reads without this. It sorts, filters and switches what is there, and makes no element of any text.
+// The page can be read without this script, which only sorts, filters and hides elements, and creates none from strings.
 "use strict";
 (function () {
   const PAGE = 10;
@@ -78,7 +78,7 @@
     const column = byId("f-column"), kind = byId("f-kind"), entry = byId("f-entry");
     const text = byId("f-text"), wrong = byId("f-wrong");
     const has = (item, name, value) => item.dataset[name].split(" ").includes(value);
-    let found = items, page = 0;
+    let matching = items, page = 0;
     const fits = (item) =>
       (!column.value || item.dataset.column === column.value) &&
       (!kind.value || has(item, "kinds", kind.value)) &&
@@ -86,16 +86,16 @@
       (!wrong.checked || (entry.value ? has(item, "wrong", entry.value) : item.dataset.wrong !== "")) &&
       (!text.value || item.textContent.toLowerCase().includes(text.value.toLowerCase()));
     const turn = () => {
-      const from = page * PAGE, shown = new Set(found.slice(from, from + PAGE));
+      const from = page * PAGE, shown = new Set(matching.slice(from, from + PAGE));
       for (const item of items) item.hidden = !shown.has(item);
-      byId("f-count").textContent = found.length
-        ? "Items " + (from + 1) + " to " + (from + shown.size) + " of " + found.length
+      byId("f-count").textContent = matching.length
+        ? "Items " + (from + 1) + " to " + (from + shown.size) + " of " + matching.length
         : "No items match these filters.";
       byId("previous").disabled = page === 0;
-      byId("next").disabled = from + PAGE >= found.length;
+      byId("next").disabled = from + PAGE >= matching.length;
     };
     const filter = () => {
-      found = items.filter(fits);
+      matching = items.filter(fits);
       page = 0;
       for (const reply of all(".reply", list)) reply.hidden = entry.value !== "" && reply.dataset.entry !== entry.value;
       turn();
@@ -121,7 +121,7 @@
       link.addEventListener("click", () => { byId(link.getAttribute("href").slice(1)).open = true; });
     }
     open();
-    // what is closed on the screen is read on paper; it is closed again after
+    // open collapsed sections for printing, and close them again afterwards
     let opened = [];
     window.addEventListener("beforeprint", () => {
       opened = all("details.why:not([open])");

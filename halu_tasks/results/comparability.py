@@ -36,7 +36,7 @@ def not_paired(first: Run, other: Run) -> list[Unlike]:
         differences.append(Unlike(f"is scored as {other.scoring}, not {first.scoring}", again))
     if other.judge != first.judge:
         differences.append(Unlike(f"is judged by {other.judge or 'no model'}, not {first.judge or 'no model'}"))
-    if other.provenance["data_sha256"] != first.provenance["data_sha256"]:
+    if other.provenance.data_sha256 != first.provenance.data_sha256:
         return [*differences, Unlike(f"uses other data, {_data(other)}, not {_data(first)}")]
     if other.epochs != first.epochs:
         times = f"answers each item {other.epochs} times, not {first.epochs}"
@@ -54,8 +54,8 @@ def not_paired(first: Run, other: Run) -> list[Unlike]:
 def asked_otherwise(first: Run, other: Run) -> list[Unlike]:
     """List how the prompts of `other` differ from those of `first`, a run of the same task."""
     differences = []
-    if (hash := other.provenance["prompt_hash"]) != first.provenance["prompt_hash"]:
-        main = first.provenance["prompt_hash"]
+    if (hash := other.provenance.prompt_hash) != first.provenance.prompt_hash:
+        main = first.provenance.prompt_hash
         if hash:
             contrast = f"not {main}" if main else "and those of the others are unknown"
             differences.append(Unlike(f"has the prompts {hash}, {contrast}"))
@@ -93,4 +93,4 @@ def _score_again(run: Run, scoring: str) -> str:
 
 
 def _data(run: Run) -> str:
-    return f"{run.provenance['data_file']} ({run.provenance['data']}, sha256 {run.provenance['data_sha256'][:12]}…)"
+    return f"{run.provenance.data_file} ({run.provenance.data}, sha256 {run.provenance.data_sha256[:12]}…)"

@@ -8,39 +8,27 @@ from typing import Any, NamedTuple
 
 from halu_tasks.errors import DataError, UsageError, did_you_mean
 from halu_tasks.results.comparability import not_paired, reordered
+from halu_tasks.results.paired_test import PairedTest, corrected, paired_test
 from halu_tasks.results.published import Published, published_for
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.methods.cost import total
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimates
-from halu_tasks.scorers.statistics.bootstrap import Paired, paired_bootstrap
-from halu_tasks.scorers.statistics.significance import McNemar, holm, items_needed, mcnemar
+from halu_tasks.scorers.statistics.bootstrap import paired_bootstrap
 from halu_tasks.tasks import Task
 
 
 class Tested(NamedTuple):
-    """The difference between two runs in one metric, with significance tests.
+    """A test of the difference between two runs of a comparison.
 
     Attributes:
         run: The number of the run, from 1, from whose figure the other is subtracted.
         minus: The number of the run whose figure is subtracted.
-        metric: The metric's name.
-        higher_is_better: None if neither direction is better.
-        paired: The difference with its interval.
-        only_run: Items that only `run` has right; None if items are not simply right or wrong.
-        only_minus: Items that only `minus` has right; None if items are not simply right or wrong.
-        mcnemar: McNemar's exact test of these counts.
-        needed: The number of items needed to detect a difference of this size.
+        test: The test, with `run` as the first and `minus` as the second run.
     """
 
     run: int
     minus: int
-    metric: str
-    higher_is_better: bool | None
-    paired: Paired
-    only_run: int | None
-    only_minus: int | None
-    mcnemar: McNemar | None
-    needed: int | None
+    test: PairedTest
 
 
 @dataclass(frozen=True)
@@ -73,7 +61,7 @@ class Comparison:
         return {
             "task": first.task,
             "scoring": first.scoring,
-            "data": first.provenance["data"],
+            "data": first.provenance.data,
             "n": len(first.scores),
             "runs": [
                 {
@@ -145,53 +133,33 @@ def _test(metrics: Sequence[Metric], runs: Sequence[Run], number: int) -> list[T
         paired = paired_bootstrap(metric, [scores, first_scores]).get((0, 1))
         if paired is None:
             continue
-        test = mcnemar(metric, scores, first_scores)
-        right, other = alone_right(metric, test) if test else (None, None)
-        results.append(
-            Tested(number, 1, metric.name, metric.higher_is_better, paired, right, other, test, items_needed(paired))
-        )
+        results.append(Tested(number, 1, paired_test(metric, scores, first_scores, paired)))
     return results
-
-
-def alone_right(metric: Metric, test: McNemar) -> tuple[int, int]:
-    """Count the items that only the first of two tested runs has right, and those that only the second has right."""
-    counts = test.first_higher, test.second_higher
-    return counts if metric.higher_is_better else counts[::-1]
-
-
-def corrected(tested: Sequence[Tested]) -> list[tuple[float | None, float | None]]:
-    """Correct p values by Holm's method over all differences.
-
-    Returns:
-        For each difference, the corrected p values of the bootstrap and of McNemar's test.
-    """
-    paired = holm([difference.paired.p for difference in tested])
-    exact = holm([difference.mcnemar.p if difference.mcnemar else None for difference in tested])
-    return list(zip(paired, exact, strict=True))
 
 
 def tested_as_json(tested: Sequence[Tested]) -> list[dict[str, Any]]:
     """Convert differences to plain JSON values, with their corrected p values."""
+    p_values = corrected([difference.test for difference in tested])
     return [
         {
-            "run": difference.run,
-            "minus": difference.minus,
-            "metric": difference.metric,
-            "higher_is_better": difference.higher_is_better,
-            **difference.paired._asdict(),
+            "run": run,
+            "minus": minus,
+            "metric": test.metric,
+            "higher_is_better": test.higher_is_better,
+            **test.paired._asdict(),
             "p_holm": p,
             "mcnemar": {
-                "only_run": difference.only_run,
-                "only_minus": difference.only_minus,
-                "left_out": difference.mcnemar.unknown,
-                "p": difference.mcnemar.p,
+                "only_run": test.only_first,
+                "only_minus": test.only_second,
+                "left_out": test.mcnemar.unknown,
+                "p": test.mcnemar.p,
                 "p_holm": exact,
             }
-            if difference.mcnemar
+            if test.mcnemar
             else None,
-            "items_needed": difference.needed,
+            "items_needed": test.items_needed,
         }
-        for difference, (p, exact) in zip(tested, corrected(tested), strict=True)
+        for (run, minus, test), (p, exact) in zip(tested, p_values, strict=True)
     ]
 
 

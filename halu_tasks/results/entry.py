@@ -24,6 +24,7 @@ class Entry:
 
     @classmethod
     def of(cls, run: Run) -> Entry:
+        """Return the entry that a run belongs to."""
         return cls(
             model=run.model,
             harness=run.harness.rpartition(" ")[0] or run.harness,
@@ -33,9 +34,10 @@ class Entry:
         )
 
     def order(self) -> tuple[Any, ...]:
+        """Return a key that sorts entries by their models, ignoring case."""
         return self.model.casefold(), self.model, self.harness, self.method, self.settings, self.roles
 
-    def told(self) -> list[str]:
+    def distinctions(self) -> list[str]:
         """List what may distinguish this entry from another one of the same model."""
         return [
             self.harness,
@@ -50,6 +52,8 @@ def labels_of(entries: Iterable[Entry]) -> dict[Entry, str]:
     labels = {}
     for entry in entries:
         same_model = [other for other in entries if other.model == entry.model]
-        distinct = [text for text in entry.told() if not all(text in other.told() for other in same_model)]
+        distinct = [
+            text for text in entry.distinctions() if not all(text in other.distinctions() for other in same_model)
+        ]
         labels[entry] = f"{entry.model} ({', '.join(distinct)})" if distinct else entry.model
     return labels

@@ -70,16 +70,6 @@ class Provenance:
         judge: str | None = self.options.get("judge")
         return judge
 
-    # SHIM
-    def __getitem__(self, name: str) -> Any:
-        return self.as_json()[name]
-
-    def get(self, name: str, default: Any = None) -> Any:
-        return self.as_json().get(name, default)
-
-    def keys(self) -> Any:
-        return self.as_json().keys()
-
     def without_prompt(self) -> Provenance:
         """Return the provenance of replies of which it is not known how they were asked for."""
         return replace(self, prompt_hash=None, fewshot=None, cot=None)

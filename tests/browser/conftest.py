@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from halu_tasks.report.model.report import Report
 from halu_tasks.report.page.render import render
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,7 +66,7 @@ def opened(chromium: Any, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
     """`opened(report, width=400, color_scheme="dark")` writes the page to a file and opens it."""
     contexts = []
 
-    def open_page(report: Mapping[str, Any], width: int = 1320, **options: Any) -> Opened:
+    def open_page(report: Report, width: int = 1320, **options: Any) -> Opened:
         file = tmp_path / "report.html"
         file.write_bytes(render(report).encode("utf-8"))
         context = chromium.new_context(viewport={"width": width, "height": 900}, **options)

@@ -1,12 +1,16 @@
-"""A report's view model for the tests of the page: so many entries by so many columns, the same in every run."""
+"""A report for the tests of the page: so many entries by so many columns, the same in every run."""
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import is_dataclass
 from itertools import combinations, permutations
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from halu_tasks.report.model.report import BothModes, Report
 
 ARABIC = "تقع مدينة القاهرة على نهر النيل، وهي عاصمة مصر منذ عام 969. بناها جوهر الصقلي في عهد المعز لدين الله."
 ENGLISH = (
@@ -35,8 +39,42 @@ def estimate(value: float, half: float = 0.04, top: float | None = 1.0) -> dict[
     return {"value": value, "stderr": half / 1.96, "low": max(0.0, value - half), "high": high}
 
 
-def model(entries: int = 4, columns: int = 8, items: int = 4, *, apart: bool = True) -> dict[str, Any]:
-    """A view model with everything that the page can show, as far as there is room for it."""
+def model(entries: int = 4, columns: int = 8, items: int = 4, *, apart: bool = True) -> Report:
+    """A report with everything that the page can show, as far as there is room for it."""
+    return from_json(model_json(entries, columns, items, apart=apart))
+
+
+def from_json(values: Mapping[str, Any]) -> Report:
+    """The report with these JSON values; a missing or unknown key is an error."""
+    report: Report = _typed(Report, values)
+    return report
+
+
+def _typed(kind: Any, value: Any) -> Any:
+    """JSON values as what a record's annotation says."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is UnionType:
+        kinds = [one for one in arguments if (get_origin(one) in (Sequence, tuple)) == isinstance(value, list)]
+        return None if value is None else _typed(kinds[0], value)
+    if origin in (Sequence, list):
+        return [_typed(arguments[0], one) for one in value]
+    if origin is Mapping:
+        return {name: _typed(arguments[1], one) for name, one in value.items()}
+    if origin is tuple:
+        return tuple(value)
+    if kind is BothModes:
+        modes = ("strict", "paper")
+        rest = {name: one for name, one in value.items() if not name.endswith(modes)}
+        value = {mode: value[mode] for mode in modes}, {mode: value[f"unanswered_{mode}"] for mode in modes}
+        value = rest | dict(zip(("figures", "unanswered"), value, strict=True))
+    if is_dataclass(kind) or hasattr(kind, "_fields"):
+        kinds = get_type_hints(kind)
+        return kind(**{name: _typed(kinds.get(name), one) for name, one in value.items()})  # type: ignore[operator]
+    return value
+
+
+def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: bool = True) -> dict[str, Any]:
+    """The JSON values of `model`."""
     rng = random.Random(7)
     made = [_column(i, TASKS[i % len(TASKS)], i // len(TASKS)) for i in range(columns)]
     if apart:
@@ -78,6 +116,7 @@ def model(entries: int = 4, columns: int = 8, items: int = 4, *, apart: bool = T
                     "created": "2026-11-20T10:12:33+00:00",
                     "version": "1.0-sample" if column["data"] == "sample" else "1.0",
                     "settings": {"temperature": "0", "max_tokens": "1024"},
+                    "method": "plain prompt",
                     "judge": judge,
                     "n": column["n"],
                     "unparsed": i % 4,
@@ -122,13 +161,20 @@ def model(entries: int = 4, columns: int = 8, items: int = 4, *, apart: bool = T
             )
         ],
         "published": [
-            {"column": c["id"], "model": who, "method": "prompt", "metric": c["headline"], "value": value}
+            {
+                "column": c["id"],
+                "group": None,
+                "model": who,
+                "method": "prompt",
+                "metric": c["headline"],
+                "value": value,
+            }
             | {"scoring": "paper", "source": "ReFACT, Table 2", "note": "as printed", "headline": True}
             for c in made[:6]
             for who, value in (("GPT-4o", 0.67), ("Llama-3.3-70B", 0.5))
         ]
         + [
-            {"group": "g0", "model": "GPT-4o", "method": "prompt", "metric": "acc", "value": 0.54}
+            {"column": None, "group": "g0", "model": "GPT-4o", "method": "prompt", "metric": "acc", "value": 0.54}
             | {"scoring": "paper", "source": "ReFACT, Table 2", "note": "", "headline": True}
         ],
         "pairs": [_pair(c, a, b, rng) for c in made for a, b in combinations(people, 2)],
@@ -138,8 +184,8 @@ def model(entries: int = 4, columns: int = 8, items: int = 4, *, apart: bool = T
             for a, b in permutations(people, 2)
         ],
         "skipped": [
-            {"source": "results/notes.json", "why": "no result of lm-eval or Inspect"},
-            {"source": "results/broken.eval", "why": "the log has status error: ran out of budget"},
+            {"source": "results/notes.json", "why": "no result of lm-eval or Inspect", "lost": False},
+            {"source": "results/broken.eval", "why": "the log has status error: ran out of budget", "lost": True},
         ],
         "warnings": [{"entry": "e0", "column": "c0", "text": "model, task: 30 of 64 replies could not be read"}],
         "superseded": [
@@ -331,6 +377,7 @@ def _item(column: Mapping[str, Any], number: int, people: list[dict[str, Any]], 
         "entries": len(people),
         "prompt": f"Question: what is item {number}?\nAnswer: {text}\nFinal Verdict:",
         "system": "You check scientific answers.",
+        "cut": 0,
         "target": "A",
         "tags": {"type": "neg", "length": "≤ 500"},
         "text": {"text": text, "gold": [[10, 34], [60, 90]]} if where else None,
@@ -342,15 +389,19 @@ LOOKED_UP = {"entry", "column", "first", "second", "better", "data", "headline",
 """Fields by which the page finds things. All other texts may be anything."""
 
 
-def with_texts(report: Any, text: str, name: str = "", item: bool = False) -> Any:
-    """The same view model with `text` in place of every text that a model, a user or a file may have written."""
+def with_texts(report: Report, text: str) -> Report:
+    """The same report with `text` in place of every string that a model, a user or a file may have written."""
+    return from_json(_with_texts(report.as_json(), text))
+
+
+def _with_texts(report: Any, text: str, name: str = "", item: bool = False) -> Any:
     if isinstance(report, dict):
         told = name in ("tags", "settings", "roles", "options", "cost")
         # an item's id comes from a file, unlike that of an entry or a column
         return {
             (text if told else key): value
             if (key == "id" and not item) or (key in LOOKED_UP and not told)
-            else with_texts(value, text, key, "prompt" in report or key == "items")
+            else _with_texts(value, text, key, "prompt" in report or key == "items")
             for key, value in report.items()
             if not told or isinstance(value, str)
         }
@@ -359,6 +410,6 @@ def with_texts(report: Any, text: str, name: str = "", item: bool = False) -> An
         return (
             report
             if name == "columns" and isinstance(report[0], str)
-            else [with_texts(value, text, name, item) for value in report]
+            else [_with_texts(value, text, name, item) for value in report]
         )
     return text if isinstance(report, str) else report

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from report_model import model, with_texts
+from report_model import from_json, model, model_json, with_texts
 
 from halu_tasks.report.page import numbers
 from halu_tasks.report.page.charts import Bar, Curve, calibration, differences, intervals
@@ -91,19 +93,21 @@ def test_numbers() -> None:
 
 
 def test_what_a_reply_is_worth() -> None:
-    up = {"higher_is_better": True, "range": [0.0, 1.0]}
-    down = {"higher_is_better": False, "range": [0.0, 1.0]}
-    many = {"higher_is_better": False, "range": [0.0, None]}
-    assert verdict(up, {"value": 1.0, "answer": "A"}) == ("right", "right")
-    assert verdict(down, {"value": 1.0, "answer": "A"}) == ("wrong", "wrong")
-    assert verdict(up, {"value": 0.25, "answer": ["x"]}) == ("partly", "0.25")
-    assert verdict(up, {"value": 0.0, "answer": None}) == ("wrong unread", "unparsed")
-    assert verdict(up, {"value": 0.0, "answer": None, "outcome": "abstained"}) == ("wrong unread", "abstained")
+    report = model(1, 1)
+    reply = replace(report.why[0].items[0].replies[0], outcome="answered")
+    up = replace(report.columns[0], higher_is_better=True, range=(0.0, 1.0))
+    down = replace(up, higher_is_better=False)
+    many = replace(down, range=(0.0, None))
+    assert verdict(up, replace(reply, value=1.0, answer="A")) == ("right", "right")
+    assert verdict(down, replace(reply, value=1.0, answer="A")) == ("wrong", "wrong")
+    assert verdict(up, replace(reply, value=0.25, answer=["x"])) == ("partly", "0.25")
+    assert verdict(up, replace(reply, value=0.0, answer=None, outcome="?")) == ("wrong unread", "unparsed")
+    assert verdict(up, replace(reply, value=0.0, answer=None, outcome="abstained")) == ("wrong unread", "abstained")
     # a reply that says that nothing is wrong is an answer
-    assert verdict(up, {"value": 1.0, "answer": [], "outcome": "answered"}) == ("right", "right")
-    assert verdict(up, {"value": 0.0, "answer": [], "outcome": "answered"}) == ("wrong", "wrong")
-    assert verdict(up, {"value": None, "answer": "A"}) == ("unread", "no verdict")
-    assert verdict(many, {"value": 3.0, "answer": "A"}) == ("wrong", "3")
+    assert verdict(up, replace(reply, value=1.0, answer=[])) == ("right", "right")
+    assert verdict(up, replace(reply, value=0.0, answer=[])) == ("wrong", "wrong")
+    assert verdict(up, replace(reply, value=None, answer="A")) == ("unread", "no verdict")
+    assert verdict(many, replace(reply, value=3.0, answer="A")) == ("wrong", "3")
 
 
 def test_a_plot_stands_in_a_page_beside_others() -> None:
@@ -168,14 +172,19 @@ def test_the_page_is_well_formed_the_same_each_time_and_loads_nothing() -> None:
 
 @pytest.mark.parametrize("reply", [300, 6000])
 def test_ten_models_by_eight_tasks_stay_under_five_megabytes(reply: int) -> None:
-    report = model(10, 8, items=20)
+    report = model_json(10, 8, items=20)
     for why in report["why"]:
         for item in why["items"]:
             for found in item["replies"]:
                 found["reply"] = (found["reply"] * 20)[:reply]
-    assert len(render(report).encode()) < 5_000_000
+    assert len(render(from_json(report)).encode()) < 5_000_000
 
 
 def test_a_page_of_nothing_but_hostile_characters_is_utf_8() -> None:
     page = render(with_texts(model(2, 4, items=1), "\ud800\x00\ufffe\U000e0041")).encode("utf-8")
     assert b"\x00" not in page and page.rstrip().endswith(b"</html>")
+
+
+def test_the_json_of_a_report_has_the_values_that_it_was_made_of() -> None:
+    values = model_json(2, 8, items=2)
+    assert json.loads(json.dumps(from_json(values).as_json())) == json.loads(json.dumps(values))

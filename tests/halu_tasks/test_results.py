@@ -23,12 +23,14 @@ from halu_tasks.options import Options
 from halu_tasks.report.markdown import markdown
 from halu_tasks.report.model.assemble import assemble
 from halu_tasks.report.model.leaderboard import Board, board
+from halu_tasks.report.model.report import Report
 from halu_tasks.report.page.render import render
 from halu_tasks.results.comparison import compare
 from halu_tasks.results.entry import Entry
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run, ScoredReply, Step
 from halu_tasks.tasks import build, registry
+from halu_tasks.tasks.yaml_files import task_configs
 
 TASKS, GROUPS = registry()
 CORRECTION, COMPARATIVE, HALUEVAL = "refact_correction", "refact_judgment_comparative", "halueval_summarization"
@@ -82,9 +84,16 @@ def titles(found: Board) -> list[tuple[str, str, int]]:
     return [(column.task.name, column.why, len(column.runs)) for column in found.columns]
 
 
+def report_on(runs: Sequence[Run], folder: Path) -> Report:
+    return assemble(board(runs), [], folder / "items.parquet", "T")
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    return json.loads(json.dumps(report.as_json()), parse_constant=no_constant)
+
+
 def assembled(runs: Sequence[Run], folder: Path) -> dict[str, Any]:
-    told = assemble(board(runs), [], folder / "items.parquet", "T")
-    return json.loads(json.dumps(told), parse_constant=no_constant)
+    return as_json(report_on(runs, folder))
 
 
 @pytest.fixture
@@ -298,6 +307,18 @@ def test_scored_predictions_are_read_with_the_same_figures(score: Score, tmp_pat
     assert all(own["prompt_hash"] is None and own["fewshot"] is None for own in told["columns"])
 
 
+def test_predictions_of_a_derived_task_are_read_without_its_file(score: Score, tmp_path: Path) -> None:
+    base = TASKS[CORRECTION].path
+    own = tmp_path / "my_correction.yaml"
+    own.write_text(f"include: {base}\ntask: my_correction\ndescription: Fill the gaps.\n")
+    rows = {item.id: TASKS[CORRECTION].oracle(item) for item in build(CORRECTION, Options(data="sample")).items}
+    path = score(tmp_path / "scored", str(own), rows)
+    own.unlink()
+    (run,) = read_results([str(path)]).runs
+    assert run.task == "my_correction" and run.benchmark_task.reference == CORRECTION
+    assert [answer.score.measurements["em"] for answer in run.answers] == [1.0] * 16
+
+
 def test_replies_made_elsewhere_stand_apart_as_nothing_tells_how_they_were_asked(score: Score, tmp_path: Path) -> None:
     lm_eval_files(tmp_path / "run", CORRECTION)
     lm_eval_files(tmp_path / "other", CORRECTION, date=1.0, model_name="org/other")
@@ -492,13 +513,14 @@ def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_ap
         for number, own in enumerate(run.answers)
     ]
     runs = [replace(run, answers=answers), replace(run, model="n", id="n")]
-    told = assembled(runs, tmp_path)
+    report = report_on(runs, tmp_path)
+    told = as_json(report)
     counts = [(cell["unparsed"], cell["abstained"], cell["empty"]) for cell in told["results"]]
     assert counts == [(1, 1, 1), (0, 0, 0)]
-    text = markdown(told)
+    text = markdown(report)
     assert f"n {len(run.scores)}, 1 unparsed, 1 abstained, 1 empty" in text
     assert f"n {len(run.scores)}, 0 unparsed |" in text or f"n {len(run.scores)}, 0 unparsed<br>" in text
-    page = re.sub(r"<[^>]*>", "", render(told))
+    page = re.sub(r"<[^>]*>", "", render(report))
     assert "1 unparsed, 1 abstained, 1 empty" in page
     shown = {
         item["id"]: next(reply for reply in item["replies"] if reply["entry"] == told["results"][0]["entry"])
@@ -507,7 +529,7 @@ def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_ap
     for number, own in outcomes.items():
         reply = shown[run.answers[number].item.id]
         assert (reply["answer"], reply["outcome"], reply["reason"]) == (own["answer"], own["outcome"], own["reason"])
-    html = render(told)
+    html = render(report)
     for word in ("abstained", "empty", "unparsed"):
         assert f'<span class="verdict wrong unread">{word}</span>' in html
     # the empty list is an answer, and what the judge said of it stands with it
@@ -544,19 +566,21 @@ def test_means_of_groups_are_of_results_that_were_asked_alike() -> None:
 
 def test_ranks_pairs_and_wins_of_models_that_differ(tmp_path: Path) -> None:
     runs = [run_of(HALUEVAL, wrong=wrong, model=model) for wrong, model in ((0, "a"), (26, "b"), (52, "c"))]
-    told = assembled(runs, tmp_path)
+    report = report_on(runs, tmp_path)
+    told = as_json(report)
     assert [own["rank"] for own in told["results"]] == [[1, 1], [2, 2], [3, 3]]
     first = told["pairs"][0]
     assert (first["value"], first["better"], first["mcnemar"]["only_first"]) == (0.5, "e1", 26)
     assert (first["mcnemar"]["only_second"], first["low"] > 0, first["p_holm"] < 0.05) == (0, True, True)
     won = {(own["first"], own["second"]): (own["better"], own["worse"], own["open"]) for own in told["wins"]}
     assert won["e1", "e2"] == (1, 0, 0) and won["e3", "e1"] == (0, 1, 0)
-    text = markdown(told)
+    text = markdown(report)
     assert "| halueval\\_summarization | a | b | 0.500 [" in text and "| 26 / 0 |" in text
 
 
 def test_one_model_and_one_task_make_a_report(tmp_path: Path) -> None:
-    told = assembled([run_of()], tmp_path)
+    report = report_on([run_of()], tmp_path)
+    told = as_json(report)
     assert (told["pairs"], told["wins"], told["groups"], told["results"][0]["rank"]) == ([], [], [], None)
     assert told["results"][0]["metrics"]["em"] == {
         "value": 1.0,
@@ -566,24 +590,83 @@ def test_one_model_and_one_task_make_a_report(tmp_path: Path) -> None:
     }
     # nothing is wrong, so nothing is shown that would be
     assert told["why"][0]["items"] == [] or all("worst" not in one["kinds"] for one in told["why"][0]["items"])
-    assert "## Pairs" not in markdown(told)
+    assert "## Pairs" not in markdown(report)
 
 
 def test_models_without_a_task_in_common_have_no_pair(tmp_path: Path) -> None:
-    told = assembled([run_of(), run_of(HALUEVAL, model="n")], tmp_path)
+    report = report_on([run_of(), run_of(HALUEVAL, model="n")], tmp_path)
+    told = as_json(report)
     assert told["pairs"] == [] and len(told["entries"]) == 2
-    text = markdown(told)
+    text = markdown(report)
     row = next(line for line in text.splitlines() if line.startswith("| n |"))
     assert row.startswith("| n | ") and row.split("|").count("  ") == 1
 
 
 def test_a_limited_run_that_stands_alone_says_of_how_many(tmp_path: Path) -> None:
-    told = assembled([run_of(limit=4, fewshot=1)], tmp_path)
+    report = report_on([run_of(limit=4, fewshot=1)], tmp_path)
+    told = as_json(report)
     assert told["columns"][0]["main"] and (told["columns"][0]["n"], told["columns"][0]["of"]) == (4, 16)
-    text = markdown(told)
+    text = markdown(report)
     assert "n 4 of 16, 0 unparsed" in text and "(strict, SAMPLE, 1shot)" in text
 
 
 def test_an_entry_says_all_that_sets_it_apart() -> None:
     run = run_of(settings={"temperature": 0.7}, roles={"grader": "j", "helper": "h"}, steps=(Step("generate", {}),))
     assert Entry.of(run) == Entry("m", "Inspect", "plain prompt", (("temperature", "0.7"),), (("helper", "h"),))
+
+
+# --- what is drawn ----------------------------------------------------------------------------------
+
+OWN_CASES = """from halu_tasks.items import Case
+
+TEXT = "The Danube ends in the Baltic Sea."
+
+def cases(rows, options):
+    gold = {"text": TEXT, "spans": [[19, 33]], "strings": [TEXT[19:33]]}
+    for number in range(4):
+        yield Case(f"own-{number}", f"own-{number}", {"question": "Where?", "answer": TEXT}, %s, gold)
+"""
+DERIVED = """include: {base}
+task: my_task
+generation_kwargs: {{temperature: 0.7, do_sample: true}}
+"""
+OWN = """include: {base}
+task: my_task
+reference_task: my_task
+cases: !function own_cases.cases
+cases_arguments: {{}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "file", "target", "drawn"),
+    [
+        ("refact_localization_entity", DERIVED, "", True),
+        ("refact_localization_entity", OWN, "TEXT[19:33]", True),
+        # the keys of the gold do not decide
+        ("refact_judgment_independent", OWN, "('True', 'False')[number % 2]", False),
+    ],
+    ids=["derived", "own", "label"],
+)
+def test_spans_are_drawn_if_the_task_asks_for_spans(
+    base: str, file: str, target: str, drawn: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "my_task.yaml"
+    path.write_text(file.format(base=task_configs() / "refact" / f"{base}.yaml"))
+    (tmp_path / "own_cases.py").write_text(OWN_CASES % target)
+    runs = [replace(run_of(str(path), wrong=wrong, model=f"m{wrong}"), task="my_task") for wrong in (0, 2)]
+    report = report_on(runs, tmp_path)
+    ((column,), (details,)) = report.columns, report.why
+    assert column.task == "my_task" and len(details.items) == 2
+    assert bool(details.confusion) == (not drawn)
+    assert ("In the texts below" in render(report)) == drawn
+    items = {answer.item.id: answer.item for answer in runs[0].answers}
+    for shown in details.items:
+        gold = [tuple(span) for span in items[shown.id].gold["spans"]]
+        right, empty = shown.replies
+        if drawn:
+            assert shown.text and (shown.text.text, shown.text.gold) == (items[shown.id].gold["text"], gold)
+            assert right.spans == gold and right.unplaced == []
+        else:
+            assert shown.text is None and right.spans is None
+        assert empty.spans is None

@@ -100,6 +100,11 @@ def test_the_index_is_built_from_folders_by_a_static_method() -> None:
 
 @pytest.mark.parametrize("name", ["model", "filter", "metric", "aggregation"])
 def test_a_registry_takes_the_place_of_an_object_and_imports_it_when_it_is_asked_for(name: str) -> None:
+    import lm_eval.api.metrics
+    import lm_eval.filters
+    import lm_eval.models  # lm-eval imports its own entries only while a registry is empty
+
+    assert lm_eval.models and lm_eval.filters
     registry = resolve(f"lm_eval.api.registry.{name}_registry")
     alias = f"halu_contract_{name}"
     registry.register(alias, target="halu_tasks.lm_eval_adapter.metrics:halu_mean")

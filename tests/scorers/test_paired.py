@@ -210,7 +210,7 @@ def test_flips_are_from_the_first_run_to_the_second() -> None:
     assert flips(ones, others[::-1]) == table
     found = compared(ACC, ones, others)
     assert found.value * 10 == pytest.approx(table["flipped_to_wrong"] - table["flipped_to_right"])
-    with pytest.raises(ValueError, match="item 0: expected .correct. to be 0 or 1"):
+    with pytest.raises(ValueError, match="item 0: expected 'correct' to be 0 or 1"):
         flips(run([0.5]), run([1.0]))
 
 

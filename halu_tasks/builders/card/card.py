@@ -15,11 +15,12 @@ from typing import Any
 import yaml
 
 from halu_tasks.builders.card.papers import paper_named
-from halu_tasks.builders.card.sections import annotation_section, balance_section, figure, leaks_section
+from halu_tasks.builders.card.sections import annotation_section, balance_section, leaks_section
 from halu_tasks.builders.documents import NO_LICENCE
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Pipeline
 from halu_tasks.options import Options
 from halu_tasks.tasks import registry
+from halu_tasks.text.figures import format_estimate
 from halu_tasks.text.markdown import code_block, escaped, table
 
 UNKNOWN = NO_LICENCE
@@ -209,7 +210,7 @@ def _rates(info: CardInfo) -> Iterator[str]:
     yield "## Pass rates"
     yield "The share of checked drafts that passed each check, with 95% intervals clustered by document:"
     rows = [
-        [escaped(check), f"{rate['of']:,}", f"{rate['passed']:,}", figure(rate)]
+        [escaped(check), f"{rate['of']:,}", f"{rate['passed']:,}", format_estimate(rate)]
         for check, rate in info.collected.get("rates", {}).items()
     ]
     yield table(["check", "drafts", "passed", "share"], rows) if rows else "There were no drafts."

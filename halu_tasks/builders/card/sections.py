@@ -7,6 +7,7 @@ from typing import Any
 
 from halu_tasks.builders.quality.leaks import NONE
 from halu_tasks.builders.quality.quality import near_duplicates
+from halu_tasks.text.figures import format_estimate
 from halu_tasks.text.markdown import escaped, table
 
 SAME = "same in every pair"
@@ -38,7 +39,11 @@ def leaks_section(report: Figures) -> Iterator[str]:
     )
     features = {**report["leaks"], "words alone, to a classifier": report["classifier"]}
     rows = [
-        [escaped(name), *(figure(without_interval(figures, key)) for key in ("area", "in_pairs")), _verdict(figures)]
+        [
+            escaped(name),
+            *(format_estimate(without_interval(figures, key)) for key in ("area", "in_pairs")),
+            _verdict(figures),
+        ]
         for name, figures in features.items()
     ]
     yield table(["feature", "all texts", "within pairs", "leak"], rows)
@@ -73,13 +78,13 @@ def annotation_section(report: Figures) -> Iterator[str]:
         "relabelled."
     )
     rows = [
-        ["pairwise agreement", f"{agreement['items']:,}", figure(agreement.get("pairwise_agreement"))],
-        ["Fleiss' kappa", f"{agreement['items']:,}", figure(agreement.get("fleiss_kappa"))],
+        ["pairwise agreement", f"{agreement['items']:,}", format_estimate(agreement.get("pairwise_agreement"))],
+        ["Fleiss' kappa", f"{agreement['items']:,}", format_estimate(agreement.get("fleiss_kappa"))],
     ]
     for pair in agreement["pairs"]:
         names = escaped(" and ".join(pair["annotators"]))
-        rows.append([f"agreement of {names}", f"{pair['items']:,}", figure(pair["agreement"])])
-        rows.append([f"Cohen's kappa of {names}", f"{pair['items']:,}", figure(pair["cohen_kappa"])])
+        rows.append([f"agreement of {names}", f"{pair['items']:,}", format_estimate(pair["agreement"])])
+        rows.append([f"Cohen's kappa of {names}", f"{pair['items']:,}", format_estimate(pair["cohen_kappa"])])
     yield table(["agreement", "items", "figure"], rows)
     if report["dropped"]:
         dropped = [
@@ -89,15 +94,6 @@ def annotation_section(report: Figures) -> Iterator[str]:
         ]
         yield "Dropped:"
         yield table(["reason", "kind", "items"], dropped)
-
-
-def figure(estimate: Mapping[str, float | None] | None) -> str:
-    """Format a figure with its interval."""
-    if estimate is None:
-        return "–"
-    return f"{estimate['value']:.3f}" + (
-        "" if estimate["low"] is None else f" [{estimate['low']:.3f}, {estimate['high']:.3f}]"
-    )
 
 
 def without_interval(figures: Figures, key: str) -> Mapping[str, float | None] | None:

@@ -26,8 +26,7 @@ from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.builders.run.folder import DATASET, PLAN, PROMPTS, REJECTS, Folder, write_dataset
 from halu_tasks.builders.run.parts import read_json
 from halu_tasks.cli import DONE_IN_PART
-from halu_tasks.cli.building.quality import figure
-from halu_tasks.cli.tables import table
+from halu_tasks.cli.tables import figure, table
 from halu_tasks.errors import UsageError
 from halu_tasks.files import atomic_write_text
 

@@ -32,9 +32,10 @@ from halu_tasks.builders.run.inspect_logs import in_parts, logs_of
 from halu_tasks.builders.run.outcomes import Rates
 from halu_tasks.cli import DONE_IN_PART
 from halu_tasks.cli.building.quality import tell_not_compared
-from halu_tasks.cli.tables import table
+from halu_tasks.cli.tables import NONE, table
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.files import atomic_write_text
+from halu_tasks.text.figures import format_interval
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -163,7 +164,13 @@ def _show(folder: Folder, told: dict[str, Any]) -> None:
     refused = sum(told["refused"].values())
     print(f"{told['documents']} documents, {refused} refused, {told['documents_not_done']} not done")
     rows = [
-        [name, str(own["passed"]), str(own["of"]), f"{own['value']:.1%}", _interval(own)]
+        [
+            name,
+            str(own["passed"]),
+            str(own["of"]),
+            f"{own['value']:.1%}",
+            format_interval(own["low"], own["high"], ".1%", NONE),
+        ]
         for name, own in told["rates"].items()
     ]
     print(table(["check", "passed", "of", "rate", "95% interval"], rows, right=(1, 2, 3)))
@@ -175,7 +182,3 @@ def _show(folder: Folder, told: dict[str, Any]) -> None:
     dataset = folder.path / DATASET
     print("\n" + table(["file", "rows"], [[str(dataset / name), str(n)] for name, n in told["files"].items()], (1,)))
     print(f"\ncard: {dataset / CARD}; quality: halu-tasks quality {folder.path}")
-
-
-def _interval(rate: dict[str, Any]) -> str:
-    return "" if rate["low"] is None else f"{rate['low']:.1%} to {rate['high']:.1%}"

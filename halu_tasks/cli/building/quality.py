@@ -19,7 +19,7 @@ from halu_tasks.builders.quality.quality import near_duplicates, quality
 from halu_tasks.builders.run.folder import Folder
 from halu_tasks.builders.run.parts import read_json
 from halu_tasks.cli import DONE_IN_PART
-from halu_tasks.cli.tables import table
+from halu_tasks.cli.tables import figure, table
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -79,13 +79,6 @@ def show(found: Mapping[str, Any]) -> None:
         print("(halu-tasks data fetch SOURCE, or --against PATH)")
     print("\nflagged: " + ("nothing" if not found["flagged"] else ""))
     print("\n".join(f"  {own['check']}: {own['text']}" for own in found["flagged"]), end="\n" * bool(found["flagged"]))
-
-
-def figure(own: Mapping[str, float | None] | None) -> str:
-    """A figure with its interval, for a table."""
-    if own is None:
-        return "-"
-    return f"{own['value']:.3f}" + ("" if own["low"] is None else f" [{own['low']:.3f}, {own['high']:.3f}]")
 
 
 def leak(own: Mapping[str, Any]) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from halu_tasks.items import Reply
 from halu_tasks.report.model.leaderboard import Board, Column
+from halu_tasks.report.model.names import Names
+from halu_tasks.report.model.report import Floor, PublishedFigure, ReportGroup
 from halu_tasks.results.published import Published, published, published_for
 from halu_tasks.scorers.metrics import estimates
 
 
-def floors(column: Column, name: str) -> Iterator[dict[str, Any]]:
+def floors(column: Column, names: Names) -> Iterator[Floor]:
     """Compute the figures of uninformed replies, such as a constant answer, on the column's items."""
     task, mode = column.task, column.first.scoring
     items = [answered.item for answered in column.first.answers]
@@ -23,34 +24,29 @@ def floors(column: Column, name: str) -> Iterator[dict[str, Any]]:
     for reply, figures in floors_by_reply.items():
         for metric, value in figures.items():
             headline = metric == column.headline.name
-            yield {"column": name, "name": reply, "metric": metric, "value": value, "headline": headline}
+            yield Floor(column=names.columns[column], name=reply, metric=metric, value=value, headline=headline)
 
 
-def published_figures(
-    board: Board, names: Mapping[int, str], groups: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+def published_figures(board: Board, names: Names, groups: Sequence[ReportGroup]) -> list[PublishedFigure]:
     """Collect the published figures for columns and groups, except for those on the packaged sample."""
     rows = []
     for column in board.columns:
-        if column.first.provenance["data"] == "sample":
+        if column.first.provenance.data == "sample":
             continue
         metrics = {metric.name for metric in column.metrics}
         rows += [
-            {"column": names[id(column)], "group": None, "headline": figure.metric == column.headline.name}
-            | _figure(figure)
+            _record(figure, column=names.columns[column], headline=figure.metric == column.headline.name)
             for figure in published_for(column.task)
             if figure.metric in metrics and _same_mode(figure, column.first.scoring)
         ]
-    sampled = {names[id(column)] for column in board.columns if column.first.provenance["data"] == "sample"}
+    sampled = {names.columns[column] for column in board.columns if column.first.provenance.data == "sample"}
     for group in groups:
-        if sampled & {*group["columns"]}:
+        if sampled & {*group.columns}:
             continue
         rows += [
-            {"column": None, "group": group["id"], "headline": True} | _figure(figure)
-            for figure in published(group["group"])
-            if figure.task == group["group"]
-            and figure.metric == group["metric"]
-            and _same_mode(figure, group["scoring"])
+            _record(figure, group=group.id)
+            for figure in published(group.group)
+            if figure.task == group.group and figure.metric == group.metric and _same_mode(figure, group.scoring)
         ]
     return rows
 
@@ -63,13 +59,18 @@ def _same_mode(figure: Published, scoring: str) -> bool:
     return scoring == "strict" or figure.scoring in ("both", scoring)
 
 
-def _figure(figure: Published) -> dict[str, Any]:
-    return {
-        "model": figure.model,
-        "method": figure.method,
-        "metric": figure.metric,
-        "value": figure.value,
-        "scoring": figure.scoring,
-        "source": figure.source,
-        "note": " ".join(figure.note.splitlines()),
-    }
+def _record(
+    figure: Published, *, column: str | None = None, group: str | None = None, headline: bool = True
+) -> PublishedFigure:
+    return PublishedFigure(
+        column=column,
+        group=group,
+        headline=headline,
+        model=figure.model,
+        method=figure.method,
+        metric=figure.metric,
+        value=figure.value,
+        scoring=figure.scoring,
+        source=figure.source,
+        note=" ".join(figure.note.splitlines()),
+    )

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from halu_tasks.report.model.leaderboard import Column
+from halu_tasks.report.model.report import (
+    Bin,
+    BothModes,
+    Breakdown,
+    BreakdownRow,
+    BreakdownValue,
+    Calibration,
+    Confusion,
+)
 from halu_tasks.results.entry import Entry
 from halu_tasks.results.run import ScoredReply
 from halu_tasks.scorers.answer import NO_ANSWER
-from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate
+from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import BINS, brier, ece
 from halu_tasks.scorers.statistics.probability import FACT
@@ -26,22 +34,13 @@ _LABELS = 12
 """Maximum number of targets, and of other answers, in a confusion matrix."""
 
 
-class Breakdown(NamedTuple):
-    """The headline metric by a tag of the items.
+def breakdowns(column: Column, ids: Mapping[Entry, str]) -> list[Breakdown]:
+    """Break the headline down by each tag with several values, and by the length of the prompt.
 
-    Attributes:
-        by: The tag's name.
-        values: The tag's values, each with its number of items.
-        figures: For each entry, the figures in the order of `values`.
+    Args:
+        column: The column.
+        ids: The ids of entries.
     """
-
-    by: str
-    values: list[tuple[str, int]]
-    figures: dict[Entry, list[Estimate | None]]
-
-
-def breakdowns(column: Column) -> list[Breakdown]:
-    """Break the headline down by each tag with several values, and by the length of the prompt."""
     items = {answered.item.id: answered.item for answered in column.first.answers}
     tags = {id: dict(item.tags) for id, item in items.items()}
     lengths = _quarters({id: len(item.prompt) for id, item in items.items()})
@@ -53,11 +52,13 @@ def breakdowns(column: Column) -> list[Breakdown]:
         if not 1 < len(counts) <= _VALUES:
             continue
         values = list(dict.fromkeys(lengths.values())) if name == "length" else sorted(counts)
-        figures = {}
+        rows = []
         for entry, run in column.runs.items():
             tagged = by_cluster(score.tagged(tags[score.id]) for score in run.scores)
-            figures[entry] = [estimate(column.headline.only(name, value, value), tagged) for value in values]
-        result.append(Breakdown(name, [(value, counts[value]) for value in values], figures))
+            figures = [estimate(column.headline.only(name, value, value), tagged) for value in values]
+            rows.append(BreakdownRow(entry=ids[entry], figures=figures))
+        sizes = [BreakdownValue(value=value, n=counts[value]) for value in values]
+        result.append(Breakdown(by=name, metric=column.headline.name, values=sizes, cells=rows))
     return result
 
 
@@ -78,18 +79,14 @@ def _quarters(lengths: Mapping[str, int]) -> dict[str, str]:
     return {id: names[number] for id, number in sorted(quarter.items(), key=lambda pair: pair[1])}
 
 
-class Confusion(NamedTuple):
-    """A confusion matrix: how often items with each target got each answer, of shape (targets, answers)."""
-
-    targets: list[str]
-    answers: list[str]
-    counts: list[list[int]]
-
-
-def confusion(scores: Sequence[Score]) -> Confusion | None:
+def confusion(entry: str, scores: Sequence[Score]) -> Confusion | None:
     """Compute the confusion matrix of labels; None if targets are not labels.
 
     Replies without a label are counted by their outcome.
+
+    Args:
+        entry: The entry's id.
+        scores: The entry's scores.
     """
     targets = sorted({score.target for score in scores if isinstance(score.target, str)})
     if not 1 < len(targets) <= _LABELS or any(isinstance(score.target, list) for score in scores):
@@ -100,31 +97,18 @@ def confusion(scores: Sequence[Score]) -> Confusion | None:
         return None
     unanswered = [outcome for outcome in NO_ANSWER if outcome == UNPARSED or any(cells[t, outcome] for t in targets)]
     answers = [*targets, *others, *unanswered]
-    return Confusion(targets, answers, [[cells[target, answer] for answer in answers] for target in targets])
+    counts = [[cells[target, answer] for answer in answers] for target in targets]
+    return Confusion(entry=entry, targets=targets, answers=answers, counts=counts)
 
 
-class Bin(NamedTuple):
-    """Items with a probability in [low, high): their number, mean probability, and share with the label."""
+def calibration(entry: str, label: str, scores: Sequence[Score]) -> Calibration | None:
+    """Compute the calibration of probabilities, in the bins of `scorers.calibration.ece`; None if there are none.
 
-    low: float
-    high: float
-    n: int
-    mean: float
-    share: float
-
-
-class Calibration(NamedTuple):
-    """The calibration of a label's probabilities; `without` is the number of items without one."""
-
-    label: str
-    bins: list[Bin]
-    without: int
-    ece: Estimate
-    brier: Estimate
-
-
-def calibration(label: str, scores: Sequence[Score]) -> Calibration | None:
-    """Compute the calibration of probabilities, in the bins of `scorers.calibration.ece`; None if there are none."""
+    Args:
+        entry: The entry's id.
+        label: The label whose probability was asked for.
+        scores: The entry's scores.
+    """
     probabilities = [
         (score.measurements[FACT], score.target == label) for score in scores if FACT in score.measurements
     ]
@@ -137,24 +121,9 @@ def calibration(label: str, scores: Sequence[Score]) -> Calibration | None:
         inside = [(p, has_label) for p, has_label in probabilities if min(int(p * BINS), BINS - 1) == i]
         if inside:
             mean, share = (float(np.mean(values)) for values in zip(*inside, strict=True))
-            bins.append(Bin(i / BINS, (i + 1) / BINS, len(inside), mean, share))
-    return Calibration(label, bins, len(scores) - len(probabilities), errors[0], errors[1])
-
-
-class Modes(NamedTuple):
-    """The same replies scored in both modes.
-
-    Attributes:
-        metric: A metric that both modes have.
-        figures: Its figure in each mode.
-        unanswered: The number of replies without an answer in each mode.
-        changed: The number of replies with different figures in the two modes.
-    """
-
-    metric: str
-    figures: dict[str, Estimate | None]
-    unanswered: dict[str, int]
-    changed: int
+            bins.append(Bin(low=i / BINS, high=(i + 1) / BINS, n=len(inside), mean=mean, share=share))
+    without = len(scores) - len(probabilities)
+    return Calibration(entry=entry, label=label, bins=bins, without=without, ece=errors[0], brier=errors[1])
 
 
 def other_scores(column: Column, answers: Sequence[ScoredReply]) -> list[Score] | None:
@@ -165,10 +134,11 @@ def other_scores(column: Column, answers: Sequence[ScoredReply]) -> list[Score] 
     return [answered.scored(column.task, mode) for answered in answers]
 
 
-def modes(column: Column, scores: Sequence[Score], others: Sequence[Score]) -> Modes | None:
+def both_modes(entry: str, column: Column, scores: Sequence[Score], others: Sequence[Score]) -> BothModes | None:
     """Compare scores in both modes; None if the modes have no metric in common.
 
     Args:
+        entry: The entry's id.
         column: The column.
         scores: Scores in the column's mode.
         others: Scores of the same replies in the other mode.
@@ -181,14 +151,18 @@ def modes(column: Column, scores: Sequence[Score], others: Sequence[Score]) -> M
         return None
     other_metric = other_metrics[metric.name]
     both = {mode: (metric, scores), other_mode: (other_metric, others)}
-    return Modes(
-        metric.name,
-        {name: estimate(m, by_cluster(mode_scores)) for name, (m, mode_scores) in both.items()},
-        {name: sum(score.outcome in NO_ANSWER for score in mode_scores) for name, (_, mode_scores) in both.items()},
-        sum(
+    return BothModes(
+        entry=entry,
+        metric=metric.name,
+        figures={name: estimate(m, by_cluster(mode_scores)) for name, (m, mode_scores) in both.items()},
+        unanswered={
+            name: sum(score.outcome in NO_ANSWER for score in mode_scores) for name, (_, mode_scores) in both.items()
+        },
+        changed=sum(
             value_of(metric, score) != value_of(other_metric, other)
             for score, other in zip(scores, others, strict=True)
         ),
+        n=len(scores),
     )
 
 
@@ -196,8 +170,3 @@ def value_of(metric: Metric, score: Score) -> float | None:
     """Return the figure of a single item; None if the metric does not define one."""
     value = metric.item(score) if metric.item else None
     return None if value is None or value != value else value
-
-
-def plain(estimate: Estimate | None) -> dict[str, Any] | None:
-    """Convert an estimate to JSON values."""
-    return estimate._asdict() if estimate else None

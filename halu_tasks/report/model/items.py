@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import repeat
 from statistics import fmean, pvariance
-from typing import Any
+from typing import NamedTuple
 
 from halu_tasks.hashing import stable_hash
 from halu_tasks.items import Item
 from halu_tasks.report.model.breakdowns import OTHER_MODE, value_of
 from halu_tasks.report.model.leaderboard import Column
+from halu_tasks.report.model.report import GoldText, OtherScore, ShownItem, ShownReply
 from halu_tasks.results.entry import Entry
 from halu_tasks.results.run import ScoredReply
 from halu_tasks.scorers.benchmarks.localization import places
 from halu_tasks.scorers.metrics import Metric
+from halu_tasks.scorers.reading.judge import Verdict
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.probability import FACT
-from halu_tasks.text.spans import Text
+from halu_tasks.text.spans import Span, Text
 
 WORST, DISAGREEING, MODES_DIFFER = "worst", "disagreeing", "modes differ"
 
@@ -129,10 +131,8 @@ def _is_valid_unicode(text: str) -> bool:
     return True
 
 
-def as_json(
-    column: Column, id: str, kinds: Sequence[str], answers: Mapping[str, Answers], limit: int
-) -> dict[str, Any]:
-    """Convert an item with all replies to JSON values.
+def shown_item(column: Column, id: str, kinds: Sequence[str], answers: Mapping[str, Answers], limit: int) -> ShownItem:
+    """Collect what is shown of an item, with all replies.
 
     Args:
         column: The item's column.
@@ -143,73 +143,87 @@ def as_json(
     """
     (first, _), *_ = next(iter(answers.values()))[id]
     item = first.item
-    text = _localized(item.gold)
+    gold = column.task.answer.gold_spans(item.gold)
+    marks = _Marks(Text(gold.text), gold.spans) if gold and len(gold.text) <= _MAX_MARKED else None
     values = [_correctness(column, by_id[id]) for by_id in answers.values()]
     prompt, prompt_cut = cut(item.prompt, limit)
     system, system_cut = cut(item.system, limit)
     target, target_cut = cut(item.target, limit)
-    return {
-        "id": item.id,
-        "kinds": list(kinds),
-        "right": sum(value == 1 for value in values),
-        "entries": len(values),
-        "prompt": prompt,
-        "system": system,
-        "target": target,
-        "cut": prompt_cut + system_cut + target_cut,
-        "tags": dict(item.tags),
-        "text": {"text": item.gold["text"], "gold": item.gold["spans"]} if text else None,
-        "replies": [
-            _reply(column, entry, answered, other, text, limit, item)
+    return ShownItem(
+        id=item.id,
+        kinds=kinds,
+        right=sum(value == 1 for value in values),
+        entries=len(values),
+        prompt=prompt,
+        system=system,
+        target=target,
+        cut=prompt_cut + system_cut + target_cut,
+        tags=item.tags,
+        text=GoldText(text=marks.text.text, gold=marks.gold) if marks else None,
+        replies=[
+            _shown_reply(column, item, entry, answered, other, marks, limit)
             for entry, by_id in answers.items()
             for answered, other in by_id[id]
         ],
-    }
+    )
 
 
-def _localized(gold: Mapping[str, Any]) -> Text | None:
-    text = gold.get("text") if "spans" in gold else None
-    return Text(text) if isinstance(text, str) and len(text) <= _MAX_MARKED else None
+class _Marks(NamedTuple):
+    """A text and its gold spans, in which the strings of answers are marked, too."""
+
+    text: Text
+    gold: Sequence[Span]
+
+    def place(self, strings: Sequence[str]) -> tuple[list[Span], list[str]]:
+        """Return the spans of strings in the text, sorted, and the strings that are not in it."""
+        placed = {string: places(self.text, string, self.gold) for string in strings}
+        spans = sorted({span for spans in placed.values() for span in spans})
+        return spans, [string for string, spans in placed.items() if not spans]
 
 
-def _reply(
-    column: Column, entry: str, answered: ScoredReply, other: Score | None, text: Text | None, limit: int, shown: Item
-) -> dict[str, Any]:
+def _shown_reply(
+    column: Column,
+    item: Item,
+    entry: str,
+    answered: ScoredReply,
+    other: Score | None,
+    marks: _Marks | None,
+    limit: int,
+) -> ShownReply:
     score = answered.score
     reply, left_out = cut(answered.reply, limit)
-    record: dict[str, Any] = {
-        "entry": entry,
-        "reply": reply,
-        "cut": left_out,
-        "answer": _cut_answer(score.answer, limit),
-        "outcome": score.outcome,
-        "target": score.target if isinstance(score.target, str) and score.target != shown.target else None,
-        "value": value_of(column.headline, score),
-        "reason": score.reason,
-        "verdicts": [
-            {part: cut(text, limit)[0] for part, text in verdict._asdict().items()}
-            for verdict in score.verdicts[:_MAX_VERDICTS]
-        ],
-        "verdicts_left_out": max(len(score.verdicts) - _MAX_VERDICTS, 0),
-        "spans": None,
-        "unplaced": [],
-        "probability": score.measurements.get(FACT),
-        "other": None,
-    }
-    if text is not None and isinstance(score.answer, list):
-        gold = [tuple(span) for span in answered.item.gold["spans"]]
-        placed = [(string, places(text, string, gold)) for string in dict.fromkeys(score.answer)]
-        record["spans"] = sorted({span for _, spans in placed for span in spans})
-        record["unplaced"] = [cut(string, limit)[0] for string, spans in placed if not spans]
-    if other is not None:
-        other_headline = _other_headline(column)
-        record["other"] = {
-            "scoring": OTHER_MODE[column.first.scoring],
-            "answer": _cut_answer(other.answer, limit),
-            "outcome": other.outcome,
-            "value": value_of(other_headline, other) if other_headline else None,
-        }
-    return record
+    marked = marks.place(score.answer) if marks and isinstance(score.answer, list) else None
+    spans, unplaced = marked or (None, [])
+    return ShownReply(
+        entry=entry,
+        reply=reply,
+        cut=left_out,
+        answer=_cut_answer(score.answer, limit),
+        outcome=score.outcome,
+        target=score.target if isinstance(score.target, str) and score.target != item.target else None,
+        value=value_of(column.headline, score),
+        reason=score.reason,
+        verdicts=[_cut_verdict(verdict, limit) for verdict in score.verdicts[:_MAX_VERDICTS]],
+        verdicts_left_out=max(len(score.verdicts) - _MAX_VERDICTS, 0),
+        spans=spans,
+        unplaced=[cut(string, limit)[0] for string in unplaced],
+        probability=score.measurements.get(FACT),
+        other=_other_score(column, other, limit) if other else None,
+    )
+
+
+def _other_score(column: Column, score: Score, limit: int) -> OtherScore:
+    headline = _other_headline(column)
+    return OtherScore(
+        scoring=OTHER_MODE[column.first.scoring],
+        answer=_cut_answer(score.answer, limit),
+        outcome=score.outcome,
+        value=value_of(headline, score) if headline else None,
+    )
+
+
+def _cut_verdict(verdict: Verdict, limit: int) -> Verdict:
+    return Verdict(*(cut(part, limit)[0] for part in verdict))
 
 
 def _cut_answer(answer: str | list[str] | None, limit: int) -> str | list[str] | None:

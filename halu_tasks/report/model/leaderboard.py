@@ -17,9 +17,9 @@ _DATA = ("pinned", "extract", "local", "sample")
 """Kinds of data, beginning with those that best represent the benchmark."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Column:
-    """Comparable results: runs of one task under one condition, one per entry.
+    """Comparable results: runs of one task under one condition, one per entry. Columns are compared by identity.
 
     Attributes:
         runs: The runs by entry.
@@ -31,10 +31,12 @@ class Column:
 
     @property
     def first(self) -> Run:
+        """The run of the first entry, which stands for the condition of all."""
         return next(iter(self.runs.values()))
 
     @cached_property
     def task(self) -> Task:
+        """The task, including one that users derived."""
         return self.first.benchmark_task
 
     @cached_property
@@ -42,11 +44,12 @@ class Column:
         """The metrics that apply to the runs, in the task's order."""
         all_metrics = self.task.scoring[self.first.scoring].metrics
         # provenance only records a judge that was named as an option
-        options = {**self.first.provenance, "judge": self.first.judge}
+        options = {**self.first.provenance.options, "judge": self.first.judge}
         return [m for m in all_metrics if m.requires_option is None or options.get(m.requires_option)]
 
     @cached_property
     def headline(self) -> Metric:
+        """The metric that sums the task up."""
         return next(metric for metric in self.metrics if metric.name == self.task.headline)
 
     @property
@@ -73,9 +76,11 @@ class Board:
 
     @property
     def main(self) -> list[Column]:
+        """The main columns."""
         return [column for column in self.columns if not column.why]
 
     def labels(self) -> dict[Entry, str]:
+        """Label each entry."""
         return labels_of(self.entries)
 
     def groups(self) -> Iterator[Mean]:
@@ -117,6 +122,7 @@ class Mean(NamedTuple):
 
     @property
     def main(self) -> bool:
+        """Whether the mean is over main columns only."""
         return not any(column.why for column in self.columns)
 
 
@@ -160,7 +166,7 @@ def _same_condition(columns: Sequence[Column]) -> bool:
     They must not mix the sample with the benchmark, the two modes, or different values of an option.
     """
     runs = [column.first for column in columns]
-    conditions = [{"scoring": run.scoring, "data": run.provenance["data"], **run.asked} for run in runs]
+    conditions = [{"scoring": run.scoring, "data": run.provenance.data, **run.asked} for run in runs]
     values: dict[str, set[str]] = {}
     for name, value in (pair for condition in conditions for pair in condition.items()):
         values.setdefault(name, set()).add(str(value))
@@ -168,15 +174,15 @@ def _same_condition(columns: Sequence[Column]) -> bool:
 
 
 def _condition(run: Run) -> tuple[Any, ...]:
-    """Return what comparable runs of a task have in common."""
+    """Return what comparable runs of a task have in common, as a key."""
     labelled = bool(run.benchmark_task.labels)
     targets = () if labelled else tuple(sorted((score.id, str(score.target)) for score in run.scores))
     return (
         run.task,
         run.task_version,
         run.scoring,
-        run.provenance["data_sha256"],
-        run.provenance["prompt_hash"],
+        run.provenance.data_sha256,
+        run.provenance.prompt_hash,
         tuple(sorted((name, str(value)) for name, value in run.asked.items())),
         run.judge,
         run.epochs,
@@ -194,9 +200,9 @@ def _rank(column: Column) -> tuple[Any, ...]:
     """
     run = column.first
     unjudged = column.task.judged is not None and run.judge is None
-    kind = run.provenance["data"]
+    kind = run.provenance.data
     data = _DATA.index(kind) if kind in _DATA else len(_DATA)
-    options = len(run.options) + (run.provenance["fewshot"] not in (None, column.task.shots))
+    options = len(run.options) + (run.provenance.fewshot not in (None, column.task.shots))
     return (
         data,
         unjudged,

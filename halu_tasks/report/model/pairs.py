@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any
 
 from halu_tasks.report.model.leaderboard import Board, Column
-from halu_tasks.results.comparison import alone_right
+from halu_tasks.report.model.names import Names
+from halu_tasks.report.model.report import ExactTest, PairDifference, Wins
 from halu_tasks.results.entry import Entry
-from halu_tasks.scorers.metrics import Metric, estimates
+from halu_tasks.results.paired_test import PairedTest, corrected, paired_test
+from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.statistics.bootstrap import Paired, paired_bootstrap
-from halu_tasks.scorers.statistics.significance import McNemar, holm, items_needed, mcnemar, rank_ranges
+from halu_tasks.scorers.statistics.significance import rank_ranges
 
 LEVEL = 0.05
 
@@ -23,67 +24,71 @@ def differences(column: Column) -> Differences:
     return paired_bootstrap(column.headline, [run.scores for run in column.runs.values()])
 
 
-def pairs(
-    board: Board, ids: Mapping[Entry, str], names: Mapping[int, str], differences: Mapping[int, Differences]
-) -> list[dict[str, Any]]:
+def pairs(board: Board, names: Names, differences: Mapping[Column, Differences]) -> list[PairDifference]:
     """Compare all pairs of entries in all columns.
 
     The p values of a pair are corrected over its tasks, separately for main columns and columns apart.
 
     Args:
         board: The board.
-        ids: The ids of entries.
-        names: The names of columns, by `id(column)`.
-        differences: The differences of each column, by `id(column)`.
+        names: The names of entries and columns.
+        differences: The differences of each column.
     """
-    all_rows: list[dict[str, Any]] = []
-    for one, other in combinations(board.entries, 2):
+    records: list[PairDifference] = []
+    for first, second in combinations(board.entries, 2):
         for main in (True, False):
-            rows = [
-                _pair(column, one, other, differences[id(column)])
-                | {"column": names[id(column)], "first": ids[one], "second": ids[other]}
+            tests = {
+                column: test
                 for column in board.columns
-                if (not column.why) == main and one in column.runs and other in column.runs
-            ]
-            rows = [pair for pair in rows if pair["value"] is not None]
-            _correct(rows)
-            all_rows += rows
-    return all_rows
+                if (not column.why) == main and (test := _test(column, first, second, differences[column]))
+            }
+            records += _records(tests, first, second, names)
+    return records
 
 
-def _pair(column: Column, one: Entry, other: Entry, differences: Differences) -> dict[str, Any]:
+def _test(column: Column, first: Entry, second: Entry, differences: Differences) -> PairedTest | None:
+    if first not in column.runs or second not in column.runs:
+        return None
     order = list(column.runs)
-    paired = differences.get((order.index(one), order.index(other)))
-    tested = mcnemar(column.headline, column.runs[one].scores, column.runs[other].scores)
-    return {
-        "metric": column.headline.name,
-        "value": paired.value if paired else None,
-        "low": paired.low if paired else None,
-        "high": paired.high if paired else None,
-        "p": paired.p if paired else None,
-        "by": paired.by if paired else None,
-        "items": paired.items if paired else None,
-        "clusters": paired.clusters if paired else None,
-        "higher_is_better": column.headline.higher_is_better,
-        "mcnemar": _mcnemar(column.headline, tested) if tested else None,
-        "items_needed": items_needed(paired) if paired else None,
-    }
+    paired = differences.get((order.index(first), order.index(second)))
+    runs = column.runs[first], column.runs[second]
+    return paired_test(column.headline, runs[0].scores, runs[1].scores, paired) if paired else None
 
 
-def _mcnemar(metric: Metric, tested: McNemar) -> dict[str, Any]:
-    first, second = alone_right(metric, tested)
-    return {"only_first": first, "only_second": second, "p": tested.p, "left_out": tested.unknown}
+def _records(tests: Mapping[Column, PairedTest], first: Entry, second: Entry, names: Names) -> Iterator[PairDifference]:
+    """Describe the differences of one pair, with p values that are corrected over its tasks."""
+    for (column, test), (p, exact_p) in zip(tests.items(), corrected(list(tests.values())), strict=True):
+        first_ahead = (test.paired.value > 0) == bool(test.higher_is_better)
+        decided = p is not None and p < LEVEL
+        yield PairDifference(
+            metric=test.metric,
+            value=test.paired.value,
+            low=test.paired.low,
+            high=test.paired.high,
+            p=test.paired.p,
+            by=test.paired.by,
+            items=test.paired.items,
+            clusters=test.paired.clusters,
+            mcnemar=_exact_test(test, exact_p),
+            items_needed=test.items_needed,
+            column=names.columns[column],
+            first=names.entries[first],
+            second=names.entries[second],
+            p_holm=p,
+            better=names.entries[first if first_ahead else second] if decided else None,
+        )
 
 
-def _correct(pairs: list[dict[str, Any]]) -> None:
-    """Add the corrected p values of one pair's tasks, and which entry is better."""
-    for pair, p in zip(pairs, holm([pair["p"] for pair in pairs]), strict=True):
-        pair["p_holm"] = p
-        ahead = (pair["value"] > 0) == bool(pair.pop("higher_is_better"))
-        pair["better"] = None if p is None or p >= LEVEL else pair["first" if ahead else "second"]
-    tests = [pair["mcnemar"] for pair in pairs if pair["mcnemar"]]
-    for test, p in zip(tests, holm([test["p"] for test in tests]), strict=True):
-        test["p_holm"] = p
+def _exact_test(test: PairedTest, p_holm: float | None) -> ExactTest | None:
+    if test.mcnemar is None or test.only_first is None or test.only_second is None:
+        return None
+    return ExactTest(
+        only_first=test.only_first,
+        only_second=test.only_second,
+        p=test.mcnemar.p,
+        left_out=test.mcnemar.unknown,
+        p_holm=p_holm,
+    )
 
 
 def ranks(column: Column, differences: Differences) -> dict[Entry, tuple[int, int]]:
@@ -102,30 +107,27 @@ def ranks(column: Column, differences: Differences) -> dict[Entry, tuple[int, in
     return {entries[number]: span for number, span in zip(ranked, ranges, strict=True)} if len(ranked) > 1 else {}
 
 
-def wins(
-    board: Board, ids: Mapping[Entry, str], names: Mapping[int, str], compared: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+def wins(board: Board, names: Names, compared: Sequence[PairDifference]) -> list[Wins]:
     """Count, for all ordered pairs of entries, the main columns on which the first is better, worse, or neither.
 
     Args:
         board: The board.
-        ids: The ids of entries.
-        names: The names of columns, by `id(column)`.
+        names: The names of entries and columns.
         compared: The result of `pairs`.
     """
-    main = {names[id(column)] for column in board.main}
-    won: dict[tuple[str, str], list[str | None]] = {}
+    main = {names.columns[column] for column in board.main}
+    winners: dict[tuple[str, str], list[str | None]] = {}
     for pair in compared:
-        if pair["column"] in main:
-            won.setdefault((pair["first"], pair["second"]), []).append(pair["better"])
-            won.setdefault((pair["second"], pair["first"]), []).append(pair["better"])
+        if pair.column in main:
+            winners.setdefault((pair.first, pair.second), []).append(pair.better)
+            winners.setdefault((pair.second, pair.first), []).append(pair.better)
     return [
-        {
-            "first": one,
-            "second": other,
-            "better": winners.count(one),
-            "worse": winners.count(other),
-            "open": winners.count(None),
-        }
-        for (one, other), winners in won.items()
+        Wins(
+            first=first,
+            second=second,
+            better=of_pair.count(first),
+            worse=of_pair.count(second),
+            open=of_pair.count(None),
+        )
+        for (first, second), of_pair in winners.items()
     ]

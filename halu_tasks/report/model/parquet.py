@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from halu_tasks.report.model.breakdowns import value_of
+from halu_tasks.report.model.breakdowns import OTHER_MODE, value_of
 from halu_tasks.report.model.leaderboard import Column
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.score import Score
@@ -41,7 +41,7 @@ class ItemTable:
     ) -> None:
         self._writer.close()
 
-    def add(self, entry: str, title: str, column: Column, run: Run, others: list[Score] | None, mode: str) -> None:
+    def add(self, entry: str, title: str, column: Column, run: Run, others: list[Score] | None) -> None:
         """Add the answers of a run.
 
         Args:
@@ -50,8 +50,8 @@ class ItemTable:
             column: The column.
             run: The run.
             others: Scores of the answers in the other mode, if there are any.
-            mode: The other mode.
         """
+        mode = OTHER_MODE[run.scoring]
         metrics = {metric.name: metric for metric in column.task.scoring[mode].metrics}
         other_headline = metrics.get(column.headline.name)
         rows = []
@@ -97,5 +97,5 @@ def _array(values: list[Any], kind: Any) -> Any:
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError:
-        whole = (value and value.encode("utf-8", "replace").decode("utf-8") for value in values)
-        return pa.array(whole, kind)
+        valid = (value and value.encode("utf-8", "replace").decode("utf-8") for value in values)
+        return pa.array(valid, kind)

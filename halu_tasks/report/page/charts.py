@@ -208,7 +208,7 @@ def calibration(prefix: str, curves: Sequence[Curve], words: str) -> Markup:
 
 
 def interval_words(
-    title: str, metric: str, higher: bool, bars: Sequence[Bar], floors: Sequence[tuple[str, float]]
+    title: str, metric: str, higher: bool | None, bars: Sequence[Bar], floors: Sequence[tuple[str, float]]
 ) -> str:
     """Describe an interval plot for screen readers.
 

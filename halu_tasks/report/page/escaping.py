@@ -75,8 +75,8 @@ def plain(value: Any, limit: int | None = None) -> str:
     For places that cannot contain elements: attributes, options, the title, and labels of a chart.
     """
     text = as_text(value)
-    start, whole = (text, True) if limit is None else _start(text, limit)
-    return _limit_marks(_IN_LINE.sub(_pictures, start)) + ("" if whole else "…")
+    start, complete = (text, True) if limit is None else _start(text, limit)
+    return _limit_marks(_IN_LINE.sub(_pictures, start)) + ("" if complete else "…")
 
 
 def characters(text: str, *, line: bool = False) -> Markup:
@@ -102,10 +102,10 @@ def cut_note(left: int, table: str) -> Markup:
 
 def name(value: Any, limit: int = NAME) -> Markup:
     """Show a name within a line of the page, in a bidi isolate."""
-    start, whole = _start(as_text(value), limit)
+    start, complete = _start(as_text(value), limit)
     # allow line breaks in long names of tasks and files after _ and /
     shown = Markup(_BREAK.sub(r"\g<0><wbr>", str(characters(start, line=True))))
-    more = Markup("") if whole else Markup('<span class="cut">…</span>')
+    more = Markup("") if complete else Markup('<span class="cut">…</span>')
     return Markup('<bdi class="name" dir="auto">{}{}</bdi>').format(shown, more)
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from halu_tasks.report.model.report import ReportColumn, ShownItem, ShownReply
 from halu_tasks.report.page.escaping import as_text
 from halu_tasks.report.page.numbers import defined
-from halu_tasks.report.page.view import Record, View
+from halu_tasks.report.page.view import View
 from halu_tasks.scorers.answer import NO_ANSWER
 
 BUDGET = 2_400_000
@@ -18,34 +18,34 @@ LIMITS = (6000, 4000, 2500, 1500, 1000, 700, 500, 350, 250, 150, 100)
 
 
 @dataclass(frozen=True)
-class Reply:
+class PageReply:
     """An entry's reply.
 
     Attributes:
         record: The reply in the report.
         entry: The entry's number.
         verdict: Its CSS classes: `right`, `wrong`, `partly` or `unread`.
-        told: The verdict as shown; for a reply without an answer, its outcome (unparsed, abstained or empty).
+        shown: The verdict in a word or number; the outcome (unparsed, abstained or empty) if there is no answer.
     """
 
-    record: Record
+    record: ShownReply
     entry: int
     verdict: str
-    told: str
+    shown: str
 
 
 @dataclass(frozen=True)
-class Item:
+class PageItem:
     """An item of a column; `kinds` and `wrong` (entries that failed on it) are numbers."""
 
-    record: Record
+    record: ShownItem
     column: int
     kinds: Sequence[int]
     wrong: Sequence[int]
-    replies: Sequence[Reply]
+    replies: Sequence[PageReply]
 
 
-def verdict(column: Record, reply: Record) -> tuple[str, str]:
+def verdict(column: ReportColumn, reply: ShownReply) -> tuple[str, str]:
     """Classify a reply by its figure.
 
     A reply without an answer is wrong, and shown as its outcome. An empty list is an answer.
@@ -53,16 +53,14 @@ def verdict(column: Record, reply: Record) -> tuple[str, str]:
     Returns:
         The CSS classes, and the word or number to show.
     """
-    value = reply.get("value")
-    if reply.get("answer") is None:
-        # a report's JSON may come from anywhere, and this string is not truncated
-        outcome = reply.get("outcome")
-        return "wrong unread", outcome if outcome in NO_ANSWER else "unparsed"
-    if not defined(value):
+    value = reply.value
+    if reply.answer is None:
+        # a log may contain any string, and this one is not truncated
+        return "wrong unread", reply.outcome if reply.outcome in NO_ANSWER else "unparsed"
+    if value is None or not defined(value):
         return "unread", "no verdict"
-    low, high = (*(column.get("range") or ()), None, None)[:2]
-    low = low or 0.0
-    best, worst = (high, low) if column["higher_is_better"] else (low, high)
+    low, high = column.range
+    best, worst = (high, low) if column.higher_is_better else (low, high)
     if value == best:
         return "right", "right"
     if value == worst:
@@ -70,50 +68,46 @@ def verdict(column: Record, reply: Record) -> tuple[str, str]:
     return ("partly", f"{value:.2f}") if high is not None else ("wrong", f"{value:g}")
 
 
-def items(view: View, kinds: Sequence[str]) -> list[Item]:
+def items(view: View, kinds: Sequence[str]) -> list[PageItem]:
     """Collect all items of the page in the order of the columns, main ones first.
 
     Args:
         view: The view model.
-        kinds: All kinds of items; `Item.kinds` are indices into it.
+        kinds: All kinds of items; `PageItem.kinds` are indices into it.
     """
     shown = []
     for column in [*view.main, *view.apart]:
-        for record in view.why.get(column, {}).get("items", ()):
+        for record in view.details[column].items:
             replies = [
-                Reply(reply, view.entry_number[reply["entry"]], *verdict(view.columns[column], reply))
-                for reply in record["replies"]
+                PageReply(reply, view.entry_number[reply.entry], *verdict(view.columns[column], reply))
+                for reply in record.replies
             ]
             wrong = [reply.entry for reply in replies if reply.verdict.startswith(("wrong", "partly"))]
-            numbers = [kinds.index(as_text(kind)) for kind in record["kinds"]]
-            shown.append(Item(record, column, numbers, wrong, replies))
+            numbers = [kinds.index(kind) for kind in record.kinds]
+            shown.append(PageItem(record, column, numbers, wrong, replies))
     return shown
 
 
 def kinds_of(view: View) -> list[str]:
     """List the kinds of all items, in order of first occurrence."""
-    records = [record for why in view.why.values() for record in why.get("items", ())]
-    return list(dict.fromkeys(as_text(kind) for record in records for kind in record["kinds"]))
+    records = [record for details in view.details.values() for record in details.items]
+    return list(dict.fromkeys(kind for record in records for kind in record.kinds))
 
 
-def _texts(record: Mapping[str, Any]) -> Iterator[str]:
-    for name in ("prompt", "system", "target"):
-        yield as_text(record.get(name) or "")
-    text = (record.get("text") or {}).get("text")
-    for reply in record["replies"]:
-        yield as_text(reply.get("reply") or "")
-        yield as_text(reply.get("answer") or "")
-        yield as_text(reply.get("reason") or "")
-        for one in reply.get("verdicts") or ():
-            yield from map(as_text, one.values())
-        if text is not None:
-            yield text
+def _strings(record: ShownItem) -> Iterator[str]:
+    yield from (record.prompt, record.system, record.target)
+    for reply in record.replies:
+        yield from (reply.reply, as_text(reply.answer or ""), reply.reason)
+        for verdict in reply.verdicts:
+            yield from verdict
+        if record.text is not None:
+            yield record.text.text
 
 
-def limit_of(shown: Sequence[Item]) -> int:
+def limit_of(shown: Sequence[PageItem]) -> int:
     """Choose how many characters of each string of an item are shown, to keep the page small."""
-    texts = [text for item in shown for text in _texts(item.record)]
+    strings = [string for item in shown for string in _strings(item.record)]
     for limit in LIMITS:
-        if sum(len(text[:limit].encode("utf-8", "replace")) for text in texts) <= BUDGET:
+        if sum(len(string[:limit].encode("utf-8", "replace")) for string in strings) <= BUDGET:
             return limit
     return LIMITS[-1]

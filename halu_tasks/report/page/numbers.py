@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-NONE = "–"
-"""Shown instead of a missing number."""
+from halu_tasks.text.figures import NONE, format_interval, format_p_value
 
 
 def defined(value: Any) -> bool:
@@ -31,7 +31,7 @@ def interval(low: Any, high: Any, signed: bool = False) -> str:
     """Format an interval; empty if an end is missing."""
     if not (defined(low) and defined(high)):
         return ""
-    return f"[{number(low, signed)}, {number(high, signed)}]"
+    return format_interval(low, high, partial(number, signed=signed))
 
 
 def count(value: Any) -> str:
@@ -41,9 +41,7 @@ def count(value: Any) -> str:
 
 def p_value(value: Any) -> str:
     """Format a p value with three decimals, or as less than 0.001."""
-    if not defined(value):
-        return NONE
-    return "<\u202f0.001" if value < 0.001 else f"{value:.3f}"
+    return format_p_value(value if defined(value) else None).replace("<", "<\u202f")
 
 
 def rank(span: Sequence[int] | None) -> str:

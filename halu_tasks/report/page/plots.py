@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from halu_tasks.report.model.report import Calibration
 from halu_tasks.report.page.charts import Bar, Curve, calibration, differences, interval_words, intervals
-from halu_tasks.report.page.escaping import as_text, plain
+from halu_tasks.report.page.escaping import plain
 from halu_tasks.report.page.numbers import defined, interval, number
-from halu_tasks.report.page.view import Pair, Record, View
+from halu_tasks.report.page.view import Pair, View
 
 
 class Curves(NamedTuple):
@@ -17,7 +18,7 @@ class Curves(NamedTuple):
 
     label: str
     plot: Markup
-    records: list[Record]
+    records: list[Calibration]
 
 
 def interval_plot(view: View, column: int) -> Markup | None:
@@ -25,17 +26,15 @@ def interval_plot(view: View, column: int) -> Markup | None:
     record = view.columns[column]
     bars = []
     for entry in view.ranked(column):
-        result = view.result(entry, column)
-        assert result is not None
-        figure = result["metrics"][record["headline"]]
-        ends = (figure["low"], figure["high"]) if defined(figure.get("low")) else (None, None)
-        bars.append(Bar(as_text(view.entries[entry]["label"]), figure["value"], *ends))
+        figure = view.figure(entry, column)
+        assert figure is not None
+        ends = (figure.low, figure.high) if defined(figure.low) else (None, None)
+        bars.append(Bar(view.entries[entry].label, figure.value, *ends))
     if not bars:
         return None
-    floors = [(as_text(f["name"]), f["value"]) for f in view.of_column("floors", column) if f["headline"]]
-    floors = [floor for floor in floors if defined(floor[1])]
-    words = interval_words(as_text(record["title"]), record["headline"], record["higher_is_better"], bars, floors)
-    return intervals(f"i{column}", bars, floors, record.get("range") or (None, None), words)
+    floors = [(floor.name, floor.value) for floor in view.headline_floors(column) if defined(floor.value)]
+    words = interval_words(record.title, record.headline, record.higher_is_better, bars, floors)
+    return intervals(f"i{column}", bars, floors, record.range, words)
 
 
 PAIRS = 10
@@ -49,16 +48,16 @@ def difference_plot(view: View, pair: Pair) -> Markup | None:
     """
     bars = []
     for row in pair.rows:
-        column = view.columns[view.column_number[row["column"]]]
-        better = column["directions"].get(row["metric"], column["higher_is_better"])
-        if column["main"] and better is not None and list(column["range"]) == [0, 1] and defined(row["value"]):
-            ends = (row["low"], row["high"]) if better else (row["high"], row["low"])
+        column = view.columns[view.column_number[row.column]]
+        better = column.directions.get(row.metric, column.higher_is_better)
+        if column.main and better is not None and column.range == (0, 1) and defined(row.value):
+            ends = (row.low, row.high) if better else (row.high, row.low)
             sign = 1 if better else -1
-            low, high = (sign * end if defined(end) else None for end in ends)
-            bars.append(Bar(as_text(column["title"]), sign * row["value"], low, high))
+            low, high = (None if end is None else sign * end for end in ends)
+            bars.append(Bar(column.title, sign * row.value, low, high))
     if not bars or len(view.pairs) > PAIRS:
         return None
-    first, second = (plain(view.entries[i]["label"], 40) for i in (pair.first, pair.second))
+    first, second = (plain(view.entries[i].label, 40) for i in (pair.first, pair.second))
     figures = [f"{plain(bar.label, 60)} {number(bar.value, True)} {interval(bar.low, bar.high, True)}" for bar in bars]
     words = f"By how much {first} is better than {second}: {'; '.join(figures)}."
     return differences(f"d{pair.first}-{pair.second}", bars, words)
@@ -66,19 +65,19 @@ def difference_plot(view: View, pair: Pair) -> Markup | None:
 
 def calibration_plots(view: View, column: int) -> list[Curves]:
     """Plot the calibration curves of a column, one plot per label whose probability was asked for."""
-    records = view.why.get(column, {}).get("calibration") or ()
+    records = view.details[column].calibration
     all_curves = []
-    for position, label in enumerate(dict.fromkeys(as_text(record["label"]) for record in records)):
-        of_label = [record for record in records if as_text(record["label"]) == label]
+    for position, label in enumerate(dict.fromkeys(record.label for record in records)):
+        of_label = [record for record in records if record.label == label]
         curves = [
             Curve(
-                as_text(view.entries[view.entry_number[record["entry"]]]["label"]),
-                [(b["mean"], b["share"], b["n"]) for b in record["bins"] if b["n"] and defined(b["mean"])],
+                view.entries[view.entry_number[record.entry]].label,
+                [(bin.mean, bin.share, bin.n) for bin in record.bins if bin.n and defined(bin.mean)],
             )
             for record in of_label
         ]
         errors = [
-            f"{plain(curve.label, 40)} {number((record.get('ece') or {}).get('value'))}"
+            f"{plain(curve.label, 40)} {number(record.ece.value)}"
             for curve, record in zip(curves, of_label, strict=True)
         ]
         words = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -13,8 +13,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from halu_tasks.report.model.report import Report
 from halu_tasks.report.page import numbers, plots
-from halu_tasks.report.page.escaping import NAME, as_text, block, name, plain
+from halu_tasks.report.page.escaping import NAME, block, name, plain
 from halu_tasks.report.page.highlight import marked
 from halu_tasks.report.page.items import items, kinds_of, limit_of
 from halu_tasks.report.page.svg import drawing
@@ -25,7 +26,7 @@ ACROSS = 9
 """Number of columns of figures that fit on a printed page."""
 
 
-def render(report: Mapping[str, Any]) -> str:
+def render(report: Report) -> str:
     """Render a report as an HTML page.
 
     All strings in the report are untrusted: they are escaped, and invisible characters are made visible. As a second
@@ -35,7 +36,6 @@ def render(report: Mapping[str, Any]) -> str:
     kinds = kinds_of(view)
     shown = items(view, kinds)
     limit = limit_of(shown)
-    table = as_text(report.get("table") or "items.parquet")
     script = _file("report.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     with drawing():
@@ -43,13 +43,13 @@ def render(report: Mapping[str, Any]) -> str:
             _environment()
             .get_template("report.html.j2")
             .render(
-                report=view.report,
+                report=report,
                 view=view,
                 items=shown,
                 kinds=kinds,
-                table=table,
-                block=lambda value, left=0: block(value, limit, table, left),
-                marked=lambda text, gold, predicted: marked(text, gold, predicted, limit, table),
+                table=report.table,
+                block=lambda value, left=0: block(value, limit, report.table, left),
+                marked=lambda text, gold, predicted: marked(text, gold, predicted, limit, report.table),
                 limit=limit,
                 across=ACROSS,
                 plots=plots,
@@ -66,10 +66,10 @@ def _file(name: str) -> str:
     return (_HERE / name).read_text("utf-8").replace("\r\n", "\n")
 
 
-def _date(value: Any) -> str:
+def _date(value: str) -> str:
     """Format an ISO 8601 time as date and time; other values are shown unchanged."""
     try:
-        return datetime.fromisoformat(as_text(value)).strftime("%Y-%m-%d %H:%M")
+        return datetime.fromisoformat(value).strftime("%Y-%m-%d %H:%M")
     except ValueError:
         return plain(value, NAME)
 

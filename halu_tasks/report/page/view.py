@@ -6,39 +6,52 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
-from halu_tasks.report.page.escaping import as_text
-from halu_tasks.report.page.numbers import defined
-
-Record = Mapping[str, Any]
-LISTS = (
-    *("entries", "columns", "groups", "results", "group_results", "floors", "published", "pairs", "wins"),
-    *("skipped", "superseded", "warnings", "why"),
+from halu_tasks.report.model.report import (
+    ColumnDetails,
+    Floor,
+    PairDifference,
+    PublishedFigure,
+    Report,
+    ReportColumn,
+    ReportEntry,
+    ReportGroup,
+    Result,
+    Wins,
 )
-"""Parts of the report that are lists; missing ones are treated as empty."""
+from halu_tasks.report.page.numbers import defined
+from halu_tasks.scorers.metrics import Estimate
 
 
 @dataclass(frozen=True)
 class Head:
-    """The head of a column of figures, which is a group's mean or a column of the report."""
+    """The head of a column of figures, which is a group's mean or a column of the report.
 
-    record: Record
+    Attributes:
+        record: The group or column.
+        metric: The metric's name.
+        higher: Whether higher figures are better.
+        column: The number of the report's column; None for a group's mean.
+    """
+
+    record: ReportColumn | ReportGroup
     metric: str
-    higher: bool
+    higher: bool | None
     column: int | None = None
-    """The number of the report's column; None for a group's mean."""
 
 
 @dataclass(frozen=True)
 class Cell:
     """A cell of the leaderboard.
 
-    `result` is set if the entry was measured, and `note` if the figure was published by others.
+    Attributes:
+        figure: The figure; None if it is not defined.
+        result: The result, if the entry was measured in a column.
+        note: The source and the scoring of a published figure.
     """
 
-    figure: Record
-    result: Record | None = None
+    figure: Estimate | None
+    result: Result | None = None
     note: Sequence[str] = ()
 
 
@@ -54,19 +67,19 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Board:
+class Leaderboard:
     """A leaderboard. `sorted_by` is the number of the column that entries are sorted by, best first."""
 
     heads: Sequence[Head]
     rows: Sequence[Row]
     sorted_by: int | None = None
 
-    def parts(self, across: int) -> list[Board]:
-        """Split the board into parts of at most `across` columns, with about the same number in each."""
+    def parts(self, across: int) -> list[Leaderboard]:
+        """Split the leaderboard into parts of at most `across` columns, with about the same number in each."""
         count = -(-len(self.heads) // across)
         borders = [len(self.heads) * i // count for i in range(count + 1)] if count else []
         return [
-            Board(
+            Leaderboard(
                 self.heads[a:b],
                 [replace(row, cells=row.cells[a:b]) for row in self.rows if any(row.cells[a:b])],
             )
@@ -80,157 +93,162 @@ class Pair:
 
     first: int
     second: int
-    rows: list[Record] = field(default_factory=list)
+    rows: list[PairDifference] = field(default_factory=list)
 
 
 class View:
     """The view model, with lookups for the page. Ids may be any string, so elements are referred to by number."""
 
-    def __init__(self, report: Record) -> None:
-        self.report = report = {**dict.fromkeys(LISTS, ()), **report}
-        self.entries: Sequence[Record] = report["entries"]
-        self.columns: Sequence[Record] = report["columns"]
-        self.groups: Sequence[Record] = report["groups"]
-        self.entry_number = {entry["id"]: i for i, entry in enumerate(self.entries)}
-        self.column_number = {column["id"]: i for i, column in enumerate(self.columns)}
-        self._results = {(r["entry"], r["column"]): r for r in report["results"]}
-        self._means = {(r["entry"], r["group"]): r["figure"] for r in report["group_results"]}
-        self.why = {self.column_number[w["column"]]: w for w in report["why"]}
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self.entries = report.entries
+        self.columns = report.columns
+        self.entry_number = {entry.id: i for i, entry in enumerate(self.entries)}
+        self.column_number = {column.id: i for i, column in enumerate(self.columns)}
+        self.details: Mapping[int, ColumnDetails] = {self.column_number[one.column]: one for one in report.why}
+        self._results = {(result.entry, result.column): result for result in report.results}
+        self._means = {(mean.entry, mean.group): mean.figure for mean in report.group_results}
 
     @cached_property
     def main(self) -> list[int]:
         """The numbers of the main columns."""
-        return [i for i, column in enumerate(self.columns) if column["main"]]
+        return [i for i, column in enumerate(self.columns) if column.main]
 
     @cached_property
     def apart(self) -> list[int]:
         """The numbers of the columns that are shown apart."""
-        return [i for i, column in enumerate(self.columns) if not column["main"]]
+        return [i for i, column in enumerate(self.columns) if not column.main]
 
-    def result(self, entry: int, column: int) -> Record | None:
+    def result(self, entry: int, column: int) -> Result | None:
         """Return the result of an entry in a column, if there is one."""
-        return self._results.get((self.entries[entry]["id"], self.columns[column]["id"]))
+        return self._results.get((self.entries[entry].id, self.columns[column].id))
 
-    def of_column(self, what: str, column: int) -> list[Record]:
-        """Return the `floors` or `published` figures of a column."""
-        return [r for r in self.report[what] if r.get("column") == self.columns[column]["id"]]
+    def figure(self, entry: int, column: int) -> Estimate | None:
+        """Return the headline figure of an entry in a column, if it is defined."""
+        result = self.result(entry, column)
+        figure = result.metrics.get(self.columns[column].headline) if result else None
+        return figure if figure and defined(figure.value) else None
+
+    def published(self, column: int) -> list[PublishedFigure]:
+        """Return the published figures for a column."""
+        return [figure for figure in self.report.published if figure.column == self.columns[column].id]
+
+    def headline_floors(self, column: int) -> list[Floor]:
+        """Return the floors of a column's headline."""
+        return [floor for floor in self._floors(column) if floor.headline]
 
     def floors(self, column: int) -> dict[str, dict[str, float]]:
         """Return the floors of a column, as figures by metric by the name of the uninformed reply."""
         by_name: dict[str, dict[str, float]] = {}
-        for floor in self.of_column("floors", column):
-            by_name.setdefault(as_text(floor["name"]), {})[floor["metric"]] = floor["value"]
+        for floor in self._floors(column):
+            by_name.setdefault(floor.name, {})[floor.metric] = floor.value
         return by_name
+
+    def _floors(self, column: int) -> list[Floor]:
+        return [floor for floor in self.report.floors if floor.column == self.columns[column].id]
 
     def ranked(self, column: int) -> list[int]:
         """Return the numbers of the entries with a figure in a column, best first."""
-        metric, higher = self.columns[column]["headline"], self.columns[column]["higher_is_better"]
-        ranked = []
-        for entry in range(len(self.entries)):
-            result = self.result(entry, column)
-            value = (result or {}).get("metrics", {}).get(metric, {}).get("value")
-            if defined(value):
-                ranked.append((-value if higher else value, entry))
-        return [entry for _, entry in sorted(ranked)]
+        higher = self.columns[column].higher_is_better
+        figures = ((entry, self.figure(entry, column)) for entry in range(len(self.entries)))
+        return [entry for _, entry in sorted((-f.value if higher else f.value, entry) for entry, f in figures if f)]
 
-    def board(self, columns: Sequence[int], *, main: bool) -> Board:
+    def board(self, columns: Sequence[int], *, main: bool) -> Leaderboard:
         """Arrange the leaderboard of some columns, after the means of groups.
 
         Args:
             columns: The numbers of the columns.
             main: Whether to show groups of main columns, rather than groups of columns apart.
         """
+        with_means = {group for _, group in self._means}
         heads = [
-            Head(group, group["metric"], group["higher_is_better"])
-            for group in self.groups
-            if group["main"] == main and any(mean[1] == group["id"] for mean in self._means)
+            Head(group, group.metric, group.higher_is_better)
+            for group in self.report.groups
+            if group.main == main and group.id in with_means
         ]
-        heads += [
-            Head(self.columns[i], self.columns[i]["headline"], self.columns[i]["higher_is_better"], i) for i in columns
-        ]
+        heads += [Head(self.columns[i], self.columns[i].headline, self.columns[i].higher_is_better, i) for i in columns]
         rows = [self._entry_row(i, heads) for i in range(len(self.entries))]
         rows = [row for row in rows if any(row.cells)]
-        sorted_by = 0 if heads else None
         if heads:
-
-            def place(row: Row) -> float:
-                cell = row.cells[0]
-                if cell is None or not defined(cell.figure.get("value")):
-                    return float("inf")
-                value = float(cell.figure["value"])
-                return -value if heads[0].higher else value
-
-            rows.sort(key=place)
-        return Board(heads, [*rows, *self._floor_rows(heads), *self._published_rows(heads)], sorted_by)
+            rows.sort(key=lambda row: _sort_key(row.cells[0], heads[0]))
+        rows += [*self._floor_rows(heads), *self._published_rows(heads)]
+        return Leaderboard(heads, rows, 0 if heads else None)
 
     def _entry_row(self, number: int, heads: Iterable[Head]) -> Row:
         entry = self.entries[number]
         cells: list[Cell | None] = []
         for head in heads:
             if head.column is None:
-                figure = self._means.get((entry["id"], head.record["id"]))
-                cells.append(None if figure is None else Cell(figure))
+                mean = self._means.get((entry.id, head.record.id))
+                cells.append(Cell(mean) if mean else None)
             else:
                 result = self.result(number, head.column)
-                cells.append(None if result is None else Cell(result["metrics"].get(head.metric, {}), result))
-        return Row("entry", as_text(entry["label"]), self.details(entry), cells, number)
+                cells.append(Cell(result.metrics.get(head.metric), result) if result else None)
+        return Row("entry", entry.label, self.describe(entry), cells, number)
 
     @staticmethod
-    def details(entry: Record) -> list[str]:
+    def describe(entry: ReportEntry) -> list[str]:
         """Describe an entry beyond its label."""
-        values = [entry.get("method"), entry.get("harness")]
-        if entry.get("model") != entry.get("label"):
-            values.insert(0, entry.get("model"))
-        details = [as_text(value) for value in values if value]
-        details += [f"{as_text(k)}: {as_text(v)}" for k, v in (entry.get("roles") or {}).items()]
-        return details + [f"{as_text(k)} {as_text(v)}" for k, v in (entry.get("settings") or {}).items()]
+        values = [entry.method, entry.harness]
+        if entry.model != entry.label:
+            values.insert(0, entry.model)
+        values = [value for value in values if value]
+        values += [f"{role}: {model}" for role, model in entry.roles.items()]
+        return values + [f"{name} {value}" for name, value in entry.settings.items()]
 
     def _floor_rows(self, heads: Sequence[Head]) -> list[Row]:
-        floors = [f for f in self.report["floors"] if f["headline"]]
-        by_column = {(f["name"], self.column_number[f["column"]]): f for f in floors}
+        floors = [floor for floor in self.report.floors if floor.headline]
+        by_column = {(floor.name, floor.column): floor for floor in floors}
         rows = []
-        for name in dict.fromkeys(f["name"] for f in floors):
-            row = [by_column.get((name, head.column)) if head.column is not None else None for head in heads]
-            if any(row):
-                cells = [f and Cell({"value": f["value"]}) for f in row]
-                rows.append(Row("floor", as_text(name), ["computed from uninformed replies"], cells))
+        for name in dict.fromkeys(floor.name for floor in floors):
+            cells = [
+                _cell(floor.value)
+                if head.column is not None and (floor := by_column.get((name, head.record.id)))
+                else None
+                for head in heads
+            ]
+            if any(cells):
+                rows.append(Row("floor", name, ["computed from uninformed replies"], cells))
         return rows
 
     def _published_rows(self, heads: Sequence[Head]) -> list[Row]:
-        figures = [f for f in self.report["published"] if f["headline"]]
+        figures = [figure for figure in self.report.published if figure.headline]
+        by_place: dict[tuple[str, str, str | None, str | None], PublishedFigure] = {}
+        for figure in figures:
+            by_place.setdefault((figure.model, figure.method, figure.column, figure.group), figure)
         rows = []
-        for model, method in dict.fromkeys((f["model"], f["method"]) for f in figures):
-            cells: list[Cell | None] = []
+        for model, method in dict.fromkeys((figure.model, figure.method) for figure in figures):
+            cells = []
             for head in heads:
-                key = "group" if head.column is None else "column"
-                matching = [
-                    f
-                    for f in figures
-                    if (f["model"], f["method"]) == (model, method) and f.get(key) == head.record["id"]
-                ]
-                cells.append(
-                    Cell(
-                        {"value": matching[0]["value"]},
-                        note=[as_text(matching[0]["source"]), as_text(matching[0]["scoring"])],
-                    )
-                    if matching
-                    else None
-                )
+                place = (None, head.record.id) if head.column is None else (head.record.id, None)
+                published = by_place.get((model, method, *place))
+                cells.append(_cell(published.value, [published.source, published.scoring]) if published else None)
             if any(cells):
-                rows.append(Row("published", as_text(model), ["published", as_text(method)], cells))
+                rows.append(Row("published", model, ["published", method], cells))
         return rows
 
     @cached_property
     def pairs(self) -> list[Pair]:
         """All pairs of entries that were compared, with the main columns first."""
         by_entries: dict[tuple[int, int], Pair] = {}
-        rows = sorted(self.report["pairs"], key=lambda row: self.column_number[row["column"]] in self.apart)
+        rows = sorted(self.report.pairs, key=lambda row: self.column_number[row.column] in self.apart)
         for row in rows:
-            key = self.entry_number[row["first"]], self.entry_number[row["second"]]
+            key = self.entry_number[row.first], self.entry_number[row.second]
             by_entries.setdefault(key, Pair(*key)).rows.append(row)
         return [by_entries[key] for key in sorted(by_entries)]
 
     @cached_property
-    def wins(self) -> dict[tuple[int, int], Record]:
+    def wins(self) -> dict[tuple[int, int], Wins]:
         """For each pair of entries, on how many columns the first is better, worse, or neither."""
-        return {(self.entry_number[row["first"]], self.entry_number[row["second"]]): row for row in self.report["wins"]}
+        return {(self.entry_number[row.first], self.entry_number[row.second]): row for row in self.report.wins}
+
+
+def _cell(value: float, note: Sequence[str] = ()) -> Cell:
+    return Cell(Estimate(value, None, None, None), note=note)
+
+
+def _sort_key(cell: Cell | None, head: Head) -> float:
+    """Sort cells of a column best first, and cells without a figure last."""
+    if cell is None or cell.figure is None or not defined(cell.figure.value):
+        return float("inf")
+    return -cell.figure.value if head.higher else cell.figure.value

@@ -44,7 +44,7 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
         raise DataError(f"{path}: written by an older version of this package; score the predictions again")
     provenance = Provenance.from_json(record[RECORD])
     options = Options(**record["options"], scoring=content["scoring"])
-    built = build(content["task"], options)
+    built = build(provenance.task.resolve(), options)
     if built.located.sha256 != provenance.data_sha256:
         raise DataError(
             f"{path}: the data {built.located.path} have changed since the predictions were scored; score them again"

@@ -1,0 +1,106 @@
+"""The records of a report's columns and groups, and of the results in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from halu_tasks.report.model.leaderboard import Board, Column
+from halu_tasks.report.model.names import Names
+from halu_tasks.report.model.report import GroupResult, ReportColumn, ReportGroup, Result
+from halu_tasks.results.entry import Entry
+from halu_tasks.scorers.methods.cost import total
+from halu_tasks.scorers.metrics import estimates
+
+
+def column_record(column: Column, names: Names) -> ReportColumn:
+    """Describe the condition that the results of a column share."""
+    run, task, headline = column.first, column.task, column.headline
+    bottom, top = headline.range
+    return ReportColumn(
+        id=names.columns[column],
+        title=names.titles[column],
+        task=task.name,
+        benchmark=task.benchmark,
+        about=task.about,
+        main=not column.why,
+        why=column.why,
+        notes=column.notes,
+        scoring=run.scoring,
+        data=run.provenance.data,
+        data_file=run.provenance.data_file,
+        data_sha256=run.provenance.data_sha256,
+        prompt_hash=run.provenance.prompt_hash,
+        version=run.task_version,
+        marks=run.version_tags,
+        fewshot=run.provenance.fewshot,
+        options=run.options,
+        epochs=run.epochs,
+        n=len(run.scores),
+        of=run.provenance.items * run.epochs,
+        clusters=len({score.cluster for score in run.scores}),
+        headline=headline.name,
+        higher_is_better=headline.higher_is_better,
+        range=(bottom, top if top != float("inf") else None),
+        metrics=[metric.name for metric in column.metrics],
+        directions={metric.name: metric.higher_is_better for metric in column.metrics},
+    )
+
+
+def results(column: Column, names: Names, ranks: Mapping[Entry, tuple[int, int]]) -> Iterator[Result]:
+    """Describe the results of a column.
+
+    Args:
+        column: The column.
+        names: The names of entries and columns.
+        ranks: The confidence sets of ranks, of those entries that are ranked.
+    """
+    failed = next((metric for metric in column.metrics if metric.name == "judge_failed"), None)
+    for entry, run in column.runs.items():
+        yield Result(
+            source=run.source,
+            harness=run.harness,
+            created=run.created,
+            version=run.version,
+            settings={name: str(value) for name, value in run.settings.items()},
+            method=run.method,
+            judge=run.judge,
+            n=len(run.scores),
+            **run.unanswered,
+            # their number, since the share may be one of sentences, and is undefined if the judge was asked about none
+            judge_failed=round(failed.counts(run.scores)[0]) if failed and run.judge else None,
+            metrics=estimates(column.metrics, run.scores),
+            rank=ranks.get(entry),
+            cost=_round_costs(total(run.costs)) if run.costs else None,
+            entry=names.entries[entry],
+            column=names.columns[column],
+        )
+
+
+def _round_costs(cost: Mapping[str, float]) -> dict[str, float]:
+    return {name: int(value) if value.is_integer() else round(value, 1) for name, value in cost.items()}
+
+
+def group_means(board: Board, names: Names) -> tuple[list[ReportGroup], list[GroupResult]]:
+    """Compute the means over groups, and those of each entry."""
+    groups, group_results = [], []
+    for number, mean in enumerate(board.groups(), 1):
+        first = next(metric for metric in mean.columns[0].metrics if metric.name == mean.metric)
+        tasks = ", ".join(column.task.name for column in mean.columns)
+        group = ReportGroup(
+            id=f"g{number}",
+            title=mean.group if mean.main else f"{mean.group}-{mean.scoring}",
+            group=mean.group,
+            metric=mean.metric,
+            scoring=mean.scoring,
+            data=mean.columns[0].first.provenance.data,
+            main=mean.main,
+            columns=[names.columns[column] for column in mean.columns],
+            about=f"the unweighted mean of {mean.metric} over {tasks}",
+            higher_is_better=first.higher_is_better,
+        )
+        groups.append(group)
+        group_results += [
+            GroupResult(entry=names.entries[entry], group=group.id, figure=figure)
+            for entry, figure in mean.figures.items()
+        ]
+    return groups, group_results

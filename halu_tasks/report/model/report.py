@@ -1,0 +1,537 @@
+"""The records of a report, which the page, the Markdown and `report.json` show.
+
+Fields and their order are the keys of `report.json`. Entries, columns and groups are referred to by id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+from halu_tasks.results.run import Skipped
+from halu_tasks.scorers.metrics import Estimate
+from halu_tasks.scorers.reading.judge import Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Results of several models on several tasks, compared.
+
+    Attributes:
+        title: The report's title.
+        created: When it was made, in ISO 8601.
+        package: The name and version of this package.
+        entries: The models as they were asked: the rows of the leaderboard.
+        columns: Comparable results: the columns of the leaderboard, main ones first.
+        groups: Means over the tasks of a group.
+        results: The results of entries in columns.
+        group_results: The means of entries over groups.
+        floors: Figures of uninformed replies.
+        published: Figures published in papers.
+        pairs: Differences between two entries in a column.
+        wins: How often an entry is better than another one.
+        skipped: Files that were not read.
+        warnings: Results with many replies that contain no answer.
+        superseded: Runs that were replaced by later ones.
+        why: The details of each column, in the order of `columns`.
+        table: The name of the file with all items.
+    """
+
+    title: str
+    created: str
+    package: str
+    entries: Sequence[ReportEntry]
+    columns: Sequence[ReportColumn]
+    groups: Sequence[ReportGroup]
+    results: Sequence[Result]
+    group_results: Sequence[GroupResult]
+    floors: Sequence[Floor]
+    published: Sequence[PublishedFigure]
+    pairs: Sequence[PairDifference]
+    wins: Sequence[Wins]
+    skipped: Sequence[Skipped]
+    warnings: Sequence[ReplyWarning]
+    superseded: Sequence[Superseded]
+    why: Sequence[ColumnDetails]
+    table: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Convert to JSON values, as in `report.json`."""
+        values: dict[str, Any] = _json_value(self)
+        return values
+
+
+# --- the leaderboard --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportEntry:
+    """A model as it was asked."""
+
+    id: str
+    label: str
+    model: str
+    method: str
+    harness: str
+    settings: Mapping[str, str]
+    roles: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportColumn:
+    """The condition that the results of a column share.
+
+    Attributes:
+        id: The column's id.
+        title: The task's name, with a suffix if the column is shown apart.
+        task: The task's name.
+        benchmark: The benchmark's name.
+        about: One line about the task.
+        main: Whether this is the main column of its task; others are shown apart.
+        why: Why the column is shown apart; empty for a main column.
+        notes: Differences between the results that readers need to know of.
+        scoring: The mode, `strict` or `paper`.
+        data: The kind of data: `pinned`, `extract`, `local` or `sample`.
+        data_file: The data file.
+        data_sha256: The hash of the data file.
+        prompt_hash: The hash of the prompts; None if they are not known.
+        version: The task's version.
+        marks: How the runs deviate from the published benchmark.
+        fewshot: The number of worked examples; None if it is not known.
+        options: Task options that differ from their defaults.
+        epochs: How many times each item was answered.
+        n: The number of replies of each entry.
+        of: The number of replies to all items of the data.
+        clusters: The number of clusters of items.
+        headline: The name of the metric that sums the task up.
+        higher_is_better: The direction of the headline; None if neither is better.
+        range: The smallest and largest value of the headline; None for an end without a limit.
+        metrics: The names of all metrics.
+        directions: For each metric, whether higher is better; None if neither is.
+    """
+
+    id: str
+    title: str
+    task: str
+    benchmark: str
+    about: str
+    main: bool
+    why: str
+    notes: Sequence[str]
+    scoring: str
+    data: str
+    data_file: str
+    data_sha256: str
+    prompt_hash: str | None
+    version: str
+    marks: Sequence[str]
+    fewshot: int | None
+    options: Mapping[str, Any]
+    epochs: int
+    n: int
+    of: int
+    clusters: int
+    headline: str
+    higher_is_better: bool | None
+    range: tuple[float, float | None]
+    metrics: Sequence[str]
+    directions: Mapping[str, bool | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportGroup:
+    """The unweighted mean of a metric over the columns of a group's tasks."""
+
+    id: str
+    title: str
+    group: str
+    metric: str
+    scoring: str
+    data: str
+    main: bool
+    columns: Sequence[str]
+    about: str
+    higher_is_better: bool | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """The result of an entry in a column.
+
+    Attributes:
+        source: The file that it was read from.
+        harness: The program that made it, and its version.
+        created: When the run began, in ISO 8601.
+        version: The task's version and the marks.
+        settings: Settings of the model that affect its answers.
+        method: The method.
+        judge: The judge's model; None if no judge was asked.
+        n: The number of replies.
+        unparsed: The number of replies that contain no readable answer.
+        abstained: The number of replies that decline to answer.
+        empty: The number of replies without content.
+        judge_failed: How often the judge gave no verdict; None without a judge.
+        metrics: The figures of all metrics that are defined.
+        rank: The 95% confidence set of the rank, as its lowest and highest rank; None if there is nothing to rank.
+        cost: Calls, tokens and seconds; None if they were not recorded.
+        entry: The entry's id.
+        column: The column's id.
+    """
+
+    source: str
+    harness: str
+    created: str
+    version: str
+    settings: Mapping[str, str]
+    method: str
+    judge: str | None
+    n: int
+    unparsed: int
+    abstained: int
+    empty: int
+    judge_failed: int | None
+    metrics: Mapping[str, Estimate]
+    rank: tuple[int, int] | None
+    cost: Mapping[str, float] | None
+    entry: str
+    column: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupResult:
+    """The mean of an entry over a group."""
+
+    entry: str
+    group: str
+    figure: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Floor:
+    """A figure of uninformed replies; `name` says which replies, and `headline` whether the metric is the headline."""
+
+    column: str
+    name: str
+    metric: str
+    value: float
+    headline: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedFigure:
+    """A figure published in a paper, for a column or for a group."""
+
+    column: str | None
+    group: str | None
+    headline: bool
+    model: str
+    method: str
+    metric: str
+    value: float
+    scoring: str
+    source: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Superseded:
+    """A run that was replaced by a later one, and why."""
+
+    entry: str
+    column: str
+    source: str
+    created: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyWarning:
+    """A warning about the replies of a result."""
+
+    entry: str
+    column: str
+    text: str
+
+
+# --- pairs ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactTest:
+    """McNemar's test of the items that only one of two entries has right.
+
+    Attributes:
+        only_first: The number of items that only the first has right.
+        only_second: The number of items that only the second has right.
+        p: The p value.
+        left_out: The number of items whose figure is unknown, such as after a failure of the judge.
+        p_holm: The p value corrected over the tasks of the pair.
+    """
+
+    only_first: int
+    only_second: int
+    p: float
+    left_out: int
+    p_holm: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairDifference:
+    """The headline of one entry minus that of another, on the same items.
+
+    Attributes:
+        metric: The headline's name.
+        value: The difference.
+        low: The lower end of its 95% interval; None if there is no interval.
+        high: The upper end of its 95% interval; None if there is no interval.
+        p: The p value; None if there is no interval.
+        by: What the interval was computed by: `bootstrap` or `jackknife`.
+        items: The number of items.
+        clusters: The number of clusters.
+        mcnemar: McNemar's test; None if items are not simply right or wrong.
+        items_needed: The number of items needed to detect a difference of this size.
+        column: The column's id.
+        first: The id of the first entry.
+        second: The id of the second entry.
+        p_holm: The p value corrected over the tasks of the pair.
+        better: The id of the better entry; None if the items do not decide it.
+    """
+
+    metric: str
+    value: float
+    low: float | None
+    high: float | None
+    p: float | None
+    by: str
+    items: int
+    clusters: int
+    mcnemar: ExactTest | None
+    items_needed: int | None
+    column: str
+    first: str
+    second: str
+    p_holm: float | None
+    better: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wins:
+    """On how many main columns the first entry is better or worse than the second, or neither (`open`)."""
+
+    first: str
+    second: str
+    better: int
+    worse: int
+    open: int
+
+
+# --- details of a column ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnDetails:
+    """What the models answered in a column, and where they differ.
+
+    Attributes:
+        column: The column's id.
+        breakdowns: The headline by kinds of item.
+        confusion: For each entry, the answers by target.
+        calibration: For each entry, the calibration of its probabilities.
+        modes: For each entry, the figures in both modes; None if they cannot be compared.
+        modes_missing: Why `modes` is None; otherwise empty.
+        items: The items that are shown.
+    """
+
+    column: str
+    breakdowns: Sequence[Breakdown]
+    confusion: Sequence[Confusion]
+    calibration: Sequence[Calibration]
+    modes: Sequence[BothModes] | None
+    modes_missing: str
+    items: Sequence[ShownItem]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breakdown:
+    """The headline by the values of a tag, or by the length of the prompt."""
+
+    by: str
+    metric: str
+    values: Sequence[BreakdownValue]
+    cells: Sequence[BreakdownRow]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BreakdownValue:
+    """A value of a tag, and the number of items that have it."""
+
+    value: str
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BreakdownRow:
+    """The figures of an entry, in the order of the breakdown's values."""
+
+    entry: str
+    figures: Sequence[Estimate | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confusion:
+    """How often items with each target got each answer; `counts` has the shape (targets, answers)."""
+
+    entry: str
+    targets: Sequence[str]
+    answers: Sequence[str]
+    counts: Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bin:
+    """Items with a probability in [low, high): their number, mean probability, and share with the label."""
+
+    low: float
+    high: float
+    n: int
+    mean: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """The calibration of a label's probabilities; `without` is the number of items without one."""
+
+    entry: str
+    label: str
+    bins: Sequence[Bin]
+    without: int
+    ece: Estimate
+    brier: Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BothModes:
+    """The same replies scored in both modes.
+
+    In JSON, `figures` are the keys `strict` and `paper`, and `unanswered` are `unanswered_strict` and
+    `unanswered_paper`, with the column's own mode first.
+
+    Attributes:
+        entry: The entry's id.
+        metric: A metric that both modes have.
+        figures: Its figure in each mode.
+        unanswered: The number of replies without an answer in each mode.
+        changed: The number of replies with different figures in the two modes.
+        n: The number of replies.
+    """
+
+    entry: str
+    metric: str
+    figures: Mapping[str, Estimate | None]
+    unanswered: Mapping[str, int]
+    changed: int
+    n: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownItem:
+    """An item with the replies of all entries.
+
+    Attributes:
+        id: The item's id.
+        kinds: What it was chosen for: `worst`, `disagreeing`, `modes differ`.
+        right: The number of entries that are entirely right.
+        entries: The number of entries.
+        prompt: The prompt, possibly truncated.
+        system: The system message, possibly truncated.
+        target: The target, possibly truncated.
+        cut: The number of characters left out of these three.
+        tags: The item's tags.
+        text: The text in which spans are marked; None if the task does not ask for spans.
+        replies: The replies.
+    """
+
+    id: str
+    kinds: Sequence[str]
+    right: int
+    entries: int
+    prompt: str
+    system: str
+    target: str
+    cut: int
+    tags: Mapping[str, str]
+    text: GoldText | None
+    replies: Sequence[ShownReply]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldText:
+    """A text and its gold spans, as (start, end) in characters."""
+
+    text: str
+    gold: Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownReply:
+    """A reply to an item.
+
+    Attributes:
+        entry: The entry's id.
+        reply: The reply, possibly truncated.
+        cut: The number of characters left out of it.
+        answer: What was read from it: a label, a list of strings, or None without an answer.
+        outcome: What became of it: `answered`, `unparsed`, `abstained` or `empty`.
+        target: The correct answer, if the item was asked in another order; otherwise None.
+        value: The headline's figure of this reply; None if the metric does not define one.
+        reason: Why there is no answer, or what else a reader should know.
+        verdicts: The first verdicts of the judge.
+        verdicts_left_out: The number of further verdicts.
+        spans: Where the answer's strings are in the text; None if no spans are marked.
+        unplaced: Strings of the answer that are not in the text.
+        probability: The probability of the label, if it is known.
+        other: The score in the other mode; None for a judged task.
+    """
+
+    entry: str
+    reply: str
+    cut: int
+    answer: str | Sequence[str] | None
+    outcome: str
+    target: str | None
+    value: float | None
+    reason: str
+    verdicts: Sequence[Verdict]
+    verdicts_left_out: int
+    spans: Sequence[Sequence[int]] | None
+    unplaced: Sequence[str]
+    probability: float | None
+    other: OtherScore | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherScore:
+    """The answer and figure of a reply in the other mode."""
+
+    scoring: str
+    answer: str | Sequence[str] | None
+    outcome: str
+    value: float | None
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, str | int | float | None):
+        return value
+    if isinstance(value, BothModes):
+        record: dict[str, Any] = {"entry": value.entry, "metric": value.metric, **value.figures}
+        record |= {f"unanswered_{mode}": number for mode, number in value.unanswered.items()}
+        return _json_value(record | {"changed": value.changed, "n": value.n})
+    if is_dataclass(value):
+        return {field.name: _json_value(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: _json_value(part) for name, part in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return _json_value(value._asdict())
+    return [_json_value(part) for part in value] if isinstance(value, Sequence) else value

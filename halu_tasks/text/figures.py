@@ -1,0 +1,73 @@
+"""Formatting figures, their intervals and p values, for terminals, Markdown and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+NONE = "–"
+"""Shown instead of a missing figure."""
+
+
+class Figure(Protocol):
+    """A value with its interval, whose ends are None if there is no interval."""
+
+    @property
+    def value(self) -> float:
+        """The value."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of the interval."""
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of the interval."""
+
+
+def format_estimate(figure: Figure | Mapping[str, Any] | None, spec: str = ".3f", missing: str = NONE) -> str:
+    """Format a figure with its interval, as in `0.500 [0.400, 0.600]`.
+
+    Args:
+        figure: The figure or its JSON values; None if it is not defined.
+        spec: The format of a number.
+        missing: What to return without a figure.
+    """
+    if figure is None:
+        return missing
+    if isinstance(figure, Mapping):
+        value, low, high = (figure[name] for name in ("value", "low", "high"))
+    else:
+        value, low, high = figure.value, figure.low, figure.high
+    return f"{value:{spec}} {format_interval(low, high, spec, missing='')}".rstrip()
+
+
+def format_interval(
+    low: float | None, high: float | None, spec: str | Callable[[float], str] = ".3f", missing: str = NONE
+) -> str:
+    """Format an interval, as in `[0.400, 0.600]`.
+
+    Args:
+        low: The lower end.
+        high: The upper end.
+        spec: The format of a number, or a function that formats one.
+        missing: What to return if an end is missing.
+    """
+    if low is None or high is None:
+        return missing
+    ends = (f"{end:{spec}}" if isinstance(spec, str) else spec(end) for end in (low, high))
+    return f"[{', '.join(ends)}]"
+
+
+def format_p_value(p: float | None, digits: int = 3, missing: str = NONE) -> str:
+    """Format a p value, as in `0.012`, or as less than the smallest value with that many decimals, as in `<0.001`.
+
+    Args:
+        p: The p value.
+        digits: The number of decimals.
+        missing: What to return without a p value.
+    """
+    if p is None:
+        return missing
+    smallest = 10**-digits
+    return f"<{smallest:.{digits}f}" if p < smallest else f"{p:.{digits}f}"

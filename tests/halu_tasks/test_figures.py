@@ -1,0 +1,29 @@
+"""Figures, intervals and p values as they are printed."""
+
+from __future__ import annotations
+
+import pytest
+
+from halu_tasks.scorers.metrics import Estimate
+from halu_tasks.text.figures import format_estimate, format_interval, format_p_value
+
+
+def test_a_figure_is_printed_with_its_interval_if_there_is_one() -> None:
+    assert format_estimate(Estimate(0.5, 0.05, 0.4, 0.6)) == "0.500 [0.400, 0.600]"
+    assert format_estimate({"value": -0.25, "low": -0.5, "high": 0.0}, "+.1f") == "-0.2 [-0.5, +0.0]"
+    assert format_estimate(Estimate(0.5, None, None, None)) == "0.500"
+    assert (format_estimate(None), format_estimate(None, missing="-")) == ("–", "-")
+
+
+def test_an_interval_needs_both_ends() -> None:
+    assert format_interval(0.1, 0.25, ".1%") == "[10.0%, 25.0%]"
+    assert format_interval(1.0, 2.0, lambda end: f"<{end:g}>") == "[<1>, <2>]"
+    assert (format_interval(None, 0.5), format_interval(0.5, None, missing="-")) == ("–", "-")
+
+
+@pytest.mark.parametrize(
+    ("p", "digits", "text"),
+    [(0.0123, 3, "0.012"), (0.00099, 3, "<0.001"), (0.001, 3, "0.001"), (0.00005, 4, "<0.0001"), (None, 4, "–")],
+)
+def test_a_p_value_below_the_last_decimal_is_printed_as_less(p: float | None, digits: int, text: str) -> None:
+    assert format_p_value(p, digits) == text
