@@ -7,17 +7,18 @@ by a field of the case, and any other brace is text; task files use Jinja (`{{na
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from halu_tasks.errors import UsageError
+from halu_tasks.hashing import stable_hash
 from halu_tasks.items import Case, Example, Item
 
 PROMPTS = Path(str(files("halu_tasks.solvers") / "prompts"))
@@ -98,8 +99,7 @@ def next_question(questions: tuple[str, ...]) -> re.Pattern[str]:
 
 def prompt_hash(prompt: Prompt) -> str:
     """Return a hash of the prompt, as eight hex digits."""
-    text = "\0".join(f"{key}\0{prompt[key]}" for key in sorted(prompt))
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+    return stable_hash(*chain.from_iterable(sorted(prompt.items())))[:8]
 
 
 class JinjaText(str):

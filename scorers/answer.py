@@ -1,4 +1,4 @@
-"""What one reply says: the value every parser returns, and the step before any parsing."""
+"""The answer that a reader extracts from a reply, and removal of reasoning blocks before reading."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 T = TypeVar("T")
 
 Outcome = Literal["answered", "abstained", "unparsed", "empty"]
-"""What became of a reply: it gives an answer, declines to give one, says nothing that can be read, or has no content
-at all (a server failed, or there is no reply)."""
-NO_ANSWER: tuple[Outcome, ...] = ("unparsed", "abstained", "empty")
+"""The outcome of reading a reply.
 
-# The names models give their reasoning blocks, as tags.
+- `answered`: it gives an answer;
+- `abstained`: it declines to give one;
+- `unparsed`: no answer can be read from it;
+- `empty`: it has no content, because a server failed or there is no reply.
+"""
+NO_ANSWER: tuple[Outcome, ...] = ("unparsed", "abstained", "empty")
+"""The outcomes without an answer."""
+
+# the tags in which models put their reasoning
 _TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning|reflection|analysis)>", re.IGNORECASE)
 
 
@@ -20,11 +26,11 @@ class Answer(NamedTuple, Generic[T]):
     """The answer read from a reply.
 
     Attributes:
-        value: what the reply says; None if it declines to answer or says nothing that can be read.
-        reason: why there is no value; empty if there is one.
-        abstained: whether the reply declines to answer ("I cannot determine whether this is correct").
-        inferred: whether the value is gathered from what the reply says, and not declared as its answer ("Final
-            verdict: True"), so that a declaration further on would count instead.
+        value: The answer; None if the reply declines to answer or cannot be read.
+        reason: Why there is no value; empty if there is one.
+        abstained: Whether the reply declines to answer ("I cannot determine whether this is correct").
+        inferred: Whether the value is inferred from the reply's prose. A declared answer ("Final verdict: True") takes
+            precedence over an inferred one, even if it comes later.
     """
 
     value: T | None
@@ -34,18 +40,23 @@ class Answer(NamedTuple, Generic[T]):
 
     @property
     def outcome(self) -> Outcome:
-        """`answered`, `abstained` or `unparsed`; whether a reply is `empty` is decided where the reply is at hand."""
+        """The outcome: `answered`, `abstained` or `unparsed`.
+
+        Whether a reply is `empty` is decided by `mark_empty`, which has the reply itself.
+        """
         if self.value is not None:
             return "answered"
         return "abstained" if self.abstained else "unparsed"
 
 
 def strip_reasoning(reply: str) -> str | None:
-    """The reply without its reasoning blocks (`<think>…</think>` and the like), any case, nested or not.
+    """Remove reasoning blocks (`<think>…</think>` and similar tags in any case, nested or not) from a reply.
 
-    A closing tag without an opening one ends a block that the chat template opened, so everything
-    before it is reasoning. None when a block is opened and never closed: whatever follows is
-    thought, not answer. Linear in the length of the reply.
+    A closing tag without an opening one ends a block that was opened by the chat template, so everything before it is
+    reasoning. Time is linear in the length of the reply.
+
+    Returns:
+        The rest of the reply; None if a block is never closed, since all that follows is reasoning and not an answer.
     """
     kept: list[str] = []
     depth = 0

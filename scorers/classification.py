@@ -1,4 +1,4 @@
-"""Label tasks: how one label scores, and the metrics of a confusion matrix."""
+"""Scores of tasks whose answer is a label, and the metrics of their confusion matrix."""
 
 from __future__ import annotations
 
@@ -13,21 +13,30 @@ from halu_tasks.scorers.metrics import Array, Metric, ratio
 from halu_tasks.scorers.score import Score
 
 UNPARSED = "unparsed"
-"""The label that stands for no answer wherever a confusion matrix needs one."""
-
+"""The label in a confusion matrix of replies without an answer."""
 
 Unparsed = Literal["miss", "wrong_label", "ignored"]
-"""What an unparsed answer is in the figures of a class."""
+"""How a reply without an answer counts in the metrics of a class; `label_metric` explains the values."""
 
 _MEANING = {
-    "precision": "share of the replies {label} whose target is {label}",
-    "recall": "share of the items with target {label} that are answered so",
+    "precision": "share of the answers {label} that are right",
+    "recall": "share of the items with target {label} that are answered {label}",
     "f1": "F1 of {label}: harmonic mean of its precision and recall",
 }
 
 
 def score_label(id: str, cluster: str, target: str, answer: Answer[str], tags: Mapping[str, str]) -> Score:
-    """Score of one label: `correct` is 1 when it is the target; a reply without an answer is wrong."""
+    """Score an answer that is a label.
+
+    The measurement `correct` is 1 if the answer is the target, otherwise 0; a reply without an answer is wrong.
+
+    Args:
+        id: The item's id.
+        cluster: The item's cluster.
+        target: The gold label.
+        answer: The answer read from the reply.
+        tags: The item's tags.
+    """
     correct = float(answer.value is not None and answer.value == target)
     return Score(id, cluster, answer.value, target, {"correct": correct}, tags, answer.reason, answer.outcome)
 
@@ -35,11 +44,17 @@ def score_label(id: str, cluster: str, target: str, answer: Answer[str], tags: M
 def label_metric(
     figure: Literal["precision", "recall", "f1"], label: str, name: str, *, unparsed: Unparsed = "miss"
 ) -> Metric:
-    """Precision, recall or F1 of one class over all items.
+    """Create precision, recall or F1 of one class, 0 to 1, over all items.
 
-    An unparsed answer is a miss of its target's class and a false alarm of none; as `wrong_label`, for two
-    classes, it counts as the other one; as `ignored` it is neither. Where nothing was predicted as (or is)
-    the class, the figure is 0, as scikit-learn has it.
+    As in scikit-learn, the metric is 0 if its denominator is: if no answer (or no target) is the label.
+
+    Args:
+        figure: Which of the three.
+        label: The class.
+        name: The metric's name.
+        unparsed: How a reply without an answer counts. As a `miss`, it lowers the recall of its target's class and the
+            precision of none; as the `wrong_label` (for two classes), it counts as the label that is not its target;
+            if `ignored`, it does not count.
     """
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
@@ -74,16 +89,20 @@ def macro_metric(
     *,
     unparsed_is_label: bool,
 ) -> Metric:
-    """Unweighted mean of a figure over the labels that occur among targets or answers.
+    """Create the unweighted mean of a metric over the labels that occur among targets or answers, 0 to 1.
 
-    With `unparsed_is_label`, unparsed answers are a label of their own when there are any, as in
-    scikit-learn's macro average of raw predictions; else they are only misses.
+    Args:
+        figure: The metric that is averaged.
+        labels: The labels.
+        name: The metric's name.
+        unparsed_is_label: Whether replies without an answer count as one more label, if there are any, as in
+            scikit-learn's macro average of raw predictions. Otherwise they are misses.
     """
     names = [*labels, UNPARSED] if unparsed_is_label else list(labels)
     parts = [label_metric(figure, label, label) for label in names]
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
-        # counted in one pass: this runs once a cluster
+        # counted in one pass, since this runs once for each cluster
         answers = Counter(s.answer if isinstance(s.answer, str) else UNPARSED for s in scores)
         targets = Counter(s.target for s in scores if isinstance(s.target, str))
         hits = Counter(s.answer for s in scores if isinstance(s.answer, str) and s.answer == s.target)
@@ -94,21 +113,20 @@ def macro_metric(
 
     def value(sums: Array) -> Array:
         per_label = sums.reshape(*sums.shape[:-1], len(names), 4)
-        # over all rows at once: leaving out the one cluster with a label does not take the label away
+        # over all rows at once: leaving out the only cluster with a label must not change which labels are averaged
         occurs = ((per_label[..., 1] + per_label[..., 2]) > 0).reshape(-1, len(names)).any(axis=0)
         if not occurs.any():
             return np.full(sums.shape[:-1], np.nan)
         figures = np.stack([part.value(per_label[..., i, :]) for i, part in enumerate(parts)], axis=-1)
         return np.asarray(figures[..., occurs].mean(axis=-1))
 
-    unread = "a label of their own" if unparsed_is_label else "misses"
-    about = f"unweighted mean of {'F1' if figure == 'f1' else figure} over the labels; unparsed replies are {unread}"
+    unparsed = "one more label" if unparsed_is_label else "misses"
+    about = f"unweighted mean of {'F1' if figure == 'f1' else figure} over the labels; unparsed replies are {unparsed}"
     return Metric(name, counts, value, about=about)
 
 
 def both_right(name: str, parts: tuple[str, str]) -> Metric:
-    """The share of pairs in which both items are right; the ids of a pair's items end in `/` and one of
-    `parts`. A pair of which only one item was asked is left out."""
+    """Create the share of pairs in which both items are right, 0 to 1; pairs are those of `pairs_of`."""
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
         pairs = pairs_of(scores, parts)
@@ -118,11 +136,13 @@ def both_right(name: str, parts: tuple[str, str]) -> Metric:
 
 
 def pairs_of(scores: Sequence[Score], parts: tuple[str, str]) -> list[tuple[Score, Score]]:
-    """The two items of each row, joined by the part of the id before its last slash, where the part after
-    it is one of `parts`. Repeats of an item (epochs) pair up in order."""
+    """Pair the scores whose ids are equal up to the last slash and continue with one of the two `parts`.
+
+    Repeats of an item (epochs) are paired in order. An item without its counterpart is left out.
+    """
     rows: dict[str, dict[str, list[Score]]] = {}
     for score in scores:
-        row, _, which = score.id.rpartition("/")
-        if which in parts:
-            rows.setdefault(row, {}).setdefault(which, []).append(score)
-    return [pair for parts in rows.values() if len(parts) == 2 for pair in zip(*parts.values(), strict=False)]
+        row, _, part = score.id.rpartition("/")
+        if part in parts:
+            rows.setdefault(row, {}).setdefault(part, []).append(score)
+    return [pair for by_part in rows.values() if len(by_part) == 2 for pair in zip(*by_part.values(), strict=False)]

@@ -1,4 +1,4 @@
-"""The kinds of answer that a task can ask for: the gold that each needs, and how replies without an answer count."""
+"""The kinds of answer that a task can ask for, each with the gold it needs and its default metrics."""
 
 from __future__ import annotations
 
@@ -23,15 +23,19 @@ class GoldSpans(NamedTuple):
 
 @dataclass(frozen=True)
 class AnswerKind:
-    """What a task asks for."""
+    """The kind of answer that a task asks for."""
 
     name: ClassVar[str]
 
     def check(self, case: Case) -> None:
-        """Raise ValueError, naming the field, where the gold of a case is not what scorers of this kind need."""
+        """Check that a case has the gold that scorers of this kind need.
+
+        Raises:
+            ValueError: A field is missing or invalid; the message names it.
+        """
 
     def targets(self, item: Item) -> str | list[str]:
-        """Return the target as Inspect shows it: a string, or a list where the answer is several strings."""
+        """Return the target as Inspect shows it: a string, or a list if the answer is several strings."""
         return item.target
 
     def sample_fields(self, item: Item) -> dict[str, Any]:
@@ -39,7 +43,7 @@ class AnswerKind:
         return {}
 
     def scorer_arguments(self) -> dict[str, Any]:
-        """The arguments of a scorer that follow from the kind, where the task file gives no others."""
+        """Return default arguments for the task's scorer; those in the task file take precedence."""
         return {}
 
     def gold_spans(self, gold: Mapping[str, Any]) -> GoldSpans | None:
@@ -47,7 +51,7 @@ class AnswerKind:
         return None
 
     def outcome_metrics(self) -> tuple[Metric, ...]:
-        """In `strict`, the shares of replies without an answer that are told apart from unparsed ones."""
+        """Return the metrics of `strict` that count replies without an answer other than unparsed ones."""
         from halu_tasks.scorers.metrics import share_abstained, share_empty
 
         return share_abstained(), share_empty()
@@ -55,14 +59,14 @@ class AnswerKind:
 
 @dataclass(frozen=True)
 class Label(AnswerKind):
-    """One of a few labels; the target is one of them.
+    """One of a few labels.
 
     Attributes:
-        labels: the labels.
-        reading: takes the label from a reply, in `strict`.
-        names: what metrics of a label are called, where the labels have names.
-        target_varies: whether a prediction may state its own target, because the question has an order that its id does
-            not tell.
+        labels: The labels; every target is one of them.
+        reading: The function that reads the label from a reply in `strict`.
+        names: The names that metrics use for the labels, by label, if they have names.
+        target_varies: Whether predictions may state their own target, because the order of the answers in a question
+            does not follow from its id.
     """
 
     name = "label"
@@ -72,21 +76,26 @@ class Label(AnswerKind):
     target_varies: bool = False
 
     def scorer_arguments(self) -> dict[str, Any]:
+        """Return the arguments `reading` and `labels`."""
         return {"reading": self.reading, "labels": self.names or self.labels}
 
     def check(self, case: Case) -> None:
+        """Check that the target is one of the labels."""
         if case.target not in self.labels:
             raise ValueError(f"target is {case.target!r}, expected {' or '.join(map(repr, self.labels))}")
 
 
 @dataclass(frozen=True)
 class Spans(AnswerKind):
-    """Passages of a text. The gold has `text`, `spans` (pairs of a start and an end, in characters of the text) and
-    `strings`, what stands there."""
+    """Passages of a text.
+
+    The gold has the `text`, the `spans` (pairs of start and end, in characters of the text), and their `strings`.
+    """
 
     name = "spans"
 
     def check(self, case: Case) -> None:
+        """Check that the gold has a text, spans within it, and strings."""
         text = _field(case.gold, "text", str)
         for span in _field(case.gold, "spans", list):
             if (
@@ -98,6 +107,7 @@ class Spans(AnswerKind):
         _strings(case.gold, "strings")
 
     def sample_fields(self, item: Item) -> dict[str, Any]:
+        """Return the text and the gold spans."""
         return {"text": item.gold["text"], "spans": item.gold["spans"]}
 
     def gold_spans(self, gold: Mapping[str, Any]) -> GoldSpans:
@@ -107,26 +117,29 @@ class Spans(AnswerKind):
 
 @dataclass(frozen=True)
 class Strings(AnswerKind):
-    """Strings in order. The gold has them in `originals`."""
+    """Strings in a fixed order, listed as `originals` in the gold."""
 
     name = "strings"
 
     def check(self, case: Case) -> None:
+        """Check that the gold has one or more originals."""
         if not _strings(case.gold, "originals"):
             raise ValueError("gold field 'originals' is empty")
 
     def targets(self, item: Item) -> str | list[str]:
+        """Return the originals as a list."""
         originals = list(item.gold["originals"])
         return originals if "\n".join(originals) == item.target else item.target
 
 
 @dataclass(frozen=True)
 class JudgedText(AnswerKind):
-    """A free text that a judge is asked about. Whether it declines to answer is for the judge to say."""
+    """A free text about which a judge is asked, including whether it declines to answer."""
 
     name = "judged_text"
 
     def outcome_metrics(self) -> tuple[Metric, ...]:
+        """Return the share of empty replies."""
         from halu_tasks.scorers.metrics import share_empty
 
         return (share_empty(),)

@@ -1,11 +1,11 @@
-"""Metrics: pure functions of many scores, each with a 95% interval that respects clusters.
+"""Metrics: functions of many scores, each with a clustered standard error and a 95% interval.
 
 A metric is a ratio (or another smooth function) of *sums over items*: accuracy is right / asked, F1 is
-2·tp / (2·tp + fp + fn). So one pass turns the scores of a cluster into a short vector of counts, and
-all else is arithmetic on those vectors. The standard error is the delete-one-cluster jackknife, which
-is deterministic, equals s/√n for a mean of independent items, and needs no resampling. The interval is
-Wilson's with the effective sample size that this standard error implies, so it stays inside the
-metric's range and is not empty at 0 or 1.
+2·tp / (2·tp + fp + fn). One pass therefore reduces the scores of a cluster to a short vector of sums, and everything
+else is arithmetic on these vectors. The standard error is that of the delete-one-cluster jackknife, which is
+deterministic, equals s/√n for a mean of independent items, and needs no resampling. The interval is Wilson's with the
+effective sample size that this standard error implies, so it stays within the metric's range and is not empty at
+0 or 1.
 """
 
 from __future__ import annotations
@@ -23,14 +23,20 @@ from halu_tasks.scorers.score import Score
 
 Array = npt.NDArray[np.float64]
 Counts = Callable[[Sequence[Score]], Sequence[float]]
-"""The scores of one cluster -> its sufficient statistics, K numbers."""
+"""Reduces the scores of one cluster to its sufficient statistics, K numbers that add up over clusters."""
 Value = Callable[[Array], Array]
-"""Sums of shape (…, K) -> the metric, shape (…); NaN where it is not defined."""
+"""Computes the metric, shape (…), from sums of shape (…, K); NaN where it is undefined."""
 
 
 class Estimate(NamedTuple):
-    """A metric's value with its clustered standard error and 95% interval; `stderr`, `low` and `high`
-    are None when fewer than two clusters bear on it."""
+    """A metric's value with its error.
+
+    Attributes:
+        value: The value, in the metric's unit.
+        stderr: The clustered standard error; None, as are `low` and `high`, if fewer than two clusters contribute.
+        low: The lower end of the 95% interval.
+        high: The upper end of the 95% interval.
+    """
 
     value: float
     stderr: float | None
@@ -40,23 +46,24 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class Metric:
-    """One named figure.
+    """A named metric.
 
     Attributes:
-        name: the name it is printed under.
-        counts: scores of one cluster -> K sums.
-        value: sums of shape (…, K) -> the figure, NaN where undefined.
-        higher_is_better: None where neither direction is better (a bias, a share of unparsed).
-        item: the figure of a single item where it has one; what a harness logs beside the item.
-        tag_filter: a tag and its value: only such items bear on the metric.
-        requires_option: an option without which the metric has nothing to say.
-        contributes: sums of each cluster, shape (C, K) -> which clusters bear on the figure, shape (C,); by default
-            those with any count.
-        range: smallest and largest possible value; the largest may be infinite.
-        pooled: for a figure that compares items across clusters: the clusters -> sums over all, shape (K,),
-            and what goes with each cluster when it is left out, shape (C, K). `counts` then only says how
-            many items there are.
-        about: what the figure means, in one line, for listings.
+        name: The name under which the metric is reported.
+        counts: Function that reduces the scores of one cluster to K sums.
+        value: Function that computes the metric from sums of shape (…, K); NaN where it is undefined.
+        higher_is_better: Whether higher values are better; None if neither direction is (a bias, a count).
+        item: Function that computes the metric of a single item, which harnesses log with the item; None if the metric
+            has no value for single items.
+        tag_filter: A tag and its value, if the metric is computed only over the items with this tag.
+        requires_option: The option without which the metric is undefined, if any.
+        contributes: Function that determines from each cluster's sums, shape (C, K), which clusters contribute to the
+            metric, shape (C,). By default, those with a sum other than 0.
+        range: The lowest and the highest possible value; the highest may be infinite.
+        pooled: For a metric that compares items across clusters, the function that computes from all clusters the sums
+            over all, shape (K,), and the part of them that is lost with each cluster, shape (C, K). `counts` then only
+            counts items.
+        about: One line that explains the metric in listings.
     """
 
     name: str
@@ -72,27 +79,26 @@ class Metric:
     about: str = ""
 
     def sums(self, clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
-        """The sums over all clusters, shape (K,), and what would go with each cluster, shape (C, K)."""
+        """Compute the sums over all clusters, shape (K,), and the part lost with each cluster, shape (C, K)."""
         if self.pooled:
             return self.pooled(clusters)
         table = np.array([self.counts(scores) for scores in clusters], dtype=np.float64)
         return table.sum(axis=0), table
 
     def only(self, tag: str, value: str, name: str) -> Metric:
-        """This metric over the items whose `tag` is `value`, under another name."""
-        inner = self.counts
+        """Restrict the metric to the items whose `tag` is `value`, under a new name."""
 
-        def counts(scores: Sequence[Score]) -> Sequence[float]:
-            return inner([s for s in scores if s.tags.get(tag) == value])
+        def tagged(scores: Sequence[Score]) -> list[Score]:
+            return [s for s in scores if s.tags.get(tag) == value]
 
         def pooled(clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
             assert self.pooled
-            return self.pooled([[s for s in scores if s.tags.get(tag) == value] for scores in clusters])
+            return self.pooled([tagged(scores) for scores in clusters])
 
         return replace(
             self,
             name=name,
-            counts=counts,
+            counts=lambda scores: self.counts(tagged(scores)),
             tag_filter=(tag, value),
             pooled=pooled if self.pooled else None,
             about=f"{self.about} ({tag}: {value})",
@@ -100,7 +106,7 @@ class Metric:
 
 
 def by_cluster(scores: Iterable[Score]) -> list[list[Score]]:
-    """Scores grouped by their cluster, clusters in order of first appearance."""
+    """Group scores by cluster, in order of first appearance."""
     clusters: dict[str, list[Score]] = {}
     for score in scores:
         clusters.setdefault(score.cluster, []).append(score)
@@ -108,7 +114,7 @@ def by_cluster(scores: Iterable[Score]) -> list[list[Score]]:
 
 
 def estimate(metric: Metric, clusters: Sequence[Sequence[Score]]) -> Estimate | None:
-    """The metric over `clusters` (from `by_cluster`), or None where no item bears on it."""
+    """Estimate a metric over the scores of each cluster (see `by_cluster`); None if it is undefined."""
     if not clusters:
         return None
     total, table = metric.sums(clusters)
@@ -116,40 +122,57 @@ def estimate(metric: Metric, clusters: Sequence[Sequence[Score]]) -> Estimate | 
 
 
 def jackknife(value: Value, total: Array, table: Array, bounds: tuple[float, float] = (0.0, 1.0)) -> Estimate | None:
-    """The value of `total`, shape (K,), with its error from leaving out one row of `table`, shape (C, K), at a
-    time; None where the value is not defined."""
-    found = float(value(total))
-    if math.isnan(found):
+    """Estimate a value with its delete-one-cluster jackknife error.
+
+    Args:
+        value: The function that computes the value from sums.
+        total: The sums over all clusters, shape (K,).
+        table: The part of the sums that is lost with each cluster, shape (C, K).
+        bounds: The lowest and the highest possible value.
+
+    Returns:
+        The estimate; None if the value is undefined.
+    """
+    point = float(value(total))
+    if math.isnan(point):
         return None
     clusters = len(table)
     if clusters < 2:
-        return Estimate(found, None, None, None)
+        return Estimate(point, None, None, None)
     without_one = value(total - table)
     if np.isnan(without_one).any():
-        # a figure that hangs on one cluster, such as the only one of a class, has no error to tell
-        return Estimate(found, None, None, None)
+        # undefined without one of the clusters, such as the only one with items of a class: the error is unknown
+        return Estimate(point, None, None, None)
     spread = np.sum((without_one - without_one.mean()) ** 2)
     stderr = math.sqrt((clusters - 1) / clusters * spread)
-    low, high = wilson(found, stderr, clusters, bounds)
-    return Estimate(found, stderr, low, high)
+    low, high = wilson(point, stderr, clusters, bounds)
+    return Estimate(point, stderr, low, high)
 
 
 def estimates(metrics: Iterable[Metric], scores: Iterable[Score]) -> dict[str, Estimate]:
-    """Every metric that some item bears on, by name, in the order of `metrics`."""
+    """Estimate metrics by name, in the given order; those that are undefined are left out."""
     clusters = by_cluster(scores)
-    found = ((metric.name, estimate(metric, clusters)) for metric in metrics)
-    return {name: value for name, value in found if value is not None}
+    return {metric.name: value for metric in metrics if (value := estimate(metric, clusters)) is not None}
 
 
 def wilson(value: float, stderr: float, clusters: int, bounds: tuple[float, float] = (0.0, 1.0)) -> tuple[float, float]:
-    """95% score interval of a figure within `bounds`.
+    """Compute the 95% score interval of a value.
 
-    Wilson (1927) for a share, with the effective number of independent observations
-    p(1-p)/stderr² in place of n (Korn and Graubard 1998) and Student's t for few clusters. At the ends
-    of the range the standard error is zero and each cluster counts as one observation. A figure without
-    an upper bound is no share: its interval is Student's t around it.
+    For a share, this is Wilson's interval (1927) with the effective number of independent observations, p(1-p)/stderr²,
+    in place of n (Korn and Graubard 1998), and Student's t instead of the normal distribution, for few clusters. At the
+    ends of the range, where the standard error is 0, each cluster counts as one observation. The interval of a value
+    without an upper bound, which is not a share, is Student's t around the value.
+
+    Args:
+        value: The value.
+        stderr: Its standard error.
+        clusters: The number of clusters that contribute to it, 2 or more.
+        bounds: The lowest and the highest possible value; the highest may be infinite.
+
+    Returns:
+        The lower and the upper end, within the bounds.
     """
-    from scipy.special import stdtrit  # takes half a second to import, and listings compute no figure
+    from scipy.special import stdtrit  # imported here because it takes half a second, which listings do not need
 
     if math.isinf(bounds[1]):
         reach = float(stdtrit(clusters - 1, 0.975)) * stderr
@@ -166,17 +189,24 @@ def wilson(value: float, stderr: float, clusters: int, bounds: tuple[float, floa
     return bottom + width * low, bottom + width * high
 
 
-# --- the shapes metrics come in -----------------------------------------------------------------
+# --- metrics of common forms --------------------------------------------------------------------
 
 
 def ratio(sums: Array) -> Array:
-    """First sum over second; NaN where the second is 0."""
+    """Divide the first sum by the second; NaN where the second is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(sums[..., 1] > 0, sums[..., 0] / sums[..., 1], np.nan))
 
 
 def mean(name: str, measurement: str, about: str = "", *, higher_is_better: bool | None = True) -> Metric:
-    """The mean of one measurement over the items that have it."""
+    """Create the mean of a measurement over the items that have it.
+
+    Args:
+        name: The metric's name.
+        measurement: The measurement's name.
+        about: One line that explains the metric.
+        higher_is_better: Whether higher values are better; None if neither direction is.
+    """
     return Metric(
         name,
         lambda scores: (
@@ -191,18 +221,17 @@ def mean(name: str, measurement: str, about: str = "", *, higher_is_better: bool
 
 
 def share_unparsed() -> Metric:
-    """`unparsed`: the share of items whose reply says nothing that can be read."""
-    return _share_of("unparsed", "share of replies that say nothing that can be read", higher_is_better=False)
+    """Create `unparsed`, the share (0 to 1) of items from whose reply no answer can be read."""
+    return _share_of("unparsed", "share of replies from which no answer can be read", higher_is_better=False)
 
 
 def share_abstained() -> Metric:
-    """`abstained`: the share of items whose reply declines to answer; such a reply is not right."""
+    """Create `abstained`, the share (0 to 1) of items whose reply declines to answer, which counts as wrong."""
     return _share_of("abstained", "share of replies that decline to answer", higher_is_better=None)
 
 
 def share_empty() -> Metric:
-    """`empty`: the share of items whose reply has no content, since a server failed or there is no reply at all; such
-    a reply is not right."""
+    """Create `empty`, the share (0 to 1) of items whose reply has no content, which counts as wrong."""
     return _share_of("empty", "share of replies without content", higher_is_better=False)
 
 
@@ -218,7 +247,15 @@ def _share_of(outcome: Outcome, about: str, *, higher_is_better: bool | None) ->
 
 
 def micro(name: str, part: str, whole: str, about: str = "", *, higher_is_better: bool | None = True) -> Metric:
-    """The ratio of two measurements' sums over all items (a micro average)."""
+    """Create the ratio of the sums of two measurements over all items, a micro average.
+
+    Args:
+        name: The metric's name.
+        part: The measurement in the numerator.
+        whole: The measurement in the denominator.
+        about: One line that explains the metric.
+        higher_is_better: Whether higher values are better; None if neither direction is.
+    """
     return Metric(
         name,
         lambda scores: (
@@ -232,11 +269,20 @@ def micro(name: str, part: str, whole: str, about: str = "", *, higher_is_better
 
 
 def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:
-    """The unweighted mean of one metric over groups of items: `members` maps a value of `tag` to the
-    metric of the items that carry it. Undefined while any member is. Clusters that reach into several
-    members keep their correlation."""
+    """Create the unweighted mean of a metric over groups of items.
+
+    The mean is undefined if that of any group is. Items of one cluster in several groups stay correlated.
+
+    Args:
+        name: The name of the mean.
+        members: The metric of each group, by the value of `tag` that the group's items have.
+        tag: The tag that tells the groups apart.
+
+    Raises:
+        ValueError: A metric is pooled, for which no error of the mean can be computed.
+    """
     if any(metric.pooled for metric in members.values()):
-        raise ValueError(f"{name} compares items across clusters, and its mean over members has no error here")
+        raise ValueError(f"{name}: cannot average a metric that compares items across clusters")
     parts = [metric.only(tag, value, metric.name) for value, metric in members.items()]
     widths = [len(metric.counts([])) for metric in parts]
     ends = np.cumsum(widths)
@@ -254,11 +300,13 @@ def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:
     return Metric(name, counts, value, first.higher_is_better, range=first.range)
 
 
-def as_json(found: Mapping[str, Estimate]) -> dict[str, Any]:
-    """`{"metrics": {name: value}, "stderr": {name: se}, "intervals": {name: [low, high]}}`; a figure from
-    a single cluster has no error and is left out of the latter two."""
+def as_json(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
+    """Convert estimates to `{"metrics": {name: value}, "stderr": {name: se}, "intervals": {name: [low, high]}}`.
+
+    Metrics without an error are left out of the latter two.
+    """
     return {
-        "metrics": {name: e.value for name, e in found.items()},
-        "stderr": {name: e.stderr for name, e in found.items() if e.stderr is not None},
-        "intervals": {name: [e.low, e.high] for name, e in found.items() if e.low is not None},
+        "metrics": {name: e.value for name, e in estimates.items()},
+        "stderr": {name: e.stderr for name, e in estimates.items() if e.stderr is not None},
+        "intervals": {name: [e.low, e.high] for name, e in estimates.items() if e.low is not None},
     }

@@ -1,7 +1,7 @@
-"""Readings and scorers under the names by which task files use them.
+"""The readings and scorers that task files refer to by name.
 
-A reading takes a reply and returns the `Answer` that it states. A scorer is a function of the arguments in the task
-file that returns a `TaskScorer`: how a reply to an item is scored, and the metrics that can be made of such scores.
+A reading is a function that takes a reply and returns its `Answer`. A scorer is a function that takes the arguments
+given in the task file and returns a `TaskScorer`, which scores replies and lists the metrics of the scores.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 Reading = Callable[[str], Answer[str]]
 ScoreReply = Callable[[Item, str, Sequence[str] | None], Score]
-"""Item, reply and, where a judge was asked, the labels of its verdicts -> the score of the reply."""
+"""Scores a reply: (item, reply, labels of the judge's verdicts) -> score. The labels are None if no judge was asked."""
 ReferenceReplies = Callable[[Sequence[Score]], Mapping[str, Mapping[str, float]]]
-"""Scores of some items -> what fixed replies would earn on the same items, by reply and metric."""
+"""Computes what fixed replies would score on the items of the given scores, by name of the reply and metric."""
 
 READINGS = {
     "checked_claims": "benchmarks.halueval:claims_verdict",
@@ -44,7 +44,7 @@ READINGS = {
     "truth_word_alone": "benchmarks.cfaith:truth_word_alone",
     "yes_no_alone": "benchmarks.halluverse25_binary:yes_no_alone",
 }
-"""Where the function of each reading is: module of this package and name."""
+"""The function of each reading, as `module:name` relative to this package."""
 
 SCORERS = {
     "cfaith_open": "benchmarks.cfaith:open_scorer",
@@ -58,7 +58,7 @@ SCORERS = {
     "iou": "benchmarks.localization:iou_scorer",
     "verdict": "benchmarks.label_scorer:verdict_scorer",
 }
-"""Where the function that makes each scorer is."""
+"""The function that makes each scorer, as `module:name` relative to this package."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,10 @@ class TaskScorer:
     """How replies to a task are scored in one mode.
 
     Attributes:
-        score: scores one reply.
-        metrics: all metrics that can be made of the scores.
-        reference_replies: what fixed replies earn, for a reader to compare with; None where there are none.
+        score: The function that scores one reply.
+        metrics: All metrics of the scores.
+        reference_replies: The function that computes what fixed replies would score, for comparison; None if the
+            scorer defines no fixed replies.
     """
 
     score: ScoreReply
@@ -77,7 +78,11 @@ class TaskScorer:
 
 
 def reading_named(name: str | Reading) -> Reading:
-    """The reading of that name, or the function itself. Raises ValueError, listing the names, if there is none."""
+    """Return the reading with the given name; a function is returned as it is.
+
+    Raises:
+        ValueError: The name is unknown; the message lists the known ones.
+    """
     if callable(name):
         return name
     reading: Reading = _load(READINGS, name, "reading")
@@ -85,7 +90,11 @@ def reading_named(name: str | Reading) -> Reading:
 
 
 def scorer_factory(name: str | Callable[..., TaskScorer]) -> Callable[..., TaskScorer]:
-    """The function that makes the scorer of that name, or the function itself. Raises ValueError if there is none."""
+    """Return the function that makes the scorer with the given name; a function is returned as it is.
+
+    Raises:
+        ValueError: The name is unknown; the message lists the known ones.
+    """
     if callable(name):
         return name
     factory: Callable[..., TaskScorer] = _load(SCORERS, name, "scorer")
@@ -93,25 +102,27 @@ def scorer_factory(name: str | Callable[..., TaskScorer]) -> Callable[..., TaskS
 
 
 def make_scorer(name: str, arguments: Mapping[str, Any], usual: Mapping[str, Any] | None = None) -> TaskScorer:
-    """The scorer of that name with these arguments, and those of the `usual` ones that it has and that are not given.
+    """Make the scorer with the given name.
+
+    Args:
+        name: The scorer's name.
+        arguments: Its arguments, as in the task file.
+        usual: Default arguments; those that the scorer does not have are ignored.
 
     Raises:
-        ValueError: there is no such scorer, it has no such argument, or an argument has a value that it cannot use.
+        ValueError: There is no such scorer, or an argument is unknown, missing or invalid.
     """
     factory = scorer_factory(name)
-    known = inspect.signature(factory).parameters
+    parameters = inspect.signature(factory).parameters
     for argument in arguments:
-        if argument not in known:
-            takes = f"it takes {', '.join(known)}" if known else "it takes none"
-            raise ValueError(f"scorer {name!r} has no argument {argument!r}{did_you_mean(argument, known)}; {takes}")
-    arguments = {**{argument: value for argument, value in (usual or {}).items() if argument in known}, **arguments}
-    missing = [
-        argument
-        for argument, parameter in known.items()
-        if parameter.default is inspect.Parameter.empty and argument not in arguments
-    ]
-    if missing:
-        raise ValueError(f"scorer {name!r} lacks the argument {missing[0]!r}")
+        if argument not in parameters:
+            expected = f"expected {', '.join(parameters)}" if parameters else "it takes no arguments"
+            hint = did_you_mean(argument, parameters)
+            raise ValueError(f"scorer {name!r} has no argument {argument!r}{hint}; {expected}")
+    arguments = {**{key: value for key, value in (usual or {}).items() if key in parameters}, **arguments}
+    required = (key for key, parameter in parameters.items() if parameter.default is inspect.Parameter.empty)
+    if missing := [key for key in required if key not in arguments]:
+        raise ValueError(f"scorer {name!r} is missing the argument {missing[0]!r}")
     try:
         scorer: TaskScorer = factory(**arguments)
     except ValueError as error:
@@ -119,8 +130,8 @@ def make_scorer(name: str, arguments: Mapping[str, Any], usual: Mapping[str, Any
     return scorer
 
 
-def _load(known: Mapping[str, str], name: str, what: str) -> Any:
-    if not isinstance(name, str) or name not in known:
-        raise ValueError(f"unknown {what} {name!r}{did_you_mean(str(name), known)}; known: {', '.join(known)}")
-    module, _, attribute = known[name].partition(":")
+def _load(locations: Mapping[str, str], name: str, kind: str) -> Any:
+    if not isinstance(name, str) or name not in locations:
+        raise ValueError(f"unknown {kind} {name!r}{did_you_mean(str(name), locations)}; known: {', '.join(locations)}")
+    module, _, attribute = locations[name].partition(":")
     return getattr(import_module(f"halu_tasks.scorers.{module}"), attribute)

@@ -1,31 +1,31 @@
-"""The score record: what happened to one item, as facts, before any number is computed from many."""
+"""The score of one reply, a record of measurements from which metrics are computed later."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from halu_tasks.scorers.answer import Outcome
+from halu_tasks.scorers.reading.judge import Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What one reply is worth, as facts.
+    """The score of one reply.
 
     Attributes:
-        id: the item's id.
-        cluster: the source the item shares with others (one ReFACT answer, one document); items of
-            one cluster are not independent.
-        answer: what was read from the reply: a label, a list of strings, or None if the reply gives no answer.
-        target: the gold answer in the same form.
-        measurements: numbers that metrics add up (`correct` 0 or 1, `iou` 0 to 1, character counts …).
-        tags: what items can be split by (`type`, `pattern`, `language`), copied from the item.
-        reason: why there is no answer, or what else a reader should know; else empty.
-        outcome: what became of the reply. By default `answered` if there is an answer and `unparsed` if not, which
-            is also how records of older versions, which lack the field, are read.
-        verdicts: what a judge said of the reply, question by question: `label`, the judge's `reason`, and `about`,
-            the part of the reply that the question was on (empty where it was on all of it).
+        id: The item's id.
+        cluster: The source that the item shares with others, such as one ReFACT answer or one document. Items of one
+            cluster are not independent.
+        answer: The answer read from the reply: a label or a list of strings, or None if there is no answer.
+        target: The gold answer, in the same form.
+        measurements: Numbers that metrics aggregate by name (`correct` 0 or 1, `iou` 0 to 1, character counts …).
+        tags: The item's tags by which results can be split (`type`, `pattern`, `language`).
+        reason: Why there is no answer, or another note for people who read the score; otherwise empty.
+        outcome: The outcome of reading the reply. The default is `answered` if there is an answer and `unparsed` if
+            not; records of older versions, which lack the field, are read in the same way.
+        verdicts: A judge's verdicts on the reply, one for each question; only scores of judged tasks have any.
     """
 
     id: str
@@ -36,15 +36,15 @@ class Score:
     tags: Mapping[str, str] = field(default_factory=dict)
     reason: str = ""
     outcome: Outcome = None  # type: ignore[assignment]
-    verdicts: Sequence[Mapping[str, str]] = field(default_factory=list)
+    verdicts: Sequence[Verdict] = ()
 
     def __post_init__(self) -> None:
         if self.outcome is None:
             object.__setattr__(self, "outcome", "unparsed" if self.answer is None else "answered")
 
     def tagged(self, tags: Mapping[str, str]) -> Score:
-        """The score with more tags."""
-        # `dataclasses.replace` takes five times as long, and reports do this a hundred thousand times
+        """Return the score with additional tags."""
+        # `dataclasses.replace` takes five times as long, and reports call this a hundred thousand times
         tags = {**self.tags, **tags}
         return Score(
             self.id,
@@ -59,22 +59,25 @@ class Score:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Convert to JSON values, as logs and details hold them; `from_json` restores the record."""
-        record = {_JSON_KEYS.get(name, name): value for name, value in asdict(self).items()}
-        # only judged tasks have any
-        return record if self.verdicts else {name: record[name] for name in record if name != "verdicts"}
+        """Convert the score to JSON values, as stored in logs and details; `from_json` restores it."""
+        record = {key: getattr(self, name) for name, key in _JSON_KEYS.items()}
+        record |= {"facts": dict(self.measurements), "tags": dict(self.tags)}
+        verdicts = [verdict._asdict() for verdict in self.verdicts]
+        return record | {"verdicts": verdicts} if verdicts else record
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Score:
-        """Restore a score from what `as_json` returned; other keys are ignored."""
-        return cls(**{name: record[key] for name, key in _FIELDS if key in record})
+        """Restore a score from the result of `as_json`; unknown keys are ignored."""
+        values = {name: record[key] for name, key in _JSON_KEYS.items() if key in record}
+        if verdicts := record.get("verdicts"):
+            values["verdicts"] = [Verdict(**verdict) for verdict in verdicts]
+        return cls(**values)
 
 
-_JSON_KEYS = {"measurements": "facts"}
-"""Names of fields in files where these differ: logs of all versions say `facts`."""
-_FIELDS = tuple((own.name, _JSON_KEYS.get(own.name, own.name)) for own in fields(Score))
+_JSON_KEYS = {each.name: each.name for each in fields(Score) if each.name != "verdicts"} | {"measurements": "facts"}
+"""The key of each field in JSON. Logs of all versions call the measurements `facts`."""
 
 
 def mark_empty(score: Score, reply: str) -> Score:
-    """The score, with the outcome `empty` if the reply has no content, which says nothing of the model."""
+    """Set the outcome to `empty` if the reply has no content, which says nothing about the model."""
     return replace(score, outcome="empty") if score.answer is None and not reply.strip() else score

@@ -1,4 +1,4 @@
-"""Arguments of solvers and scorers, which a user gives by name: `-S samples=5`."""
+"""Validation of the arguments that users give to solvers and scorers by name, such as `-S samples=5`."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ T = TypeVar("T")
 
 
 def checked(function: Callable[P, T]) -> Callable[P, T]:
-    """Have a function refuse an argument that it has not, or a value of another type, in one line, with an
-    ArgumentError. Its annotations have to be postponed."""
-    known = {name: str(own.annotation) for name, own in inspect.signature(function).parameters.items()}
+    """Make a function raise a one-line ArgumentError for an unknown argument, or one of the wrong type.
+
+    The function's module must postpone the evaluation of annotations.
+    """
+    annotations = {name: str(each.annotation) for name, each in inspect.signature(function).parameters.items()}
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         for name, value in kwargs.items():
-            if name not in known:
-                told = f"{function.__name__} has no argument {name!r}{did_you_mean(name, known)}"
-                raise ArgumentError(f"{told}; arguments: {', '.join(known)}")
-            if kind := wrong_kind(value, known[name]):
+            if name not in annotations:
+                problem = f"{function.__name__} has no argument {name!r}{did_you_mean(name, annotations)}"
+                raise ArgumentError(f"{problem}; arguments: {', '.join(annotations)}")
+            if kind := wrong_kind(value, annotations[name]):
                 raise ArgumentError(f"{function.__name__}: argument {name}={value!r} is not {kind}")
         return function(*args, **kwargs)
 

@@ -1,4 +1,4 @@
-"""Reasoning before the answer, on any sample."""
+"""The solver `chain_of_thought`: reasoning before the answer, for any sample."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ SYSTEM = (
     "Think step by step: write down your reasoning first. Then end with the answer alone, in the form in which it is "
     "asked for."
 )
+"""The default text. Its wording is part of the prompt, so a change of it changes results."""
 
 
 @solver
@@ -21,12 +22,12 @@ SYSTEM = (
 def chain_of_thought(*, system: str | None = None, generate: bool = True) -> Solver:
     """Ask for reasoning before the answer, in a system message after those of the sample.
 
-    In a chain it stands behind the solver that words the question. A task of this package that has a chain-of-thought
-    text of its own is asked with that, in place of its system text, unless `system` is given.
+    In a chain of solvers, it comes after the one that writes the question. If a task of this package has its own
+    chain-of-thought text, that replaces the system text, unless `system` is given.
 
     Args:
-        system: system text, or a file that holds it; fields of the metadata stand in it as `{field}`.
-        generate: call the model; False leaves that to the solvers that follow.
+        system: System text, or a file with it. `{field}` stands for a field of the sample's metadata.
+        generate: Whether to call the model; if False, the call is left to later solvers.
     """
     name = "chain_of_thought"
     given, fields = text_argument(name, "system", system), SampleFields(name)
@@ -34,10 +35,10 @@ def chain_of_thought(*, system: str | None = None, generate: bool = True) -> Sol
     def messages(state: TaskState) -> list[ChatMessage]:
         task = own_task(state)
         prompt = wording_of(task) if task else {}
-        replaced = given is None and "cot" in prompt
-        text = prompt["cot"] if replaced else given or SYSTEM
-        asked = ChatMessageSystem(content=fill(text, fields.of_sample(state, {"system": text})))
-        before = [message for message in state.messages if message.role == "system" and not replaced]
-        return [*before, asked, *(message for message in state.messages if message.role != "system")]
+        replaces_system = given is None and "cot" in prompt
+        text = prompt["cot"] if replaces_system else given or SYSTEM
+        instruction = ChatMessageSystem(content=fill(text, fields.of_sample(state, {"system": text})))
+        before = [message for message in state.messages if message.role == "system" and not replaces_system]
+        return [*before, instruction, *(message for message in state.messages if message.role != "system")]
 
     return prompt_solver(messages, generate)

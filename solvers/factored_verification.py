@@ -1,10 +1,15 @@
-"""Factored Verification (George and Stuhlmüller 2023, section 2.2): a text is split into claims, each claim is checked
-on its own, and the text is as probable as all of them together."""
+"""Factored Verification (George and Stuhlmüller 2023, arXiv 2310.10627, section 2.2).
+
+A text is split into claims, each claim is checked separately, and the probability that the text is right is that of all
+its claims together.
+"""
 
 from __future__ import annotations
 
 import logging
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
 
 import anyio
 from inspect_ai.model import ModelOutput
@@ -14,7 +19,7 @@ from halu_tasks.concurrency import gather
 from halu_tasks.errors import UsageError
 from halu_tasks.prompting import fill
 from halu_tasks.scorers.methods.combine import combined
-from halu_tasks.scorers.reading.claim_list import listed_claims
+from halu_tasks.scorers.reading.claim_list import ClaimList, listed_claims
 from halu_tasks.scorers.reading.claims import supported
 from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.scorers.statistics.probability import probability_of
@@ -30,6 +35,7 @@ from halu_tasks.solvers.asking import (
 )
 from halu_tasks.solvers.knowledge import GOLD, Seeker, evidence_of, shown
 from halu_tasks.solvers.method_prompts import method_prompt
+from halu_tasks.solvers.method_record import MethodRecord
 
 logger = logging.getLogger(__name__)
 
@@ -41,19 +47,22 @@ _PROBE = "Reply with the single word: Yes"
 
 
 class Checker:
-    """Says how probable it is that a source supports a claim.
+    """Estimates the probability that a source supports a claim.
 
     Args:
-        how: `logprobs` reads the probability of Yes from the tokens of a reply of one word; `reasoned` asks for
-            reasoning with quotes, and the Yes or No that it ends in is 1 or 0; `samples` takes the share of Yes
-            among several such replies; `auto` is `logprobs` where the model gives them, and else `reasoned`.
-        samples: number of replies drawn for a claim under `samples`.
-        temperature: of these.
-        prompts: a prompt file whose wording replaces the package's.
-        cache: whether replies are kept.
+        how: How the probability is estimated. `logprobs` uses the log-probabilities of a one-word reply, Yes or No;
+            `reasoned` asks for reasoning with quotes that ends in Yes (1) or No (0); `samples` uses the share of Yes
+            among several such replies; `auto` is `logprobs` if the model returns them and `reasoned` if not.
+        samples: The number of replies drawn for each claim with `samples`.
+        temperature: The temperature of these replies.
+        prompts: A prompt file with texts that replace those of the package.
+        cache: Whether replies are cached.
+
+    Raises:
+        UsageError: An argument is invalid.
     """
 
-    def __init__(self, how: How, samples: int, temperature: float, prompts: str | None, cache: bool) -> None:
+    def __init__(self, *, how: How, samples: int, temperature: float, prompts: str | None, cache: bool) -> None:
         if how not in ("auto", "logprobs", "reasoned", "samples"):
             raise UsageError(f"option how={how!r} is unknown; choose auto or logprobs or reasoned or samples")
         if samples < 1:
@@ -64,46 +73,61 @@ class Checker:
         self._lock = anyio.Lock()
 
     async def ready(self) -> How:
-        """How claims are checked; under `auto` the model is asked once."""
+        """Return how claims are checked, which `auto` determines by one call of the model."""
         async with self._lock:
             if self._how == "auto":
                 self._how = "logprobs" if await self._gives_logprobs() else "reasoned"
         return self._how
 
     async def probability(self, claim: str, source: str) -> float | None:
-        """The probability that `source`, which is fenced, supports `claim`; None where no reply says yes or no."""
+        """Estimate the probability, 0 to 1, that a source supports a claim.
+
+        Args:
+            claim: The claim.
+            source: The source, between fences.
+
+        Returns:
+            The probability; None if no reply says yes or no.
+        """
         fields = {"claim": fence(claim), "source": source}
         if self._how == "logprobs":
             return await self._by_tokens(fill(self._word, fields))
-        asked = fill(self._reasoned, fields)
-        drawn = {"samples": (self._samples, self._temperature)}.get(self._how, (1, 0.0))
-        replies = await draws(asked, "verifier", drawn[0], cache=self._cache, temperature=drawn[1], max_tokens=1024)
-        read = [answer.value for reply in replies if (answer := supported(reply)).value is not None]
-        return sum(read) / len(read) if read else None
+        prompt = fill(self._reasoned, fields)
+        number, temperature = (self._samples, self._temperature) if self._how == "samples" else (1, 0.0)
+        replies = await draws(prompt, "verifier", number, cache=self._cache, temperature=temperature, max_tokens=1024)
+        verdicts = [value for reply in replies if (value := supported(reply).value) is not None]
+        return sum(verdicts) / len(verdicts) if verdicts else None
 
-    async def _by_tokens(self, asked: str) -> float | None:
-        output = await self._word_reply(asked)
-        answer = supported(output.completion).value
-        if answer is None:
+    async def _by_tokens(self, prompt: str) -> float | None:
+        output = await self._word_reply(prompt)
+        verdict = supported(output.completion).value
+        if verdict is None:
             return None
-        found = probability_of(tokens_of(output), (_YES, _NO), _YES if answer else _NO)
-        # said in other words, as "Supported": then the answer itself is the probability
-        return float(answer) if found is None else found
+        probability = probability_of(tokens_of(output), (_YES, _NO), _YES if verdict else _NO)
+        # a verdict in other words, such as "Supported", has no token Yes or No, and counts as certain
+        return float(verdict) if probability is None else probability
 
-    async def _word_reply(self, asked: str) -> ModelOutput:
-        """A reply of one word with its log-probabilities."""
-        told: dict[str, Any] = {"logprobs": True, "top_logprobs": MOST_ALTERNATIVES}
-        return await ask(asked, "verifier", cache=self._cache, temperature=0.0, max_tokens=16, **told)
+    async def _word_reply(self, prompt: str) -> ModelOutput:
+        """Generate a one-word reply with log-probabilities."""
+        return await ask(
+            prompt,
+            "verifier",
+            cache=self._cache,
+            temperature=0.0,
+            max_tokens=16,
+            logprobs=True,
+            top_logprobs=MOST_ALTERNATIVES,
+        )
 
     async def _gives_logprobs(self) -> bool:
         try:
             output = await self._word_reply(_PROBE)
         except Exception as error:
-            # some providers refuse the question; whether they answer any is seen at the next
-            logger.info("the verifier refused log-probabilities: %s", error)
+            # some providers reject such requests; if the error has another cause, the next call raises it
+            logger.info("the verifier rejected a request for log-probabilities: %s", error)
             return False
         if not tokens_of(output):
-            logger.warning("the verifier gives no log-probabilities; each claim gets a reasoned Yes or No instead")
+            logger.warning("the verifier returns no log-probabilities; it is asked to reason about each claim instead")
             return False
         return True
 
@@ -120,59 +144,69 @@ def factored_verification(
     prompts: str | None = None,
     cache: bool = True,
 ) -> Solver:
-    """Split a text into claims, check each on its own against its source, and multiply their probabilities.
+    """Split a text into claims, check each one against the source, and multiply their probabilities.
 
-    For tasks whose items have a source text, and with `knowledge` for all that judge one text. The model role
-    `decomposer` lists the claims and `verifier` checks them; both are the model under test where they are not named.
+    This works with tasks whose items have a source text and, with `knowledge`, with all tasks that label one text. The
+    model role `decomposer` lists the claims and `verifier` checks them; both default to the model under test.
 
     Args:
-        how: how a claim gets its probability: `logprobs`, `reasoned`, `samples`, or `auto`, which is `logprobs`
-            where the verifier gives them and else `reasoned`.
-        samples: number of replies drawn for a claim under `samples`.
-        temperature: of these replies.
-        threshold: a text is called hallucinated when the probability that some claim is wrong is above it.
-        knowledge: a file or folder of passages; each claim is checked against those that BM25 finds for it, in place
-            of the item's source. Or `gold`: the item's evidence, also where the task does not show it.
-        top: number of passages to look up for a claim.
-        prompts: a prompt file whose wording replaces the package's.
-        cache: keep replies, so that a second run asks nothing again.
+        how: How the probability of a claim is estimated: `logprobs`, `reasoned`, `samples`, or `auto`, which is
+            `logprobs` if the verifier returns them and `reasoned` if not.
+        samples: Number of replies drawn for each claim with `samples`.
+        temperature: Temperature of these replies.
+        threshold: A text is called hallucinated if the probability that some claim is wrong is above the threshold.
+        knowledge: File or folder of passages. Each claim is checked against those that BM25 finds for it, instead of
+            the item's source. Or `gold`, the item's evidence, even if the task does not show it.
+        top: Number of passages to look up for each claim.
+        prompts: Prompt file with texts that replace those of the package.
+        cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
-    library = Seeker(_METHOD, knowledge, None, top, prompts, cache) if knowledge not in (None, GOLD) else None
-    checker = Checker(how, samples, temperature, prompts, cache)
+    library = None
+    if knowledge not in (None, GOLD):
+        library = Seeker(_METHOD, knowledge=knowledge, tool=None, top=top, prompts=prompts, cache=cache)
+    checker = Checker(how=how, samples=samples, temperature=temperature, prompts=prompts, cache=cache)
     listing = method_prompt("factored_verification_claims", _METHOD, prompts)["user"]
 
     async def check(claim: str, source: str) -> float | None:
         if library is None:
             return await checker.probability(claim, fence(source))
-        found = await library.search(claim)
-        # of a claim that nothing is found for nothing is known
-        return await checker.probability(claim, shown(found)) if found else None
+        passages = await library.search(claim)
+        return await checker.probability(claim, shown(passages)) if passages else None
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        subject = subject_of(state, _METHOD, ("text",) if knowledge else ("text", "source"))
-        source = subject.get("source", "")
-        if knowledge == GOLD:
-            if (evidence := evidence_of(state)) is None:
-                raise UsageError(f"{_METHOD} with knowledge=gold needs evidence in each item, and there is none")
-            source = evidence
-        used = await checker.ready()
-        asked = fill(listing, {"text": fence(subject["text"])})
-        reply = await ask(asked, "decomposer", cache=cache, temperature=0.0, max_tokens=2048)
+        text, source = _text_and_source(state, knowledge)
+        how_checked = await checker.ready()
+        prompt = fill(listing, {"text": fence(text)})
+        reply = await ask(prompt, "decomposer", cache=cache, temperature=0.0, max_tokens=2048)
         listed = listed_claims(reply.completion)
-        found = await gather(*(check(claim, source) for claim in listed.claims))
-        counts = {
-            "claims": len(listed.claims),
-            "claims_unread": sum(probability is None for probability in found),
-            "claims_questions": listed.questions,
-        }
-        steps = {"how": used, "claims": [list(pair) for pair in zip(listed.claims, found, strict=True)]}
-        told: dict[str, Any] = {"counts": counts, "steps": steps}
-        supports = combined(found)
-        if supports is None:
+        probabilities = await gather(*(check(claim, source) for claim in listed.claims))
+        record = _record(listed, probabilities, how_checked)
+        all_supported = combined(probabilities)
+        if all_supported is None:
             reason = listed.reason or "no claim was answered with yes or no"
-            return conclude(state, _METHOD, "", reason=reason, **told)
-        hallucinated = 1 - supports
-        answer = decide(state, hallucinated, threshold)
-        return conclude(state, _METHOD, answer, probability=hallucinated, **told)
+            return conclude(state, "", replace(record, reason=reason))
+        hallucinated = 1 - all_supported
+        return conclude(state, decide(state, hallucinated, threshold), replace(record, probability=hallucinated))
 
     return solve
+
+
+def _text_and_source(state: TaskState, knowledge: str | None) -> tuple[str, str]:
+    """Return a sample's text and the source to check it against, which is empty if passages are looked up."""
+    subject = subject_of(state, _METHOD, ("text",) if knowledge else ("text", "source"))
+    if knowledge != GOLD:
+        return subject["text"], subject.get("source", "")
+    evidence = evidence_of(state)
+    if evidence is None:
+        raise UsageError(f"{_METHOD} with knowledge=gold needs evidence in each item, and there is none")
+    return subject["text"], evidence
+
+
+def _record(listed: ClaimList, probabilities: Sequence[float | None], how: How) -> MethodRecord:
+    counts = {
+        "claims": len(listed.claims),
+        "claims_unread": sum(probability is None for probability in probabilities),
+        "claims_questions": listed.questions,
+    }
+    claims = [list(pair) for pair in zip(listed.claims, probabilities, strict=True)]
+    return MethodRecord(method=_METHOD, counts=counts, steps={"how": how, "claims": claims})

@@ -1,12 +1,12 @@
-"""Cited summaries of papers that are revised by critiques (Factored Verification, section 4): `factored_revision`, and
-`self_correction`, the baseline that it is measured against.
+"""Revision of summaries that cite papers (Factored Verification, section 4).
 
-The draft is the task's own reply. The outcome tells it beside the revised summary, so that a judge counts both.
+`factored_revision` revises a summary by critiques of its sentences; `self_correction` is the paper's baseline. The
+draft is the reply to the task itself. It is recorded with the revised summary, so that the judge scores both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
@@ -20,51 +20,55 @@ from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, task_of
 from halu_tasks.solvers.method_prompts import method_prompt
+from halu_tasks.solvers.method_record import MethodRecord
+from halu_tasks.solvers.sample_metadata import SampleMetadata
 
 _LENGTH = 1024
-"""Tokens that a critique, and a revised summary, may have."""
+"""The maximum number of tokens of a critique."""
 
 
 @solver
 @checked
 def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
-    """Write a summary, check each cited sentence against the abstracts that it cites, and revise the summary by the
-    critiques of the sentences that are not supported (Algorithm 1 of the paper); none is, no revision.
+    """Write a summary and revise it by critiques of its unsupported sentences (Algorithm 1 of the paper).
 
-    The model role `writer` writes and revises, `critic` checks; both are the model under test where they are not
-    named.
+    Each sentence with citations is checked against the abstracts that it cites. The summary is not revised if all of
+    them are supported. The model role `writer` writes and revises, and `critic` checks; both default to the model under
+    test.
 
     Args:
-        prompts: a prompt file whose wording replaces the package's.
-        cache: keep replies, so that a second run asks nothing again.
+        prompts: Prompt file with texts that replace those of the package.
+        cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
     critique, entry = _wording("fave_critique", prompts), _wording("fave_critique_entry", prompts)
     revision = _revision(prompts)
 
-    async def check(one: Cited) -> tuple[bool | None, str]:
-        """Whether a sentence is supported, None where the critic does not say, and the critique of it."""
-        if not one.papers:
-            return False, f"There is no paper {' or '.join(one.unknown)} among those given, so nothing supports this."
-        asked = fill(critique, {"papers": shown(one.papers), "claim": fence(one.sentence)})
-        reply = await ask(asked, "critic", cache=cache, temperature=0.0, max_tokens=_LENGTH)
+    async def check(claim: Cited) -> tuple[bool | None, str]:
+        """Return whether a sentence is supported, None if the critic does not say so, and the critique."""
+        if not claim.papers:
+            # this is part of the prompt of the revision
+            return False, f"There is no paper {' or '.join(claim.unknown)} among those given, so nothing supports this."
+        prompt = fill(critique, {"papers": shown(claim.papers), "claim": fence(claim.sentence)})
+        reply = await ask(prompt, "critic", cache=cache, temperature=0.0, max_tokens=_LENGTH)
         return supported(reply.completion).value, _critique_of(reply.completion)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         papers = _papers(state, "factored_revision")
         draft = await _draft(state, cache)
-        checked = cited_sentences(summary, papers)[0] if (summary := summary_of(draft)) else []
-        found = await gather(*(check(one) for one in checked))
+        claims = cited_sentences(summary, papers)[0] if (summary := summary_of(draft)) else []
+        checks = await gather(*(check(claim) for claim in claims))
         faults = [
-            fill(entry, {"sentence": one.sentence, "critique": text})
-            for one, (holds, text) in zip(checked, found, strict=True)
-            if holds is False
+            fill(entry, {"sentence": claim.sentence, "critique": text})
+            for claim, (is_supported, text) in zip(claims, checks, strict=True)
+            if is_supported is False
         ]
         counts = {
-            "sentences_checked": len(checked),
+            "sentences_checked": len(claims),
             "sentences_unsupported": len(faults),
-            "critiques_unread": sum(holds is None for holds, _ in found),
+            "critiques_unread": sum(is_supported is None for is_supported, _ in checks),
         }
-        return await _revised(state, "factored_revision", draft, "\n".join(faults), counts, revision, cache)
+        record = MethodRecord(method="factored_revision", draft=draft, counts=counts)
+        return await _revise(state, record, papers, "\n".join(faults), revision, cache)
 
     return solve
 
@@ -72,20 +76,24 @@ def factored_revision(prompts: str | None = None, cache: bool = True) -> Solver:
 @solver
 @checked
 def self_correction(prompts: str | None = None, cache: bool = True) -> Solver:
-    """Write a summary, ask for feedback on the whole of it in one go, and revise it by that feedback (section 4.1).
+    """Write a summary, ask for feedback on all of it at once, and revise it by that feedback (section 4.1).
 
-    Roles and arguments are those of `factored_revision`.
+    The model role `writer` writes and revises, and `critic` gives feedback; both default to the model under test.
+
+    Args:
+        prompts: Prompt file with texts that replace those of the package.
+        cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
     feedback, revision = _wording("fave_feedback", prompts), _revision(prompts)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         papers = _papers(state, "self_correction")
         draft = await _draft(state, cache)
-        asked = fill(feedback, {"papers": shown(papers), "summary": fence(summary_of(draft) or "")})
-        reply = await ask(asked, "critic", cache=cache, temperature=0.0, max_tokens=_LENGTH)
+        prompt = fill(feedback, {"papers": shown(papers), "summary": fence(summary_of(draft) or "")})
+        reply = await ask(prompt, "critic", cache=cache, temperature=0.0, max_tokens=_LENGTH)
         text = (strip_reasoning(reply.completion) or "").strip().removeprefix("Feedback:").strip()
-        counts = {"feedback_empty": float(not text)}
-        return await _revised(state, "self_correction", draft, text, counts, revision, cache)
+        record = MethodRecord(method="self_correction", draft=draft, counts={"feedback_empty": float(not text)})
+        return await _revise(state, record, papers, text, revision, cache)
 
     return solve
 
@@ -95,8 +103,13 @@ def _wording(name: str, prompts: str | None) -> str:
 
 
 def _revision(prompts: str | None) -> str:
-    """The wording of the revision, which is asked for by itself: neither the task's question nor the draft goes before
-    it, since nothing in these is fenced."""
+    """Return the prompt of the revision.
+
+    It is sent on its own, without the messages of the task and the draft before it, since these have no fences.
+
+    Raises:
+        UsageError: The user's prompt lacks the summary or the critique.
+    """
     text = _wording("fave_revision", prompts)
     if missing := [name for name in ("summary", "critique") if f"{{{name}}}" not in text]:
         raise UsageError(f"prompts {prompts}: fave_revision must have {{{missing[0]}}}")
@@ -104,11 +117,11 @@ def _revision(prompts: str | None) -> str:
 
 
 def _papers(state: TaskState, method: str) -> Papers:
+    """Return the papers of a sample; of its gold, methods use only what the prompt shows too."""
     task = task_of(state)
     if task.benchmark != "fave":
         raise UsageError(f"{method} revises the cited summaries of fave, and {task.name} asks for something else")
-    # of what the scorer is given only what the prompt shows too
-    papers: Papers = state.metadata["gold"]["papers"]
+    papers: Papers = SampleMetadata.required_of(state).gold["papers"]
     return papers
 
 
@@ -117,31 +130,34 @@ async def _draft(state: TaskState, cache: bool) -> str:
 
 
 def _critique_of(reply: str) -> str:
-    """The critique of a reply without its other parts."""
+    """Extract the critique from a reply."""
     text = (strip_reasoning(reply) or "").partition("Supported:")[0].strip(" \n*")
     return " ".join(text.removeprefix("Critique:").split()) or "No source supports this sentence."
 
 
-async def _revised(
-    state: TaskState,
-    method: str,
-    draft: str,
-    critique: str,
-    counts: Mapping[str, float],
-    revision: str,
-    cache: bool,
+async def _revise(
+    state: TaskState, record: MethodRecord, papers: Papers, critique: str, revision: str, cache: bool
 ) -> TaskState:
-    """The outcome: the summary as revised by a critique, or the draft where there is nothing to revise."""
-    final, steps = draft, {"draft": draft, "critique": critique}
-    revise = bool(critique and summary_of(draft))
-    if revise:
+    """Revise the draft by a critique, unless the draft or the critique is empty, and conclude.
+
+    Args:
+        state: The sample.
+        record: The method's record, with the draft and counts.
+        papers: The papers of the sample.
+        critique: The critique.
+        revision: The prompt of the revision.
+        cache: Whether replies are cached.
+    """
+    draft = final = record.draft or ""
+    summary = summary_of(draft)
+    revised = bool(critique and summary)
+    if revised:
         fields = {
-            "query": fence(state.metadata["gold"]["query"]),
-            "papers": shown(_papers(state, method)),
-            "summary": fence(summary_of(draft) or ""),
+            "query": fence(SampleMetadata.required_of(state).gold["query"]),
+            "papers": shown(papers),
+            "summary": fence(summary or ""),
             "critique": fence(critique),
         }
-        asked = fill(revision, fields)
-        final = (await ask(asked, "writer", cache=cache)).completion
-    told = {**counts, "revised": float(revise)}
-    return conclude(state, method, final, counts=told, steps=steps, draft=draft)
+        final = (await ask(fill(revision, fields), "writer", cache=cache)).completion
+    counts = {**(record.counts or {}), "revised": float(revised)}
+    return conclude(state, final, replace(record, counts=counts, steps={"draft": draft, "critique": critique}))

@@ -1,4 +1,4 @@
-"""Worked examples before the question of any sample."""
+"""The solver `few_shot`: worked examples before the question, for any sample."""
 
 from __future__ import annotations
 
@@ -37,25 +37,24 @@ def few_shot(
 ) -> Solver:
     """Show worked examples before the question, each as a user and an assistant message.
 
-    In a chain it stands behind the solver that words the question.
+    In a chain of solvers, it comes after the one that writes the question.
 
     Args:
-        examples: a list, or a JSON Lines or YAML file, of examples with `input` and `output`. Default: the worked
-            examples of the sample's task, where that is one of this package.
-        number: how many of them, from the first. Needed for those of a task; of given examples the default is all.
-        template: text that words an example's question from other fields than `input`, as `{field}`, or a file that
-            holds it.
-        generate: call the model; False leaves that to the solvers that follow.
+        examples: Examples with `input` and `output`, as a list or a JSON Lines or YAML file. Default: the worked
+            examples of the sample's task, if it is a task of this package.
+        number: Number of examples to show, from the first. Required for those of a task; default for given ones: all.
+        template: Template of an example's question, with other fields than `input` as `{field}`, or a file with it.
+        generate: Whether to call the model; if False, the call is left to later solvers.
     """
     name = "few_shot"
     if number is not None and number < 1:
         raise ArgumentError(f"{name}: argument number={number} is less than 1")
     if examples is None and number is None:
-        raise ArgumentError(f"{name} needs 'examples', or 'number' for those of a task of this package")
+        raise ArgumentError(f"{name} needs 'examples', or 'number' for the examples of a task of this package")
     fields, question = SampleFields(name), text_argument(name, "template", template) or "{input}"
     rows = read_examples(name, examples)
     if number is not None and examples is not None and number > len(rows):
-        raise ArgumentError(f"{name}: argument number={number}: there are {len(rows)} examples")
+        raise ArgumentError(f"{name}: argument number={number}: there are only {len(rows)} examples")
     given = [fields.example(row, where, question) for where, row in rows[:number]]
 
     @cache
@@ -73,12 +72,12 @@ def few_shot(
 def _task_of(state: TaskState) -> Task:
     task = own_task(state)
     if task is None:
-        raise UsageError(f"sample {state.sample_id!r} is of no task of halu_tasks; give few_shot 'examples'")
+        raise UsageError(f"sample {state.sample_id!r} is not of a halu_tasks task; give few_shot 'examples'")
     return task
 
 
 def _worked_examples(task: str, number: int) -> list[Example]:
-    """The worked examples with which the run would ask the task few-shot."""
+    """Return the worked examples that a few-shot run of the task shows."""
     built = embedded.loaded(task)
     options = built.options if built else Options()
     return build(built.task if built else task, replace(options, fewshot=number)).examples

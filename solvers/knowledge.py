@@ -1,4 +1,4 @@
-"""A task's own question, asked with something to look up: passages of the user's, the item's evidence, or a tool."""
+"""Asking a task's question with something to look up: a user's passages, the item's own evidence, or a tool."""
 
 from __future__ import annotations
 
@@ -21,104 +21,115 @@ from halu_tasks.solvers.method_prompts import method_prompt
 from halu_tasks.solvers.tools import ask_with_tool, cited, tool_named
 
 GOLD = "gold"
-"""The knowledge that is each item's own evidence."""
+"""The value of `knowledge` for each item's own evidence."""
 NOTHING = "(nothing was found)"
-# what FactCHD's rows without evidence show
+"""What is shown in place of passages if none was found."""
+# the evidence of FactCHD's rows that have none
 _NO_EVIDENCE = ("", "none")
 
 
-class Found(NamedTuple):
-    """A passage, the result of a tool's call, or a page that a reply cites. Title or text may be empty."""
+class Finding(NamedTuple):
+    """A passage, the result of a tool call, or a page that a reply cites.
+
+    Attributes:
+        id: The id of the passage, or a number.
+        title: The title; may be empty.
+        text: The text; may be empty.
+    """
 
     id: str
     title: str
     text: str
 
 
-class Sought(NamedTuple):
-    """The reply of a model that had something to look up.
+class InformedReply(NamedTuple):
+    """The reply of a model that could look things up.
 
     Attributes:
-        output: the reply.
-        messages: what came before it, the calls of a tool included.
-        found: what was found, in the order in which it was shown.
-        counts: `passages`, their number, and `no_passage`, 1 where there is none; with a tool also `lookups`, its
-            calls, and `lookups_failed`.
-        steps: for a reader of the log: id and title of what was found, and the sha256 of the files it came from.
+        output: The reply.
+        messages: The messages before it, including tool calls.
+        findings: What was found, in the order in which it was shown.
+        counts: The number of `passages`, and `no_passage`, 1 if there is none; with a tool, also the number of its
+            calls, `lookups`, and of those that failed, `lookups_failed`.
+        steps: For people who read the log, id and title of what was found, and the sha256 of the files with passages.
     """
 
     output: ModelOutput
     messages: list[ChatMessage]
-    found: list[Found]
+    findings: list[Finding]
     counts: dict[str, float]
     steps: dict[str, Any]
 
 
 class Seeker:
-    """Asks tasks with something to look up. One serves all samples of a run, and opens the knowledge once.
+    """Asks questions with something to look up; shared by all samples of a run.
 
     Args:
-        method: that asks, for messages.
-        knowledge: a file or folder that is searched for each item, or `gold` for the item's own evidence.
-        tool: name of an Inspect tool that the model may call itself instead.
-        top: number of passages to look up.
-        prompts: a prompt file whose wording replaces the package's.
-        cache: whether replies are kept.
+        method: The name of the method, for errors.
+        knowledge: A file or folder that is searched for each item, or `gold` for the item's own evidence.
+        tool: The name of an Inspect tool that the model may call instead.
+        top: The number of passages to look up.
+        prompts: A prompt file with texts that replace those of the package.
+        cache: Whether replies are cached.
 
     Raises:
-        UsageError: neither of knowledge and tool is named, or both are; no such tool; `top` is less than 1.
-        DataError: what is named as knowledge does not exist or holds no file that can be read.
+        UsageError: Neither or both of `knowledge` and `tool` are given, there is no such tool, or `top` is less than 1.
+        DataError: The file or folder does not exist, or has no file that can be read.
     """
 
     def __init__(
-        self, method: str, knowledge: str | None, tool: str | None, top: int, prompts: str | None, cache: bool
+        self, method: str, *, knowledge: str | None, tool: str | None, top: int, prompts: str | None, cache: bool
     ) -> None:
         if (knowledge is None) == (tool is None):
-            how = "knowledge=PATH, knowledge=gold (the item's own evidence) or tool=NAME"
-            wrong = "needs something to look up" if tool is None else "looks up one thing, and two are named"
-            raise UsageError(f"{method} {wrong}; name one of {how}")
+            choices = "knowledge=PATH, knowledge=gold (the item's own evidence) or tool=NAME"
+            problem = "needs something to look up" if tool is None else "cannot use both knowledge and tool"
+            raise UsageError(f"{method} {problem}; name one of {choices}")
         if top < 1:
             raise UsageError(f"option top={top} is less than 1")
         if knowledge not in (None, GOLD):
-            # so that a wrong name is told before a run begins
+            # reports a wrong path before the run begins
             named_files(Path(str(knowledge)).expanduser())
         self._method, self._knowledge, self._top, self._cache = method, knowledge, top, cache
         self._tool = tool_named(tool) if tool else None
-        self._passages, self._none, self._calls = (
+        self._with_passages, self._without_passages, self._with_tool = (
             method_prompt(name, "knowledge", prompts)["user"]
             for name in ("knowledge_passages", "knowledge_no_passage", "knowledge_tool")
         )
         self._opened: Knowledge | None = None
         self._lock = anyio.Lock()
 
-    async def reply(self, state: TaskState, role: str | None) -> Sought:
-        """The reply of the model in `role` to the sample's own question. Raises UsageError where the evidence of an
-        item without any is asked for."""
+    async def reply(self, state: TaskState, role: str | None) -> InformedReply:
+        """Ask the model in a role the sample's question.
+
+        Raises:
+            UsageError: The knowledge is the item's evidence, and it has none.
+        """
         config = decoding_for(state, role)
         if self._tool:
-            asked = with_question(state.messages, self._calls, {})
-            output, messages, lookups = await ask_with_tool(asked, role, self._tool, cache=self._cache, **config)
-            results = [Found(f"call {n}", call, text) for n, (call, text) in enumerate(lookups, 1) if text]
-            results += [Found(f"page {n}", *page) for n, page in enumerate(cited(output.message), 1)]
+            question = with_question(state.messages, self._with_tool, {})
+            output, messages, lookups = await ask_with_tool(question, role, self._tool, cache=self._cache, **config)
+            results = [Finding(f"call {n}", call, text) for n, (call, text) in enumerate(lookups, 1) if text]
+            results += [Finding(f"page {n}", *page) for n, page in enumerate(cited(output.message), 1)]
             failed = sum(lookup.result is None for lookup in lookups)
             counts = {**_counts(results), "lookups": len(lookups), "lookups_failed": failed}
-            return Sought(output, messages, results, counts, _steps(results))
-        found = self._gold(state) if self._knowledge == GOLD else await self.search(query_of(state))
-        asked = with_question(state.messages, self._passages if found else self._none, {"passages": shown(found)})
-        output = await ask(asked, role, cache=self._cache, **config)
-        steps = _steps(found) | ({"knowledge_sha256": self._opened.sha256} if self._opened else {})
-        return Sought(output, asked, found, _counts(found), steps)
+            return InformedReply(output, messages, results, counts, _steps(results))
+        passages = self._gold(state) if self._knowledge == GOLD else await self.search(query_of(state))
+        prompt = self._with_passages if passages else self._without_passages
+        messages = with_question(state.messages, prompt, {"passages": shown(passages)})
+        output = await ask(messages, role, cache=self._cache, **config)
+        steps = _steps(passages) | ({"knowledge_sha256": self._opened.sha256} if self._opened else {})
+        return InformedReply(output, messages, passages, _counts(passages), steps)
 
-    async def search(self, query: str) -> list[Found]:
-        """The passages for a query, where a path is named as knowledge."""
+    async def search(self, query: str) -> list[Finding]:
+        """Return the passages for a query if the knowledge is a file or folder."""
         async with self._lock:
             if self._opened is None:
-                # in a thread, since an index may take minutes to build, and others are waiting for replies
+                # in a thread, since building an index may take minutes while other samples wait for replies
                 self._opened = await to_thread.run_sync(open_knowledge, str(self._knowledge))
         passages = await to_thread.run_sync(self._opened.search, query, self._top)
-        return [Found(passage.id, passage.title, passage.text) for passage in passages]
+        return [Finding(passage.id, passage.title, passage.text) for passage in passages]
 
-    def _gold(self, state: TaskState) -> list[Found]:
+    def _gold(self, state: TaskState) -> list[Finding]:
         source = evidence_of(state)
         if source is None:
             task = state.metadata.get("task", "the task")
@@ -126,42 +137,47 @@ class Seeker:
                 f"{self._method} with knowledge=gold needs evidence in each item, and item {state.sample_id} of {task} "
                 "has none; name knowledge=PATH or tool=NAME"
             )
-        return [] if source.strip() in _NO_EVIDENCE else [Found(GOLD, "", source)]
+        return [] if source.strip() in _NO_EVIDENCE else [Finding(GOLD, "", source)]
 
 
 def evidence_of(state: TaskState) -> str | None:
-    """The item's own evidence: the source that the task shows, or what it keeps for who asks for it."""
+    """Return the item's own evidence, even if its task does not show it; None if it has none."""
     subject: dict[str, str] = state.metadata.get("subject") or {}
     return subject.get("source", subject.get("evidence"))
 
 
 def query_of(state: TaskState) -> str:
-    """What is looked up for a sample: the text that a method judges, behind the question that it answers; for a
-    task without such a text its last user message."""
+    """Return the query for a sample: the text that methods examine after its question, or the last user message."""
     subject: dict[str, str] = state.metadata.get("subject") or {}
     parts = [subject[part] for part in ("query", "text") if part in subject]
     return "\n".join(parts) or state.user_prompt.text
 
 
-def shown(found: Sequence[Found]) -> str:
-    """Passages as a model sees them: numbered, each with its title, between two equal lines that are not in them."""
-    if not found:
+def shown(findings: Sequence[Finding]) -> str:
+    """Format passages for a model, numbered and with their titles, between fences."""
+    if not findings:
         return NOTHING
-    parts = (f"[{n}] {title}\n{text}" if title else f"[{n}] {text}" for n, (_, title, text) in enumerate(found, 1))
+    parts = (f"[{n}] {title}\n{text}" if title else f"[{n}] {text}" for n, (_, title, text) in enumerate(findings, 1))
     return fence("\n\n".join(part.strip() for part in parts))
 
 
 def with_question(messages: Sequence[ChatMessage], prompt: str, fields: dict[str, str]) -> list[ChatMessage]:
-    """The messages with the last user message put into a prompt as its `{question}`."""
+    """Replace the last user message by a prompt that contains it as `{question}`.
+
+    Args:
+        messages: The messages.
+        prompt: The prompt.
+        fields: The other fields of the prompt.
+    """
     last = next(n for n in reversed(range(len(messages))) if isinstance(messages[n], ChatMessageUser))
     text = fill(prompt, {**fields, "question": messages[last].text})
-    # what the message carries besides stays with it
+    # metadata and other attributes of the message are kept
     return [*messages[:last], messages[last].model_copy(update={"content": text}), *messages[last + 1 :]]
 
 
-def _counts(found: Sequence[Found]) -> dict[str, float]:
-    return {"passages": len(found), "no_passage": not found}
+def _counts(findings: Sequence[Finding]) -> dict[str, float]:
+    return {"passages": len(findings), "no_passage": not findings}
 
 
-def _steps(found: Sequence[Found]) -> dict[str, Any]:
-    return {"found": [{"id": one.id, "title": one.title} for one in found]}
+def _steps(findings: Sequence[Finding]) -> dict[str, Any]:
+    return {"found": [{"id": finding.id, "title": finding.title} for finding in findings]}

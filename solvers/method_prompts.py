@@ -1,4 +1,4 @@
-"""The prompts of methods, with the texts that users give in their place."""
+"""The prompts of methods, with the texts that users replace."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from halu_tasks.tasks import prompt_names
 
 
 def method_prompt(name: str, file_of_package: str, file: str | None = None) -> Prompt:
-    """The prompt of a method: the packaged one, with the texts that the user's `file` gives in its place.
+    """Return the prompt of a method.
+
+    Args:
+        name: The name of the prompt.
+        file_of_package: The name, without suffix, of the file in `solvers/prompts` that has the packaged prompt.
+        file: A user's prompt file, whose texts replace those of the package.
 
     Raises:
-        UsageError: the user's file cannot be read, or names a prompt or a key that does not exist.
+        UsageError: The user's file cannot be read, or names a prompt or a key that does not exist.
     """
     packaged = prompt_for(name, file_of_package)
     return packaged if file is None else {**packaged, **given_prompts(file, prompt_names()).get(name, {})}

@@ -1,4 +1,4 @@
-"""What the prompt solvers take from a sample's metadata, and from their own arguments: fields, templates, examples."""
+"""Reading the fields of samples, and the templates and examples that users give as arguments."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ from halu_tasks.items import Example
 from halu_tasks.prompting import fill, placeholders
 
 MASK = "<mask>"
-"""What a prompt shows in place of a hidden word."""
+"""The mask that prompts show."""
 NUMBER_OF_MASKS = "number_of_masks"
+"""The field with the number of masks, which is counted."""
 _FILE_NAME = re.compile(r"\S+\.\w{1,6}", re.ASCII)
 _JINJA = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
@@ -32,9 +33,9 @@ class SampleFields:
     """Reads the fields that a prompt shows.
 
     Attributes:
-        solver: the name that errors give.
-        names: the metadata keys of fields that stand under another name than their own.
-        mask: what `answer` has in place of hidden words, of a prompt that says how many there are.
+        solver: The name of the solver, for errors.
+        names: The metadata keys of fields with another key than their name.
+        mask: The mask in the field `answer`, if the prompt shows the number of masks.
     """
 
     solver: str
@@ -42,34 +43,47 @@ class SampleFields:
     mask: str | None = None
 
     def of_sample(self, state: TaskState, prompt: Mapping[str, str]) -> dict[str, str]:
-        """The fields that the texts of `prompt` show, from a sample's metadata; `input` is the sample's input.
+        """Read the fields that a prompt shows from a sample's metadata; `input` is the sample's input.
+
+        Args:
+            state: The sample.
+            prompt: The texts of the prompt.
 
         Raises:
-            UsageError: the metadata lack a field, or hold something other than text there.
+            UsageError: A field is missing, or its value is not a string or number.
         """
         return self._read(
             state.metadata, prompt, f"sample {state.sample_id!r}: metadata", lambda: {"input": state.input_text}
         )
 
     def example(self, row: Row, where: str, template: str) -> Example:
-        """A worked example: the template filled with the fields of `row`, and its `output`."""
+        """Make a worked example from a row: the template filled with its fields, and its `output`.
+
+        Args:
+            row: The fields and the output.
+            where: The place of the row, for errors.
+            template: The template of the question.
+
+        Raises:
+            UsageError: A field is missing, or its value is not a string or number.
+        """
         fields = self._read(row, {"user": template}, where, dict)
         return Example(fill(template, fields), row["output"])
 
     def _read(
         self, metadata: Row, prompt: Mapping[str, str], where: str, others: Callable[[], dict[str, str]]
     ) -> dict[str, str]:
-        wanted = set[str]().union(*(placeholders(text) for text in prompt.values()))
+        names = set[str]().union(*(placeholders(text) for text in prompt.values()))
         if self.mask is not None:
-            wanted = wanted - {NUMBER_OF_MASKS} | {"answer"}
-        found = {name: self._text(metadata, name, where, others) for name in sorted(wanted)}
+            names = names - {NUMBER_OF_MASKS} | {"answer"}
+        fields = {name: self._text(metadata, name, where, others) for name in sorted(names)}
         if self.mask is not None:
-            number = found["answer"].count(self.mask)
+            number = fields["answer"].count(self.mask)
             if not number:
                 key = self.names.get("answer", "answer")
                 raise UsageError(f"{where}: {key!r} has no {self.mask!r}, which {self.solver} needs")
-            found |= {"answer": found["answer"].replace(self.mask, MASK), NUMBER_OF_MASKS: str(number)}
-        return found
+            fields |= {"answer": fields["answer"].replace(self.mask, MASK), NUMBER_OF_MASKS: str(number)}
+        return fields
 
     def _text(self, metadata: Row, name: str, where: str, others: Callable[[], dict[str, str]]) -> str:
         key = self.names.get(name, name)
@@ -77,39 +91,47 @@ class SampleFields:
         if value is None:
             value = others().get(key)
         if value is None:
-            there = ", ".join(metadata) or "nothing"
-            raise UsageError(f"{where} lacks {key!r}, which {self.solver} needs; it has: {there}")
+            present = ", ".join(metadata) or "nothing"
+            raise UsageError(f"{where} lacks {key!r}, which {self.solver} needs; it has: {present}")
         if not isinstance(value, str | int | float):
-            raise UsageError(f"{where}: {key!r} is of type {type(value).__name__}, {self.solver} needs text")
+            raise UsageError(f"{where}: {key!r}: expected a string, got {type(value).__name__}")
         return str(value)
 
 
 def text_argument(solver: str, name: str, value: str | None) -> str | None:
-    """The text of an argument that is a text or the path of a file, as with Inspect's own templates.
+    """Return the text of an argument that is a string or the path of a file, as with Inspect's own templates.
+
+    Args:
+        solver: The name of the solver, for errors.
+        name: The name of the argument.
+        value: The argument.
 
     Raises:
-        ArgumentError: the value reads like the name of a file that is not there, or like a Jinja template.
+        ArgumentError: The value looks like the name of a file that does not exist, or like a Jinja template.
     """
     if not value:
         return value
     text = resource(value).rstrip()
     if text == value and _FILE_NAME.fullmatch(text):
         raise ArgumentError(f"{solver}: argument {name}={value!r}: there is no such file in {Path.cwd()}")
-    if found := _JINJA.search(text):
-        raise ArgumentError(f"{solver}: argument {name}: write {{{found[1]}}} instead of {found[0]}")
+    if match := _JINJA.search(text):
+        raise ArgumentError(f"{solver}: argument {name}: write {{{match[1]}}} instead of {match[0]}")
     return text
 
 
 def read_examples(solver: str, examples: str | list[dict[str, Any]] | None) -> list[tuple[str, Row]]:
-    """Worked examples, each with the place where it stands.
+    """Read worked examples.
 
     Args:
-        solver: the name that errors give.
-        examples: rows with `output` and further fields, or the path of a JSON Lines or YAML file of such rows.
+        solver: The name of the solver, for errors.
+        examples: Rows with `output` and other fields, or the path of a JSON Lines or YAML file with such rows.
+
+    Returns:
+        The place of each row, for errors, and the row.
 
     Raises:
-        DataError: naming the place: not a file, not such rows, or a row whose `output` is not a string.
-        ArgumentError: neither a path nor a list.
+        DataError: The file cannot be read, or a row is invalid; the message names the place.
+        ArgumentError: The argument is neither a path nor a list.
     """
     if isinstance(examples, str):
         rows = list(_rows_of_file(Path(examples).expanduser()))
@@ -140,7 +162,11 @@ def _rows_of_file(path: Path) -> Iterable[tuple[str, Row]]:
 
 
 def question_index(state: TaskState) -> int:
-    """The position of the last user message. Raises UsageError where a sample has none."""
+    """Return the index of the last user message.
+
+    Raises:
+        UsageError: The sample has no user message.
+    """
     for index in reversed(range(len(state.messages))):
         if isinstance(state.messages[index], ChatMessageUser):
             return index
@@ -148,7 +174,7 @@ def question_index(state: TaskState) -> int:
 
 
 def prompt_solver(messages: Callable[[TaskState], list[ChatMessage]], then_generate: bool) -> Solver:
-    """A solver that sets a sample's messages and, where `then_generate` is true, generates."""
+    """Create a solver that sets a sample's messages and, if `then_generate` is true, calls the model."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         state.messages = messages(state)

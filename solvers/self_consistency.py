@@ -1,69 +1,71 @@
-"""Self-consistency (Wang et al. 2023, arXiv 2203.11171): a model answers several times, and the label that most of
-its replies state is the answer."""
+"""Self-consistency (Wang et al. 2023, arXiv 2203.11171): the majority label of several replies of one model."""
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
+from dataclasses import replace
 
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from halu_tasks.concurrency import gather
 from halu_tasks.errors import UsageError
+from halu_tasks.hashing import stable_hash
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, task_of
+from halu_tasks.solvers.method_record import MethodRecord
+from halu_tasks.solvers.sample_metadata import SampleMetadata
 
 
 def winner(labels: list[str], id: str, seed: int) -> tuple[str, bool]:
-    """The label that most votes are for, and whether others have as many. Which of several it is depends on their
-    names, the item and the seed, never on the order of the votes.
+    """Return the label with most votes, and whether there was a tie.
+
+    Which of several labels wins a tie depends on their names, the item and the seed, but not on the order of the votes.
 
     Args:
-        labels: one a vote, at least one.
-        id: of the item.
-        seed: another one breaks ties in another way.
+        labels: The votes, at least one.
+        id: The item's id.
+        seed: The seed for ties.
     """
     votes = Counter(labels)
-    top = [label for label, number in votes.items() if number == max(votes.values())]
-    return min(top, key=lambda label: hashlib.sha256(f"{seed}\0{id}\0{label}".encode()).hexdigest()), len(top) > 1
+    tied = [label for label, number in votes.items() if number == max(votes.values())]
+    return min(tied, key=lambda label: stable_hash(seed, id, label)), len(tied) > 1
 
 
 @solver
 @checked
 def self_consistency(samples: int = 5, temperature: float = 0.7, seed: int = 0, cache: bool = True) -> Solver:
-    """Draw several replies to the task's own messages and take the label that most of them state.
+    """Draw several replies to the task's messages and answer with the label that most of them state.
 
-    For every task that asks for a label. The reply is the first drawn one that states it, with its explanation. The
-    model under test gives all of them; its limit of tokens is the task's.
+    This works with every task whose answer is a label. All replies come from the model under test, with the task's
+    token limit. The answer is the first reply that states the label, including its explanation.
 
     Args:
-        samples: number of replies.
-        temperature: of these.
-        seed: breaks ties, together with the item's id.
-        cache: keep replies, so that a second run asks nothing again.
+        samples: Number of replies.
+        temperature: Temperature of the replies.
+        seed: Seed that breaks ties, together with the item's id.
+        cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
-    name = "self_consistency"
+    method = "self_consistency"
     if samples < 1:
         raise UsageError(f"option samples={samples} is less than 1")
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         task = task_of(state)
         if not task.read:
-            raise UsageError(f"{name} votes on labels, and {task.name} asks for something else")
-        asked = list(state.messages)
+            raise UsageError(f"{method} votes on labels, and {task.name} asks for something else")
+        messages = list(state.messages)
         replies = await gather(
-            *(ask(asked, None, cache=cache, draw=draw, temperature=temperature) for draw in range(samples))
+            *(ask(messages, None, cache=cache, draw=draw, temperature=temperature) for draw in range(samples))
         )
         labels = [task.label(reply.completion).value for reply in replies]
-        read = [label for label in labels if label is not None]
-        counts: dict[str, float] = {"votes": samples, "votes_unread": samples - len(read)}
-        steps = {"labels": labels}
-        if not read:
-            return conclude(state, name, "", reason="no vote can be read", counts=counts, steps=steps)
-        label, tied = winner(read, state.metadata["id"], seed)
-        counts |= {"votes_tied": float(tied), "agreement": read.count(label) / len(read)}
-        probability = read.count(task.choices[0]) / len(read) if task.choices else None
-        chosen = replies[labels.index(label)]
-        return conclude(state, name, chosen, probability=probability, counts=counts, steps=steps)
+        votes = [label for label in labels if label is not None]
+        counts: dict[str, float] = {"votes": samples, "votes_unread": samples - len(votes)}
+        record = MethodRecord(method=method, counts=counts, steps={"labels": labels})
+        if not votes:
+            return conclude(state, "", replace(record, reason="no vote can be read"))
+        label, tied = winner(votes, SampleMetadata.required_of(state).id, seed)
+        counts |= {"votes_tied": float(tied), "agreement": votes.count(label) / len(votes)}
+        probability = votes.count(task.choices[0]) / len(votes) if task.choices else None
+        return conclude(state, replies[labels.index(label)], replace(record, probability=probability))
 
     return solve

@@ -1,4 +1,4 @@
-"""Tools that a model may look things up with: how one is named, and the calls up to the model's reply."""
+"""Tools for looking things up: finding one by name, and calling it until the model replies."""
 
 from __future__ import annotations
 
@@ -26,63 +26,80 @@ from halu_tasks.errors import UsageError
 from halu_tasks.solvers.asking import ask
 
 MOST_ROUNDS = 10
-"""Times that a model may look things up for one reply; then it has to answer with what it has."""
+"""The maximum number of rounds of tool calls for one reply; after that, the model must answer."""
 
 
 class Lookup(NamedTuple):
-    """A call of a tool and what it gave: a text, or None where it failed."""
+    """A tool call.
+
+    Attributes:
+        call: The name of the tool and its arguments.
+        result: The result; None if the call failed.
+    """
 
     call: str
     result: str | None
 
 
 def tool_named(name: str) -> Tool:
-    """The Inspect tool of that name: `web_search` and the like for Inspect's own, `package/tool` for one of an
-    installed package, `file.py@tool` for one in a file.
+    """Create an Inspect tool by name.
+
+    The name is `web_search` or the like for Inspect's own tools, `package/tool` for a tool of an installed package, and
+    `file.py@tool` for a tool in a file.
 
     Raises:
-        UsageError: there is no such file or tool, or the tool cannot be made without arguments.
+        UsageError: There is no such file or tool, or the tool cannot be created without arguments.
     """
-    file, _, own = name.rpartition("@")
+    file, _, registered_name = name.rpartition("@")
     if file:
         _load(Path(file).expanduser(), name)
     try:
-        found = registry_create("tool", own)
+        created = registry_create("tool", registered_name)
     except LookupError:
         raise UsageError(
             f"tool {name!r} is not known to Inspect; name its own, as web_search, or package/tool, or file.py@tool"
         ) from None
     except TypeError as error:
         raise UsageError(f"tool {name!r} cannot be made without arguments ({error}); wrap it in file.py@tool") from None
-    assert isinstance(found, Tool)
-    return found
+    assert isinstance(created, Tool)
+    return created
 
 
 def _load(path: Path, name: str) -> None:
-    """Run a file, whose decorators make its tools known. It may import what lies beside it."""
+    """Run a file whose decorators register its tools; it may import modules from its own folder."""
     if not path.is_file():
         raise UsageError(f"tool {name!r}: there is no file {path}")
     module = f"_halu_tasks_tool_{path.stem}"
     spec = importlib.util.spec_from_file_location(module, path)
     if spec is None or spec.loader is None:
-        raise UsageError(f"tool {name!r}: {path} is no Python file")
-    beside = str(path.resolve().parent)
-    if beside not in sys.path:
-        sys.path.append(beside)
-    # known by its name, or annotations in it could not be resolved
+        raise UsageError(f"tool {name!r}: {path} is not a Python file")
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
+    # without an entry in sys.modules, annotations in the file could not be resolved
     sys.modules[module] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(sys.modules[module])
 
 
 async def ask_with_tool(
-    asked: list[ChatMessage], role: str | None, tool: Tool, *, cache: bool = True, **config: Any
+    prompt: list[ChatMessage], role: str | None, tool: Tool, *, cache: bool = True, **config: Any
 ) -> tuple[ModelOutput, list[ChatMessage], list[Lookup]]:
-    """The reply of the model in `role` once it calls the tool no more, the messages before it, and the calls.
+    """Call a model in a role, and the tool as often as the model asks for it, until the model replies.
 
-    Arguments are those of `ask`. The replies are cached and the tool's results are not: a second run calls the tool
-    again, and asks the model nothing as long as the results are the same.
+    Replies are cached, but the results of the tool are not: a second run calls the tool again, but not the model, as
+    long as the results are the same.
+
+    Args:
+        prompt: The messages.
+        role: The name of the model role; None for the model under test.
+        tool: The tool.
+        cache: Whether replies are cached.
+        config: The configuration of generation, as in `ask`.
+
+    Returns:
+        The reply, the messages before it, and the tool calls.
     """
-    messages = [*asked]
+    messages = [*prompt]
     lookups: list[Lookup] = []
     for left in reversed(range(MOST_ROUNDS + 1)):
         choice: ToolChoice | None = None if left else "none"
@@ -98,35 +115,34 @@ async def ask_with_tool(
 
 
 def _by_call(message: ChatMessageAssistant, result: ChatMessageTool) -> Lookup:
-    given = {call.id: call.arguments for call in message.tool_calls or []}.get(result.tool_call_id or "", {})
-    call = f"{result.function} {json.dumps(given, ensure_ascii=False, default=str)}"
+    arguments = {call.id: call.arguments for call in message.tool_calls or []}.get(result.tool_call_id or "", {})
+    call = f"{result.function} {json.dumps(arguments, ensure_ascii=False, default=str)}"
     return Lookup(call, None if result.error else result.text)
 
 
 def _by_provider(message: ChatMessageAssistant) -> list[Lookup]:
-    """What the provider looked up by itself while the model replied. Of its searches it tells at most what the reply
-    cites."""
+    """Return the calls that the provider executed itself; results of its searches are known only if they are cited."""
     return [
-        Lookup(f"{part.name} {part.arguments}", None if part.error else _told(part))
+        Lookup(f"{part.name} {part.arguments}", None if part.error else _result(part))
         for part in _parts(message)
         if isinstance(part, ContentToolUse)
     ]
 
 
-def _told(part: ContentToolUse) -> str:
+def _result(part: ContentToolUse) -> str:
     return "" if part.tool_type == "web_search" else part.result
 
 
 def cited(message: ChatMessageAssistant) -> list[tuple[str, str]]:
-    """The pages that a reply cites, each once: title and address, and the passage where the provider quotes it."""
-    found = [
+    """Return the pages that a reply cites, each once: title with address, and the passage if the provider quotes it."""
+    pages = [
         (f"{citation.title or ''} {citation.url}".strip(), citation.cited_text)
         for part in _parts(message)
         if isinstance(part, ContentText)
         for citation in part.citations or []
         if isinstance(citation, UrlCitation)
     ]
-    return list(dict.fromkeys((title, quoted if isinstance(quoted, str) else "") for title, quoted in found))
+    return list(dict.fromkeys((title, quoted if isinstance(quoted, str) else "") for title, quoted in pages))
 
 
 def _parts(message: ChatMessageAssistant) -> list[Content]:

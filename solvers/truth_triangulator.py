@@ -1,5 +1,8 @@
-"""Truth-Triangulator (FactCHD, Chen et al. 2024, section 5.4): one looks things up, one relies on what it knows, and
-a third weighs what both say against what was found."""
+"""Truth-Triangulator (FactCHD, Chen et al. 2024, section 5.4).
+
+A seeker looks things up, a guardian relies on its own knowledge, and a manager weighs both answers against what was
+found.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,14 @@ from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, decoding_for, task_of
-from halu_tasks.solvers.knowledge import Seeker, Sought, shown, with_question
+from halu_tasks.solvers.knowledge import InformedReply, Seeker, shown, with_question
 from halu_tasks.solvers.method_prompts import method_prompt
+from halu_tasks.solvers.method_record import MethodRecord
 
 SEEKER, GUARDIAN, MANAGER = "seeker", "guardian", "manager"
+"""The model roles."""
 SILENT = "(gave no answer)"
+"""What the manager is shown in place of a missing answer."""
 
 
 @solver
@@ -28,56 +34,55 @@ def truth_triangulator(
     prompts: str | None = None,
     cache: bool = True,
 ) -> Solver:
-    """Ask a seeker, who can look things up, and a guardian, who cannot; then a manager, who sees both answers and
-    what was found, and whose reply is the answer.
+    """Ask a seeker that can look things up and a guardian that cannot, and let a manager decide.
 
-    For tasks whose answer is a label. The model roles `seeker`, `guardian` and `manager` are the model under test
-    where they are not named. One of `knowledge` and `tool` is to be named.
+    The manager sees both answers and what was found, and its reply is the answer. This works with tasks whose answer is
+    a label. The model roles `seeker`, `guardian` and `manager` default to the model under test. Give either `knowledge`
+    or `tool`.
 
     Args:
-        knowledge: a file or folder of passages, searched by BM25 for each item; or `gold`, the item's own evidence.
-        tool: name of an Inspect tool that the seeker may call instead: `web_search`, `package/tool`, `file.py@tool`.
-        top: number of passages to look up.
-        prompts: a prompt file whose wording replaces the package's.
-        cache: keep replies, so that a second run asks nothing again.
+        knowledge: File or folder of passages, which BM25 searches for each item; or `gold`, the item's own evidence.
+        tool: Name of an Inspect tool that the seeker may call instead: `web_search`, `package/tool`, `file.py@tool`.
+        top: Number of passages to look up.
+        prompts: Prompt file with texts that replace those of the package.
+        cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
-    name = "truth_triangulator"
-    seeker = Seeker(name, knowledge, tool, top, prompts, cache)
-    weighing = method_prompt("truth_triangulator_manager", name, prompts)["user"]
+    method = "truth_triangulator"
+    seeker = Seeker(method, knowledge=knowledge, tool=tool, top=top, prompts=prompts, cache=cache)
+    weighing = method_prompt("truth_triangulator_manager", method, prompts)["user"]
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         task = task_of(state)
         if task.read is None:
-            raise UsageError(f"{name} weighs two labels, and {task.name} asks for something else")
-        sought, guarded = await _both(seeker, state, cache)
-        said = {SEEKER: _said(sought.output), GUARDIAN: _said(guarded)}
-        fields = {role: fence(text) if text else SILENT for role, text in said.items()}
-        asked = with_question(state.messages, weighing, {**fields, "passages": shown(sought.found)})
-        output = await ask(asked, MANAGER, cache=cache, **decoding_for(state, MANAGER))
-        return conclude(
-            state,
-            name,
-            output,
-            counts={**sought.counts, "opinions_unread": sum(not text for text in said.values())},
-            steps={**sought.steps, **said},
-            opinions={role: task.label(text).value for role, text in said.items()},
+            raise UsageError(f"{method} weighs two labels, and {task.name} asks for something else")
+        informed, guarded = await _seek_and_guard(seeker, state, cache)
+        answers = {SEEKER: _answer(informed.output), GUARDIAN: _answer(guarded)}
+        fields = {role: fence(text) if text else SILENT for role, text in answers.items()}
+        messages = with_question(state.messages, weighing, {**fields, "passages": shown(informed.findings)})
+        output = await ask(messages, MANAGER, cache=cache, **decoding_for(state, MANAGER))
+        record = MethodRecord(
+            method=method,
+            counts={**informed.counts, "opinions_unread": sum(not text for text in answers.values())},
+            steps={**informed.steps, **answers},
+            opinions={role: task.label(text).value for role, text in answers.items()},
         )
+        return conclude(state, output, record)
 
     return solve
 
 
-async def _both(seeker: Seeker, state: TaskState, cache: bool) -> tuple[Sought, ModelOutput]:
-    """What seeker and guardian say, asked side by side."""
+async def _seek_and_guard(seeker: Seeker, state: TaskState, cache: bool) -> tuple[InformedReply, ModelOutput]:
+    """Ask seeker and guardian concurrently."""
 
     async def guard() -> ModelOutput:
         return await ask(state.messages, GUARDIAN, cache=cache, **decoding_for(state, GUARDIAN))
 
-    found: list[Sought | ModelOutput] = await gather(seeker.reply(state, SEEKER), guard())
-    sought, guarded = found
-    assert isinstance(sought, Sought) and isinstance(guarded, ModelOutput)
-    return sought, guarded
+    replies: list[InformedReply | ModelOutput] = await gather(seeker.reply(state, SEEKER), guard())
+    informed, guarded = replies
+    assert isinstance(informed, InformedReply) and isinstance(guarded, ModelOutput)
+    return informed, guarded
 
 
-def _said(output: ModelOutput) -> str:
-    """What a reply says behind its reasoning; empty where that is nothing, or never ends."""
+def _answer(output: ModelOutput) -> str:
+    """Return a reply without its reasoning; empty if the reasoning never ends or nothing follows it."""
     return (strip_reasoning(output.completion) or "").strip()

@@ -1,4 +1,4 @@
-"""Any task asked with passages or a tool at hand, as FactCHD's knowledge enhancement has it (section 5.3.4)."""
+"""The solver `with_knowledge`: any task with passages or a tool, as in knowledge-enhanced FactCHD (section 5.3.4)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import conclude
 from halu_tasks.solvers.knowledge import Seeker
+from halu_tasks.solvers.method_record import MethodRecord
 
 
 @solver
@@ -18,23 +19,25 @@ def with_knowledge(
     prompts: str | None = None,
     cache: bool = True,
 ) -> Solver:
-    """Ask the model under test the task's own question with what was looked up in front of it.
+    """Ask the model under test the task's question together with what was looked up for it.
 
-    One of `knowledge` and `tool` is to be named. For every task: the reply is the task's own answer.
+    This works with every task, since the reply is the task's own answer. Give either `knowledge` or `tool`.
 
     Args:
-        knowledge: a file or folder of passages, searched by BM25 for each item; or `gold`, the item's own evidence.
-        tool: name of an Inspect tool that the model may call instead: `web_search`, `package/tool`, `file.py@tool`.
-        top: number of passages to look up.
-        prompts: a prompt file whose wording replaces the package's.
-        cache: keep replies, so that a second run asks nothing again.
+        knowledge: File or folder of passages, which BM25 searches for each item; or `gold`, the item's own evidence.
+        tool: Name of an Inspect tool that the model may call instead: `web_search`, `package/tool`, `file.py@tool`.
+        top: Number of passages to look up.
+        prompts: Prompt file with texts that replace those of the package.
+        cache: Whether to cache replies, so that a second run does not repeat the calls.
     """
-    name = "with_knowledge"
-    seeker = Seeker(name, knowledge, tool, top, prompts, cache)
+    method = "with_knowledge"
+    seeker = Seeker(method, knowledge=knowledge, tool=tool, top=top, prompts=prompts, cache=cache)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        sought = await seeker.reply(state, None)
-        state.messages = sought.messages
-        return conclude(state, name, sought.output, counts=sought.counts, steps=sought.steps)
+        informed = await seeker.reply(state, None)
+        state.messages = informed.messages
+        return conclude(
+            state, informed.output, MethodRecord(method=method, counts=informed.counts, steps=informed.steps)
+        )
 
     return solve

@@ -7,13 +7,13 @@ explanation). The `instruction` of the latter is not shown, since this package h
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from halu_tasks.data.rows import Row, require_fields, require_text
 from halu_tasks.errors import DataError
+from halu_tasks.hashing import stable_hash
 from halu_tasks.items import Case, Item, in_turn
 from halu_tasks.options import Options
 from halu_tasks.scorers.benchmarks import factchd
@@ -126,16 +126,13 @@ def one_a_pattern(cases: Iterable[Case], options: Options) -> list[Case]:
             f"FactCHD: worked examples need a row of every pattern; the rows for them have none of {min(missing)}"
         )
     columns = []
-    for number, name in enumerate(sorted(PATTERNS.values(), key=lambda name: _draw(name, options))):
-        shuffled = sorted(by_pattern[name], key=lambda case: _draw(case.id, options))
+    names = sorted(PATTERNS.values(), key=lambda name: stable_hash(options.seed, name))
+    for number, name in enumerate(names):
+        shuffled = sorted(by_pattern[name], key=lambda case: stable_hash(options.seed, case.id))
         first = LABELS[number % 2]
         with_first = [case for case in shuffled if case.target == first]
         columns.append(in_turn([with_first, [case for case in shuffled if case.target != first]]))
     return in_turn(columns)
-
-
-def _draw(name: str, options: Options) -> str:
-    return hashlib.sha256(f"{options.seed}\0{name}".encode()).hexdigest()
 
 
 # --- replies that need no model --------------------------------------------------

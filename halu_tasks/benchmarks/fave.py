@@ -50,7 +50,7 @@ def cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
         yield Case(id, id, {"query": query, "papers": listed}, summary, gold)
 
 
-def _paper(paper: dict[str, Any]) -> dict[str, Any]:
+def _paper(paper: dict[str, Any]) -> fave.GoldPaper:
     return {
         "name": "",
         "title": " ".join(paper["title"].split()),

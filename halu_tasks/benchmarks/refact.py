@@ -6,11 +6,11 @@ entities (`swap`), with tags around the changes.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from halu_tasks.data.rows import Row, require_text
+from halu_tasks.hashing import coin_flip
 from halu_tasks.items import Case, Item
 from halu_tasks.options import Options
 from halu_tasks.scorers.reading.strings.tags import nearest_originals, original_strings, tagged_spans
@@ -52,7 +52,7 @@ def cluster(sample_id: str) -> str:
 
 def original_first(sample_id: str, seed: int) -> bool:
     """Whether the correct answer is shown as A; this is drawn by a hash of the seed and the id."""
-    return bool(hashlib.sha256(f"{seed}:{sample_id}".encode()).digest()[0] & 1)
+    return coin_flip(f"{seed}:{sample_id}")
 
 
 # --- rows to cases --------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ written for the drafts that pass. It knows nothing of a harness, of the file sys
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -18,6 +17,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 from halu_tasks.builders.documents import Document, read_documents, refusal
 from halu_tasks.builders.prompts import prompt_texts
 from halu_tasks.errors import UsageError
+from halu_tasks.hashing import short_hash, stable_number
 from halu_tasks.prompting import fill, prompt_hash
 
 Row = dict[str, Any]
@@ -170,8 +170,7 @@ class Pipeline(ABC):
 
     def draw(self, *of: str) -> int:
         """Return a 64-bit number that depends only on the seed and the given strings, for seeded choices."""
-        text = "\0".join((str(self.seed), *of))
-        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+        return stable_number(self.seed, *of)
 
     def documents(self, path: Path) -> Iterator[Document]:
         """Read the documents of a file or folder.
@@ -231,4 +230,4 @@ class Pipeline(ABC):
 
 def item_id(document: str, *parts: str) -> str:
     """Return an id of 16 hex digits for a draft, from its document's id and what distinguishes it."""
-    return hashlib.sha256("\0".join((document, *parts)).encode()).hexdigest()[:16]
+    return short_hash(document, *parts)

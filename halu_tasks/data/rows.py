@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import contextlib
 import gzip
-import hashlib
 import json
 import zlib
 from collections import Counter
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.errors import DataError
+from halu_tasks.hashing import short_hash
 
 Row = dict[str, Any]
 
@@ -164,7 +164,7 @@ def require_text(row: Row, *fields: str) -> None:
 
 def text_id(*texts: str) -> str:
     """Make an id from strings, for rows that have none."""
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+    return short_hash(*texts)
 
 
 def with_ids(rows: Iterable[Row], *fields: str) -> Iterator[tuple[str, Row]]:

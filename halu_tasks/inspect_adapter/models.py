@@ -18,7 +18,7 @@ from halu_tasks.errors import UsageError
 from halu_tasks.inspect_adapter.scorer import TARGET
 from halu_tasks.inspect_adapter.tasks import ID, TASK
 from halu_tasks.replies.embedded import KINDS, Embedded
-from halu_tasks.solvers.asking import PROBABILITY
+from halu_tasks.solvers.method_record import MethodRecord
 
 
 @modelapi(name="halu")
@@ -48,8 +48,8 @@ class EmbeddedAPI(ModelAPI):
         output = ModelOutput.from_content(f"halu/{self.model_name}", reply.text)
         # with usage given, Inspect does not count tokens and thus does not download a tokenizer
         output.usage = ModelUsage(input_tokens=0, output_tokens=0, total_tokens=0)
-        reply_metadata = {TARGET: reply.target, PROBABILITY: reply.probability}
-        output.metadata = {key: value for key, value in reply_metadata.items() if value is not None} or None
+        target = {} if reply.target is None else {TARGET: reply.target}
+        output.metadata = {**target, **MethodRecord(probability=reply.probability).to_metadata()} or None
         return output
 
     def max_connections(self) -> int:

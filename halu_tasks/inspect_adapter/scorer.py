@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 from inspect_ai.hooks import Hooks, SampleEnd, TaskEnd, hooks
 from inspect_ai.log import transcript
@@ -30,7 +29,8 @@ from halu_tasks.scorers.reading.judge import Verdict
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.probability import FACT, probability_of, with_probability, without_probability
 from halu_tasks.solvers.arguments import checked
-from halu_tasks.solvers.asking import COUNTS, DRAFT, METHOD, OPINIONS, PROBABILITY, REASON, tokens_of
+from halu_tasks.solvers.asking import tokens_of
+from halu_tasks.solvers.method_record import MethodRecord
 from halu_tasks.solvers.sample_metadata import SampleMetadata
 from halu_tasks.tasks import Task
 
@@ -74,20 +74,20 @@ def halu_score(
         sample = SampleMetadata.required_of(state)
         task = sample.benchmark_task
         scoring_task = ScoringTask(task, scoring, judge_of_run(task.judged, options) if task.judged else None)
-        outputs = state.output.metadata or {}
+        method_record = MethodRecord.from_metadata(state.output.metadata)
         item = Item(sample.id, sample.cluster, "\n".join(target), "", "", sample.gold, sample.tags)
-        item = with_target(item, outputs.get(TARGET))
-        reply = Reply(state.output.completion, probability=outputs.get(PROBABILITY))
+        item = with_target(item, (state.output.metadata or {}).get(TARGET))
+        reply = Reply(state.output.completion, probability=method_record.probability)
         reply_score, verdicts = await scoring_task.score(item, reply)
-        record = with_method_output(reply_score, outputs)
+        record, draft = with_method_output(reply_score, method_record), method_record.draft
         record = replace(
             record,
             score=_with_token_probability(record.score, task, state, sample.weighed),
             cost=cost,
             task=sample.reference,
             scoring=scoring,
-            draft=(await scoring_task.score(item, Reply(outputs[DRAFT])))[0] if DRAFT in outputs else None,
-            opinions=outputs.get(OPINIONS),
+            draft=None if draft is None else (await scoring_task.score(item, Reply(draft)))[0],
+            opinions=method_record.opinions,
             group=sample.group,
         )
         return InspectScore(
@@ -124,15 +124,16 @@ class ScoringTask:
         return {1.0: CORRECT, 0.0: INCORRECT}.get(share, share)
 
 
-def with_method_output(score: Score, outputs: Mapping[str, Any]) -> ScoreRecord:
-    """Return a score with what the method that answered left for it in the metadata of its output."""
-    score = replace(score, measurements={**score.measurements, **outputs.get(COUNTS, {})})
-    if reason := outputs.get(REASON):
+def with_method_output(score: Score, method_record: MethodRecord) -> ScoreRecord:
+    """Return a score with what the method that answered reported about its output."""
+    reason, counts = method_record.reason, method_record.counts or {}
+    score = replace(score, measurements={**score.measurements, **counts})
+    if reason:
         # the method, not a server, left the reply without content
         score = replace(score, reason=reason, outcome="unparsed" if score.outcome == "empty" else score.outcome)
-    if METHOD not in outputs:
+    if method_record.method is None:
         return ScoreRecord(score=score)
-    return ScoreRecord(score=score, method=outputs[METHOD], counts=tuple(sorted(outputs.get(COUNTS, {}))))
+    return ScoreRecord(score=score, method=method_record.method, counts=tuple(sorted(counts)))
 
 
 def shown_answer(answer: str | list[str] | None) -> str | None:

@@ -24,7 +24,7 @@ from halu_tasks.scorers.metrics import estimates, mean, share_abstained, share_u
 from halu_tasks.scorers.reading.labels.hallucination import NO, YES, hallucinates
 from halu_tasks.scorers.statistics.calibration import probability_metrics
 from halu_tasks.scorers.statistics.probability import FACT, with_probability
-from halu_tasks.solvers.asking import PROBABILITY
+from halu_tasks.solvers.method_record import MethodRecord
 
 _ALL_METRICS = (
     mean("hallucinated", "hallucinated", higher_is_better=None),
@@ -117,9 +117,9 @@ def text_score() -> Scorer:
         label_score = score_label(id, id, target.text, answer, {})
         facts = {} if answer.value is None else {"hallucinated": float(answer.value == YES)}
         label_score = replace(label_score, measurements={**facts, **(label_score.measurements if target.text else {})})
-        outputs = state.output.metadata or {}
-        record = with_method_output(label_score, outputs)
-        text_score = with_probability(record.score, outputs.get(PROBABILITY))
+        method_record = MethodRecord.from_metadata(state.output.metadata)
+        record = with_method_output(label_score, method_record)
+        text_score = with_probability(record.score, method_record.probability)
         record = replace(record, score=text_score, cost=cost_of(transcript().events))
         value = NOANSWER if not target.text else CORRECT if text_score.measurements["correct"] else INCORRECT
         return InspectScore(

@@ -8,7 +8,6 @@ becomes a score.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -22,6 +21,7 @@ from inspect_ai.util import JSONSchema, collect
 
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.errors import JudgeError
+from halu_tasks.hashing import stable_hash
 from halu_tasks.items import Item
 from halu_tasks.judging.failures import describe_error
 from halu_tasks.judging.verdict_store import VerdictStore
@@ -140,7 +140,7 @@ class Judge:
 
     async def _verdict(self, fields: Mapping[str, str]) -> Verdict:
         text = fill(self._prompt["user"], fields)
-        key = hashlib.sha256(f"{self._identity}\0{text}".encode("utf-8", "replace")).hexdigest()
+        key = stable_hash(self._identity, text, surrogates="replace")
         verdict = self._store.get(key)
         # a verdict with an unknown label was not stored by this package
         if verdict is None or verdict.label not in self._judging.read.labels:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import sys
@@ -22,6 +21,7 @@ from tqdm import tqdm
 from halu_tasks.data.cache import cache_folder, sha256_of
 from halu_tasks.data.rows import text_id
 from halu_tasks.errors import DataError, UsageError
+from halu_tasks.hashing import stable_hash
 from halu_tasks.knowledge.passages import named_files, read_passages
 from halu_tasks.text.tokens import tokens
 
@@ -144,7 +144,7 @@ def open_knowledge(path: str | Path) -> Knowledge:
 def _sha256(files: Mapping[str, Path]) -> str:
     """Compute the sha256 of the names and contents of files, in hex."""
     sums = [[name, sha256_of(path)] for name, path in files.items()]
-    return hashlib.sha256(json.dumps(sums).encode()).hexdigest()
+    return stable_hash(json.dumps(sums))
 
 
 def _key(sha256: str) -> str:

@@ -243,6 +243,6 @@ def _write_details(path: Path, scores: Sequence[Score], missing: Collection[str]
                 "target": score.target,
                 "scores": dict(score.measurements),
                 "reason": "no prediction" if score.id in missing else score.reason,
-                **({"verdicts": list(score.verdicts)} if score.verdicts else {}),
+                **({"verdicts": [verdict._asdict() for verdict in score.verdicts]} if score.verdicts else {}),
             }
             file.write(json.dumps(line) + "\n")

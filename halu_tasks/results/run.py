@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from halu_tasks.credentials import is_secret, public
+from halu_tasks.hashing import stable_hash
 from halu_tasks.items import Item, Reply
 from halu_tasks.options import Options
 from halu_tasks.replies.predictions import with_target
@@ -191,7 +191,7 @@ class Run:
     def items_hash(self) -> str:
         """A hash of which items were answered, in which clusters, and how many times each."""
         ids = sorted(f"{score.id}\0{score.cluster}" for score in self.scores)
-        return hashlib.sha256("\n".join(ids).encode("utf-8", "surrogatepass")).hexdigest()
+        return stable_hash("\n".join(ids), surrogates="surrogatepass")
 
 
 def own_settings(settings: Mapping[str, Any], decodings: Iterable[Decoding]) -> dict[str, Any]:

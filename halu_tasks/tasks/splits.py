@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from halu_tasks.hashing import stable_hash
 from halu_tasks.items import Case
 from halu_tasks.options import Options
 
@@ -26,7 +26,7 @@ def sampled(cases: Iterable[Case], options: Options) -> Iterator[Case]:
     from halu_tasks.scorers.statistics.threshold import PART, TEST, TRAIN  # numpy, which listings do without
 
     held = list(cases)
-    drawn = sorted({case.cluster for case in held}, key=lambda cluster: (_draw(cluster, options.seed), cluster))
+    drawn = sorted({case.cluster for case in held}, key=lambda cluster: (stable_hash(options.seed, cluster), cluster))
     ends = round(TRAIN_SHARE * len(drawn)), round(TRAIN_SHARE * len(drawn)) + round(TEST_SHARE * len(drawn))
     train, test, rest = set(drawn[: ends[0]]), set(drawn[slice(*ends)]), set(drawn[ends[0] :])
     tested = {"train5": set[str](), "train5_rest": rest}.get(options.split, test)
@@ -36,7 +36,3 @@ def sampled(cases: Iterable[Case], options: Options) -> Iterator[Case]:
         part = TRAIN if case.cluster in trained else TEST if case.cluster in tested else None
         if part:
             yield replace(case, tags={**case.tags, PART: part}) if tagged else case
-
-
-def _draw(cluster: str, seed: int) -> str:
-    return hashlib.sha256(f"{seed}\0{cluster}".encode()).hexdigest()

@@ -176,7 +176,7 @@ class Task:
         if self.judged:
             labels = None if verdicts is None else [verdict.label for verdict in verdicts]
             found = score(item, self.judged_text(mode, item, reply.text), labels)
-            found = replace(found, verdicts=[verdict._asdict() for verdict in verdicts or ()])
+            found = replace(found, verdicts=verdicts or ())
         else:
             for text in self._readings(mode, reply.text):
                 found = score(item, text, None)

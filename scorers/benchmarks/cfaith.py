@@ -1,7 +1,8 @@
 """C-FAITH: hallucination rates of its three formats, overall and per type (section 4.2).
 
-`paper` follows the paper's one sentence on extraction, that answers are compared directly with the
-correct one: the reply, stripped, must be the answer and nothing else. The authors released no evaluator.
+In `paper`, the reply without surrounding white space must be the answer and nothing else, after the paper's only
+sentence on the extraction of answers: that they are compared directly with the correct one. The authors released no
+evaluator.
 """
 
 from __future__ import annotations
@@ -28,20 +29,20 @@ TYPES = {
     "虚假引用": "RefErr",
     "过时信息": "Outdated",
 }
-"""The released labels and the paper's names for them; Outdated is in the data alone."""
+"""The paper's names of the types, by their label in the released data; `Outdated` occurs only in the data."""
 
 _KEPT = 1_000
-"""Characters of an open answer that its score keeps."""
+"""Maximum length in characters of the open answer that a score keeps."""
 
 
 def letter_alone(reply: str) -> Answer[str]:
-    """A to D if the reply is that letter and nothing else (`paper`)."""
+    """Read a reply that is one of the letters A to D and nothing else (`paper`)."""
     letter = reply.strip()
     return Answer(letter) if letter in ("A", "B", "C", "D") else Answer(None, "not a letter alone")
 
 
 def truth_word_alone(reply: str) -> Answer[str]:
-    """True or False if the reply is 正确 or 错误 and nothing else (`paper`)."""
+    """Read a reply that is 正确 (True) or 错误 (False) and nothing else (`paper`)."""
     word = {"正确": "True", "错误": "False"}.get(reply.strip())
     return Answer(word, "" if word else "not one of the two words alone")
 
@@ -50,23 +51,23 @@ def hallucination_rate_scorer(reading: str | Reading, of_truth: bool = False) ->
     """Score an answer that is a label; each wrong label is a hallucination (section 4.2).
 
     Args:
-        reading: the reading that takes the label from the reply: a name or a function.
-        of_truth: whether the labels say that an answer is True or False, so that errors are false positives (a correct
-            answer called wrong) or false negatives.
+        reading: The reading that reads the label from the reply, as a name or a function.
+        of_truth: Whether the labels are True and False, the verdicts on a given answer. Errors are then false positives
+            (a correct answer called wrong) or false negatives (a wrong one called correct).
 
     Returns:
-        A scorer with the metric `hallucination_rate`, and of truth values `false_negative_rate`, `false_positive_rate`
-        and `balanced_error_rate` too.
+        A scorer with the metric `hallucination_rate` (0 to 1, lower is better) and, with `of_truth`, also
+        `false_negative_rate`, `false_positive_rate` and `balanced_error_rate`, the mean of both.
     """
     read = reading_named(reading)
 
     def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
-        stated = score_label(item.id, item.cluster, item.target, read(reply), item.tags)
-        wrong = 1.0 - stated.measurements["correct"]
-        kind = "false_positive" if stated.target == "True" else "false_negative"
-        return replace(
-            stated, measurements={**stated.measurements, "hallucinated": wrong, **({kind: wrong} if of_truth else {})}
-        )
+        label_score = score_label(item.id, item.cluster, item.target, read(reply), item.tags)
+        wrong = 1.0 - label_score.measurements["correct"]
+        measurements = {**label_score.measurements, "hallucinated": wrong}
+        if of_truth:
+            measurements["false_positive" if label_score.target == "True" else "false_negative"] = wrong
+        return replace(label_score, measurements=measurements)
 
     rates = (
         mean(
@@ -87,44 +88,49 @@ def hallucination_rate_scorer(reading: str | Reading, of_truth: bool = False) ->
 
 
 def questions(item: Item, reply: str) -> list[Mapping[str, str]]:
-    """The one question that a judge is asked of an open answer; none of a reply with no answer in it."""
-    answered = (strip_reasoning(reply) or "").strip()
-    if not answered:
+    """Return the fields of the one question that a judge is asked about an open answer; none if the reply is blank."""
+    text = (strip_reasoning(reply) or "").strip()
+    if not text:
         return []
     question, correct = (str(item.gold[key]) for key in ("question", "correct_answer"))
-    return [{"question": fence(question), "correct_answer": fence(correct), "output": fence(answered, LONGEST)}]
+    return [{"question": fence(question), "correct_answer": fence(correct), "output": fence(text, LONGEST)}]
 
 
 JUDGING = JudgeSpec("cfaith_conflict", questions, read_verdict, unjudged="closer_to_correct")
 
 
 def score_open(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
-    """Score of an open answer, given what the judge said of it: `conflict`, `consistent` or `failed`, or None when
-    no judge was named, in which case nothing is said about hallucination.
+    """Score an open answer by the judge's verdict.
 
-    A reply with no answer in it (empty, or a reasoning block that never ends) is unparsed, and wrong
-    whenever there is a judge at all.
+    A reply without an answer (blank, or with a reasoning block that is never closed) is unparsed; if there is a judge,
+    it counts as hallucinated.
+
+    Args:
+        item: The item.
+        reply: The reply.
+        verdicts: The judge's verdict, `conflict`, `consistent` or `failed`; None if no judge was asked, in which case
+            the score has no measurement `hallucinated`.
     """
-    answered = strip_reasoning(reply)
-    text = (answered or "").strip()
+    without_reasoning = strip_reasoning(reply)
+    text = (without_reasoning or "").strip()
     correct, hallucinated = (str(item.gold[key]) for key in ("correct_answer", "halu_answer"))
-    facts = {
+    measurements = {
         "closer_to_correct": float(fuzz.ratio(text, correct) > fuzz.ratio(text, hallucinated)),
     }
     failed = verdicts is not None and FAILED in verdicts
     if verdicts is not None:
-        facts["judge_failed"] = float(failed)
+        measurements["judge_failed"] = float(failed)
         if not failed:
-            facts["hallucinated"] = float(not text or CONFLICT in verdicts)
-    reason = "" if text else "unclosed reasoning" if answered is None else "empty"
+            measurements["hallucinated"] = float(not text or CONFLICT in verdicts)
+    reason = "" if text else "unclosed reasoning" if without_reasoning is None else "empty"
     if failed:
         reason = "the judge gave no verdict"
-    kept = text if len(text) <= _KEPT else text[:_KEPT] + "…"
-    return Score(item.id, item.cluster, kept or None, item.target, facts, item.tags, reason)
+    shortened = text if len(text) <= _KEPT else text[:_KEPT] + "…"
+    return Score(item.id, item.cluster, shortened or None, item.target, measurements, item.tags, reason)
 
 
 def _balanced_error() -> Metric:
-    """The mean of the false negative and the false positive rate."""
+    """Create the mean of the false negative and the false positive rate, 0 to 1."""
     kinds = ("false_negative", "false_positive")
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
@@ -148,10 +154,15 @@ _RATE = mean("hallucination_rate", "hallucinated", "share of items answered wron
 
 
 def open_scorer() -> TaskScorer:
-    """Score an open answer that a judge compares with the correct one: `score_open` and its metrics."""
+    """Score an open answer that a judge compares with the correct one.
+
+    Returns:
+        A scorer with the metrics `hallucination_rate` and `judge_failed`, for which a judge is needed, and
+        `closer_to_correct`; all are shares from 0 to 1.
+    """
     conflict = replace(_RATE, about="share of replies that conflict with the correct answer, by the judge")
-    about = "share of replies that the judge gave no verdict on"
+    about = "share of replies on which the judge gave no verdict"
     failed = replace(mean("judge_failed", "judge_failed", about, higher_is_better=False), requires_option="judge")
-    about = "share of replies nearer to the correct answer than to the hallucinated one, by rapidfuzz's ratio"
+    about = "share of replies closer to the correct answer than to the hallucinated one, by rapidfuzz's ratio"
     closer = mean("closer_to_correct", "closer_to_correct", about)
     return TaskScorer(score_open, (conflict, failed, closer, share_unparsed()))

@@ -1,4 +1,4 @@
-"""Explanations against a reference, by ExpMatch: the scorer `expmatch`."""
+"""The scorer `expmatch`: an explanation compared with a reference by ExpMatch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from halu_tasks.scorers.score import Score
 
 
 def read_explanation(reply: str) -> Answer[str]:
-    """The reply without its reasoning blocks; no answer if it only says that the model cannot tell."""
+    """Read the reply without its reasoning blocks; a reply that only declines to answer has no explanation."""
     text = strip_reasoning(reply)
     if text is None:
         return Answer(None, "unclosed reasoning")
@@ -26,15 +26,18 @@ def read_explanation(reply: str) -> Answer[str]:
 
 
 def score_explanation(item: Item, reply: str) -> Score:
-    """Score of an explanation against the reference, which is the item's target.
+    """Score an explanation against the reference, which is the item's target.
 
-    Facts: `expmatch`, and `expmatch_body`, `expmatch_head` and `expmatch_tail` where the reference has such a part.
+    Measurements, all 0 to 1: `expmatch`, and `expmatch_body`, `expmatch_head` and `expmatch_tail` for the parts that
+    the reference has.
     """
     answer = read_explanation(reply)
     parts = parts_scores(split(answer.value or ""), split(item.target))
-    stated_facts = {f"expmatch_{part}": score for part, score in parts.items() if score is not None}
-    facts = {"expmatch": expmatch(parts) or 0.0, **stated_facts}
-    return Score(item.id, item.cluster, answer.value, item.target, facts, item.tags, answer.reason, answer.outcome)
+    measurements = {"expmatch": expmatch(parts) or 0.0}
+    measurements |= {f"expmatch_{part}": score for part, score in parts.items() if score is not None}
+    return Score(
+        item.id, item.cluster, answer.value, item.target, measurements, item.tags, answer.reason, answer.outcome
+    )
 
 
 METRICS = (
@@ -45,9 +48,9 @@ METRICS = (
 
 
 def expmatch_scorer() -> TaskScorer:
-    """Score how much of a reference explanation a reply holds (FactCHD, section 5.1).
+    """Score how much of a reference explanation a reply contains (FactCHD, section 5.1).
 
     Returns:
-        A scorer with the metrics `expmatch`, `expmatch_body`, `expmatch_head` and `expmatch_tail`.
+        A scorer with the metrics `expmatch`, `expmatch_body`, `expmatch_head` and `expmatch_tail`, all 0 to 1.
     """
     return TaskScorer(lambda item, reply, _: score_explanation(item, reply), METRICS)

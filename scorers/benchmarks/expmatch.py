@@ -1,8 +1,8 @@
-"""ExpMatch: how much of a gold explanation a given one holds, part by part (FactCHD, section 5.1).
+"""ExpMatch: how much of a gold explanation a given one contains, part by part (FactCHD, section 5.1).
 
-An explanation is split on full stops, as the authors' evaluator does: the first sentence is its head, the
-last its tail, what is between its body. Body scores by the F1 of token multisets, head and tail by the
-recall of ROUGE-L; ExpMatch weighs them 0.7, 0.15 and 0.15.
+Explanations are split at full stops, as in the authors' evaluator: the first sentence is the head, the last one the
+tail, and those in between are the body. The body is scored by the F1 of its tokens, head and tail by the recall of
+ROUGE-L; ExpMatch is their mean with the weights 0.7, 0.15 and 0.15.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ _WORD = re.compile(r"[a-z0-9]+")
 
 
 class Parts(NamedTuple):
-    """An explanation in its three parts; a part that it lacks is empty."""
+    """The three parts of an explanation, as strings; missing parts are empty.
+
+    Attributes:
+        body: The sentences between head and tail.
+        head: The first sentence.
+        tail: The last sentence.
+    """
 
     body: str
     head: str
@@ -28,8 +34,11 @@ class Parts(NamedTuple):
 
 
 def split(explanation: str) -> Parts:
-    """The parts of an explanation. With fewer than three sentences there is no head: the first is body, and
-    so is the second, unless it begins with "Therefore" or "therefore" and so is the tail."""
+    """Split an explanation into its parts.
+
+    An explanation with fewer than three sentences has no head: all of it is the body, except for a second sentence that
+    begins with "Therefore" or "therefore", which is the tail.
+    """
     sentences = [sentence.strip() + ". " for sentence in explanation.split(".") if sentence]
     if len(sentences) >= 3:
         return Parts("".join(sentences[1:-1]), sentences[0], sentences[-1])
@@ -39,7 +48,7 @@ def split(explanation: str) -> Parts:
 
 
 def parts_scores(given: Parts, gold: Parts) -> dict[str, float | None]:
-    """The score of each part, 0 to 1, by its name; None where the gold has nothing to compare with."""
+    """Score each part by name, 0 to 1; None if the gold explanation lacks the part."""
     return {
         "body": token_f1(given.body, gold.body) if gold.body.split() else None,
         "head": rouge_l_recall(given.head, gold.head),
@@ -48,21 +57,26 @@ def parts_scores(given: Parts, gold: Parts) -> dict[str, float | None]:
 
 
 def expmatch(scores: Mapping[str, float | None]) -> float | None:
-    """The weighted mean of the parts' scores over the parts that the gold has, with the weights scaled up to
-    1; None where it has none. The gold itself is worth 1."""
-    stated = [(WEIGHTS[part], score) for part, score in scores.items() if score is not None]
-    if not stated:
+    """Compute the weighted mean of the scores of the parts that the gold explanation has, 0 to 1.
+
+    The weights are scaled so that they add up to 1, and the gold explanation itself scores 1. None if it has no parts.
+    """
+    weighted = [(WEIGHTS[part], score) for part, score in scores.items() if score is not None]
+    if not weighted:
         return None
-    return sum(weight * score for weight, score in stated) / sum(weight for weight, _ in stated)
+    return sum(weight * score for weight, score in weighted) / sum(weight for weight, _ in weighted)
 
 
 def expmatch_published(scores: Mapping[str, float | None]) -> float:
-    """The weighted sum with 0 for a part that the gold lacks: a gold of two sentences cannot reach 1."""
+    """Compute the weighted sum, 0 to 1, with 0 for parts that the gold explanation lacks (`paper`).
+
+    No reply can score 1 if the gold explanation has fewer than three sentences.
+    """
     return sum(WEIGHTS[part] * (score or 0.0) for part, score in scores.items())
 
 
 def token_f1(given: str, gold: str) -> float:
-    """F1 of the multisets of white-space tokens; 0 where nothing is shared."""
+    """Compute the F1, 0 to 1, of the multisets of tokens, which are separated by white space."""
     in_given, in_gold = given.split(), gold.split()
     same = sum((Counter(in_given) & Counter(in_gold)).values())
     if not same:
@@ -72,14 +86,17 @@ def token_f1(given: str, gold: str) -> float:
 
 
 def rouge_l_recall(given: str, gold: str) -> float | None:
-    """The longest common subsequence of stemmed words over the number of words in `gold`: rouge-score's
-    `rougeL` recall with its stemmer, to the last bit. None where the gold has no word."""
-    wanted = words(gold)
-    return LCSseq.similarity(wanted, words(given)) / len(wanted) if wanted else None
+    """Compute the recall of ROUGE-L, 0 to 1, bit for bit as rouge-score does with its stemmer.
+
+    This is the length of the longest common subsequence of stemmed words over the number of words in `gold`; None if
+    `gold` has no words.
+    """
+    gold_words = words(gold)
+    return LCSseq.similarity(gold_words, words(given)) / len(gold_words) if gold_words else None
 
 
 def words(text: str) -> list[str]:
-    """The stemmed lower-case alphanumeric (ASCII) words of a text, as rouge-score makes them."""
+    """Split a text into stemmed lower-case alphanumeric (ASCII) words, as rouge-score does."""
     return [_stem(word) if len(word) > 3 else word for word in _WORD.findall(text.lower())]
 
 
@@ -90,7 +107,7 @@ def _stem(word: str) -> str:
 
 @cache
 def _stemmer() -> Any:
-    # here, since importing it takes longer than all else
+    # imported here because it takes longer than everything else
     from nltk.stem.porter import PorterStemmer
 
     return PorterStemmer()

@@ -1,9 +1,8 @@
-"""Summaries of papers with citations: what is checked of them, and how many hallucinations they have (Factored
-Verification, section 3).
+"""Hallucinations in summaries that cite papers (Factored Verification, section 3).
 
-Sentences are the claims. Only those that cite a paper are checked, each against the titles and abstracts of the papers
-that it cites and no others. A sentence whose citations all name no paper of the list has nothing to support it: it
-is a hallucination, and nobody is asked. An empty reply is no summary: it counts as one with one hallucination.
+The claims of a summary are its sentences. A judge checks only those that cite a paper, each against the titles and
+abstracts of the papers that it cites. A sentence all of whose citations match no paper of the list is a hallucination,
+since nothing supports it, and the judge is not asked. An empty reply counts as a summary with one hallucination.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 from halu_tasks.items import Item
 from halu_tasks.scorers.answer import strip_reasoning
@@ -25,31 +24,58 @@ from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 from halu_tasks.text.sentences import sentences
 
-Papers = Sequence[Mapping[str, Any]]
-"""Papers as an item's gold has them: `name`, `title`, `abstract`, `authors`, `year`."""
+
+class GoldPaper(TypedDict):
+    """A paper in an item's gold.
+
+    Attributes:
+        name: The name under which it is cited.
+        title: Its title.
+        abstract: Its abstract; may be empty.
+        authors: The names of its authors.
+        year: Its year; None if it is missing.
+    """
+
+    name: str
+    title: str
+    abstract: str
+    authors: list[str]
+    year: int | None
+
+
+Papers = Sequence[GoldPaper]
+"""The papers of an item."""
 
 _HEADING = re.compile(
     r"[#*_\s]{0,6}(?:corrected |revised |final )?summary[ \t]?[*_]{0,3}(?::[*_]{0,3}|[ \t]*\n)\s*", re.IGNORECASE
 )
 _KEPT = 4_000
-"""Characters of a summary that its score keeps."""
+"""Maximum length in characters of the summary that a score keeps."""
 
 
 class Cited(NamedTuple):
-    """A sentence that cites: the papers of the list that it names, and the citations that name none or several."""
+    """A sentence with citations.
+
+    Attributes:
+        sentence: The sentence.
+        papers: The papers of the list that it cites, each once.
+        unknown: The citations, as written, that match no paper of the list.
+        ambiguous: The citations that match several papers, all of which are among the `papers`.
+    """
 
     sentence: str
-    papers: list[Mapping[str, Any]]
+    papers: list[GoldPaper]
     unknown: list[str]
     ambiguous: list[str]
 
 
 def references_of(papers: Papers) -> list[Reference]:
+    """Return the reference of each paper, in order."""
     return references(Paper(paper["title"], paper["authors"], paper["year"]) for paper in papers)
 
 
 def summary_of(reply: str) -> str | None:
-    """The summary that a reply gives, without reasoning and heading; None where there is none."""
+    """Extract the summary from a reply, without reasoning and heading; None if there is none."""
     text = strip_reasoning(reply)
     if text is None or not text.strip():
         return None
@@ -58,19 +84,19 @@ def summary_of(reply: str) -> str | None:
 
 
 def cited_sentences(summary: str, papers: Papers) -> tuple[list[Cited], int]:
-    """The sentences of a summary that cite, and the number of all its sentences."""
-    named = references_of(papers)
-    found = []
+    """Return the sentences of a summary that have citations, and the number of all its sentences."""
+    listed = references_of(papers)
+    with_citations = []
     every = sentences(summary)
     for sentence in every:
-        known, unknown, ambiguous = cited(sentence, named)
+        known, unknown, ambiguous = cited(sentence, listed)
         if known or unknown:
-            found.append(Cited(sentence, [papers[place] for place in known], unknown, ambiguous))
-    return found, len(every)
+            with_citations.append(Cited(sentence, [papers[index] for index in known], unknown, ambiguous))
+    return with_citations, len(every)
 
 
 def shown(papers: Papers) -> str:
-    """Papers as a judge, critic or writer sees them, fenced."""
+    """Format papers for a judge, critic or writer, between fences."""
     return fence(
         "\n\n".join(
             f"{paper['name']}:\n\nTitle: {paper['title']}\n\nAbstract: {paper['abstract'] or '(none)'}"
@@ -79,49 +105,52 @@ def shown(papers: Papers) -> str:
     )
 
 
-# --- the judge --------------------------------------------------------------------------------------
-
-
 def questions(item: Item, reply: str) -> list[Mapping[str, str]]:
-    """One question for each sentence that cites papers of the list."""
+    """Return the fields of the judge's questions, one for each sentence that cites papers of the list."""
     summary = summary_of(reply)
-    checked = cited_sentences(summary, item.gold["papers"])[0] if summary else []
+    claims = cited_sentences(summary, item.gold["papers"])[0] if summary else []
     return [
-        {"papers": shown(one.papers), "claim": fence(one.sentence, LONGEST), "about": one.sentence}
-        for one in checked
-        if one.papers
+        {"papers": shown(claim.papers), "claim": fence(claim.sentence, LONGEST), "about": claim.sentence}
+        for claim in claims
+        if claim.papers
     ]
 
 
 JUDGING = JudgeSpec("fave_support", questions, read_support, unjudged="share_cited")
 
 
-# --- scores -----------------------------------------------------------------------------------------
-
-
 def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
-    """Score of a summary, given a verdict on each of `questions`, or None where no judge was named.
+    """Score a summary by the judge's verdicts on its sentences.
 
-    A sentence on which the judge failed is no hallucination and is counted in `failed`.
+    A sentence on which the judge failed does not count as a hallucination, but is counted in `failed`.
+
+    Args:
+        item: The item.
+        reply: The reply.
+        verdicts: A verdict on each of `questions`; None if no judge was asked, in which case nothing is known about
+            hallucinations.
+
+    Raises:
+        ValueError: The number of verdicts is not that of the questions.
     """
     summary = summary_of(reply)
-    checked, every = cited_sentences(summary, item.gold["papers"]) if summary else ([], 0)
-    asked = [one for one in checked if one.papers]
-    facts = {
-        "sentences": float(every),
-        "cited": float(len(checked)),
-        "known": float(len(asked)),
-        "unknown": float(sum(len(one.unknown) for one in checked)),
-        "ambiguous": float(sum(len(one.ambiguous) for one in checked)),
-        "blank": float(sum(not any(paper["abstract"] for paper in one.papers) for one in asked)),
+    claims, sentence_count = cited_sentences(summary, item.gold["papers"]) if summary else ([], 0)
+    judged = [claim for claim in claims if claim.papers]
+    measurements = {
+        "sentences": float(sentence_count),
+        "cited": float(len(claims)),
+        "known": float(len(judged)),
+        "unknown": float(sum(len(claim.unknown) for claim in claims)),
+        "ambiguous": float(sum(len(claim.ambiguous) for claim in claims)),
+        "blank": float(sum(not any(paper["abstract"] for paper in claim.papers) for claim in judged)),
     }
     if verdicts is not None:
-        if len(verdicts) != len(asked):
-            raise ValueError(f"{len(verdicts)} verdicts on {len(asked)} sentences of item {item.id}")
+        if len(verdicts) != len(judged):
+            raise ValueError(f"item {item.id}: expected {len(judged)} verdicts, got {len(verdicts)}")
         factor = float(item.gold["adjustment"])
-        wrong = sum(verdict == UNSUPPORTED for verdict in verdicts) + len(checked) - len(asked) + (summary is None)
-        facts |= {
-            "asked": float(len(asked)),
+        wrong = sum(verdict == UNSUPPORTED for verdict in verdicts) + len(claims) - len(judged) + (summary is None)
+        measurements |= {
+            "asked": float(len(judged)),
             "failed": float(sum(verdict == FAILED for verdict in verdicts)),
             "hallucinations": float(wrong),
             "any": float(wrong > 0),
@@ -130,15 +159,21 @@ def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
             "factor": factor,
         }
     reason = "" if summary else "empty" if strip_reasoning(reply) is not None else "unclosed reasoning"
-    return Score(item.id, item.cluster, summary and summary[:_KEPT], item.target, facts, item.tags, reason)
+    return Score(item.id, item.cluster, summary and summary[:_KEPT], item.target, measurements, item.tags, reason)
 
 
-def _count(name: str, fact: str, about: str, *, higher_is_better: bool | None = False) -> Metric:
-    return replace(mean(name, fact, about, higher_is_better=higher_is_better), range=(0.0, math.inf))
+def _count(name: str, measurement: str, about: str, *, higher_is_better: bool | None = False) -> Metric:
+    """Create the mean of a count, 0 or more."""
+    return replace(mean(name, measurement, about, higher_is_better=higher_is_better), range=(0.0, math.inf))
 
 
 def fave_scorer() -> TaskScorer:
-    """Score a summary whose cited sentences a judge checks: `score` and its metrics."""
+    """Score a summary whose cited sentences are checked by a judge.
+
+    Returns:
+        A scorer with `METRICS`: those of hallucinations, for which a judge is needed, and numbers of sentences and
+        citations. The adjusted ones are multiplied by the share of reported hallucinations that are taken to be real.
+    """
     return TaskScorer(score, METRICS)
 
 
@@ -165,14 +200,14 @@ METRICS = (
             _count(
                 "adjustment_factor",
                 "factor",
-                "share of reported hallucinations that are taken for real",
+                "share of reported hallucinations that are taken to be real",
                 higher_is_better=None,
             ),
             micro(
                 "judge_failed",
                 "failed",
                 "asked",
-                "share of the sentences that the judge gave no verdict on",
+                "share of the judged sentences on which the judge gave no verdict",
                 higher_is_better=False,
             ),
         )
@@ -180,8 +215,8 @@ METRICS = (
     micro("share_cited", "known", "sentences", "share of all sentences that cite a paper of the list"),
     _count("sentences", "sentences", "mean number of sentences of a summary", higher_is_better=None),
     _count("sentences_cited", "cited", "mean number of sentences with a citation", higher_is_better=None),
-    _count("citations_unknown", "unknown", "mean number of citations that fit no paper of the list"),
-    _count("citations_ambiguous", "ambiguous", "mean number of citations that fit several papers"),
+    _count("citations_unknown", "unknown", "mean number of citations that match no paper of the list"),
+    _count("citations_ambiguous", "ambiguous", "mean number of citations that match several papers"),
     _count(
         "cited_without_abstract",
         "blank",

@@ -1,7 +1,7 @@
-"""HalluVerse25: how a named type of error scores, and the metrics (section 5 of the paper).
+"""HalluVerse25: the score of a named type of error, and its metrics (section 5).
 
-`paper` follows the prompt of the paper's appendix C, which asks for the class and nothing else: the reply,
-stripped and in any case, must be one of the English classes. The authors released no evaluator.
+In `paper`, the reply without surrounding white space must be one of the English names of the types, in any case, after
+the prompt in appendix C, which asks for the class and nothing else. The authors released no evaluator.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from halu_tasks.scorers.score import Score
 
 
 def score_type(item: Item, reply: str) -> Score:
+    """Score the type of error that a reply names; `none` is no answer unless the item's question offers it."""
     answer = error_type(reply)
     if answer.value == NONE and NONE not in item.gold["types"]:
         answer = Answer(None, "names no type")
@@ -25,19 +26,20 @@ def score_type(item: Item, reply: str) -> Score:
 
 
 def score_type_published(item: Item, reply: str) -> Score:
+    """Score a reply that is the English name of a type and nothing else (`paper`)."""
     word = reply.strip().casefold()
     return _score(item, Answer(word) if word in item.gold["types"] else Answer(None, "not one class alone"))
 
 
 def _score(item: Item, answer: Answer[str]) -> Score:
-    """Beside `correct`, a fact for each type asked for: whether it is the answer."""
+    """Score the answer, with a measurement `as_TYPE`, 0 or 1, for each type that the question offers."""
     score = score_label(item.id, item.cluster, item.target, answer, item.tags)
-    cells = {f"as_{kind}": float(answer.value == kind) for kind in item.gold["types"]}
+    cells = {f"as_{offered}": float(answer.value == offered) for offered in item.gold["types"]}
     return replace(score, measurements={**score.measurements, **cells})
 
 
 def _confusion(target: str, answer: str) -> Metric:
-    """One cell of the confusion matrix, as a share of its row."""
+    """Create one cell of the confusion matrix, as a share (0 to 1) of its row."""
     name = f"rate_{target}_as_{answer}"
     rate = mean(name, f"as_{answer}", higher_is_better=False).only("type", target, name)
     rate = replace(rate, about=f"share of the items of type {target} that are answered {answer}")
@@ -48,11 +50,11 @@ def error_type_scorer(alone: bool = False) -> TaskScorer:
     """Score the type of error that a reply names.
 
     Args:
-        alone: whether the reply must be the English name of a type and nothing else (`paper`).
+        alone: Whether the reply must be the English name of a type and nothing else (`paper`).
 
     Returns:
-        A scorer with the metrics `acc`, `f1_macro`, and `rate_TYPE_as_OTHER`, the share of the items of a type that are
-        answered as another one.
+        A scorer with the metrics `acc`, `f1_macro`, and `rate_TYPE_as_OTHER`, the share of the items of one type that
+        are answered with another one. All are 0 to 1.
     """
     score = score_type_published if alone else score_type
     return TaskScorer(lambda item, reply, _: score(item, reply), METRICS)

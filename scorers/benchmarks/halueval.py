@@ -1,9 +1,10 @@
-"""HaluEval: how judgements, checked claims and returned passages score, and their metrics.
+"""HaluEval: readings of judgements, scores of checked claims, and their metrics.
 
-`paper`, for a judgement, reads as `evaluation/evaluate.py` in the authors' repository: full stops removed, exactly
-one of the strings "Yes" and "No" must occur, in any word; else the judgement failed, which counts as wrong. For the
-chain of thought that is asked of what follows the last "#Your Judgement#", since "No" is in every "November". For
-claims it is the form that Factored Verification's prompt fixes (A.1.3), a line "Supported: Yes" or "Supported: No".
+In `paper`, a judgement is read as by `evaluation/evaluate.py` in the authors' repository: with full stops removed,
+exactly one of the strings "Yes" and "No" must occur, anywhere in a word; otherwise the judgement has failed and counts
+as wrong. After a chain of thought, only what follows the last "#Your Judgement#" is read, since "No" also occurs in
+words such as "November". The check of a claim is read in the form that Factored Verification's prompt prescribes
+(section A.1.3), a line "Supported: Yes" or "Supported: No".
 """
 
 from __future__ import annotations
@@ -24,80 +25,81 @@ from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 
 CUE = "#Your Judgement#"
+"""The heading of the judgement after a chain of thought."""
 KINDS = ("right", "hallucinated")
-"""The two summaries of a row, as ids end and items are tagged."""
+"""The tags of the two summaries of a row, with which the ids of their items end."""
 
 
 def published_reasoned_judgement(reply: str) -> Answer[str]:
-    """Yes or No as the authors' evaluator reads it, of what follows the last cue."""
+    """Read the judgement after the last cue as the authors' evaluator does (`paper`)."""
     return published_judgement(reply.rpartition(CUE)[2])
 
 
 def published_judgement(reply: str) -> Answer[str]:
-    """Yes or No as the authors' evaluator reads it; unparsed where it has "failed!"."""
+    """Read Yes or No as the authors' evaluator does (`paper`); its result "failed!" is unparsed."""
     text = reply.replace(".", "")
-    found = [word for word in (YES, NO) if word in text]
-    return Answer(found[0]) if len(found) == 1 else Answer(None, "both Yes and No" if found else "neither Yes nor No")
+    words = [word for word in (YES, NO) if word in text]
+    return Answer(words[0]) if len(words) == 1 else Answer(None, "both Yes and No" if words else "neither Yes nor No")
 
 
 def claims_verdict(reply: str) -> Answer[str]:
-    """Whether a summary hallucinates by the checks that a reply lists."""
+    """Read whether a summary hallucinates according to the checks of claims that a reply lists."""
     return _verdict(checks(reply), reply)
 
 
-def _verdict(found: Checks, reply: str = "") -> Answer[str]:
-    """One claim without support makes the summary hallucinated: the product of probabilities that are 0 or 1 is 0
-    (section 2.2). All must have been checked to call it right."""
-    if not found.checked:
+def _verdict(checks: Checks, reply: str = "") -> Answer[str]:
+    """Combine the checks of claims into a verdict on the summary.
+
+    One unsupported claim makes the summary hallucinated, since the product of probabilities that are 0 or 1 is then 0
+    (Factored Verification, section 2.2). It is right only if all claims have been checked.
+    """
+    if not checks.checked:
         declined = declines(reply)
-        return Answer(None, "declines" if declined else found.reason, declined)
-    if not all(found.checked):
+        return Answer(None, "declines" if declined else checks.reason, declined)
+    if not all(checks.checked):
         return Answer(YES)
-    if found.unchecked:
-        return Answer(None, f"{found.unchecked} claims without a check")
+    if checks.unchecked:
+        return Answer(None, f"{checks.unchecked} claims without a check")
     return Answer(NO)
 
 
 def score_claims(item: Item, reply: str) -> Score:
-    """Score of the checks that a reply lists."""
-    found = checks(reply)
-    return _score_checks(item, found, _verdict(found, reply))
+    """Score the checks of claims that a reply lists."""
+    listed = checks(reply)
+    return _score_checks(item, listed, _verdict(listed, reply))
 
 
 def score_claims_published(item: Item, reply: str) -> Score:
-    found = [check == YES for check in _SUPPORTED.findall(reply)]
-    listed = Checks(found, reason="" if found else "no claim with a check")
+    """Score checks of claims that have the form prescribed by the paper's prompt, and no others (`paper`)."""
+    supported = [check == YES for check in _SUPPORTED.findall(reply)]
+    listed = Checks(supported, reason="" if supported else "no claim with a check")
     return _score_checks(item, listed, _verdict(listed))
 
 
 _SUPPORTED = re.compile(r"^Supported: (Yes|No)\b", re.MULTILINE)
 
 
-def _score_checks(item: Item, found: Checks, answer: Answer[str]) -> Score:
-    """Facts: `claims`, their number, and `supported`, the share of the checked ones that are."""
-    score = _score(item, answer)
-    if not found.checked:
+def _score_checks(item: Item, checks: Checks, answer: Answer[str]) -> Score:
+    """Score the verdict, and measure the number of `claims` and the share of checked claims that are `supported`."""
+    score = score_label(item.id, item.cluster, item.target, answer, item.tags)
+    if not checks.checked:
         return score
-    listed = {
-        "claims": float(len(found.checked) + found.unchecked),
-        "supported": sum(found.checked) / len(found.checked),
+    measurements = {
+        "claims": float(len(checks.checked) + checks.unchecked),
+        "supported": sum(checks.checked) / len(checks.checked),
     }
-    return replace(score, measurements={**score.measurements, **listed})
-
-
-def _score(item: Item, answer: Answer[str]) -> Score:
-    return score_label(item.id, item.cluster, item.target, answer, item.tags)
+    return replace(score, measurements={**score.measurements, **measurements})
 
 
 def claims_scorer(published: bool = False) -> TaskScorer:
-    """Score the checks of claims that a reply lists: the summary hallucinates if a claim is not supported.
+    """Score the checks of claims that a reply lists; a summary hallucinates if one of its claims is not supported.
 
     Args:
-        published: whether checks have the form that the paper's prompt fixes, and no other (`paper`).
+        published: Whether checks must have the form prescribed by the paper's prompt (`paper`).
 
     Returns:
-        A scorer with the metrics of `verdict` for the labels Yes and No, and `claims`, the mean number of claims, and
-        `supported`, the mean share of supported ones.
+        A scorer with the metrics of `verdict` for the labels Yes and No, the mean number of `claims`, and the mean
+        share (0 to 1) of claims that are `supported`.
     """
     score = score_claims_published if published else score_claims
     labels = verdict_scorer("checked_claims", (YES, NO), pairs=KINDS)

@@ -1,4 +1,4 @@
-"""The scorer of replies that state one label: `verdict`."""
+"""The scorer `verdict`: replies that state one label."""
 
 from __future__ import annotations
 
@@ -32,19 +32,26 @@ def verdict_scorer(
     """Score whether the label that a reply states is the target.
 
     Args:
-        reading: the reading that takes the label from the reply: a name or a function.
-        labels: the labels, or the labels with a name each, by which metrics of a class are called; the first is the one
-            that is looked for (the positive class).
-        pairs: how the ids of the two items of a pair end (behind a slash), for `acc_pair`.
-        orders: how the ids of the two orders of one question end, for `acc_consistent` and `flip_rate`.
-        unparsed: what a reply without a label is in the figures of a class: a `miss` of its target's class, the
-            `wrong_label`, or `ignored`.
+        reading: The reading that reads the label from the reply, as a name or a function.
+        labels: The labels, or a mapping of the labels to the names that metrics of a class use. The first one is the
+            positive class.
+        pairs: The endings, after a slash, of the ids of the two items of a pair, for `acc_pair`.
+        orders: The endings of the ids of the two orders of one question, for `acc_consistent` and `flip_rate`.
+        unparsed: How a reply without a label counts in the metrics of a class: as a `miss` of its target's class, as
+            the `wrong_label`, or not at all (`ignored`).
 
     Returns:
-        A scorer with the metrics `acc`; `precision`, `recall` and `f1` of the first label, and of each named label as
-        `precision_NAME` and so on; `precision_macro`, `recall_macro` and `f1_macro`, for which unparsed replies are a
-        label of their own, as in scikit-learn, and `f1_macro_labels`, for which they are misses; `position_bias`; those
-        of probabilities; and those of pairs and orders.
+        A scorer with the metrics
+
+        - `acc`;
+        - `precision`, `recall` and `f1` of the first label, and `precision_NAME` and so on of each named label;
+        - `precision_macro`, `recall_macro` and `f1_macro`, for which unparsed replies are one more label, as in
+          scikit-learn, and `f1_macro_labels`, for which they are misses;
+        - `position_bias`, which is -1 to 1; all others are 0 to 1;
+        - those of probabilities, pairs and orders.
+
+    Raises:
+        ValueError: An argument is invalid.
     """
     read = reading_named(reading)
     if unparsed not in get_args(Unparsed):
@@ -68,10 +75,10 @@ def verdict_scorer(
     )
 
 
-def _two(argument: str, ends: Sequence[str]) -> tuple[str, str]:
-    if isinstance(ends, str) or len(ends) != 2:
-        raise ValueError(f"{argument}: expected two endings of ids, got {ends!r}")
-    return ends[0], ends[1]
+def _two(argument: str, endings: Sequence[str]) -> tuple[str, str]:
+    if isinstance(endings, str) or len(endings) != 2:
+        raise ValueError(f"{argument}: expected two endings of ids, got {endings!r}")
+    return endings[0], endings[1]
 
 
 def _of_classes(names: Mapping[str, str], unparsed: Unparsed) -> list[Metric]:
@@ -87,7 +94,7 @@ def _of_classes(names: Mapping[str, str], unparsed: Unparsed) -> list[Metric]:
 
 
 def position_bias(first: str) -> Metric:
-    """Share of the first label among parsed answers minus its share among targets, -1 to 1; 0 is no bias."""
+    """Create the share of the first label among parsed answers minus its share among targets, -1 to 1."""
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
         return (
@@ -105,19 +112,21 @@ def position_bias(first: str) -> Metric:
 
 
 def _of_orders(orders: tuple[str, str]) -> tuple[Metric, Metric]:
-    """`acc_consistent`, the share of questions that are answered right in both orders, and `flip_rate`."""
+    """Create `acc_consistent`, the share (0 to 1) of questions answered right in both orders, and `flip_rate`."""
     consistent = replace(both_right("acc_consistent", orders), requires_option="both_orders")
     return consistent, replace(_flip_rate(orders), requires_option="both_orders")
 
 
 def _flip_rate(orders: tuple[str, str]) -> Metric:
-    """Share of questions whose answer changes with the order; an unparsed answer in either order counts as a change,
-    since nothing consistent was said."""
+    """Create the share (0 to 1) of questions whose answer changes with the order.
+
+    An unparsed answer in either order counts as a change, since the replies are not consistent.
+    """
 
     def flipped(first: Score, second: Score) -> bool:
-        # the same pick is right in both orders or wrong in both
-        read = first.answer is not None and second.answer is not None
-        return not read or first.measurements["correct"] != second.measurements["correct"]
+        # the same choice is right in both orders or wrong in both
+        parsed = first.answer is not None and second.answer is not None
+        return not parsed or first.measurements["correct"] != second.measurements["correct"]
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
         pairs = pairs_of(scores, orders)

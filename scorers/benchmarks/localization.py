@@ -1,4 +1,4 @@
-"""Localization: returned strings against gold spans, as characters and as strings (ReFACT, section 4.1.2)."""
+"""Localization: returned strings compared with gold spans, as characters and as strings (ReFACT, section 4.1.2)."""
 
 from __future__ import annotations
 
@@ -16,36 +16,43 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.text.spans import Text, char_counts, merge
 
 Span = tuple[int, int]
+"""Start and end, in characters of the text."""
 
 
 def score_entities(item: Item, reply: str) -> Score:
-    """Score of the entities that `reply` lists."""
+    """Score the entities that a reply lists."""
     return score_strings(item, entities(reply))
 
 
 def score_sentence(item: Item, reply: str) -> Score:
-    """Score of the sentence that `reply` returns. A reply that stands in the text as it is needs no
-    cleaning: what looks like a list mark or a quotation is then the sentence's own."""
+    """Score the sentence that a reply returns.
+
+    A reply that occurs verbatim in the text is not cleaned: what looks like a list mark or a quotation is then part of
+    the sentence.
+    """
     bare = reply.strip()
     verbatim = bool(bare) and bare in item.gold["text"]
     return score_strings(item, Answer([bare]) if verbatim else sentence(reply))
 
 
 def score_strings(item: Item, answer: Answer[list[str]]) -> Score:
-    """Score of the strings that a reply returned for `item`, whose gold holds `text` (the answer shown),
-    `spans` and `strings`.
+    """Score the strings that a reply returns.
 
-    A string counts at every place where it stands in the text; but where gold spans are among those
-    places, at the gold spans only: nothing tells a reader which of them the model meant, and so the
-    gold strings themselves score 1.
+    A string counts wherever it occurs in the text. If some of these places are gold spans, it counts only there, since
+    a string does not tell which occurrence the model meant; the gold strings themselves therefore score 1. A string
+    counts once, however often it is returned, and so do strings that are equal after `normalise`.
 
-    The empty list says that there is nothing to find: it scores 1 where there are no gold spans, while a reply
-    without an answer scores 0 there too. A string counts once however often it is returned, and so do strings that
-    `normalise` makes equal.
+    The empty list is an answer, namely that there is nothing to find: it scores 1 if there are no gold spans. A reply
+    without an answer always scores 0.
 
-    Facts: `iou`; `acc`, the share of gold strings among the returned ones; `exact`, whether the two sets
-    of strings are equal; `strings` and `unplaced`, numbers of returned strings and of those that are
-    nowhere in the text; `gold_chars`, `predicted_chars`, `shared_chars`, `text_chars`.
+    Measurements: `iou`, 0 to 1, the intersection over union of the characters; `acc`, 0 to 1, the share of gold strings
+    that are returned; `exact`, 0 or 1, whether the two sets of strings are equal; the numbers of returned `strings` and
+    of `unplaced` ones, which occur nowhere in the text; and the numbers of characters `gold_chars`, `predicted_chars`,
+    `shared_chars` and `text_chars`.
+
+    Args:
+        item: An item whose gold has the `text` shown to the model, the `spans` and their `strings`.
+        answer: The answer read from the reply.
     """
     gold = merge(_spans(item))
     text = Text(item.gold["text"])
@@ -56,50 +63,50 @@ def score_strings(item: Item, answer: Answer[list[str]]) -> Score:
         key: [span for string in strings for span in places(text, string, _spans(item))]
         for key, strings in distinct.items()
     }
-    nowhere = [distinct[key][0] for key, spans in placed.items() if not spans]
-    counts = char_counts(gold, [span for spans in placed.values() for span in spans], sum(map(len, nowhere)))
-    wanted = {normalise(string) for string in item.gold["strings"]}
-    found = distinct.keys()
+    unplaced = [distinct[key][0] for key, spans in placed.items() if not spans]
+    counts = char_counts(gold, [span for spans in placed.values() for span in spans], sum(map(len, unplaced)))
+    gold_strings = {normalise(string) for string in item.gold["strings"]}
+    returned = distinct.keys()
     answered = answer.value is not None
-    facts = {
+    recall = len(gold_strings & returned) / len(gold_strings) if gold_strings else float(not returned)
+    measurements = {
         "iou": counts.iou if answered else 0.0,
-        "acc": float(answered) * (len(wanted & found) / len(wanted) if wanted else float(not found)),
-        "exact": float(answered and wanted == found),
+        "acc": recall if answered else 0.0,
+        "exact": float(answered and gold_strings == returned),
         "strings": float(len(distinct)),
-        "unplaced": float(len(nowhere)),
+        "unplaced": float(len(unplaced)),
         "gold_chars": float(counts.gold),
         "predicted_chars": float(counts.predicted),
         "shared_chars": float(counts.intersection),
         "text_chars": float(len(item.gold["text"])),
     }
-    reason = answer.reason or ("" if not nowhere else f"{len(nowhere)} of {len(distinct)} strings not in the text")
-    strings = list(item.gold["strings"])
-    return Score(item.id, item.cluster, answer.value, strings, facts, item.tags, reason, answer.outcome)
+    reason = answer.reason or (f"{len(unplaced)} of {len(distinct)} strings not in the text" if unplaced else "")
+    target = list(item.gold["strings"])
+    return Score(item.id, item.cluster, answer.value, target, measurements, item.tags, reason, answer.outcome)
 
 
 def score_entities_published(item: Item, reply: str) -> Score:
-    """Entity localization as the authors' evaluation has it: recall of raw strings, IoU of first
-    occurrences."""
-    return _published(item, published.entities(reply), published.set_recall)
+    """Score entities as the authors' evaluation does: recall of raw strings, and IoU of their first occurrences."""
+    return _score_published(item, published.entities(reply), published.set_recall)
 
 
 def score_sentence_published(item: Item, reply: str) -> Score:
-    """Negation localization as the authors' evaluation has it: exact string equality, IoU likewise."""
+    """Score a sentence as the authors' evaluation does: equality of strings, and IoU of their first occurrences."""
     sentence = published.sentence(reply)
-    return _published(item, [sentence], lambda gold, found: published.sentence_match(gold[0], found[0]))
+    return _score_published(item, [sentence], lambda gold, returned: published.sentence_match(gold[0], returned[0]))
 
 
-def _published(item: Item, found: list[str], accuracy: Callable[[Sequence[str], list[str]], float]) -> Score:
+def _score_published(item: Item, returned: list[str], accuracy: Callable[[Sequence[str], list[str]], float]) -> Score:
     gold = list(item.gold["strings"])
-    facts = {"acc": accuracy(gold, found), "iou": published.iou(item.gold["text"], gold, found)}
-    answer = found if any(string.strip() for string in found) else None
-    return Score(item.id, item.cluster, answer, gold, facts, item.tags, "" if answer else "no string")
+    measurements = {"acc": accuracy(gold, returned), "iou": published.iou(item.gold["text"], gold, returned)}
+    answer = returned if any(string.strip() for string in returned) else None
+    return Score(item.id, item.cluster, answer, gold, measurements, item.tags, "" if answer else "no string")
 
 
 def places(text: Text, string: str, gold: Sequence[Span]) -> list[Span]:
-    """Where a returned string counts in the text: at the gold spans among its places, or else at all of them."""
-    found = text.place(string)
-    return [span for span in found if span in gold] or found
+    """Return the places where a returned string counts: its occurrences that are gold spans, or else all of them."""
+    occurrences = text.place(string)
+    return [span for span in occurrences if span in gold] or occurrences
 
 
 def _spans(item: Item) -> list[Span]:
@@ -123,7 +130,7 @@ CHAR_F1 = Metric(
 METRICS = (
     mean("acc", "acc", "mean share of the gold strings that are returned"),
     mean("iou", "iou", "mean intersection over union of the returned and the gold characters"),
-    mean("exact", "exact", "share of items whose returned strings are the gold ones, all and no other"),
+    mean("exact", "exact", "share of items whose returned strings are exactly the gold ones"),
     micro(
         "char_precision",
         "shared_chars",
@@ -138,7 +145,7 @@ METRICS = (
         "unplaced",
         "unplaced",
         "strings",
-        "share of the returned strings that stand nowhere in the text",
+        "share of the returned strings that occur nowhere in the text",
         higher_is_better=False,
     ),
     share_unparsed(),
@@ -146,8 +153,10 @@ METRICS = (
 
 
 def fixed_replies(scores: Sequence[Score]) -> dict[str, dict[str, float]]:
-    """What replies without any reading earn on these items, by name and metric: marking all of the text, every piece
-    of it listed, and nothing. `acc` is recall, and of all pieces none is missing."""
+    """Compute what trivial replies score on the same items, by name of the reply and metric.
+
+    `marking all` lists every part of the text, so its recall, which is `acc`, is 1; `marking nothing` lists none.
+    """
     shares = [s.measurements["gold_chars"] / s.measurements["text_chars"] for s in scores]
     return {
         "marking all": {"acc": 1.0, "iou": sum(shares) / len(shares)},
@@ -163,16 +172,19 @@ PUBLISHED_METRICS = (
 
 
 def iou_scorer(returns: Literal["sentence", "entities", "passages"], published: bool = False) -> TaskScorer:
-    """Score where the strings that a reply returns stand in a text, against gold spans.
+    """Score the passages of a text that a reply returns against gold spans.
 
     Args:
-        returns: what a reply is asked for: one `sentence`, `entities` (one on each line), or `passages` (likewise, but
+        returns: What replies are asked for: one `sentence`, `entities` (one per line), or `passages` (likewise, but
             a passage may have several lines).
-        published: whether a sentence or entities are read and scored as by the authors of ReFACT (`paper`).
+        published: Whether a sentence or entities are read and scored as by the authors of ReFACT (`paper`).
 
     Returns:
-        A scorer with the metrics `acc` (the share of gold strings returned), `iou`, `exact`, `char_precision`,
-        `char_recall`, `char_f1` and `unplaced`; as published with `acc` and `iou` alone.
+        A scorer with the metrics `acc` (the share of gold strings that are returned), `iou`, `exact`, `char_precision`,
+        `char_recall`, `char_f1` and `unplaced`; if `published`, only `acc` and `iou`. All are 0 to 1.
+
+    Raises:
+        ValueError: `returns` is unknown, or unknown to the authors' evaluation.
     """
     by_name = _PUBLISHED if published else _STRICT
     if returns not in by_name:
@@ -184,7 +196,7 @@ def iou_scorer(returns: Literal["sentence", "entities", "passages"], published: 
 
 
 def score_passages(item: Item, reply: str) -> Score:
-    """Score of the passages that `reply` returns."""
+    """Score the passages that a reply returns."""
     return score_strings(item, passages(reply, str(item.gold["text"])))
 
 

@@ -1,7 +1,7 @@
-"""Scorers by name, for samples of a user's own: what each takes from a sample, and the metrics that it has.
+"""Scorers by name for users' own samples: the fields that each needs, and its metrics.
 
-The scorers are those of task files (`registry`). A sample of a user's own gives by a few documented fields what a
-packaged task gives by its definition.
+The scorers are those that task files use (`registry`). What a packaged task defines, users' samples give in a few
+documented fields.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from halu_tasks.scorers.registry import TaskScorer, make_scorer
 from halu_tasks.scorers.score import Score, mark_empty
 
 HEADLINES = {"iou": "iou", "exact_match": "em", "expmatch": "expmatch", "error_type": "acc", "verdict": "acc"}
-"""The scorers, each with the metric that a sample's own value is of."""
+"""The headline metric of each scorer, whose value is that of the sample."""
 
 
 @dataclass(frozen=True)
 class UserSample:
-    """A sample of a user's own.
+    """A user's own sample.
 
     Attributes:
-        id: the sample's id, also in errors; empty where the harness does not tell it.
-        target: the target's strings.
-        fields: what the sample has beside its target.
-        place: what a harness calls the fields: `metadata` or `document`.
+        id: The sample's id, also for errors; empty if the harness does not give one.
+        target: The target's strings.
+        fields: The other fields of the sample.
+        place: The harness's word for the fields: `metadata` or `document`.
     """
 
     id: str
@@ -40,26 +40,30 @@ class UserSample:
     place: str = "metadata"
 
     def error(self, problem: str) -> DataError:
-        """An error that names the sample."""
+        """Create an error that names the sample."""
         return DataError(f"sample {self.id!r}: {problem}" if self.id else problem)
 
     def field(self, name: str, scorer: str) -> Any:
-        """The field of that name. Raises DataError where the sample lacks it."""
+        """Return the value of a field.
+
+        Raises:
+            DataError: The sample lacks the field, which the named scorer needs.
+        """
         if name not in self.fields:
-            has = ", ".join(map(str, self.fields)) or "nothing"
-            raise self.error(f"{self.place} lacks {name!r}, which {scorer} needs; it has: {has}")
+            present = ", ".join(map(str, self.fields)) or "nothing"
+            raise self.error(f"{self.place} lacks {name!r}, which {scorer} needs; it has: {present}")
         return self.fields[name]
 
 
 @dataclass(frozen=True)
 class NamedScorer:
-    """A scorer of `HEADLINES` for samples of a user's own.
+    """A scorer of `HEADLINES` for users' own samples.
 
     Attributes:
-        name: its name.
-        arguments: its arguments, as in task files; JSON values.
-        fields: the names of the sample's fields, by their usual names.
-        none_allowed: for `error_type`, whether `none` is an answer too.
+        name: The scorer's name.
+        arguments: Its arguments as JSON values, as in task files.
+        fields: The names of the sample's fields, by their default names.
+        none_allowed: For `error_type`, whether `none` is also an answer.
     """
 
     name: str
@@ -71,20 +75,31 @@ class NamedScorer:
         self.metrics()
 
     def metrics(self) -> tuple[Metric, ...]:
-        """All metrics of the scores, the headline first. Raises ValueError for an argument that cannot be used."""
+        """Return all metrics of the scores, the headline first.
+
+        Raises:
+            ValueError: An argument is invalid.
+        """
         return metrics_of(self.name, self.arguments)
 
     def score(self, sample: UserSample, reply: str) -> Score:
-        """The score of a reply. Raises DataError, naming sample and field, where the sample lacks what is needed."""
+        """Score a reply to a sample.
+
+        Raises:
+            DataError: A field that the scorer needs is missing or invalid; the message names the sample and the field.
+        """
         item = _ITEMS[self.name](self, sample)
-        return mark_empty(_made(self.name, _key(self.arguments)).score(item, reply, None), reply)
+        return mark_empty(_scorer(self.name, _key(self.arguments)).score(item, reply, None), reply)
 
     def field_of(self, sample: UserSample, name: str) -> Any:
-        """The sample's field of that usual name."""
+        """Return the value of the field with the given default name."""
         return sample.field(self.fields.get(name, name), self.name)
 
     def cluster_of(self, sample: UserSample) -> str:
-        """The sample's cluster: its id, unless it has the field, which it must have under a name that was given."""
+        """Return the sample's cluster.
+
+        This is the field `cluster`, or the sample's id if there is none. A field with another name is required.
+        """
         name = self.fields.get("cluster", "cluster")
         if name == "cluster" and sample.fields.get(name) is None:
             return sample.id
@@ -92,18 +107,18 @@ class NamedScorer:
 
 
 def metrics_of(name: str, arguments: Mapping[str, Any]) -> tuple[Metric, ...]:
-    """All metrics of a named scorer, the headline first, and the shares of replies without an answer.
+    """Return all metrics of a named scorer, the headline first, and the shares of replies without an answer.
 
     Raises:
-        ValueError: there is no such scorer, or an argument cannot be used.
+        ValueError: There is no such scorer, or an argument is invalid.
     """
-    metrics = _made(name, _key(arguments)).metrics
+    metrics = _scorer(name, _key(arguments)).metrics
     by_headline = sorted(metrics, key=lambda metric: metric.name != HEADLINES[name])
     return (*by_headline, share_abstained(), share_empty())
 
 
 @cache
-def _made(name: str, arguments: str) -> TaskScorer:
+def _scorer(name: str, arguments: str) -> TaskScorer:
     return make_scorer(name, json.loads(arguments))
 
 
@@ -111,7 +126,7 @@ def _key(arguments: Mapping[str, Any]) -> str:
     return json.dumps(arguments)
 
 
-# --- what each scorer takes from a sample -----------------------------------------------------------
+# --- the item of each scorer --------------------------------------------------------------------------
 
 
 def _iou(scorer: NamedScorer, sample: UserSample) -> Item:

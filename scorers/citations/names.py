@@ -1,8 +1,9 @@
-"""The names that stand before the year of a citation: `names_before` and `names_behind`.
+"""Reading the names of a citation from the text around its year.
 
-Read from the end: "et al." and its like, then words with a capital, initials and particles, and what divides them:
-commas, "and", "&". In "However, Ling and Benton" nothing tells whether the first is an author, so all that may begin
-the list of authors are given, in order, for the papers to decide.
+The text before the year is read backwards: "et al." and similar words first, then capitalized words, initials and
+particles, separated by commas, "and" or "&". In "However, Ling and Benton (2009)", the text does not show whether the
+list of authors begins with the first or the second word. All possible starts are therefore returned, for the papers to
+decide.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from halu_tasks.scorers.citations.authors import PARTICLES, words
+from halu_tasks.scorers.citations.authors import PARTICLES, word_set, words
 
 REACH = 300
-"""Characters before a year in which its names are looked for."""
+"""The maximum distance, in characters, of names from the year."""
 _MOST_TOKENS = 60
 
 _COMPANY = r"(?:colleagues|co-?workers|others|co-?authors|collaborators|associates|co-?researchers|team|company)"
@@ -31,12 +32,8 @@ _CAPITALS = re.compile(r"[A-Z]{1,3}")
 _INITIALS = re.compile(r"(?:[^\W\d_a-z]\.-?){1,4}")
 
 
-def _set(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
-
-
-# Words with a capital that begin a sentence or stand before a name and are no part of it.
-_OPENING = _set(
+# capitalized words that begin sentences or precede names, but are not parts of them
+_OPENING = word_set(
     "the a an in on at by for from with to of as if and or but both while whereas when although though however"
     " moreover furthermore additionally similarly likewise conversely finally overall thus therefore hence also"
     " notably specifically interestingly importantly meanwhile nevertheless nonetheless further next then lastly"
@@ -45,8 +42,8 @@ _OPENING = _set(
     " three professor prof dr mr mrs ms researcher researchers scholar scholars data using following after before"
     " despite consistent building based this that these those"
 )
-# What a year in brackets may stand behind without being a citation: "Table 2 (2009)", "(May 2009)".
-_NO_NAME = _set(
+# words before a year that is not a citation: "Table 2 (2009)", "(May 2009)"
+_NO_NAME = word_set(
     "january february march april may june july august september october november december jan feb mar apr jun jul"
     " aug sep sept oct nov dec spring summer autumn fall winter table figure fig section chapter act law directive"
     " regulation olympics census survey version edition windows dsm icd cup year years since until circa phase study"
@@ -57,58 +54,68 @@ _NO_NAME = _set(
 
 
 class Names(NamedTuple):
-    """The authors of a citation."""
+    """The names of a citation.
+
+    Attributes:
+        authors: The authors in order, each as the words of `authors.words`.
+        starts: The indexes of the authors with which the list may begin.
+        several: Whether there are several authors, or "et al.".
+        at: The most likely start of the names in the text.
+        written: The names from there on, as written.
+        size: The total number of words.
+        credible: Whether these can be names even if no paper matches; "Table" and "May" cannot.
+    """
 
     authors: list[list[str]]
-    """In order, each as the words of `authors.words`."""
     starts: list[int]
-    """Those with which the list may begin."""
     several: bool
-    """More than one, or cut by "et al."."""
     at: int
-    """Where they begin in the text, as far as can be told without the papers."""
     written: str
     size: int
-    """Words in all."""
     credible: bool
-    """Could these be names, if no paper tells? Not "Table", not "May"."""
 
 
 def names_before(text: str, end: int, floor: int) -> Names | None:
-    """The names that end at `end`, looked for from `floor` on; None where there are none."""
+    """Read the names that end at a position of the text.
+
+    Args:
+        text: The text.
+        end: The end of the names.
+        floor: The position from which on they may begin.
+
+    Returns:
+        The names; None if there are none.
+    """
     floor = max(floor, end - REACH)
-    part = whole = text[floor:end].rstrip(" \t\n,:\"”»'")
-    if text[floor + len(part) : end].startswith("'") and part.endswith("s"):
-        part += "'"
+    written = text[floor:end].rstrip(" \t\n,:\"”»'")
+    genitive = written.endswith("s") and text[floor + len(written) : end].startswith("'")
+    part = written + "'" if genitive else written
     et_al = _ET_AL.search(part)
     part = part[: et_al.start()] if et_al else _POSSESSIVE.sub("", part)
-    tokens = [*_TOKEN.finditer(part)][-_MOST_TOKENS:]
-    elements, divided = _elements(tokens)
-    if not elements:
-        return None
+    elements, separators = _elements([*_TOKEN.finditer(part)][-_MOST_TOKENS:])
     size = sum(map(len, elements))
     for element in elements:
         while len(element) > 1 and _opens(element[0][0]):
             del element[0]
-    authors = [words(" ".join(_name_last([token[0] for token in element]))) for element in elements]
-    if not all(authors):
+    authors = [words(" ".join(_initials_first([token[0] for token in element]))) for element in elements]
+    if not authors or not all(authors):
         return None
+    last = len(authors) - 1
     starts = [0]
-    while len(starts) < len(authors) and divided[starts[-1]] == ",":
+    while starts[-1] < last and separators[starts[-1]] == ",":
         starts.append(starts[-1] + 1)
-    # "In Europe, Ling (2009)": nobody joins two authors by a comma alone
-    shown = len(authors) - 1 if not et_al and len(starts) == len(authors) else 0
-    while shown < len(authors) - 1 and divided[shown] == "," and _opens(elements[shown][-1][0]):
-        shown += 1
-    credible = not (shown == len(authors) - 1 and _opens(elements[-1][-1][0]))
-    credible = credible and authors[-1][-1] not in _NO_NAME and max(map(len, authors[-1])) > 1
-    several = bool(et_al) or len(authors) - shown > 1
-    at = min(token.start() for token in elements[shown])
-    return Names(authors, starts, several, floor + at, whole[at:], size, credible)
+    # two authors are not joined by a comma alone: "In Europe, Ling (2009)"
+    first = last if not et_al and starts[-1] == last else 0
+    while first < last and separators[first] == "," and _opens(elements[first][-1][0]):
+        first += 1
+    is_word = first == last and _opens(elements[last][-1][0])
+    credible = not is_word and authors[last][-1] not in _NO_NAME and max(map(len, authors[last])) > 1
+    at = min(token.start() for token in elements[first])
+    return Names(authors, starts, bool(et_al) or first < last, floor + at, written[at:], size, credible)
 
 
-def _name_last(parts: list[str]) -> list[str]:
-    """ "Ling JM": initials behind a name go before it."""
+def _initials_first(parts: list[str]) -> list[str]:
+    """Move initials after a surname, as in "Ling JM", before it."""
     last = len(parts)
     while last > 1 and _CAPITALS.fullmatch(parts[last - 1]) and not parts[0].isupper():
         last -= 1
@@ -116,12 +123,12 @@ def _name_last(parts: list[str]) -> list[str]:
 
 
 def _opens(word: str) -> bool:
-    """Does this word begin sentences rather than names?"""
+    """Return whether a word begins sentences rather than names."""
     return word.lower().strip(".") in _OPENING or (word.endswith("ly") and len(word) > 8)
 
 
 def names_behind(text: str, start: int) -> Names | None:
-    """The names that begin at `start`."""
+    """Read the names that begin at a position of the text; None if there are none."""
     end = start
     for token in _TOKEN.finditer(text, start, min(len(text), start + REACH)):
         if _of_name(token[0], True):
@@ -135,9 +142,9 @@ Token = re.Match[str]
 
 
 def _elements(tokens: list[Token]) -> tuple[list[list[Token]], list[str]]:
-    """The words of each author that the tokens end with, and what stands behind each author, "," or "and"."""
+    """Return the words of each author with which the tokens end, and the separator after each: "," or "and"."""
     elements: list[list[Token]] = [[]]
-    divided = [""]
+    separators = [""]
     at = len(tokens) - 1
     while at >= 0:
         token = tokens[at][0]
@@ -145,36 +152,42 @@ def _elements(tokens: list[Token]) -> tuple[list[list[Token]], list[str]]:
             elements[0].insert(0, tokens[at])
             at -= 1
             continue
-        joins = token.lower() in _AND
-        before = at - 1 if not joins or at < 1 or tokens[at - 1][0] != "," else at - 2
-        if not (joins or token == ",") or not elements[0] or before < 0 or not _of_name(tokens[before][0], False):
+        is_and = token.lower() in _AND
+        before = at - 2 if is_and and at > 0 and tokens[at - 1][0] == "," else at - 1
+        if not (is_and or token == ",") or not elements[0] or before < 0 or not _of_name(tokens[before][0], False):
             break
         elements.insert(0, [])
-        divided.insert(0, "and" if joins else ",")
+        separators.insert(0, "and" if is_and else ",")
         at = before
-    return _with_initials([element for element in elements if element], divided)
+    return _merge_initials([element for element in elements if element], separators)
 
 
-def _of_name(token: str, inside: bool) -> bool:
-    """Is this a word of a name? A particle is one before another; a longer word with a full stop ends a sentence."""
+def _of_name(token: str, follows: bool) -> bool:
+    """Return whether a token is a word of a name.
+
+    Args:
+        token: The token.
+        follows: Whether a word of the same name follows, which a particle needs.
+    """
     if not token[0].isalpha():
         return False
     if token[0].islower():
-        return inside and token in PARTICLES
+        return follows and token in PARTICLES
+    # a longer word with a full stop ends a sentence
     return not token.endswith(".") or bool(_SHORT.fullmatch(token)) or token.lower() == "prof."
 
 
-def _with_initials(elements: list[list[Token]], divided: list[str]) -> tuple[list[list[Token]], list[str]]:
-    """ "Ling, J., & Benton, D.": initials belong to the name before them, and so does "Jr."."""
-    found: list[list[Token]] = []
-    behind: list[str] = []
-    for element, sign in zip(elements, divided, strict=False):
+def _merge_initials(elements: list[list[Token]], separators: list[str]) -> tuple[list[list[Token]], list[str]]:
+    """Merge initials and "Jr." after a comma with the name before it: "Ling, J., & Benton, D."."""
+    merged: list[list[Token]] = []
+    after: list[str] = []
+    for element, separator in zip(elements, separators, strict=False):
         short = all(_INITIALS.fullmatch(token[0]) or _SUFFIX.fullmatch(token[0]) for token in element)
-        if short and found and behind[-1] == "," and len(element) < 4 and not _opens(found[-1][-1][0]):
+        if short and merged and after[-1] == "," and len(element) < 4 and not _opens(merged[-1][-1][0]):
             if not _SUFFIX.fullmatch(element[-1][0]):
-                found[-1] = [*element, *found[-1]]
-            behind[-1] = sign
+                merged[-1] = [*element, *merged[-1]]
+            after[-1] = separator
         else:
-            found.append(element)
-            behind.append(sign)
-    return found, behind
+            merged.append(element)
+            after.append(separator)
+    return merged, after

@@ -1,8 +1,8 @@
-"""What the papers of a list are called when they are cited, "Author (year)": `references`.
+"""The names under which the papers of a list are cited, such as "Smith (2019)".
 
-The surname of the first author and the year; "n.d." for a missing year, the first words of the title in quotation
-marks for missing authors, "Anonymous" for both. Papers that would have one name get letters in their order, "Smith
-(2019a)", "Smith (2019b)" and "Smith (n.d.-a)"; so do those whose names differ in accents alone.
+A name consists of the surname of the first author and the year. A missing year is "n.d."; missing authors are replaced
+by the first words of the title in quotation marks, or by "Anonymous" if it has no title. Papers with the same name,
+except for accents, get letters in their order: "Smith (2019a)", "Smith (2019b)", "Smith (n.d.-a)".
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import NamedTuple
 from halu_tasks.scorers.citations.authors import Author, author, words
 
 YEARS = range(1500, 2100)
-"""What is taken for a year; any other number says that the year is missing (the released data have 0)."""
+"""Valid years; any other number means that the year is missing (0 in the released data)."""
 
+# the maximum number of words of a title in a name
 _TITLE_WORDS = 5
 _TITLE_MARKS = re.compile(r"[\"“”„«»()\[\]<>*_`#]+")
 _SPELLED_OUT = re.compile(r"([aou])e|(?<=a)a")
@@ -28,7 +29,13 @@ _DANGLING = re.compile(
 
 
 class Paper(NamedTuple):
-    """What of a paper its name is made from."""
+    """The data of a paper from which its name is made.
+
+    Attributes:
+        title: The title.
+        authors: The names of the authors.
+        year: The year; None if it is missing.
+    """
 
     title: str
     authors: Sequence[str]
@@ -36,7 +43,15 @@ class Paper(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """A paper's name, and what a citation of it is recognised by; `title` only where it stands for the authors."""
+    """A paper's name, and the parts by which its citations are recognised.
+
+    Attributes:
+        key: The name.
+        authors: The authors; never empty.
+        year: The year; None if it is missing.
+        letter: The letter that distinguishes papers of the same name; empty if there is only one.
+        title: The title if it replaces the authors; otherwise empty.
+    """
 
     key: str
     authors: tuple[Author, ...]
@@ -46,31 +61,31 @@ class Reference(NamedTuple):
 
 
 def references(papers: Iterable[Paper]) -> list[Reference]:
-    """The reference of each paper, in order; no two have the same key. Raises ValueError for more than 26 papers
-    of one first author and year."""
-    plain = [_plain(paper) for paper in papers]
-    names = [(_alike(reference.authors[0].surname), reference.year) for reference in plain]
+    """Make the reference of each paper, in order, with distinct keys.
+
+    Raises:
+        ValueError: More than 26 papers have the same first author and year.
+    """
+    without_letters = [_without_letter(paper) for paper in papers]
+    names = [(_simplified(reference.authors[0].surname), reference.year) for reference in without_letters]
     counts = Counter(names)
-    seen: Counter[tuple[str, int | None]] = Counter()
-    found: list[Reference] = []
-    for reference, name in zip(plain, names, strict=True):
-        letter = ""
-        if counts[name] > 1:
-            if counts[name] > len(ascii_lowercase):
-                raise ValueError(f"{counts[name]} papers named {reference.key}: there are letters for 26")
-            letter = ascii_lowercase[seen[name]]
-            seen[name] += 1
-        found.append(reference._replace(key=_key(reference, letter), letter=letter))
-    return found
+    letters = {name: iter(ascii_lowercase) for name, count in counts.items() if count > 1}
+    result: list[Reference] = []
+    for reference, name in zip(without_letters, names, strict=True):
+        if counts[name] > len(ascii_lowercase):
+            raise ValueError(f"{counts[name]} papers named {_key(reference, '')}: there are letters for only 26")
+        letter = next(letters[name]) if name in letters else ""
+        result.append(reference._replace(key=_key(reference, letter), letter=letter))
+    return result
 
 
-def _alike(surname: str) -> str:
-    """The same for surnames that a reader may take for one: "Rösler", "Rosler" and "Roesler"."""
+def _simplified(surname: str) -> str:
+    """Return one form for surnames that may be confused, such as "Rösler", "Rosler" and "Roesler"."""
     return _SPELLED_OUT.sub(r"\1", "".join(words(surname)))
 
 
-def _plain(paper: Paper) -> Reference:
-    """The reference without its key and letter."""
+def _without_letter(paper: Paper) -> Reference:
+    """Make the reference of a paper without key and letter."""
     authors = tuple(author(name) for name in paper.authors if any(map(str.isalnum, name)))
     year = paper.year if paper.year in YEARS else None
     title = ""
@@ -89,9 +104,9 @@ def _key(reference: Reference, letter: str) -> str:
 
 
 def short_title(title: str) -> str:
-    """The first words of a title, up to a colon or full stop and without loose words at their end."""
+    """Return the first words of a title, up to a colon or full stop, and without articles and the like at their end."""
     head = re.split(r"[:.?!;–—]\s|[.:;]$", title, maxsplit=1)[0].strip()
-    kept = (head if " " in head else title).split()[:_TITLE_WORDS]
-    while len(kept) > 1 and _DANGLING.fullmatch(kept[-1]):
-        del kept[-1]
-    return " ".join(kept).rstrip(" ,.:;–—-")
+    first_words = (head if " " in head else title).split()[:_TITLE_WORDS]
+    while len(first_words) > 1 and _DANGLING.fullmatch(first_words[-1]):
+        del first_words[-1]
+    return " ".join(first_words).rstrip(" ,.:;–—-")

@@ -1,4 +1,4 @@
-"""Which papers of a list the names and the year of a citation fit: `Index`."""
+"""Matching the names and the year of a citation to the papers of a list."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from halu_tasks.scorers.citations.references import Reference
 
 _IDEOGRAPHS = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 Table = dict[tuple[str, int | None], list[int]]
+"""Indexes of papers by the form of a name and the year."""
 
 
 class Index:
-    """The papers by the forms of their authors' names and their year.
+    """The papers of a list by their year and the forms of their authors' names.
 
-    Looked up in turn, so that a later table decides only where no earlier one has a paper: first authors, other
-    authors, surnames without particles and doubtful surnames. A surname may have any words before it.
+    There are three tables: of first authors, of other authors, and of other forms of all authors' names. A table is
+    used only if the ones before it have no match. In a citation, any words may precede a surname.
+
+    Args:
+        references: The papers.
     """
 
     def __init__(self, references: Sequence[Reference]) -> None:
@@ -40,75 +44,92 @@ class Index:
                 papers.append(paper)
 
     def named(self, names: Names, year: int | None, letter: str) -> list[int]:
-        """The papers that these authors wrote in that year, those that fit best."""
+        """Return the indexes of the papers of a year that match the names best.
+
+        Args:
+            names: The names of the citation.
+            year: The year; None for a missing one.
+            letter: The letter after the year, if any.
+        """
         for table in self._tables:
             for start in names.starts:
                 for form, given in _readings(names.authors[start], self._longest):
                     if papers := table.get((form, year)):
-                        several = names.several or len(names.authors) > start + 1
-                        return self._best(
-                            self._lettered(papers, letter), form, given, names.authors[start + 1 :], several
-                        )
+                        others = names.authors[start + 1 :]
+                        papers = self._lettered(papers, letter)
+                        return self._best(papers, form, given, others, several=names.several or bool(others))
         return []
 
     def called(self, text: str, size: int, year: int | None, letter: str) -> list[int]:
-        """The papers of that year whose author, group or title, of more than `size` words, the text ends with
-        in whatever case; else those whose title it holds."""
-        said = words(text)
-        for count in range(min(len(said), self._longest), size, -1):
-            form = "".join(said[-count:])
+        """Return the indexes of the papers of a year whose name is in the text before it, in any case.
+
+        The text must end with the name of an author or group of more than `size` words. If there is no such paper, it
+        may contain the title in place of authors, or end with a name in a script without spaces.
+
+        Args:
+            text: The text before the year.
+            size: The number of words that have been tried as names.
+            year: The year; None for a missing one.
+            letter: The letter after the year, if any.
+        """
+        before = words(text)
+        for count in range(min(len(before), self._longest), size, -1):
+            form = "".join(before[-count:])
             for table in self._tables[:2]:
                 if papers := table.get((form, year)):
                     return self._lettered(papers, letter)
-        joined = "".join(said)
-        whole = f" {' '.join(said)} "
-        found = []
+        spaced, joined = f" {' '.join(before)} ", "".join(before)
+        papers = []
         for paper, reference in enumerate(self._references):
             name = reference.authors[0].surname
-            held = reference.title and f" {' '.join(words(name))} " in whole
-            # scripts without white space
             if reference.year == year and (
-                held or (_IDEOGRAPHS.search(name) and joined.endswith("".join(words(name))))
+                (reference.title and f" {' '.join(words(name))} " in spaced)
+                or (_IDEOGRAPHS.search(name) and joined.endswith("".join(words(name))))
             ):
-                found.append(paper)
-        return self._lettered(found, letter)
+                papers.append(paper)
+        return self._lettered(papers, letter)
 
     def _lettered(self, papers: list[int], letter: str) -> list[int]:
-        """Those of the papers that have this letter; all if none has any, since then there is but one."""
+        """Return the papers with a letter or, if none has it, those without any, which have a name of their own."""
         if not letter:
             return papers
-        own = [paper for paper in papers if self._references[paper].letter == letter]
-        return own or [paper for paper in papers if not self._references[paper].letter]
+        with_letter = [paper for paper in papers if self._references[paper].letter == letter]
+        return with_letter or [paper for paper in papers if not self._references[paper].letter]
 
     def _best(
         self, papers: list[int], form: str, given: list[str], others: list[list[str]], several: bool
     ) -> list[int]:
-        """Those of the papers that given names, further authors and their number tell apart from the rest."""
+        """Return the papers that match the given names, the other authors and their number best.
+
+        Args:
+            papers: The papers of authors with the surname.
+            form: The surname's form.
+            given: The given names or initials in the citation.
+            others: The other authors in the citation.
+            several: Whether the citation has several authors.
+        """
         if len(papers) > 1 and given:
-            papers = [paper for paper in papers if self._given(paper, form, given)] or papers
+            papers = [paper for paper in papers if self._has_given(paper, form, given)] or papers
         for other in others if len(papers) > 1 else []:
-            forms = {form for form, _ in _readings(other, self._longest)}
-            papers = [p for p in papers if any(not forms.isdisjoint(own) for own in self._forms[p][1:])] or papers
+            cited = {form for form, _ in _readings(other, self._longest)}
+            papers = [p for p in papers if any(not cited.isdisjoint(forms) for forms in self._forms[p][1:])] or papers
         if len(papers) > 1 and several:
             papers = [paper for paper in papers if len(self._references[paper].authors) > 1] or papers
         return papers
 
-    def _given(self, paper: int, form: str, given: list[str]) -> bool:
-        """Does an author of this surname have one of these given names or initials?"""
-        same = (
-            author
+    def _has_given(self, paper: int, form: str, given: list[str]) -> bool:
+        """Return whether an author of the paper with this surname has one of the given names or initials."""
+        return any(
+            name == cited or (min(len(name), len(cited)) == 1 and name[0] == cited[0])
             for author, forms in zip(self._references[paper].authors, self._forms[paper], strict=True)
             if form in forms
+            for name in words(author.given)
+            for cited in given
         )
-        return any(_same_given(own, cited) for author in same for own in words(author.given) for cited in given)
-
-
-def _same_given(own: str, cited: str) -> bool:
-    return own == cited or (min(len(own), len(cited)) == 1 and own[0] == cited[0])
 
 
 def _readings(name: list[str], longest: int) -> Iterator[tuple[str, list[str]]]:
-    """The surnames that a name may end in, joined, the longest first, each with the words beside it."""
+    """Yield the surnames with which a name may end, the longest first, each with the other words of the name."""
     end = len(name)
     while end > 1 and len(name[end - 1]) == 1 and any(len(word) > 1 for word in name[: end - 1]):
         end -= 1
@@ -118,5 +139,5 @@ def _readings(name: list[str], longest: int) -> Iterator[tuple[str, list[str]]]:
 
 @lru_cache(maxsize=256)
 def index(references: tuple[Reference, ...]) -> Index:
-    """The index of these papers, made once for all sentences of a summary."""
+    """Return the index of papers, which is made once for all sentences of a summary."""
     return Index(references)

@@ -1,16 +1,18 @@
-"""How surprising a response is to an n-gram model of other samples of it (SelfCheckGPT, Manakul et al. 2023, arXiv
-2303.08896, the n-gram variant): what a model makes up, its samples seldom repeat.
+"""The n-gram variant of SelfCheckGPT (Manakul et al. 2023, arXiv 2303.08896, section 5.3).
 
-The model counts the n-grams of the samples and of the response itself. Counting the response is what smooths the
-model: every n-gram of it has been seen once at least. The probability of an n-gram is its share of all n-grams, as in
-the authors' package (selfcheckgpt 0.1, `modeling_ngram.py`): for n above 1 it is that of the n tokens together, not
-that of the last given those before. Each sentence begins with n - 1 marks of its begin, so that a sentence has as many
-n-grams as tokens.
+It measures how surprising a response is to an n-gram model of other samples of it: what a model makes up is seldom
+repeated in its samples.
 
-The authors divide texts by spaCy's English model. Here a token is a number, a run of letters, one Chinese or Japanese
-character, or one other character that is no space, in compatibility form and without case, so "don't" is three tokens
-where spaCy has two ("do", "n't"). The sentences of the response are given; those of a sample end with their line or at
-a mark that ends a sentence, an abbreviation's full stop too, which matters for n above 1 alone.
+The n-gram model counts the n-grams of the samples and of the response itself. Counting the response smooths the model,
+since each of its n-grams has then been seen at least once. The probability of an n-gram is its share of all n-grams, as
+in the authors' package (selfcheckgpt 0.1, `modeling_ngram.py`): for n above 1, this is the probability of the n tokens
+together and not that of the last one given the others. Each sentence is padded at its start with n - 1 marks, so it has
+as many n-grams as tokens.
+
+The authors tokenize texts with spaCy's English model. Here a token is a number, a run of letters, a Chinese or Japanese
+character, or any other character except white space, in compatibility form (NFKC) and without case. "don't" is
+therefore three tokens instead of spaCy's two ("do", "n't"). The sentences of the response are given; sentences of a
+sample end at line ends and at punctuation, including the full stops of abbreviations, which matters only for n above 1.
 """
 
 from __future__ import annotations
@@ -25,19 +27,19 @@ from statistics import fmean
 from typing import NamedTuple
 
 _BEGIN = ""
-"""The mark of a sentence's begin; no token is empty."""
+"""The mark that pads the start of a sentence, which differs from all tokens since these are not empty."""
 
 _END = re.compile(r"[.!?…।۔؟][\"'”’)\]»]*(?=\s)|[。！？]+[」』”’）]*")
 
 
 class NgramScores(NamedTuple):
-    """Negative log-probabilities (in nats, 0 or more; higher is less supported by the samples).
+    """Negative log-probabilities in nats, 0 or more; the higher, the less the samples support the response.
 
     Attributes:
-        average: over all tokens of the response.
-        maximum: the mean of the sentences' maxima.
-        sentence_average: of each sentence, over its tokens; None for a sentence without any.
-        sentence_maximum: of each sentence, of its most surprising token; None for a sentence without any.
+        average: The mean over all n-grams of the response.
+        maximum: The mean over its sentences of the maximum of each.
+        sentence_average: The mean over the n-grams of each sentence; None for a sentence without tokens.
+        sentence_maximum: The maximum of each sentence; None for a sentence without tokens.
     """
 
     average: float
@@ -49,59 +51,65 @@ class NgramScores(NamedTuple):
 def ngram_scores(
     sentences: Sequence[str], samples: Sequence[str], n: int = 1, *, smoothing: float = 0.0
 ) -> NgramScores | None:
-    """The scores of a response by its sentences, or None where it has no token.
+    """Score a response by an n-gram model of its samples.
 
     Args:
-        sentences: the response, in order.
-        samples: other responses to the same prompt; without any, the scores only tell how the response repeats
+        sentences: The sentences of the response, in order.
+        samples: Other responses to the same prompt. Without any, the scores only measure how much the response repeats
             itself.
-        n: tokens in an n-gram, 1 or more.
-        smoothing: what is added to the count of each n-gram and of one that was not seen; the package adds 0.
+        n: The number of tokens in an n-gram, 1 or more.
+        smoothing: The number added to the count of each n-gram, and the count of an unseen one; the authors' package
+            has 0.
+
+    Returns:
+        The scores; None if the response has no tokens.
 
     Raises:
-        ValueError: `n` below 1, or `smoothing` below 0.
+        ValueError: `n` is less than 1, or `smoothing` less than 0.
     """
     if n < 1 or smoothing < 0:
-        raise ValueError(f"n must be 1 or more and smoothing 0 or more, found {n} and {smoothing}")
-    own = [list(_ngrams(sentence, n)) for sentence in sentences]
-    if not any(own):
+        raise ValueError(f"n must be 1 or more and smoothing 0 or more, got {n} and {smoothing}")
+    by_sentence = [list(_ngrams(sentence, n)) for sentence in sentences]
+    if not any(by_sentence):
         return None
-    counts = Counter(ngram for ngrams in own for ngram in ngrams)
+    counts = Counter(ngram for ngrams in by_sentence for ngram in ngrams)
     for sample in samples:
         for sentence in _END.sub(r"\g<0>\n", sample).splitlines():
             counts.update(_ngrams(sentence, n))
-    whole = math.log(counts.total() + smoothing * (len(counts) + 1))
-    surprises = [[whole - math.log(counts[ngram] + smoothing) for ngram in ngrams] for ngrams in own]
-    maxima = [max(found) for found in surprises if found]
+    total = math.log(counts.total() + smoothing * (len(counts) + 1))
+    surprises = [[total - math.log(counts[ngram] + smoothing) for ngram in ngrams] for ngrams in by_sentence]
+    maxima = [max(of_sentence) for of_sentence in surprises if of_sentence]
     return NgramScores(
-        fmean(surprise for found in surprises for surprise in found),
+        fmean(surprise for of_sentence in surprises for surprise in of_sentence),
         fmean(maxima),
-        tuple(fmean(found) if found else None for found in surprises),
-        tuple(max(found, default=None) for found in surprises),
+        tuple(fmean(of_sentence) if of_sentence else None for of_sentence in surprises),
+        tuple(max(of_sentence, default=None) for of_sentence in surprises),
     )
 
 
 def as_probability(surprise: float) -> float:
-    """A negative log-probability x >= 0 as a number from 0 up to 1 in the same order, 1 - exp(-x), for what reads a
-    fact `probability`, such as an area under a curve. It is one minus the (geometric mean) probability of the
-    n-grams, and no calibrated probability of a hallucination: long texts bring all of it near 1.
+    """Map a negative log-probability x >= 0 to 1 - exp(-x), from 0 to below 1 in the same order.
+
+    Metrics that expect a probability, such as ROC-AUC, can then be computed. The result is one minus the geometric mean
+    of the n-grams' probabilities. It is not a calibrated probability of a hallucination: with long texts, all results
+    are close to 1.
 
     Raises:
-        ValueError: x is below 0 or not a number.
+        ValueError: x is negative or NaN.
     """
     if not surprise >= 0:
-        raise ValueError(f"a negative log-probability is 0 or more, found {surprise}")
+        raise ValueError(f"expected a negative log-probability, which is 0 or more, got {surprise}")
     return min(-math.expm1(-surprise), math.nextafter(1.0, 0.0))
 
 
 def tokens(text: str) -> list[str]:
-    """The tokens of a text."""
+    """Split a text into tokens."""
     return _token().findall(unicodedata.normalize("NFKC", text).casefold())
 
 
 @cache
 def _token() -> re.Pattern[str]:
-    # vowel signs and other marks are part of a word, but no letters to a regular expression; so are joiners
+    # vowel signs, other marks and joiners are parts of words, but not letters to regular expressions
     marks = "".join(chr(code) for code in range(0x10000) if unicodedata.category(chr(code))[0] == "M")
     by_character = "\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
     letter = rf"[^\W\d_{by_character}]|[{marks}\u200c\u200d]"

@@ -1,4 +1,4 @@
-"""Opinions that a method weighed before its answer: how good each was, how they agree, and what became of them."""
+"""Metrics of the opinions that a method weighs before it answers."""
 
 from __future__ import annotations
 
@@ -11,55 +11,61 @@ from halu_tasks.scorers.statistics.agreement import cohen_kappa, pairwise_agreem
 from halu_tasks.scorers.statistics.paired import flip_table
 
 Opinions = Mapping[str, str | None]
-"""The label of each role for one item; None where it gave none."""
+"""The label given by each role for one item; None if it gave none."""
 
 FLIPS = ("kept_right", "kept_wrong", "flipped_to_right", "flipped_to_wrong")
+"""The counts of `flip_table`."""
 
 
 def opinion_figures(scores: Sequence[Score], opinions: Sequence[Opinions | None]) -> dict[str, Estimate]:
-    """Figures of the opinions behind N answers, each with its clustered error:
+    """Compute the metrics of the opinions behind N answers, each with its clustered error.
 
-    - `acc_ROLE`: share of items of which the role's label is the right one; no label is wrong;
-    - `unparsed_ROLE`: share of items for which the role gave no label;
-    - `agreement`, `cohen_kappa` of the roles, the latter for two of them and where it is defined; no label is a label
-      of its own;
-    - `kept_right_ROLE`, `kept_wrong_ROLE`, `flipped_to_right_ROLE`, `flipped_to_wrong_ROLE`: what the answer made of
-      the role's label, as shares of all items.
+    All except kappa are 0 to 1:
 
-    Empty where there are no opinions at all.
+    - `acc_ROLE`, the share of items for which the role's label is right; a missing label is wrong;
+    - `unparsed_ROLE`, the share of items for which the role gave no label;
+    - `agreement` of the roles and, for two roles and if it is defined, their `cohen_kappa`; a missing label counts as
+      one more label;
+    - `kept_right_ROLE`, `kept_wrong_ROLE`, `flipped_to_right_ROLE` and `flipped_to_wrong_ROLE`, which compare the
+      role's label with the answer, as shares of all items.
 
     Args:
-        scores: of the answers.
-        opinions: behind each, all of the same roles, two or more; None where a method was stopped before it had any,
-            which counts as no label of each role.
+        scores: The scores of the answers.
+        opinions: The opinions behind each answer, of two or more roles, the same for all; None for a method that was
+            stopped before it had any, which counts as a missing label of each role.
+
+    Returns:
+        The estimates by name; empty if there are no opinions at all.
 
     Raises:
-        ValueError: sequences of different lengths, or opinions of different roles.
+        ValueError: The sequences differ in length, or the opinions in their roles.
     """
-    roles = next((list(own) for own in opinions if own is not None), None)
+    roles = next((list(by_role) for by_role in opinions if by_role is not None), None)
     if roles is None:
         return {}
-    if any(own is not None and set(own) != set(roles) for own in opinions):
+    if any(by_role is not None and set(by_role) != set(roles) for by_role in opinions):
         raise ValueError("opinions are not all of the same roles")
-    known: list[Opinions] = [own or dict.fromkeys(roles) for own in opinions]
-    told = [replace(score, measurements=_facts(score, own)) for score, own in zip(scores, known, strict=True)]
-    by_role = (mean(f"{name}_{role}", f"{name}_{role}") for name in ("acc", "unparsed") for role in roles)
-    found = estimates(by_role, told)
-    labels = [[own[role] for own in known] for role in roles]
+    filled: list[Opinions] = [by_role or dict.fromkeys(roles) for by_role in opinions]
+    measured = [replace(score, measurements=_measure(score, each)) for score, each in zip(scores, filled, strict=True)]
+    figures = estimates(
+        (mean(f"{name}_{role}", f"{name}_{role}") for name in ("acc", "unparsed") for role in roles), measured
+    )
+    labels = [[by_role[role] for by_role in filled] for role in roles]
     clusters = [score.cluster for score in scores]
-    found["agreement"] = pairwise_agreement(labels, clusters)
+    figures["agreement"] = pairwise_agreement(labels, clusters)
     if len(roles) == 2 and (kappa := cohen_kappa(labels[0], labels[1], clusters)):
-        found["cohen_kappa"] = kappa
-    return found | estimates((mean(f"{flip}_{role}", f"{flip}_{role}") for role in roles for flip in FLIPS), told)
+        figures["cohen_kappa"] = kappa
+    flips = (mean(f"{flip}_{role}", f"{flip}_{role}") for role in roles for flip in FLIPS)
+    return figures | estimates(flips, measured)
 
 
-def _facts(score: Score, opinions: Opinions) -> dict[str, float]:
-    """What happened to one item, 0 or 1 each."""
+def _measure(score: Score, opinions: Opinions) -> dict[str, float]:
+    """Return the measurements of one item's opinions, 0 or 1 each."""
     answer, target = (value if isinstance(value, str) else None for value in (score.answer, score.target))
     assert target is not None  # opinions are labels
-    found: dict[str, float] = {}
+    measurements: dict[str, float] = {}
     for role, label in opinions.items():
-        found |= {f"acc_{role}": float(label == target), f"unparsed_{role}": float(label is None)}
+        measurements |= {f"acc_{role}": float(label == target), f"unparsed_{role}": float(label is None)}
         flips = flip_table([label], [answer], [target])
-        found |= {f"{flip}_{role}": float(flips[flip]) for flip in FLIPS}
-    return found
+        measurements |= {f"{flip}_{role}": float(flips[flip]) for flip in FLIPS}
+    return measurements

@@ -6,11 +6,11 @@ can pass for an instruction or a verdict.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from halu_tasks.hashing import short_hash
 from halu_tasks.items import Item
 from halu_tasks.scorers.reading.labels.verdict_reader import VerdictReader, verdict_reader
 
@@ -80,6 +80,6 @@ def fence(text: str, longest: int | None = None) -> str:
         text = f"{text[:longest]}\n[cut here: {len(text)} characters in all]"
     text = text.encode("utf-8", "replace").decode()
     salt = 0
-    while (mark := "=====" + hashlib.sha256(f"{salt}{text}".encode()).hexdigest()[:16]) in text:
+    while (mark := "=====" + short_hash(f"{salt}{text}")) in text:
         salt += 1
     return f"{mark}\n{text}\n{mark}"

@@ -1,7 +1,7 @@
-"""Agreement of raters, whether people, judges or models, on the labels of the same items.
+"""Agreement of raters (people, judges or models) on the labels of the same items.
 
-Each figure comes with the clustered jackknife error and 95% interval of `metrics.py`. A missing label is
-a label of its own: leaving such items out would flatter raters that often say nothing.
+Every value comes with the clustered jackknife error and 95% interval of `metrics.py`. A missing label counts as one
+more label, since leaving such items out would favour raters that often give none.
 """
 
 from __future__ import annotations
@@ -17,30 +17,41 @@ from halu_tasks.scorers.classification import UNPARSED
 from halu_tasks.scorers.metrics import Array, Estimate, Value, jackknife
 
 Labels = Sequence[str | None]
-"""One rater's labels, an item each; None where there is none."""
+"""One rater's labels of N items; None for an item without a label."""
 
 
 def pairwise_agreement(raters: Sequence[Labels], clusters: Sequence[str] | None = None) -> Estimate:
-    """The share of pairs of raters that give an item the same label, averaged over items.
+    """Compute the share (0 to 1) of pairs of raters that give an item the same label, averaged over items.
 
     Args:
-        raters: R >= 2 sequences of N labels, in the same order of items.
-        clusters: N names of what items share; each item its own when not given.
+        raters: R >= 2 sequences of N labels, all in the same order of items.
+        clusters: The clusters of the N items; by default, each item is a cluster.
 
     Raises:
-        ValueError: fewer than two raters, no items, or sequences of different lengths.
+        ValueError: There are fewer than two raters or no items, or the sequences differ in length.
     """
     table = _counts(_coded(raters))
-    found = _estimate(partial(_agreed, raters=len(raters)), table, clusters, (0.0, 1.0))
-    assert found  # whatever the labels, a share of pairs is defined
-    return found
+    share = _estimate(partial(_agreed, raters=len(raters)), table, clusters, (0.0, 1.0))
+    assert share  # a share of pairs is defined for any labels
+    return share
 
 
 def cohen_kappa(one: Labels, other: Labels, clusters: Sequence[str] | None = None) -> Estimate | None:
-    """Cohen's kappa (1960), (p_o - p_e) / (1 - p_e): agreement beyond what the two raters' own shares of labels
-    make likely. None where both give every item one and the same label.
+    """Compute Cohen's kappa (1960) of two raters, -1 to 1.
 
-    Arguments and errors are those of `pairwise_agreement`, for two raters.
+    It is (p_o - p_e) / (1 - p_e), where p_o is the observed agreement and p_e the one expected by chance from the two
+    raters' own shares of labels.
+
+    Args:
+        one: The labels of one rater.
+        other: The labels of the other rater, in the same order of items.
+        clusters: The clusters of the items; by default, each item is a cluster.
+
+    Returns:
+        The estimate; None if both raters give every item one and the same label.
+
+    Raises:
+        ValueError: There are no items, or the sequences differ in length.
     """
     coded = _coded([one, other])
     labels = int(coded.max()) + 1
@@ -57,10 +68,19 @@ def cohen_kappa(one: Labels, other: Labels, clusters: Sequence[str] | None = Non
 
 
 def fleiss_kappa(raters: Sequence[Labels], clusters: Sequence[str] | None = None) -> Estimate | None:
-    """Fleiss' kappa (1971) of any number of raters: as Cohen's, with chance from the pooled shares of labels.
-    None where all give every item one and the same label.
+    """Compute Fleiss' kappa (1971) of any number of raters, at most 1.
 
-    Arguments and errors are those of `pairwise_agreement`.
+    It is computed like Cohen's, with the agreement by chance from the pooled shares of labels.
+
+    Args:
+        raters: R >= 2 sequences of N labels, all in the same order of items.
+        clusters: The clusters of the N items; by default, each item is a cluster.
+
+    Returns:
+        The estimate; None if all raters give every item one and the same label.
+
+    Raises:
+        ValueError: There are fewer than two raters or no items, or the sequences differ in length.
     """
 
     def kappa(sums: Array) -> Array:
@@ -72,26 +92,36 @@ def fleiss_kappa(raters: Sequence[Labels], clusters: Sequence[str] | None = None
 
 
 def agreement(raters: Mapping[str, Labels], clusters: Sequence[str] | None = None) -> dict[str, Estimate]:
-    """How raters agree, by name: `pairwise_agreement` and `fleiss_kappa` of all, and for each two of them
-    `agreement (a, b)` and `cohen_kappa (a, b)`. A kappa that is not defined is left out."""
+    """Compute all measures of agreement by name.
+
+    These are `pairwise_agreement` and `fleiss_kappa` of all raters, and `agreement (a, b)` and `cohen_kappa (a, b)` of
+    each pair. A kappa that is undefined is left out.
+
+    Args:
+        raters: The labels of each rater by name, all in the same order of items.
+        clusters: The clusters of the items; by default, each item is a cluster.
+
+    Raises:
+        ValueError: There are fewer than two raters or no items, or the sequences differ in length.
+    """
     everyone = list(raters.values())
-    found: dict[str, Estimate | None] = {
+    measures: dict[str, Estimate | None] = {
         "pairwise_agreement": pairwise_agreement(everyone, clusters),
         "fleiss_kappa": fleiss_kappa(everyone, clusters),
     }
     for one, other in combinations(raters, 2):
-        found[f"agreement ({one}, {other})"] = pairwise_agreement([raters[one], raters[other]], clusters)
-        found[f"cohen_kappa ({one}, {other})"] = cohen_kappa(raters[one], raters[other], clusters)
-    return {name: value for name, value in found.items() if value is not None}
+        measures[f"agreement ({one}, {other})"] = pairwise_agreement([raters[one], raters[other]], clusters)
+        measures[f"cohen_kappa ({one}, {other})"] = cohen_kappa(raters[one], raters[other], clusters)
+    return {name: value for name, value in measures.items() if value is not None}
 
 
 def _coded(raters: Sequence[Labels]) -> npt.NDArray[np.int64]:
-    """The labels as whole numbers from 0, shape (N, R)."""
+    """Encode the labels as integers from 0, shape (N, R)."""
     if len(raters) < 2:
-        raise ValueError(f"agreement is of two raters or more, found {len(raters)}")
+        raise ValueError(f"expected two or more raters, got {len(raters)}")
     sizes = {len(labels) for labels in raters}
     if len(sizes) > 1 or not max(sizes):
-        raise ValueError(f"every rater must label the same items, found {' and '.join(map(str, sorted(sizes)))} labels")
+        raise ValueError(f"every rater must label the same items, got {' and '.join(map(str, sorted(sizes)))} labels")
     codes: dict[str, int] = {}
     named = [[UNPARSED if label is None else label for label in labels] for labels in raters]
     rows = [[codes.setdefault(label, len(codes)) for label in row] for row in zip(*named, strict=True)]
@@ -99,7 +129,7 @@ def _coded(raters: Sequence[Labels]) -> npt.NDArray[np.int64]:
 
 
 def _counts(coded: npt.NDArray[np.int64]) -> Array:
-    """For each item 1, the sum of the squared counts of its labels, and these counts."""
+    """Compute for each item 1, the sum of its squared label counts, and its label counts; shape (N, 2 + labels)."""
     counts = np.stack([(coded == code).sum(axis=1) for code in range(int(coded.max()) + 1)], axis=1)
     return np.column_stack([np.ones(len(counts)), (counts**2).sum(axis=1), counts]).astype(np.float64)
 
@@ -120,10 +150,10 @@ def _over(part: Array, whole: Array) -> Array:
 def _estimate(
     value: Value, items: Array, clusters: Sequence[str] | None, bounds: tuple[float, float]
 ) -> Estimate | None:
-    """The value of the sums of `items`, shape (N, K), with the error of leaving out a cluster at a time."""
+    """Estimate the value of the sums of `items`, shape (N, K), with its clustered jackknife error."""
     names = clusters if clusters is not None else range(len(items))
     if len(names) != len(items):
-        raise ValueError(f"{len(names)} names of clusters for {len(items)} items")
+        raise ValueError(f"expected the clusters of {len(items)} items, got {len(names)}")
     _, number = np.unique(np.asarray(names), return_inverse=True)
     table = np.zeros((int(number.max()) + 1, items.shape[1]))
     np.add.at(table, number, items)

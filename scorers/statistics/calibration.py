@@ -1,7 +1,7 @@
-"""What probabilities of a label are worth beside their ranking: average precision, Brier score, calibration error.
+"""Metrics of the probability of a label other than ROC-AUC: average precision, Brier score, calibration error.
 
-An item without a probability counts as 0.5 in the Brier score and the calibration error, and is never retrieved
-in the average precision. No figure is defined where no item has a probability.
+An item without a probability counts as 0.5 in the Brier score and the calibration error, and is never retrieved in the
+average precision. All metrics are undefined if no item has a probability.
 """
 
 from __future__ import annotations
@@ -17,20 +17,26 @@ from halu_tasks.scorers.statistics.probability import FACT, roc_auc
 from halu_tasks.scorers.statistics.threshold import tuned_metrics
 
 BINS = 10
+"""The number of bins of equal width in the calibration error."""
 _GROUPS = 200
-"""Clusters are left out in at most so many groups: average precision has to be computed anew for each."""
+"""The maximum number of groups in which clusters are left out, since each needs a new average precision."""
 
 
 def probability_metrics(label: str) -> tuple[Metric, ...]:
-    """All metrics of the probability of `label`: `roc_auc`, `auprc`, `brier`, `ece`, `no_probability`, and those of a
-    tuned threshold."""
+    """Create all metrics of the probability of `label`.
+
+    These are `roc_auc`, `auprc`, `brier`, `ece`, `no_probability`, and those of a tuned threshold.
+    """
     area, missing = roc_auc(label)
     return area, auprc(label), brier(label), ece(label), missing, *tuned_metrics(label)
 
 
 def auprc(label: str) -> Metric:
-    """Average precision: the sum over thresholds of the precision there times the step in recall, equal
-    probabilities being one threshold; an area under the precision-recall curve that interpolates nothing."""
+    """Create the average precision of the probability of `label`, 0 to 1.
+
+    It is the sum over thresholds of the precision at each times the increase in recall, where equal probabilities share
+    a threshold. It estimates the area under the precision-recall curve without interpolation.
+    """
 
     def pooled(clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
         number = np.repeat(np.arange(len(clusters)) % _GROUPS, [len(scores) for scores in clusters])
@@ -39,7 +45,7 @@ def auprc(label: str) -> Metric:
         probability = np.array([s.measurements.get(FACT, np.nan) for s in flat])
         if np.isnan(probability).all():
             return np.array([np.nan]), np.zeros((len(clusters), 1))
-        order = np.argsort(-probability, kind="stable")  # those without one come last
+        order = np.argsort(-probability, kind="stable")  # NaN comes last
         has, probability, number = has[order], probability[order], number[order]
         whole = _average_precision(has, probability)
         groups = min(len(clusters), _GROUPS)
@@ -58,20 +64,22 @@ def auprc(label: str) -> Metric:
 
 
 def _average_precision(has: npt.NDArray[np.bool_], probability: Array) -> float:
-    """Of items sorted by falling probability, NaN last."""
+    """Compute the average precision of items in descending order of probability, NaN last."""
     positives = has.sum()
     if not positives:
         return float("nan")
-    known = int((~np.isnan(probability)).sum())
-    hits = np.cumsum(has[:known])
-    ends = np.flatnonzero(np.append(np.diff(probability[:known]) != 0, True)) if known else np.array([], dtype=int)
+    scored = int((~np.isnan(probability)).sum())
+    hits = np.cumsum(has[:scored])
+    ends = np.flatnonzero(np.append(np.diff(probability[:scored]) != 0, True)) if scored else np.array([], dtype=int)
     steps = np.diff(hits[ends], prepend=0)
     return float((steps * hits[ends] / (ends + 1)).sum() / positives)
 
 
 def brier(label: str) -> Metric:
-    """Mean squared difference of the probability and whether the item has the label (0 or 1); 0.25 for always
-    0.5."""
+    """Create the Brier score, 0 to 1: the mean squared difference between the probability and 1 or 0.
+
+    The difference is to 1 if the item has the label and to 0 if not. A constant probability of 0.5 scores 0.25.
+    """
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
         errors = sum((s.measurements.get(FACT, 0.5) - (s.target == label)) ** 2 for s in scores)
@@ -80,16 +88,19 @@ def brier(label: str) -> Metric:
     return Metric(
         "brier",
         counts,
-        _where_any(lambda sums: ratio(sums[..., :2])),
+        _if_any(lambda sums: ratio(sums[..., :2])),
         higher_is_better=False,
         requires_option="probability",
-        about=f"mean squared difference of the probability of {label} and whether it is the target",
+        about=f"mean squared difference between the probability of {label} and 1 if it is the target, else 0",
     )
 
 
 def ece(label: str) -> Metric:
-    """Expected calibration error (Naeini et al. 2015): over ten bins of equal width, the mean difference of the
-    bin's average probability and its share of items with the label, weighted by its items."""
+    """Create the expected calibration error (Naeini et al. 2015), 0 to 1.
+
+    It is the mean over ten bins of equal width, weighted by their items, of the absolute difference between the average
+    probability in the bin and the share of its items that have the label.
+    """
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
         gaps = [0.0] * BINS
@@ -102,9 +113,9 @@ def ece(label: str) -> Metric:
         return ratio(np.stack([np.abs(sums[..., :BINS]).sum(axis=-1), sums[..., BINS]], axis=-1))
 
     about = f"expected calibration error of the probability of {label}, in {BINS} bins"
-    return Metric("ece", counts, _where_any(value), higher_is_better=False, requires_option="probability", about=about)
+    return Metric("ece", counts, _if_any(value), higher_is_better=False, requires_option="probability", about=about)
 
 
-def _where_any(value: Value) -> Value:
-    """The figure where the last sum, the number of probabilities, is not 0."""
+def _if_any(value: Value) -> Value:
+    """Make a metric undefined if the last sum, the number of probabilities, is 0."""
     return lambda sums: np.asarray(np.where(sums[..., -1] > 0, value(sums), np.nan))

@@ -1,5 +1,8 @@
-"""What a difference between runs is worth: a test of items that flip, corrections for many comparisons, the number of
-items that would tell two runs apart, and the ranks that runs may have."""
+"""Significance of differences between runs.
+
+This has a test of the items that flip, a correction for multiple comparisons, the number of items needed to detect a
+difference, and confidence sets for ranks.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +20,17 @@ from halu_tasks.scorers.statistics.paired import same_items
 
 
 class McNemar(NamedTuple):
-    """McNemar's test (1947) of items whose figure is 0 or 1.
+    """McNemar's test (1947) of a metric that is 0 or 1 for each item.
 
     Attributes:
-        first_higher: items whose figure is 1 in the first run and 0 in the second. Of a metric that is the better the
-            higher, such as `correct`, the first run alone has these right; of one that is the better the lower, such
-            as `unparsed`, the second does.
-        second_higher: items whose figure is 0 in the first run and 1 in the second.
-        items: items whose figure is known in both runs.
-        unknown: items whose figure is not (NaN) in either run, as where a judge failed; they are in no other count.
-        p: exact two-sided p value of "an item that flips does so either way as likely": binomial, 1 where none flips.
+        first_higher: The number of items with 1 in the first run and 0 in the second one. If higher is better, as for
+            `correct`, only the first run has them right; if lower is better, as for `unparsed`, only the second one.
+        second_higher: The number of items with 0 in the first run and 1 in the second one.
+        items: The number of items for which the metric is defined in both runs.
+        unknown: The number of items for which it is undefined (NaN) in one of the runs, for instance because a judge
+            failed; they are not included in the other counts.
+        p: The exact two-sided binomial p-value of the hypothesis that items flip in both directions with equal
+            probability; 1 if none flips.
     """
 
     first_higher: int
@@ -37,96 +41,123 @@ class McNemar(NamedTuple):
 
 
 def mcnemar(metric: Metric, ones: Sequence[Score], others: Sequence[Score]) -> McNemar | None:
-    """McNemar's exact test of two runs on the same items in any order, by the metric's figure of single items; None
-    where it has none, or an item's figure is neither 0 nor 1 (partial credit). Repeats of an item pair up in order.
+    """Test two runs on the same items with McNemar's exact test of the metric's values of single items.
 
-    The test takes items as independent. Where those of a cluster flip together, p is too small: a paired interval
-    over clusters says more (`bootstrap.paired_bootstrap`).
+    Repeats of an item are paired in order. The test assumes independent items: if those of a cluster flip together, p
+    is too small, and an interval over clusters (`bootstrap.paired_bootstrap`) should be used.
+
+    Args:
+        metric: The metric.
+        ones: The scores of the first run, in any order.
+        others: The scores of the second run, in any order.
+
+    Returns:
+        The test; None if the metric has no value for single items, or one that is neither 0 nor 1 (partial credit).
 
     Raises:
-        ValueError: the runs are not of the same items and clusters.
+        ValueError: The runs differ in their items or clusters.
     """
-    if wrong := same_items(ones, others):
-        raise ValueError(wrong)
+    if problem := same_items(ones, others):
+        raise ValueError(problem)
     if not metric.item:
         return None
     first, second = (
         [metric.item(s) for s in sorted(scores, key=lambda s: s.id) if metric.tag_filter in (None, *s.tags.items())]
         for scores in (ones, others)
     )
-    known = [pair for pair in zip(first, second, strict=True) if not any(map(math.isnan, pair))]
-    if any(figure not in (0, 1) for pair in known for figure in pair):
+    pairs = [pair for pair in zip(first, second, strict=True) if not any(map(math.isnan, pair))]
+    if any(value not in (0, 1) for pair in pairs for value in pair):
         return None
-    higher, lower = known.count((1, 0)), known.count((0, 1))
-    p = float(binomtest(higher, higher + lower).pvalue) if higher + lower else 1.0
-    return McNemar(higher, lower, len(known), len(first) - len(known), p)
+    first_higher, second_higher = pairs.count((1, 0)), pairs.count((0, 1))
+    flips = first_higher + second_higher
+    p = float(binomtest(first_higher, flips).pvalue) if flips else 1.0
+    return McNemar(first_higher, second_higher, len(pairs), len(first) - len(pairs), p)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Holm's step-down adjusted p values (1979), in the order given: rejecting those at most alpha makes any false
-    rejection at most as likely as alpha, however the tests depend on each other.
+    """Adjust p-values for multiple comparisons by Holm's step-down method (1979).
 
-    The k-th smallest of m is (m - k + 1) times itself, at least the one before it and at most 1. None stands for a
-    comparison that could not be tested; it stays None, and is not one of the m.
+    If hypotheses are rejected at an adjusted p-value of at most alpha, the probability of any false rejection is at
+    most alpha, whatever the dependence between the tests. The k-th smallest of m p-values is multiplied by m - k + 1,
+    raised to the previous adjusted one if that is larger, and limited to 1.
+
+    Args:
+        p_values: The p-values; None for a comparison that could not be tested, which does not count among the m.
+
+    Returns:
+        The adjusted p-values in the same order; None stays None.
 
     Raises:
-        ValueError: a p value is not within 0 and 1.
+        ValueError: A p-value is not between 0 and 1.
     """
-    known = sorted((p, number) for number, p in enumerate(p_values) if p is not None)
-    if wrong := [p for p, _ in known if not 0 <= p <= 1]:
-        raise ValueError(f"{wrong[0]} is no p value")
+    tested = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
+    if invalid := [p for p, _ in tested if not 0 <= p <= 1]:
+        raise ValueError(f"expected p-values from 0 to 1, got {invalid[0]}")
     adjusted: list[float | None] = [None] * len(p_values)
     largest = 0.0
-    for rank, (p, number) in enumerate(known):
-        largest = max(largest, min((len(known) - rank) * p, 1.0))
-        adjusted[number] = largest
+    for rank, (p, index) in enumerate(tested):
+        largest = max(largest, min((len(tested) - rank) * p, 1.0))
+        adjusted[index] = largest
     return adjusted
 
 
-def items_needed(found: Paired, power: float = 0.8, level: float = 0.05) -> int | None:
-    """How many items of the same make-up (in clusters of the same sizes, as much alike) a paired two-sided test at
-    `level` would need to find a difference with the probability `power`, if the true one were as large as the one
-    observed: items · ((z₁₋level/₂ + z_power) · stderr / value)², rounded up. None where the difference is 0 or has no
-    standard error, or one of 0.
+def items_needed(difference: Paired, power: float = 0.8, level: float = 0.05) -> int | None:
+    """Compute how many items a paired two-sided test would need to detect a difference as large as the observed one.
 
-    A plan for the next run, that is as uncertain as the difference itself. It is not the power that the present run
-    had: that of an observed difference only restates its p value (Hoenig and Heisey 2001), and that more items would
-    make a difference significant is no evidence that there is one. Where the items are of few clusters the test asks
-    for more than z does: in simulations it finds 71% at 50 clusters, and 75 to 80% at 200.
+    This is items · ((z₁₋level/₂ + z_power) · stderr / value)², rounded up, for items of the same composition: in
+    clusters of the same sizes with the same correlation.
+
+    The number is a plan for the next run and as uncertain as the difference itself. It is not the power of the present
+    run, since the power at an observed difference only restates its p-value (Hoenig and Heisey 2001), and a difference
+    that more items would make significant is not thereby shown to exist. For few clusters the test is stricter than the
+    z-values assume: in simulations, it detects 71% of the differences at 50 clusters, and 75 to 80% at 200.
+
+    Args:
+        difference: The observed difference.
+        power: The probability with which the difference is to be detected.
+        level: The significance level of the test.
+
+    Returns:
+        The number of items; None if the difference is 0, or its standard error is 0 or None.
     """
-    if not found.stderr or not found.value:
+    if not difference.stderr or not difference.value:
         return None
     reach = float(ndtri(1 - level / 2)) + float(ndtri(power))
-    return math.ceil(found.items * (reach * found.stderr / found.value) ** 2)
+    return math.ceil(difference.items * (reach * difference.stderr / difference.value) ** 2)
 
 
 def rank_ranges(
-    found: Mapping[tuple[int, int], Paired], runs: int, higher_is_better: bool | None, level: float = 0.05
+    differences: Mapping[tuple[int, int], Paired], runs: int, higher_is_better: bool | None, level: float = 0.05
 ) -> list[tuple[int, int]]:
-    """The ranks that each of M runs may have, best and worst, 1 being the best: 95% confidence sets of Mogstad, Romano,
-    Shaikh and Wilhelm (2024, "Inference for Ranks", Review of Economic Studies 91), from 1 + the number of runs that
-    are significantly better to M - the number that are significantly worse.
+    """Compute confidence sets for the ranks of M runs, where 1 is the best.
 
-    A run's set takes its comparisons with the other M - 1 as 2(M - 1) one-sided tests, "not better" and "not worse"
-    than each, corrected by Holm: of 2(M - 1) rather than of M - 1 two-sided p values, as those leave open which way a
-    difference goes. As none of the true ones is rejected in 95%, the set then holds the run's rank, and where runs tie
-    all ranks that they share. That is of each run by itself, not of all at once. A comparison without a p value
-    decides nothing.
+    These are the sets of Mogstad, Romano, Shaikh and Wilhelm (2024, "Inference for Ranks", Review of Economic Studies
+    91). They range from 1 + the number of runs that are significantly better to M - the number that are significantly
+    worse.
+
+    The comparisons of a run with the other M - 1 are 2(M - 1) one-sided tests, "not better" and "not worse" than each,
+    corrected by Holm's method; two-sided p-values would leave the direction of the difference open. With a probability
+    of 1 - `level`, no true hypothesis is rejected, and the set then contains the run's rank, and if runs tie, all ranks
+    that they share. This holds for each run on its own, not for all at once. Comparisons without a p-value are ignored.
 
     Args:
-        found: of `paired_bootstrap`; M(M - 1)/2 pairs or fewer.
-        runs: their number M.
-        higher_is_better: the metric's.
+        differences: The result of `paired_bootstrap`, with up to M(M - 1)/2 pairs.
+        runs: The number M of runs.
+        higher_is_better: Whether higher values of the metric are better.
+        level: One minus the confidence level.
+
+    Returns:
+        The best and the worst rank of each run.
 
     Raises:
-        ValueError: `higher_is_better` is None, so that no run is better than another.
+        ValueError: `higher_is_better` is None, so runs cannot be ranked.
     """
     if higher_is_better is None:
-        raise ValueError("runs have no ranks in a figure of which neither direction is better")
-    # for each run, one-sided p values of "not better" and "not worse" than each of the others
+        raise ValueError("cannot rank runs by a metric of which neither direction is better")
+    # for each run, one-sided p-values of "not better" and "not worse" than each of the others
     better: list[list[float | None]] = [[] for _ in range(runs)]
     worse: list[list[float | None]] = [[] for _ in range(runs)]
-    for (i, j), pair in found.items():
+    for (i, j), pair in differences.items():
         if pair.p is None:
             continue
         small, large = pair.p / 2, 1 - pair.p / 2
@@ -136,7 +167,7 @@ def rank_ranges(
         better[j].append(second)
         worse[j].append(first)
     ranges = []
-    for own_better, own_worse in zip(better, worse, strict=True):
-        rejected = [p is not None and p <= level for p in holm([*own_better, *own_worse])]
-        ranges.append((1 + sum(rejected[len(own_better) :]), runs - sum(rejected[: len(own_better)])))
+    for not_better, not_worse in zip(better, worse, strict=True):
+        rejected = [p is not None and p <= level for p in holm([*not_better, *not_worse])]
+        ranges.append((1 + sum(rejected[len(not_better) :]), runs - sum(rejected[: len(not_better)])))
     return ranges

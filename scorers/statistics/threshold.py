@@ -1,18 +1,19 @@
-"""A threshold tuned on one part of the items, and the classification of the other part at it (Factored Verification,
-George and Stuhlmüller 2023, arXiv 2310.10627, section 2.3).
+"""Classification at a threshold tuned on a training part of the items.
 
-The threshold is the mean of two averages over the items of the part `train`: that of the probability of the items
-that have a label, and that of the items that have not. An item of the part `test` is called the label when its
-probability is above the threshold. The paper states it for the probability P that a summary is correct, which is one
-minus the probability of a hallucination: "below the threshold" there is above it here, and equal is not the label.
+This is the method of Factored Verification (George and Stuhlmüller 2023, arXiv 2310.10627, section 2.3). The threshold
+is the mean of two averages over the training items: the average probability of the items with a label and that of the
+items without it. A test item is predicted to have the label if its probability is above the threshold. The paper uses
+the probability P that a summary is correct, which is one minus the probability of a hallucination: "below the
+threshold" there is above it here, and an item at the threshold does not have the label.
 
-The part is the tag `part`. An item without a probability bears on no threshold; in the part `test` it is wrong, a
-miss of its class and a false alarm of none.
+The tag `part` says whether an item is a training or a test item. Training items without a probability are ignored; test
+items without one are wrong: misses of their class, and false alarms of none.
 
-The error of a figure is that of the test items and that of the threshold. A training cluster left out moves the
-threshold, by very little, and the figure along the figure's slope around the threshold. The slope is taken across four
-standard errors of the threshold: within the reach of one cluster lie no or few test items, and counting those that
-cross would take the steps of a count for uncertainty (in simulations, standard errors a quarter too large).
+The error of a metric has two sources, the test items and the threshold. Leaving out a training cluster moves the
+threshold by very little, and the metric along its slope around the threshold. The slope is measured across four
+standard errors of the threshold. Few or no test items lie in the range by which a single cluster moves the threshold,
+so counting those that cross it would mistake the steps of a count for uncertainty (in simulations, standard errors were
+a quarter too large).
 """
 
 from __future__ import annotations
@@ -30,24 +31,25 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.probability import FACT
 
 PART = "part"
-"""The tag that says which part an item is of."""
+"""The tag that says whether an item is a training or a test item."""
 
 TRAIN, TEST = "train", "test"
 
 _ROUNDING = 1e-12
-"""Probabilities that differ from the threshold by less are equal to it: an average of equal numbers is not always
-that number to the last bit."""
+"""Probabilities this close to the threshold are equal to it, since averages are subject to rounding errors."""
 
 PartAndWhole = Callable[[Array], tuple[Array, Array]]
-"""Counts of test items, shape (…, 5), as `_counted` has them -> what a figure divides and by what, each shape (…)."""
+"""Computes numerator and denominator of a metric, shape (…), from the counts of `_Items.counted`, shape (…, 5)."""
 
 
 def tuned_metrics(label: str) -> tuple[Metric, ...]:
-    """The figures of the probability of `label` at a tuned threshold: `threshold`, over the training items, and over
-    the test items `acc_tuned`, `precision_tuned`, `recall_tuned` and `f1_tuned`, the latter three of `label`.
+    """Create the metrics of the probability of `label` at a tuned threshold, all 0 to 1.
 
-    Without a probability of a training item that has the label, and of one that has not, no figure is defined; without
-    test items only the threshold is. Where no item is called (or is) the label, a figure of the label is 0.
+    These are `threshold`, computed from the training items, and `acc_tuned`, `precision_tuned`, `recall_tuned` and
+    `f1_tuned`, computed from the test items; the latter three are of `label`.
+
+    All are undefined unless there are probabilities of training items with the label and of others; without test items,
+    only the threshold is defined. Precision, recall and F1 are 0 if their denominator is.
     """
     figures: dict[str, PartAndWhole] = {
         "acc": lambda c: (c[..., 3], c[..., 4]),
@@ -64,11 +66,11 @@ def tuned_metrics(label: str) -> tuple[Metric, ...]:
 
 
 def _averaged(scores: Sequence[Score], label: str) -> tuple[float, float, float, float]:
-    """The sum and the number of probabilities of training items that have the label, and of those that have not."""
-    known = [s for s in scores if s.tags.get(PART) == TRAIN and FACT in s.measurements]
-    own = [s.measurements[FACT] for s in known if s.target == label]
-    other = [s.measurements[FACT] for s in known if s.target != label]
-    return sum(own), len(own), sum(other), len(other)
+    """Return sum and number of the probabilities of training items with the label, and of those without it."""
+    train = [s for s in scores if s.tags.get(PART) == TRAIN and FACT in s.measurements]
+    with_label = [s.measurements[FACT] for s in train if s.target == label]
+    without_label = [s.measurements[FACT] for s in train if s.target != label]
+    return sum(with_label), len(with_label), sum(without_label), len(without_label)
 
 
 def _threshold(sums: Array) -> Array:
@@ -78,15 +80,25 @@ def _threshold(sums: Array) -> Array:
 
 
 class _Items(NamedTuple):
-    """The test items, N of each."""
+    """N test items.
+
+    Attributes:
+        cluster: The number of each item's cluster, shape (N,).
+        has: Whether each item has the label, shape (N,).
+        probability: The probability of the label for each item, shape (N,); NaN for a missing one.
+    """
 
     cluster: npt.NDArray[np.int64]
     has: npt.NDArray[np.bool_]
     probability: Array
-    """NaN for none."""
 
     def counted(self, threshold: float) -> Array:
-        """For each item, shape (N, 5): is it a hit, called the label, one of the label, right, and an item (1)?"""
+        """Classify the items at a threshold.
+
+        Returns:
+            For each item, shape (N, 5), whether it is a hit, is predicted to have the label, has the label, and is
+            right, and 1.
+        """
         called = self.probability > threshold + _ROUNDING  # NaN is not
         right = (called == self.has) & ~np.isnan(self.probability)
         columns = [called & self.has, called, self.has, right, np.ones(len(self.has))]
@@ -110,16 +122,16 @@ def _at_threshold(figure_name: str, label: str, part_and_whole: PartAndWhole) ->
         np.add.at(counts, items.cluster, items.counted(threshold))
         total = counts.sum(axis=0)
         whole = float(figure(total))
-        bears = part_and_whole(counts)[1] > 0
-        # a figure of one cluster has no error to tell, nor has one that hangs on the only cluster of a class (`moved`)
-        table[:, 0] = np.nan if bears.sum() == 1 else whole - figure(total - counts)
+        contributes = part_and_whole(counts)[1] > 0
+        # the error is unknown if only one cluster contributes, or has all training items of a class (see `moved`)
+        table[:, 0] = np.nan if contributes.sum() == 1 else whole - figure(total - counts)
         tunes = train[:, [1, 3]].any(axis=1)
         moved = threshold - _threshold(train.sum(axis=0) - train[tunes])
-        # at the ends of its range a figure rests on as many observations as clusters, and one that only tunes is none
+        # at 0 and 1 each cluster counts as one observation, and clusters without test items are none
         if 0 < whole < 1 or np.isnan(moved).any():
             table[tunes, 0] += _slope(items, figure, threshold, moved) * moved
-            bears = bears | tunes
-        table[:, 1] = bears
+            contributes = contributes | tunes
+        table[:, 1] = contributes
         return np.array([whole, 0.0]), table
 
     of = "" if figure_name == "acc" else f" of {label}"
@@ -136,8 +148,17 @@ def _at_threshold(figure_name: str, label: str, part_and_whole: PartAndWhole) ->
 
 
 def _slope(items: _Items, figure: Value, threshold: float, moved: Array) -> float:
-    """The rise of a figure over that of the threshold, from two standard errors of the threshold below it to two
-    above; `moved` is by how much each training cluster left out lowers it. 0 where the threshold has no error."""
+    """Compute the slope of a metric, from two standard errors of the threshold below it to two above.
+
+    Args:
+        items: The test items.
+        figure: The metric as a function of their counts.
+        threshold: The threshold.
+        moved: By how much the threshold falls without each training cluster.
+
+    Returns:
+        The slope; 0 if the standard error of the threshold is 0.
+    """
     reach = 2 * math.sqrt((len(moved) - 1) / len(moved) * float(np.sum((moved - moved.mean()) ** 2)))
     if not reach > 0:
         return 0.0

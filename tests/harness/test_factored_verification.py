@@ -108,7 +108,7 @@ def test_without_log_probabilities_a_claim_gets_a_reasoned_yes_or_no(
     assert {sample.output.metadata["halu_steps"]["how"] for sample in log.samples} == {"reasoned"}
     assert {sample.output.metadata["halu_probability"] for sample in log.samples} == {0.0, 1.0}
     assert figures(log)["acc"] == 1.0
-    assert "gives no log-probabilities" in caplog.text
+    assert "returns no log-probabilities" in caplog.text
     verifier = Verifier()
     log = run_method(TASK, "factored_verification", verifier, how="samples", samples=3, limit=FEW)
     assert figures(log)["acc"] == 1.0
@@ -220,7 +220,7 @@ def test_own_wording(run_method: Run, tmp_path: Path) -> None:
     ("task", "message"),
     [
         ("refact_judgment_independent", "needs the source of each item, and refact_judgment_independent has none"),
-        ("refact_correction", "judges one text as one of two labels, and refact_correction asks for something else"),
+        ("refact_correction", "gives one text one of two labels, and refact_correction asks for something else"),
     ],
 )
 def test_a_task_that_it_cannot_serve_is_told(task: str, message: str, run_method: Run) -> None:

@@ -343,7 +343,7 @@ def test_without_generate_nothing_is_asked(ask: Callable[..., Any]) -> None:
         (
             "localization",
             {"question": "Q?", "answer": ["A"]},
-            "sample 's0': metadata: 'answer' is of type list, localization needs text",
+            "sample 's0': metadata: 'answer': expected a string, got list",
         ),
         ("correction", QUESTION, "sample 's0': metadata: 'answer' has no '<mask>', which correction needs"),
     ],
@@ -359,14 +359,14 @@ def test_a_sample_without_what_is_needed_is_named_in_one_line(
     ("name", "arguments", "message"),
     [
         ("independent", {"template": "missing.txt"}, "argument template='missing.txt': there is no such file in "),
-        ("independent", {"template": "Is it?"}, "argument template shows no field such as {question} or {answer}"),
+        ("independent", {"template": "Is it?"}, "argument template has no field such as {question} or {answer}"),
         ("independent", {"template": "{{ answer }}"}, "argument template: write {answer} instead of {{ answer }}"),
         ("independent", {"examples": "none.jsonl"}, "none.jsonl: No such file or directory"),
         ("independent", {"examples": [{"answer": "A"}]}, "example 1: output: expected a string, got None"),
         ("independent", {"examples": 3}, "argument examples: expected a file or a list, got 3"),
         ("independent", {"anser": "x"}, "independent has no argument 'anser' (did you mean 'answer'?)"),
         ("localization", {"returns": "words"}, "argument returns='words': expected entities or sentence"),
-        ("few_shot", {}, "few_shot needs 'examples', or 'number' for those of a task of this package"),
+        ("few_shot", {}, "few_shot needs 'examples', or 'number' for the examples of a task of this package"),
         ("few_shot", {"examples": [{"output": "o"}]}, "example 1 lacks 'input', which few_shot needs; it has: output"),
         ("few_shot", {"number": "two"}, "few_shot: argument number='two' is not an integer"),
     ],
@@ -383,7 +383,7 @@ def test_a_wrong_argument_is_named_before_anything_is_asked(name: str, arguments
 
 def test_worked_examples_of_a_task_need_a_sample_of_one(ask: Callable[..., Any]) -> None:
     error = ask(task_with({"task": "mine"}), "halu_tasks/few_shot", number=2)
-    assert "sample 's0' is of no task of halu_tasks; give few_shot 'examples'" in error
+    assert "sample 's0' is not of a halu_tasks task; give few_shot 'examples'" in error
 
 
 def test_more_worked_examples_than_a_task_has_is_an_error(ask: Callable[..., Any]) -> None:

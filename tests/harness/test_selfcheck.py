@@ -295,8 +295,8 @@ def test_own_wording(run_method: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("task", "options", "message"),
     [
-        ("refact_correction", {}, "judges one text as one of two labels, and refact_correction asks for something"),
-        ("cfaith_choice", {}, "judges one text as one of two labels, and cfaith_choice asks for something else"),
+        ("refact_correction", {}, "gives one text one of two labels, and refact_correction asks for something"),
+        ("cfaith_choice", {}, "gives one text one of two labels, and cfaith_choice asks for something else"),
         (
             "halluverse25_binary_tr",
             {"without_original": True},

@@ -259,7 +259,7 @@ def test_a_tool_that_fails_is_counted(run_method: Run, tools: Path) -> None:
     ("arguments", "message"),
     [
         ({}, "needs something to look up; name one of knowledge=PATH, knowledge=gold"),
-        ({"knowledge": "gold", "tool": "web_search"}, "looks up one thing, and two are named"),
+        ({"knowledge": "gold", "tool": "web_search"}, "cannot use both knowledge and tool"),
         ({"knowledge": "gold", "top": 0}, "option top=0 is less than 1"),
         ({"knowledge": "/nowhere/wiki"}, "knowledge '/nowhere/wiki' does not exist"),
         ({"tool": "nobody/knows"}, "tool 'nobody/knows' is not known to Inspect; name its own, as web_search"),

@@ -48,15 +48,15 @@ def test_where_all_say_the_same_of_everything_kappa_is_not_defined() -> None:
 @pytest.mark.parametrize(
     ("raters", "reason"),
     [
-        ([["a"]], "of two raters or more, found 1"),
-        ([["a"], ["a", "b"]], "every rater must label the same items, found 1 and 2 labels"),
-        ([[], []], "every rater must label the same items, found 0 labels"),
+        ([["a"]], "expected two or more raters, got 1"),
+        ([["a"], ["a", "b"]], "every rater must label the same items, got 1 and 2 labels"),
+        ([[], []], "every rater must label the same items, got 0 labels"),
     ],
 )
 def test_what_cannot_be_compared_is_an_error(raters: list[list[str]], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         pairwise_agreement(raters)
-    with pytest.raises(ValueError, match="1 names of clusters for 2 items"):
+    with pytest.raises(ValueError, match="expected the clusters of 2 items, got 1"):
         pairwise_agreement([["a", "b"], ["a", "b"]], ["one"])
 
 

@@ -99,9 +99,9 @@ def test_a_sentence_without_a_token_has_no_figure_and_changes_none() -> None:
 
 
 def test_what_cannot_be_counted_is_an_error() -> None:
-    with pytest.raises(ValueError, match="n must be 1 or more and smoothing 0 or more, found 0 and"):
+    with pytest.raises(ValueError, match="n must be 1 or more and smoothing 0 or more, got 0 and"):
         ngram_scores(["a"], [], 0)
-    with pytest.raises(ValueError, match="found 1 and -1"):
+    with pytest.raises(ValueError, match="got 1 and -1"):
         ngram_scores(["a"], [], smoothing=-1)
 
 
@@ -134,7 +134,7 @@ def test_a_probability_has_ends() -> None:
     assert as_probability(0) == 0 and as_probability(log(4)) == pytest.approx(0.75)
     assert 0.999 < as_probability(1_000) < 1 and as_probability(math.inf) < 1
     for wrong in (-0.1, math.nan):
-        with pytest.raises(ValueError, match="a negative log-probability is 0 or more"):
+        with pytest.raises(ValueError, match="expected a negative log-probability"):
             as_probability(wrong)
 
 

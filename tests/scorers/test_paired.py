@@ -193,7 +193,7 @@ def test_runs_of_other_items_are_an_error_that_tells_which() -> None:
         "1 only in the first run, such as 0; 1 only in the second run, such as 2": (own[:2], own[1:]),
         # an epoch more
         "1 only in the second run, such as 1": (own, [*own, own[1]]),
-        "1 of another cluster in the second run, such as 0": (own, [replace(own[0], cluster="x"), *own[1:]]),
+        "1 in another cluster in the second run, such as 0": (own, [replace(own[0], cluster="x"), *own[1:]]),
     }
     for reason, (ones, others) in cases.items():
         assert same_items(ones, others) == wrong + reason
@@ -210,7 +210,7 @@ def test_flips_are_from_the_first_run_to_the_second() -> None:
     assert flips(ones, others[::-1]) == table
     found = compared(ACC, ones, others)
     assert found.value * 10 == pytest.approx(table["flipped_to_wrong"] - table["flipped_to_right"])
-    with pytest.raises(ValueError, match="item 0 is neither right nor wrong"):
+    with pytest.raises(ValueError, match="item 0: expected 'correct' to be 0 or 1"):
         flips(run([0.5]), run([1.0]))
 
 
@@ -227,7 +227,7 @@ def test_a_label_that_changes_between_wrong_ones_stays_wrong() -> None:
         "kept_right": 1, "kept_wrong": 2, "flipped_to_right": 2, "flipped_to_wrong": 1,
     }  # fmt: skip
     assert sum(flip_table([], [], []).values()) == 0
-    with pytest.raises(ValueError, match="1 labels before and 2 after, for 2 targets"):
+    with pytest.raises(ValueError, match="expected 2 labels before and after, got 1 and 2"):
         flip_table(["a"], ["a", "b"], ["a", "b"])
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from halu_tasks.items import Item
 from halu_tasks.scorers.benchmarks import cfaith, correction, localization
+from halu_tasks.scorers.reading.judge import Verdict
+from halu_tasks.scorers.score import Score
 
 TEXT = "The pull of gravity keeps the moons near. Gravity bends light, and the moons glow."
 
@@ -164,3 +166,11 @@ def test_an_open_answer_is_worth_what_the_judge_says(
     ).measurements
     assert facts.get("hallucinated") == hallucinated and facts.get("judge_failed") == failed
     assert facts["closer_to_correct"] == float(reply == "珠穆朗玛峰")
+
+
+def test_verdicts_of_a_score_are_objects_in_json() -> None:
+    score = Score("i", "c", "text", "target", {"x": 1.0}, verdicts=[Verdict("conflict", "It says 1941.", "part")])
+    record = score.as_json()
+    assert record["verdicts"] == [{"label": "conflict", "reason": "It says 1941.", "about": "part"}]
+    assert record["facts"] == {"x": 1.0} and Score.from_json(record) == score
+    assert "verdicts" not in Score("i", "c", "text", "target").as_json()

@@ -7,7 +7,6 @@ annotators do not see each other's labels exports one file per member, named aft
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 import json
 import zipfile
@@ -23,6 +22,7 @@ from halu_tasks.builders.pipeline import Item, Pipeline
 from halu_tasks.builders.quality.sampling import hash_of
 from halu_tasks.data.rows import json_lines
 from halu_tasks.errors import DataError, UsageError
+from halu_tasks.hashing import short_hash
 
 ITEM = "item"
 """The metadata field that holds an item's id."""
@@ -95,7 +95,7 @@ def label_types(labels: Sequence[str]) -> list[dict[str, str]]:
 
 def fingerprint(text: str) -> str:
     """Return a short hash of a text without its white space, which is equal for different renderings of the text."""
-    return hashlib.sha256("".join(text.split()).encode("utf-8", "replace")).hexdigest()[:16]
+    return short_hash("".join(text.split()), surrogates="replace")
 
 
 def read_annotators(paths: Sequence[Path], fingerprints: Mapping[str, str], labels: Sequence[str]) -> list[Annotator]:

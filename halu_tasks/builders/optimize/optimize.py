@@ -6,17 +6,17 @@ candidate with the highest pass rate on validation documents is kept.
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import Failure, Pipeline
 from halu_tasks.builders.prompts import prompt_texts
 from halu_tasks.builders.run.outcomes import OVERALL, Outcome, Rates
 from halu_tasks.errors import UsageError
+from halu_tasks.hashing import stable_hash
 from halu_tasks.prompting import PLACEHOLDER, fill
 from halu_tasks.scorers.answer import Answer, strip_reasoning
 from halu_tasks.scorers.reading.judge import fence
@@ -194,7 +194,7 @@ def questions(
         for prompt in pipeline.generating:
             if blamed := by_prompt.get(prompt):
                 # each candidate is shown other rejected drafts, if there are enough
-                shown = sorted(set(blamed), key=lambda failure: _mark(candidate, *failure))[:MOST_REJECTS]
+                shown = sorted(set(blamed), key=lambda failure: stable_hash(candidate, *failure))[:MOST_REJECTS]
                 listed = "\n\n".join(f"{f.check}: {f.reason}\n{f.detail[:_SHOWN]}" for f in shown)
                 fields = {
                     "prompt": fence(texts[prompt]),
@@ -205,11 +205,6 @@ def questions(
                 fields["placeholders"] = ", ".join(f"{{{name}}}" for name in fields["placeholders"].split())
                 requests.append(Asked(candidate, prompt, fill(template, fields)))
     return requests
-
-
-def _mark(*of: Any) -> str:
-    """Return a hash to sort by."""
-    return hashlib.sha256("\0".join(map(str, of)).encode()).hexdigest()
 
 
 def _last_inside(text: str) -> str | None:
@@ -263,7 +258,7 @@ def choose(
     """
     usable = (document for document in documents if pipeline.refuse(document) is None)
     number = train + validation
-    drawn = heapq.nsmallest(number, usable, key=lambda document: _mark(seed, document.id))
+    drawn = heapq.nsmallest(number, usable, key=lambda document: stable_hash(seed, document.id))
     if len(drawn) < number:
         raise UsageError(
             f"expected at least {train} training and {validation} validation documents, but only {len(drawn)} can be "

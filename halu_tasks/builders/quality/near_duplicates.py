@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from rapidfuzz import fuzz
 
 from halu_tasks.errors import UsageError
+from halu_tasks.hashing import stable_number
 from halu_tasks.text.folding import fold
 
 THRESHOLD = 90.0
@@ -141,8 +142,8 @@ class NearDuplicates:
 
 def _whole(folded: str) -> int:
     """Return a hash of the whole text, as an SQLite integer."""
-    digest = hashlib.sha256(folded.encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:8], "big", signed=True)
+    number = stable_number(folded, surrogates="surrogatepass")
+    return number - 2**64 if number >= 2**63 else number
 
 
 # --- MinHash --------------------------------------------------------------------------------------

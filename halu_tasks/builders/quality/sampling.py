@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from halu_tasks.builders.pipeline import Pair
+from halu_tasks.hashing import stable_number
 
 PAIRS = 5_000
 """Maximum number of pairs in a sample; shares and areas over this many have a standard error below 0.01."""
@@ -63,8 +63,7 @@ class PairSample:
 
 def hash_of(seed: int, *texts: str) -> int:
     """Return a number below 2^64 that depends only on the seed and the texts."""
-    text = "\0".join((str(seed), *texts))
-    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest()[:8], "big")
+    return stable_number(seed, *texts, surrogates="replace")
 
 
 def _size(pair: Pair) -> int:

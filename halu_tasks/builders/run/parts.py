@@ -5,7 +5,6 @@ The parts are the same in every process, and do not depend on the order in which
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import json
 import shutil
@@ -15,6 +14,7 @@ from typing import NamedTuple
 
 from halu_tasks.builders.documents import Document
 from halu_tasks.errors import DataError, UsageError
+from halu_tasks.hashing import stable_hash
 
 _BITS = 64
 _BUFFERED = 8 << 20
@@ -46,7 +46,7 @@ class Part(NamedTuple):
 
 def place(id: str) -> str:
     """Return a document's sort key: the sha256 of its id, in hex."""
-    return hashlib.sha256(id.encode()).hexdigest()
+    return stable_hash(id)
 
 
 def part_of(id: str, parts: int) -> int:

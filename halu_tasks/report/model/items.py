@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from itertools import repeat
 from statistics import fmean, pvariance
 from typing import NamedTuple
 
+from halu_tasks.hashing import stable_hash
 from halu_tasks.items import Item
 from halu_tasks.report.model.breakdowns import OTHER_MODE, value_of
 from halu_tasks.report.model.leaderboard import Column
@@ -69,7 +69,10 @@ def chosen(column: Column, answers: Mapping[Entry, Answers]) -> dict[str, list[s
     }
     kinds: dict[str, list[str]] = {}
     for kind, weights in ((WORST, difficulty), (DISAGREEING, spread), (MODES_DIFFER, differing)):
-        ranked = sorted((id for id, weight in weights.items() if weight > 0), key=lambda id: (-weights[id], _coin(id)))
+        ranked = sorted(
+            (id for id, weight in weights.items() if weight > 0),
+            key=lambda id: (-weights[id], stable_hash(id, surrogates="surrogatepass")),
+        )
         for id in ranked[:PER_KIND]:
             kinds.setdefault(id, []).append(kind)
     return kinds
@@ -100,10 +103,6 @@ def _differs(headline: Metric, other_headline: Metric, answers: Sequence[tuple[S
         other is not None and value_of(headline, answered.score) != value_of(other_headline, other)
         for answered, other in answers
     )
-
-
-def _coin(id: str) -> bytes:
-    return hashlib.sha256(id.encode("utf-8", "surrogatepass")).digest()
 
 
 def text_limit(items: int, entries: int) -> int:
@@ -223,8 +222,8 @@ def _other_score(column: Column, score: Score, limit: int) -> OtherScore:
     )
 
 
-def _cut_verdict(verdict: Mapping[str, str], limit: int) -> Verdict:
-    return Verdict(**{part: cut(verdict.get(part, ""), limit)[0] for part in Verdict._fields})
+def _cut_verdict(verdict: Verdict, limit: int) -> Verdict:
+    return Verdict(*(cut(part, limit)[0] for part in verdict))
 
 
 def _cut_answer(answer: str | list[str] | None, limit: int) -> str | list[str] | None:

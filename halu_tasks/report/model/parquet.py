@@ -70,7 +70,9 @@ class ItemTable:
                     "outcome": score.outcome,
                     "value": value_of(column.headline, score),
                     "reason": score.reason,
-                    "verdicts": json.dumps(list(score.verdicts), ensure_ascii=False) if score.verdicts else None,
+                    "verdicts": json.dumps([verdict._asdict() for verdict in score.verdicts], ensure_ascii=False)
+                    if score.verdicts
+                    else None,
                     "reply": answered.reply,
                     "system": item.system,
                     "prompt": item.prompt,

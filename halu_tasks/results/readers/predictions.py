@@ -14,6 +14,7 @@ from halu_tasks.options import Options
 from halu_tasks.replies.predictions import Prediction, read_predictions, with_target
 from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.metrics import estimates
+from halu_tasks.scorers.reading.judge import Verdict
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built, Provenance, build
 
@@ -117,7 +118,7 @@ def _read_details(
                 item.tags,
                 row["reason"],
                 row.get("outcome") or ("unparsed" if row["answer"] is None else "answered"),
-                row.get("verdicts", []),
+                [Verdict(**verdict) for verdict in row.get("verdicts", ())],
             ),
         )
         for item, reply in items

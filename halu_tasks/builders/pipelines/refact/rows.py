@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -15,6 +14,7 @@ from halu_tasks.benchmarks.refact import (
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import Row
 from halu_tasks.builders.pipelines.refact.edits import Edit, edited, marked
+from halu_tasks.hashing import stable_hash
 from halu_tasks.items import Case, Item
 from halu_tasks.options import Options
 from halu_tasks.scorers.benchmarks.correction import score_replacements
@@ -41,7 +41,7 @@ def row_of(document: Document, kind: str, edits: Sequence[Edit]) -> Row:
     changed, tagged = edited(document.text, edits, kind)
     return {
         # rows of one answer share the id up to the first underscore, as in the published data
-        "sample_id": f"{hashlib.sha256(document.id.encode()).hexdigest()}_{kind}",
+        "sample_id": f"{stable_hash(document.id)}_{kind}",
         "question": document.fields["question"],
         "correct_answer": document.text,
         "error_type": kind,
