@@ -94,7 +94,8 @@ class Built:
     @property
     def version_tags(self) -> tuple[str, ...]:
         """What sets this run apart from the benchmark as published and asked zero-shot; part of the
-        version that harnesses print, so that no such result passes for the benchmark's."""
+        version that harnesses print, so that no such result passes for the benchmark's.
+        """
         options = self.options
         marks: list[str] = [kind for kind in (self.located.kind,) if kind != "pinned"]
         marks += ["paper"] if options.scoring == "paper" else []

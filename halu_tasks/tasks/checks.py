@@ -9,8 +9,9 @@ from halu_tasks.data.locate import SAMPLE
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.items import Case
 from halu_tasks.options import Options
+from halu_tasks.tasks.declarations import Declarations, check_tags, declarations
 from halu_tasks.tasks.derived import task_of
-from halu_tasks.tasks.registry import Declarations, check_tags, declarations, group_from
+from halu_tasks.tasks.groups import group_from
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
 

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.errors import UsageError, did_you_mean
-from halu_tasks.tasks.definition import KEYS, comparable, task_from
-from halu_tasks.tasks.registry import check_tags, registry
+from halu_tasks.tasks.declarations import check_tags
+from halu_tasks.tasks.definition import KEYS, task_from
+from halu_tasks.tasks.registry import registry
 from halu_tasks.tasks.task import Task
-from halu_tasks.tasks.yaml_files import FunctionName, TaskFile, read_task_file
+from halu_tasks.tasks.yaml_files import FunctionName, TaskFile, comparable, read_task_file
 
 _FUNCTION = "!function "
 NOT_LOGGED = ("task", "about", "items", "metadata")

@@ -22,7 +22,8 @@ def worked_examples(task: Task, options: Options, prompt: Prompt) -> list[Exampl
     """The worked examples of a task in their order, at most `MOST_EXAMPLES`; with chain of thought each reply
     reasons first. They are made of the training part, without what is also under test, where the benchmark
     has one, and else of the package's own rows; so too where the data that the user named lack it, which a
-    warning says."""
+    warning says.
+    """
     cases = task.cases(_example_rows(task, options, prompt), options)
     return [_example(task, case, prompt, options) for case in task.examples(cases, options)[:MOST_EXAMPLES]]
 

@@ -36,7 +36,8 @@ class Decoding:
 @dataclass(frozen=True)
 class Reader:
     """How a benchmark's rows are read: which file for which options, what a valid row is, how the file's
-    format is read, and the file of the benchmark's training part, where it has one."""
+    format is read, and the file of the benchmark's training part, where it has one.
+    """
 
     source: Source
     file: Callable[[Options], str]
@@ -56,7 +57,8 @@ class Reader:
 
     def fewshot_path(self, options: Options) -> Path:
         """Where they lie: under the name of the file that the options choose, where the package has one, else
-        of the default one."""
+        of the default one.
+        """
         folder = SAMPLE / "fewshot" / self.source.name
         chosen = folder / (self.training or self.file(options))
         return chosen if chosen.is_file() else folder / (self.training or self.file(Options()))
@@ -69,7 +71,8 @@ class Reader:
 class Subject(NamedTuple):
     """What a detection method looks at in an item, each part by the name of its field: the text that may
     hallucinate, the question that it answers, and the source that has to support it; None where a task does not
-    show such a part. `evidence` is not shown and only for a method that is told to use it."""
+    show such a part. `evidence` is not shown and only for a method that is told to use it.
+    """
 
     text: str
     query: str | None = None
@@ -169,7 +172,8 @@ class Task:
 
     def score(self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None = None) -> Score:
         """The score of a reply in `strict` or `paper`, given the judge's verdicts where the task is judged. In
-        strict, a reply that goes on to ask itself another question behind its answer is read up to there."""
+        strict, a reply that goes on to ask itself another question behind its answer is read up to there.
+        """
         from halu_tasks.scorers.statistics.probability import with_probability  # numpy, which listings do without
 
         score = self.scoring[mode].score
@@ -206,7 +210,8 @@ class Task:
     def _readings(self, mode: str, reply: str) -> tuple[str, ...]:
         """What to read of a reply in strict, one after the other until something is read: what stands before another
         question that it goes on to ask itself, and all of it, as always in paper. A label has to be declared before
-        the question, since a reply that weighs an answer may repeat the item before it comes to its verdict."""
+        the question, since a reply that weighs an answer may repeat the item before it comes to its verdict.
+        """
         if mode != "strict":
             return (reply,)
         ends = (end.start() for end in next_question(self.questions).finditer(reply[:_LONGEST_TURN]))

@@ -167,3 +167,18 @@ def _module_beside(folder: Path | None, name: str) -> Any:
         spec.loader.exec_module(module)
         sys.modules[qualified] = module
     return sys.modules[qualified]
+
+
+def comparable(value: Any) -> Any:
+    """Return a value as it can be compared between files.
+
+    A function is compared as an object, whether the file names it or lm-eval has loaded it.
+    """
+    if isinstance(value, dict):
+        return {key: comparable(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [comparable(each) for each in value]
+    try:
+        return load_object(value)
+    except ValueError:
+        return value
