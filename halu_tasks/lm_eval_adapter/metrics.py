@@ -2,8 +2,8 @@
 
 These are `halu_iou`, `halu_exact_match`, `halu_expmatch`, `halu_error_type` and `halu_verdict`. lm-eval gives a metric
 the target and the reply of one document; the filter `halu_document` adds the document, for `halu_iou` and for clusters.
-Each metric returns its value twice, the second time under `…_stderr`, which lm-eval shows in the column Stderr; both are
-aggregated by `halu_mean`.
+Each metric returns its value twice, the second time under `…_stderr`, which lm-eval shows in the column Stderr; both
+are aggregated by `halu_mean`.
 """
 
 from __future__ import annotations

@@ -26,11 +26,16 @@ _LONGEST_TURN, _MOST_TURNS = 50_000, 3
 
 @dataclass(frozen=True)
 class Decoding:
-    """The paper's decoding. Both harnesses let the user override each value."""
+    """The paper's decoding. Both harnesses let users override each value."""
 
     max_tokens: int
     temperature: float = 0.0
     top_p: float | None = None
+
+    def as_json(self) -> dict[str, float]:
+        """Convert to JSON under lm-eval's names; a `top_p` that is None is left out."""
+        top_p = {} if self.top_p is None else {"top_p": self.top_p}
+        return {"max_gen_toks": self.max_tokens, "temperature": self.temperature, **top_p}
 
 
 @dataclass(frozen=True)
