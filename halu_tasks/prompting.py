@@ -1,8 +1,9 @@
-"""How a model is asked: a case and a prompt text make the messages that go over the wire.
+"""How a model is asked: a case and a prompt make the messages that are sent.
 
-The prompts of tasks stand in their task files, those of methods, judges and builders in `solvers/prompts/`. A prompt
-has `user` and, optionally, `system` and `cot`: the system text when a chain of thought is asked for. In prompt files
-`{name}` stands for a field of the case, and any other brace is text; task files are Jinja (`{{name}}`), as in lm-eval.
+The prompts of tasks are in their task files, those of methods, judges and builders in `solvers/prompts/`. A prompt has
+`user` and, optionally, `system` and `cot`, the system text when a chain of thought is asked for. In prompt files
+`{name}` is a placeholder for a field of the case and any other brace is kept; task files use Jinja (`{{name}}`), as in
+lm-eval.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from halu_tasks.errors import UsageError
+from halu_tasks.errors import UsageError, did_you_mean
 from halu_tasks.items import Case, Example, Item
 
 PROMPTS = Path(str(files("halu_tasks.solvers") / "prompts"))
@@ -29,7 +30,11 @@ _KEYS = {"system", "user", "cot"}
 
 @cache
 def read_prompts(path: Path) -> dict[str, Prompt]:
-    """The entries of a prompt file. Raises UsageError where it cannot be read or is none."""
+    """Read the prompts of a file, by name.
+
+    Raises:
+        UsageError: The file cannot be read or is not a prompt file.
+    """
     try:
         entries: Any = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
@@ -37,7 +42,7 @@ def read_prompts(path: Path) -> dict[str, Prompt]:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UsageError(f"prompts {path}: not a YAML file ({' '.join(str(error).split())})") from None
     if not isinstance(entries, dict):
-        raise UsageError(f"prompts {path}: expected task names with their prompts")
+        raise UsageError(f"prompts {path}: expected a mapping of names to prompts")
     try:
         return {str(name): _entry(str(name), entry) for name, entry in entries.items()}
     except ValueError as error:
@@ -45,59 +50,77 @@ def read_prompts(path: Path) -> dict[str, Prompt]:
 
 
 def _entry(name: str, entry: Any) -> Prompt:
-    texts = isinstance(entry, dict) and all(isinstance(text, str) for text in entry.values())
-    if not texts or not set(entry) <= _KEYS:
-        raise ValueError(f"{name!r} may have {', '.join(sorted(_KEYS))}, each a text")
-    # JSON writes a character beyond the first plane as two halves, and YAML reads them as two characters
+    is_prompt = isinstance(entry, dict) and all(isinstance(text, str) for text in entry.values())
+    if not is_prompt or not set(entry) <= _KEYS:
+        raise ValueError(f"{name!r} may have {', '.join(sorted(_KEYS))}, each a string")
+    # JSON writes a character beyond the first plane as a surrogate pair, which YAML reads as two characters
     return {key: text.encode("utf-16-le", "surrogatepass").decode("utf-16-le") for key, text in entry.items()}
 
 
 def prompt_for(name: str, file_of_package: str) -> Prompt:
-    """The packaged prompt of a method, judge or builder."""
+    """Return the packaged prompt of a method, judge or builder.
+
+    Args:
+        name: The name of the prompt.
+        file_of_package: The file in `solvers/prompts/`, without its extension.
+    """
     return read_prompts(PROMPTS / f"{file_of_package}.yaml")[name]
 
 
 def given_prompts(file: str, names: Iterable[str]) -> dict[str, Prompt]:
-    """The prompts in a user's file, by name. It may hold prompts of several tasks and methods, and leave out others.
+    """Read a user's prompt file, which may have prompts of any tasks and methods.
 
     Args:
-        file: path of the file.
-        names: the names of tasks' prompts; those of methods are known here.
+        file: The path of the file.
+        names: The names of tasks' prompts; those of methods are always allowed.
+
+    Returns:
+        The prompts by name.
 
     Raises:
-        UsageError: the file cannot be read, or names a prompt or a key that there is none of.
+        UsageError: The file cannot be read, or has an unknown prompt or key.
     """
-    given = read_prompts(Path(file).expanduser())
-    known = {known for path in PROMPTS.glob("*.yaml") if path.stem != "judge" for known in read_prompts(path)}
+    prompts = read_prompts(Path(file).expanduser())
+    known = {name for path in PROMPTS.glob("*.yaml") if path.stem != "judge" for name in read_prompts(path)}
     known.update(names)
-    if unknown := sorted(set(given) - known):
-        raise UsageError(f"prompts {file}: there is no prompt {unknown[0]!r}; it may name {', '.join(sorted(known))}")
-    return given
+    if unknown := sorted(set(prompts) - known):
+        close = did_you_mean(unknown[0], known)
+        raise UsageError(f"prompts {file}: unknown prompt {unknown[0]!r}{close}; known: {', '.join(sorted(known))}")
+    return prompts
 
 
 @cache
 def next_question(questions: tuple[str, ...]) -> re.Pattern[str]:
-    """Where a reply goes on to ask itself another of the `questions` (user texts of prompts), as base models do: a line
-    that begins as one of them does, or with the label of its first field."""
-    begins: set[str] = set()
+    """Return a pattern for the place where a reply continues with another question, as base models do.
+
+    It matches before a line that begins like one of the questions, or with the label of its first field.
+
+    Args:
+        questions: The user texts of prompts.
+    """
+    beginnings: set[str] = set()
     for question in questions:
         lines = question.splitlines()
         label = next(line for line in lines if "{" in line).partition("{")[0].strip()
-        begins |= {begin for begin in (lines[0].partition("{")[0].strip(), label) if len(begin) > 3}
-    return re.compile(rf"(?<=\S)\s*\n[ \t]*(?:{'|'.join(map(re.escape, sorted(begins))) or '(?!)'})")
+        beginnings |= {beginning for beginning in (lines[0].partition("{")[0].strip(), label) if len(beginning) > 3}
+    return re.compile(rf"(?<=\S)\s*\n[ \t]*(?:{'|'.join(map(re.escape, sorted(beginnings))) or '(?!)'})")
 
 
 def prompt_hash(prompt: Prompt) -> str:
-    """Eight hex digits that change whenever a word of the prompt does."""
+    """Return eight hexadecimal digits that change with any word of the prompt."""
     text = "\0".join(f"{key}\0{prompt[key]}" for key in sorted(prompt))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 class JinjaText(str):
-    """A text whose placeholders are Jinja's, `{{name}}`, as in a task file; in any other text they are `{name}`."""
+    """A string with Jinja's placeholders, `{{name}}`, as in task files; in plain strings they are `{name}`."""
 
     def placeholders(self) -> set[str]:
-        """The names that the text refers to. Raises ValueError where it is not valid Jinja."""
+        """Return the names that the template uses.
+
+        Raises:
+            ValueError: It is not valid Jinja.
+        """
         from jinja2 import TemplateSyntaxError, meta
 
         try:
@@ -107,18 +130,22 @@ class JinjaText(str):
 
 
 def placeholders(text: str) -> set[str]:
-    """The names of the fields that a text shows."""
+    """Return the names of a template's placeholders."""
     return text.placeholders() if isinstance(text, JinjaText) else set(PLACEHOLDER.findall(text))
 
 
 def render_jinja(text: str, values: Mapping[str, Any]) -> str:
-    """A Jinja text with its placeholders filled. Raises UsageError for one that has no value."""
+    """Fill the placeholders of a Jinja template.
+
+    Raises:
+        UsageError: A placeholder has no value.
+    """
     from jinja2 import TemplateError
 
     try:
         return str(_template(str(text)).render(values))
     except TemplateError as error:
-        raise UsageError(f"prompt: {error.message}; this task fills {', '.join(values)}") from None
+        raise UsageError(f"prompt: {error.message}; fields: {', '.join(values)}") from None
 
 
 @cache
@@ -134,44 +161,65 @@ def _template(source: str) -> Any:
 
 
 def fill(text: str, fields: Mapping[str, str]) -> str:
-    """`text` with each placeholder replaced by the field of its name, once: braces inside a field stay as they are.
+    """Replace each placeholder of a template by the field of its name; braces inside fields are kept.
 
     Raises:
-        UsageError: a placeholder that the case has no field for.
+        UsageError: There is no field for a placeholder.
     """
     if isinstance(text, JinjaText):
         return render_jinja(text, fields)
 
     def value(match: re.Match[str]) -> str:
         if match[1] not in fields:
-            raise UsageError(f"prompt has {{{match[1]}}}; this task fills {', '.join(fields)}")
+            raise UsageError(f"prompt: {{{match[1]}}} is not a field; fields: {', '.join(fields)}")
         return fields[match[1]]
 
     return PLACEHOLDER.sub(value, text)
 
 
 def texts(prompt: Prompt, fields: Mapping[str, str], *, cot: bool = False) -> tuple[str, str]:
-    """The system text, which may be empty, and the user text with which `prompt` asks about `fields`."""
+    """Fill a prompt.
+
+    Args:
+        prompt: The prompt.
+        fields: The fields of the case.
+        cot: Whether to ask for a chain of thought.
+
+    Returns:
+        The system text, which may be empty, and the user text.
+    """
     return fill(prompt["cot"] if cot else prompt.get("system", ""), fields), fill(prompt["user"], fields)
 
 
 def turns(system: str, user: str, examples: Iterable[Example] = ()) -> list[dict[str, str]]:
-    """Chat messages: the system text if there is one, each example as a user and an assistant turn, the question."""
-    shown = [
+    """Make chat messages: the system text unless it is empty, two turns for each example, and the question.
+
+    Args:
+        system: The system text.
+        user: The question.
+        examples: The worked examples.
+    """
+    example_turns = [
         turn
         for example in examples
         for turn in ({"role": "user", "content": example.prompt}, {"role": "assistant", "content": example.reply})
     ]
     first = [{"role": "system", "content": system}] if system else []
-    return [*first, *shown, {"role": "user", "content": user}]
+    return [*first, *example_turns, {"role": "user", "content": user}]
 
 
 def render(case: Case, prompt: Prompt, *, cot: bool = False) -> Item:
-    """The item that asks `case` with `prompt`."""
+    """Make the item that asks about a case.
+
+    Args:
+        case: The case.
+        prompt: The prompt.
+        cot: Whether to ask for a chain of thought.
+    """
     system, user = texts(prompt, case.fields, cot=cot)
     return Item(case.id, case.cluster, case.target, system, user, case.gold, case.tags, case.fields)
 
 
 def messages(item: Item, examples: Iterable[Example] = ()) -> list[dict[str, str]]:
-    """The chat messages of an item."""
+    """Return the chat messages of an item."""
     return turns(item.system, item.prompt, examples)

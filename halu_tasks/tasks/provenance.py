@@ -1,4 +1,4 @@
-"""What a result says of how it was made: the record that harnesses log with a run."""
+"""How a result came about: the record that harnesses log with a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from halu_tasks.errors import DataError
 from halu_tasks.tasks.derived import TaskReference
 
-_REFERENCE = tuple(own.name for own in fields(TaskReference))
+_REFERENCE = tuple(each.name for each in fields(TaskReference))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,17 +75,19 @@ class Provenance:
         return self.as_json()[name]
 
     def get(self, name: str, default: Any = None) -> Any:
+        """Return a value of the JSON object."""
         return self.as_json().get(name, default)
 
     def keys(self) -> Any:
+        """Return the keys of the JSON object."""
         return self.as_json().keys()
 
     def without_prompt(self) -> Provenance:
-        """Return the provenance of replies of which it is not known how they were asked for."""
+        """Return the provenance for replies if it is not known how the model was asked."""
         return replace(self, prompt_hash=None, fewshot=None, cot=None)
 
 
-_JSON_KEYS = tuple(own.name for own in fields(Provenance) if own.name not in ("task", "options"))
+_JSON_KEYS = tuple(each.name for each in fields(Provenance) if each.name not in ("task", "options"))
 _TYPES: Mapping[str, Any] = {
     "task": str,
     "version": str,

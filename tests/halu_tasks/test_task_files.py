@@ -326,7 +326,7 @@ LABELS = TASKS["refact_judgment_independent"].path
         ("- task\n", ": expected a mapping of keys to values"),
         ("task: a\ntask: b\n", ":2: task: the key is set twice"),
         ("3: a\n", ":1: the key 3 is not a string"),
-        ("task: a\ninclude: nowhere.yaml\n", ":2: include: there is no file "),
+        ("task: a\ninclude: nowhere.yaml\n", ":2: include: no such file: "),
         ("task: a\ninclude: [3]\n", ":2: include: expected the path of a file, got 3"),
         ("task: a\ninclude: mine.yaml\n", "include: the file is included twice"),
         (f"task: a\ninclude: [{LABELS}, {LABELS}]\n", "include: the file is included twice"),
@@ -625,4 +625,4 @@ def test_a_fault_is_one_line_in_lm_eval(tmp_path: Path) -> None:
         if name == "one":
             warned = [line for line in told.stderr.splitlines() if "its task is missing" in line]
             assert len(warned) == 2 and f"{tmp_path}/broken.yaml:2: not YAML" in warned[0]
-            assert f"{tmp_path}/lost.yaml:1: include: there is no file {tmp_path}/nowhere" in warned[1]
+            assert f"{tmp_path}/lost.yaml:1: include: no such file: {tmp_path}/nowhere" in warned[1]
