@@ -163,44 +163,56 @@ def _task(
     members: Sequence[Built],
     samples: list[Sample],
     version: int,
-    headline: str | None,
+    headline: str,
     options: dict[str, Any],
 ) -> Task:
+    """Create an Inspect task.
+
+    Args:
+        name: The name of the task or group.
+        members: The tasks that it asks.
+        samples: The samples of all members.
+        version: The version of the task or group.
+        headline: The metric that Inspect shows first.
+        options: The options that the user gave.
+    """
     first = members[0]
-    marks = list(dict.fromkeys(mark for built in members for mark in built.version_tags))
-    marks += [f"{first.options.fewshot}shot"] if first.options.fewshot != first.task.shots else []
-    judged = any(built.task.judged for built in members)
-    if judged and not (options.get("judge") or model_roles().get("grader")):
-        # a rate that needs a judge is no headline without one; Inspect then shows the first figure there is
-        headline = None
+    judged = [built for built in members if built.task.judged]
     check_address(options.get("judge_base_url"))
     reach_active()
-    for built in members:
-        if built.task.judged and built.options.judge and not model_roles().get("grader"):
-            # while the task is made an unreachable judge is an error of one line
+    for built in judged:
+        if built.options.judge and not model_roles().get("grader"):
+            # an error of one line is only possible while the task is created
             prepare_judge(built)
+    judge, judge_base_url = options.get("judge"), options.get("judge_base_url")
+    judge_max_failures = first.options.judge_max_failures
+    # without a judge the headline is not defined; Inspect then shows the first metric
+    lacks_judge = judged and not (judge or model_roles().get("grader"))
     return Task(
         dataset=MemoryDataset(samples, name=name, location=first.task.reader.source.homepage),
-        setup=judge_ready(
-            judge=options.get("judge"),
-            judge_base_url=options.get("judge_base_url"),
-            judge_max_failures=first.options.judge_max_failures,
-        )
+        setup=judge_ready(judge=judge, judge_base_url=judge_base_url, judge_max_failures=judge_max_failures)
         if judged
         else None,
         solver=generate(),
         scorer=halu_score(
             scoring=first.options.scoring,
-            judge=options.get("judge"),
-            judge_base_url=options.get("judge_base_url"),
-            judge_max_failures=first.options.judge_max_failures,
+            judge=judge,
+            judge_base_url=judge_base_url,
+            judge_max_failures=judge_max_failures,
         ),
         config=_config(members),
         name=name,
-        version="-".join([f"{version}-A", *marks]),
-        headline_metric=HeadlineMetric(metric=headline) if headline else None,
+        version="-".join([f"{version}-A", *_version_tags(members)]),
+        headline_metric=None if lacks_judge else HeadlineMetric(metric=headline),
         metadata={RECORD: [built.provenance.as_json() for built in members]},
     )
+
+
+def _version_tags(members: Sequence[Built]) -> list[str]:
+    """Return the tags of all members, and the number of worked examples unless it is the default."""
+    tags = list(dict.fromkeys(tag for built in members for tag in built.version_tags))
+    first = members[0]
+    return tags + ([f"{first.options.fewshot}shot"] if first.options.fewshot != first.task.shots else [])
 
 
 def _config(members: Sequence[Built]) -> GenerateConfig:
@@ -241,7 +253,7 @@ def _sample(item: Item, built: Built, reference: TaskReference, group: str | Non
         id=f"{task.name}/{item.id}" if group else item.id,
         input=chat,
         target=task.answer.targets(item),
-        # solvers and scorers for users' own samples read the fields and what the answer kind adds; what our own
-        # scorer reads replaces an entry of the same name
+        # solvers and scorers for users' samples read the fields and what the answer kind adds; an entry that this
+        # package's scorer reads replaces one of the same name
         metadata={**item.fields, **task.answer.sample_fields(item), **metadata.as_metadata()},
     )

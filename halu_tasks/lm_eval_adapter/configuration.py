@@ -1,4 +1,4 @@
-"""What lm-eval is told of a task: its configuration, documents and worked examples, and where its file is."""
+"""What lm-eval needs to know of a task: its configuration, documents and worked examples, and where its file is."""
 
 from __future__ import annotations
 
