@@ -1,4 +1,4 @@
-"""Faults of task files: each is told in one line that names the file, the line and the key."""
+"""Task files: each fault is one line that names the file, the line and the key."""
 
 from __future__ import annotations
 

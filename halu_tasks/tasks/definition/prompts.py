@@ -26,7 +26,7 @@ def read_wordings(keys: TaskKeys, fields: Sequence[str], options: Sequence[str])
         options: The task's options, which `wordings` may depend on.
     """
     prompt = {
-        part: _template(keys, name, keys.file.values[name], fields)
+        part: _template(keys, name, part, keys.file.values[name], fields)
         for name, part in _PARTS.items()
         if keys.file.values.get(name) is not None
     }
@@ -51,7 +51,7 @@ def _wording(
     if unknown := sorted(set(entry) - {"when", *_PARTS}):
         keys.fail("wordings", f"unknown key {unknown[0]!r}; known: when, {', '.join(_PARTS)}")
     changes = {
-        part: _template(keys, "wordings", entry[name], fields, required_text=part == "user")
+        part: _template(keys, "wordings", part, entry[name], fields)
         for name, part in _PARTS.items()
         if entry.get(name) is not None
     }
@@ -65,15 +65,19 @@ def _check_option(keys: TaskKeys, name: str, value: Any) -> None:
         keys.fail("wordings", error)
 
 
-def _template(
-    keys: TaskKeys, key: str, text: Any, fields: Sequence[str], *, required_text: bool | None = None
-) -> JinjaText:
-    """Check a template over the fields of a case. A user's text may not be empty or end in white space."""
+def _template(keys: TaskKeys, key: str, part: str, text: Any, fields: Sequence[str]) -> JinjaText:
+    """Check a part of a prompt: a template over the fields of a case.
+
+    Args:
+        keys: The keys of the task file.
+        key: The key that the template stands under.
+        part: `system`, `user` or `cot`; a user text may not be empty or end in white space.
+        text: The template.
+        fields: The fields that placeholders may name.
+    """
     if not isinstance(text, str) or isinstance(text, FunctionName):
         keys.fail(key, f"expected a string, a template over the fields, got {text!r}")
-    if required_text is None:
-        required_text = _PARTS.get(key) == "user"
-    if required_text and (not text.strip() or text != text.rstrip()):
+    if part == "user" and (not text.strip() or text != text.rstrip()):
         keys.fail(key, "is empty or ends in white space")
     check_placeholders(keys, key, text, fields)
     return JinjaText(text)
