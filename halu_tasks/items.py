@@ -1,4 +1,4 @@
-"""Cases and items: a benchmark's questions before and after their prompts are written."""
+"""Cases and items: a benchmark's questions before and after their prompts are rendered."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question to a model, before its prompt is written.
+    """One question to a model, before its prompt is rendered.
 
     Attributes:
         id: Unique within the task.
@@ -35,7 +35,17 @@ class Case:
 class Item:
     """A case with its prompt: everything that a harness sends and a scorer needs.
 
-    `system` may be empty, and `fields` are the case's. Every value is JSON, so an item can be logged and read back.
+    Every value is JSON, so that an item can be logged and read back.
+
+    Attributes:
+        id: As in the case.
+        cluster: As in the case.
+        target: As in the case.
+        system: The system text; may be empty.
+        prompt: The user text.
+        gold: As in the case.
+        tags: As in the case.
+        fields: As in the case.
     """
 
     id: str

@@ -1,8 +1,9 @@
-"""Prompts: reading them from files, filling in a case, and making chat messages of the result.
+"""How a model is asked: a case and a prompt make the messages that are sent.
 
 The prompts of tasks are in their task files, those of methods, judges and builders in `solvers/prompts/`. A prompt has
-`user` and, optionally, `system` and `cot`, the system text for chain of thought. In prompt files, `{name}` is replaced
-by a field of the case, and any other brace is text; task files use Jinja (`{{name}}`), as in lm-eval.
+`user` and, optionally, `system` and `cot`, the system text when a chain of thought is asked for. In prompt files
+`{name}` is a placeholder for a field of the case and any other brace is kept; task files use Jinja (`{{name}}`), as in
+lm-eval.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any
 
 import yaml
 
-from halu_tasks.errors import UsageError
+from halu_tasks.errors import UsageError, did_you_mean
 from halu_tasks.hashing import stable_hash
 from halu_tasks.items import Case, Example, Item
 
@@ -30,10 +31,10 @@ _KEYS = {"system", "user", "cot"}
 
 @cache
 def read_prompts(path: Path) -> dict[str, Prompt]:
-    """Read the entries of a prompt file.
+    """Read the prompts of a file, by name.
 
     Raises:
-        UsageError: The file cannot be read, or is not a prompt file.
+        UsageError: The file cannot be read or is not a prompt file.
     """
     try:
         entries: Any = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
@@ -42,7 +43,7 @@ def read_prompts(path: Path) -> dict[str, Prompt]:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise UsageError(f"prompts {path}: not a YAML file ({' '.join(str(error).split())})") from None
     if not isinstance(entries, dict):
-        raise UsageError(f"prompts {path}: expected task names with their prompts")
+        raise UsageError(f"prompts {path}: expected a mapping of names to prompts")
     try:
         return {str(name): _entry(str(name), entry) for name, entry in entries.items()}
     except ValueError as error:
@@ -50,63 +51,72 @@ def read_prompts(path: Path) -> dict[str, Prompt]:
 
 
 def _entry(name: str, entry: Any) -> Prompt:
-    valid = isinstance(entry, dict) and all(isinstance(text, str) for text in entry.values())
-    if not valid or not set(entry) <= _KEYS:
+    is_prompt = isinstance(entry, dict) and all(isinstance(text, str) for text in entry.values())
+    if not is_prompt or not set(entry) <= _KEYS:
         raise ValueError(f"{name!r} may have {', '.join(sorted(_KEYS))}, each a string")
-    # JSON escapes some characters (emoji) as a pair of surrogates, which YAML reads as two characters
+    # JSON writes a character beyond the first plane as a surrogate pair, which YAML reads as two characters
     return {key: text.encode("utf-16-le", "surrogatepass").decode("utf-16-le") for key, text in entry.items()}
 
 
 def prompt_for(name: str, file_of_package: str) -> Prompt:
-    """Return a packaged prompt of a method, judge or builder."""
+    """Return the packaged prompt of a method, judge or builder.
+
+    Args:
+        name: The name of the prompt.
+        file_of_package: The file in `solvers/prompts/`, without its extension.
+    """
     return read_prompts(PROMPTS / f"{file_of_package}.yaml")[name]
 
 
 def given_prompts(file: str, names: Iterable[str]) -> dict[str, Prompt]:
-    """Read the prompts in a user's file, by name; it may have prompts of any number of tasks and methods.
+    """Read a user's prompt file, which may have prompts of any tasks and methods.
 
     Args:
         file: The path of the file.
-        names: The names of the tasks' prompts; the names of the methods' prompts are known here.
+        names: The names of tasks' prompts; those of methods are always allowed.
+
+    Returns:
+        The prompts by name.
 
     Raises:
         UsageError: The file cannot be read, or has an unknown prompt or key.
     """
-    given = read_prompts(Path(file).expanduser())
-    known = {known for path in PROMPTS.glob("*.yaml") if path.stem != "judge" for known in read_prompts(path)}
+    prompts = read_prompts(Path(file).expanduser())
+    known = {name for path in PROMPTS.glob("*.yaml") if path.stem != "judge" for name in read_prompts(path)}
     known.update(names)
-    if unknown := sorted(set(given) - known):
-        raise UsageError(f"prompts {file}: unknown prompt {unknown[0]!r}; valid names: {', '.join(sorted(known))}")
-    return given
+    if unknown := sorted(set(prompts) - known):
+        close = did_you_mean(unknown[0], known)
+        raise UsageError(f"prompts {file}: unknown prompt {unknown[0]!r}{close}; known: {', '.join(sorted(known))}")
+    return prompts
 
 
 @cache
 def next_question(questions: tuple[str, ...]) -> re.Pattern[str]:
     """Return a pattern for the place where a reply continues with another question, as base models do.
 
-    It matches a line that begins as one of the questions does, or with the label of its first field.
+    It matches before a line that begins like one of the questions, or with the label of its first field.
 
     Args:
         questions: The user texts of prompts.
     """
-    begins: set[str] = set()
+    beginnings: set[str] = set()
     for question in questions:
         lines = question.splitlines()
         label = next(line for line in lines if "{" in line).partition("{")[0].strip()
-        begins |= {begin for begin in (lines[0].partition("{")[0].strip(), label) if len(begin) > 3}
-    return re.compile(rf"(?<=\S)\s*\n[ \t]*(?:{'|'.join(map(re.escape, sorted(begins))) or '(?!)'})")
+        beginnings |= {beginning for beginning in (lines[0].partition("{")[0].strip(), label) if len(beginning) > 3}
+    return re.compile(rf"(?<=\S)\s*\n[ \t]*(?:{'|'.join(map(re.escape, sorted(beginnings))) or '(?!)'})")
 
 
 def prompt_hash(prompt: Prompt) -> str:
-    """Return a hash of the prompt, as eight hex digits."""
+    """Return eight hexadecimal digits that change with any word of the prompt."""
     return stable_hash(*chain.from_iterable(sorted(prompt.items())))[:8]
 
 
 class JinjaText(str):
-    """A string whose placeholders are Jinja's, `{{name}}`, as in a task file; in any other string they are `{name}`."""
+    """A string with Jinja's placeholders, `{{name}}`, as in task files; in plain strings they are `{name}`."""
 
     def placeholders(self) -> set[str]:
-        """Return the names that the template refers to.
+        """Return the names that the template uses.
 
         Raises:
             ValueError: It is not valid Jinja.
@@ -120,12 +130,12 @@ class JinjaText(str):
 
 
 def placeholders(text: str) -> set[str]:
-    """Return the names of the fields that a prompt shows."""
+    """Return the names of a template's placeholders."""
     return text.placeholders() if isinstance(text, JinjaText) else set(PLACEHOLDER.findall(text))
 
 
 def render_jinja(text: str, values: Mapping[str, Any]) -> str:
-    """Fill in the placeholders of a Jinja template.
+    """Fill the placeholders of a Jinja template.
 
     Raises:
         UsageError: A placeholder has no value.
@@ -135,7 +145,7 @@ def render_jinja(text: str, values: Mapping[str, Any]) -> str:
     try:
         return str(_template(str(text)).render(values))
     except TemplateError as error:
-        raise UsageError(f"prompt: {error.message}; available fields: {', '.join(values)}") from None
+        raise UsageError(f"prompt: {error.message}; fields: {', '.join(values)}") from None
 
 
 @cache
@@ -151,7 +161,7 @@ def _template(source: str) -> Any:
 
 
 def fill(text: str, fields: Mapping[str, str]) -> str:
-    """Replace each placeholder by the field of its name; braces in the fields stay as they are.
+    """Replace each placeholder of a template by the field of its name; braces inside fields are kept.
 
     Raises:
         UsageError: There is no field for a placeholder.
@@ -161,34 +171,55 @@ def fill(text: str, fields: Mapping[str, str]) -> str:
 
     def value(match: re.Match[str]) -> str:
         if match[1] not in fields:
-            raise UsageError(f"prompt: unknown placeholder {{{match[1]}}}; available fields: {', '.join(fields)}")
+            raise UsageError(f"prompt: {{{match[1]}}} is not a field; fields: {', '.join(fields)}")
         return fields[match[1]]
 
     return PLACEHOLDER.sub(value, text)
 
 
 def texts(prompt: Prompt, fields: Mapping[str, str], *, cot: bool = False) -> tuple[str, str]:
-    """Return the system text, which may be empty, and the user text of a prompt with fields filled in."""
+    """Fill a prompt.
+
+    Args:
+        prompt: The prompt.
+        fields: The fields of the case.
+        cot: Whether to ask for a chain of thought.
+
+    Returns:
+        The system text, which may be empty, and the user text.
+    """
     return fill(prompt["cot"] if cot else prompt.get("system", ""), fields), fill(prompt["user"], fields)
 
 
 def turns(system: str, user: str, examples: Iterable[Example] = ()) -> list[dict[str, str]]:
-    """Return chat messages: the system text, if any; a user and an assistant message per example; the question."""
-    shown = [
+    """Make chat messages: the system text unless it is empty, two turns for each example, and the question.
+
+    Args:
+        system: The system text.
+        user: The question.
+        examples: The worked examples.
+    """
+    example_turns = [
         turn
         for example in examples
         for turn in ({"role": "user", "content": example.prompt}, {"role": "assistant", "content": example.reply})
     ]
     first = [{"role": "system", "content": system}] if system else []
-    return [*first, *shown, {"role": "user", "content": user}]
+    return [*first, *example_turns, {"role": "user", "content": user}]
 
 
 def render(case: Case, prompt: Prompt, *, cot: bool = False) -> Item:
-    """Return the item of a case, with its prompt filled in."""
+    """Make the item that asks about a case.
+
+    Args:
+        case: The case.
+        prompt: The prompt.
+        cot: Whether to ask for a chain of thought.
+    """
     system, user = texts(prompt, case.fields, cot=cot)
     return Item(case.id, case.cluster, case.target, system, user, case.gold, case.tags, case.fields)
 
 
 def messages(item: Item, examples: Iterable[Example] = ()) -> list[dict[str, str]]:
-    """Return the chat messages of an item, with examples before the question."""
+    """Return the chat messages of an item."""
     return turns(item.system, item.prompt, examples)

@@ -23,7 +23,15 @@ from halu_tasks.solvers.method_record import MethodRecord
 
 @modelapi(name="halu")
 class EmbeddedAPI(ModelAPI):
-    """Answers halu-tasks items without a network; `halu/replay` needs `-M predictions=FILE`."""
+    """A model that answers the items of this package without a network.
+
+    Args:
+        model_name: `oracle`, `baseline` or `replay`.
+        base_url: Ignored.
+        api_key: Ignored.
+        config: The configuration of generation.
+        predictions: The predictions file of `halu/replay` (`-M predictions=FILE`).
+    """
 
     def __init__(
         self,
@@ -42,6 +50,7 @@ class EmbeddedAPI(ModelAPI):
     async def generate(
         self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
     ) -> ModelOutput:
+        """Reply to the item that the metadata of the last message names."""
         message = input[-1]
         metadata = message.metadata or {}
         reply = self._model.reply(message.text, metadata.get(ID), metadata.get(TASK))
@@ -53,4 +62,5 @@ class EmbeddedAPI(ModelAPI):
         return output
 
     def max_connections(self) -> int:
+        """Return a large number, since no server is asked."""
         return 100

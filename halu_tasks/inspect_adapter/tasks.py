@@ -1,4 +1,4 @@
-"""Inspect: tasks and groups of the registry as Inspect tasks. No benchmark's logic lives here."""
+"""Tasks and groups of the registry as Inspect tasks. No benchmark's logic is here."""
 
 from __future__ import annotations
 
@@ -34,14 +34,20 @@ logger = logging.getLogger(__name__)
 install_excepthook("inspect", "inspect_ai/__main__.py")
 
 ID, TASK = "halu_id", "halu_task"
-"""The keys under which a message tells the embedded models which item of which task it asks."""
+"""The keys of a message's metadata by which embedded models know the item and the task."""
 
 
 def inspect_task(name: str, **options: Any) -> Task:
-    """The Inspect task of a benchmark task. `options` are those of `Options`; None is the default.
+    """Create the Inspect task of a benchmark task.
 
-    Raises UsageError and DataError as `build` does, and UsageError for an option that no task of the
-    benchmark has: one that only others of its tasks have is left to them, so that a file can be run whole.
+    Args:
+        name: The name of the task.
+        **options: Those of `Options`; None is the default. An option that only other tasks of the benchmark have is
+            ignored, so that all tasks of a file can be run with it.
+
+    Raises:
+        UsageError: As in `build`, or no task of the benchmark has an option.
+        DataError: As in `build`.
     """
     _check_options(name, task_named(name), options)
     built = _build(name, options)
@@ -50,14 +56,18 @@ def inspect_task(name: str, **options: Any) -> Task:
 
 
 def inspect_config(config: str, **options: Any) -> Task:
-    """The Inspect task of a user's task file. `options` are those of the packaged task that it was derived from.
+    """Create the Inspect task of a user's task file.
+
+    Args:
+        config: The path of the file.
+        **options: Those of the packaged task that it was derived from.
 
     Raises:
-        UsageError: naming file and key: what the file defines is no task.
+        UsageError: There is no such file, or it has a fault; the message names file and key.
     """
     path = Path(config).expanduser()
     if not path.is_file():
-        raise UsageError(f"config={config}: there is no such file in {Path.cwd()}")
+        raise UsageError(f"config={config}: no such file in {Path.cwd()}")
     task = task_of_file(path)
     _check_options(task.name, task, options)
     built = _build(task, options)
@@ -65,21 +75,30 @@ def inspect_config(config: str, **options: Any) -> Task:
 
 
 def inspect_group(name: str, **options: Any) -> Task:
-    """A group as one Inspect task: the items of all members, each metric under `member.metric`, and the
-    group's means. The token limit is the largest of the members'."""
+    """Create one Inspect task of a group.
+
+    It has the items of all members, each metric under `member.metric`, and the group's means. The token limit is the
+    largest of the members'.
+    """
     group = group_named(name)
     _check_options(name, task_named(group.members[0]), options)
     members = [_build(member, options) for member in group.members]
     columns = [_samples(built, group=name) for built in members]
-    # in turn, so that a limited run asks something of every member
+    # interleaved, so that a limited run has items of every member
     samples = [sample for row in zip_longest(*columns) for sample in row if sample]
     return _task(name, members, samples, group.version, group.means[0], options)
 
 
 def inspect_languages(name: str, lang: str | None, **options: Any) -> Task:
-    """A group with a member `<name>_<language>` for each language: the one named, or all of them.
+    """Create the Inspect task of a group with a member `<name>_<language>` for each language.
 
-    Raises UsageError for a language, or an option, that the group has not.
+    Args:
+        name: The name of the group.
+        lang: The language; all of them if None.
+        **options: As in `inspect_task`.
+
+    Raises:
+        UsageError: The group does not have the language or an option.
     """
     members = {member.removeprefix(f"{name}_"): member for member in group_named(name).members}
     _check_options(name, task_named(next(iter(members.values()))), options, "lang")
@@ -91,26 +110,37 @@ def inspect_languages(name: str, lang: str | None, **options: Any) -> Task:
 
 
 def named(function: Callable[..., Task]) -> Callable[..., Task]:
-    """`@task` for what runs only when it is named. Inspect reads a file for `@task` and runs what it finds;
-    under another name nothing is found."""
+    """Register a task that only runs if it is named.
+
+    When Inspect runs a file, it searches the source for `@task`; with a decorator of another name a task is not found.
+    """
     return task(function)
 
 
 group = named
-"""For a group: `halu_tasks/refact.py` then runs its members once each."""
+"""Registers a group, so that `inspect eval halu_tasks/refact.py` runs each member only once."""
 
 
-def _of_benchmark(task: BenchmarkTask) -> set[str]:
-    """The options that only some tasks have, among them some of the task's benchmark."""
+def _benchmark_options(task: BenchmarkTask) -> set[str]:
+    """Return the task options of all tasks of the task's benchmark."""
     tasks, _ = registry()
-    return {own for other in tasks.values() if other.benchmark == task.benchmark for own in other.task_options}
+    return {name for other in tasks.values() if other.benchmark == task.benchmark for name in other.task_options}
 
 
 def _check_options(name: str, task: BenchmarkTask, options: dict[str, Any], *others: str) -> None:
-    """Raise UsageError for an option that no task of the benchmark has, and that is none of `others`; `name` is what
-    the user asked for."""
-    of_some, own = Options.of_some_tasks(), _of_benchmark(task)
-    known = [*others, *(option.name for option in fields(Options) if option.name not in of_some or option.name in own)]
+    """Refuse an option that no task of the benchmark has.
+
+    Args:
+        name: The name that the user gave.
+        task: A task of the benchmark.
+        options: The options to check.
+        *others: Further options that are allowed.
+
+    Raises:
+        UsageError: The option is unknown.
+    """
+    excluded = Options.of_some_tasks().keys() - _benchmark_options(task)
+    known = [*others, *(option.name for option in fields(Options) if option.name not in excluded)]
     if unknown := sorted(options.keys() - set(known)):
         close = did_you_mean(unknown[0], known)
         raise UsageError(f"task {name} has no option {unknown[0]!r}{close}; options: {', '.join(known)}")
@@ -118,12 +148,12 @@ def _check_options(name: str, task: BenchmarkTask, options: dict[str, Any], *oth
 
 def _build(name: str | BenchmarkTask, options: dict[str, Any]) -> Built:
     task = name if isinstance(name, BenchmarkTask) else task_named(name)
-    for unused in sorted(set(options) & _of_benchmark(task) - set(task.task_options)):
+    for unused in sorted(set(options) & _benchmark_options(task) - set(task.task_options)):
         logger.warning("%s has no use for %s", task.name, unused)
-    of_others = Options.of_some_tasks().keys() - set(task.task_options)
-    served = [option.name for option in fields(Options) if option.name not in of_others]
-    given = {key: value for key, value in options.items() if value is not None and key in served}
-    built = build(task, Options(**{"fewshot": task.shots, **given}))
+    excluded = Options.of_some_tasks().keys() - set(task.task_options)
+    known = [option.name for option in fields(Options) if option.name not in excluded]
+    values = {key: value for key, value in options.items() if value is not None and key in known}
+    built = build(task, Options(**{"fewshot": task.shots, **values}))
     embedded.remember(built)
     return built
 
@@ -133,44 +163,56 @@ def _task(
     members: Sequence[Built],
     samples: list[Sample],
     version: int,
-    headline: str | None,
+    headline: str,
     options: dict[str, Any],
 ) -> Task:
+    """Create an Inspect task.
+
+    Args:
+        name: The name of the task or group.
+        members: The tasks that it asks.
+        samples: The samples of all members.
+        version: The version of the task or group.
+        headline: The metric that Inspect shows first.
+        options: The options that the user gave.
+    """
     first = members[0]
-    marks = list(dict.fromkeys(mark for built in members for mark in built.version_tags))
-    marks += [f"{first.options.fewshot}shot"] if first.options.fewshot != first.task.shots else []
-    judged = any(built.task.judged for built in members)
-    if judged and not (options.get("judge") or model_roles().get("grader")):
-        # a rate that needs a judge is no headline without one; Inspect then shows the first figure there is
-        headline = None
+    judged = [built for built in members if built.task.judged]
     check_address(options.get("judge_base_url"))
     reach_active()
-    for built in members:
-        if built.task.judged and built.options.judge and not model_roles().get("grader"):
-            # while the task is made an unreachable judge is an error of one line
+    for built in judged:
+        if built.options.judge and not model_roles().get("grader"):
+            # an error of one line is only possible while the task is created
             prepare_judge(built)
+    judge, judge_base_url = options.get("judge"), options.get("judge_base_url")
+    judge_max_failures = first.options.judge_max_failures
+    # without a judge the headline is not defined; Inspect then shows the first metric
+    lacks_judge = judged and not (judge or model_roles().get("grader"))
     return Task(
         dataset=MemoryDataset(samples, name=name, location=first.task.reader.source.homepage),
-        setup=judge_ready(
-            judge=options.get("judge"),
-            judge_base_url=options.get("judge_base_url"),
-            judge_max_failures=first.options.judge_max_failures,
-        )
+        setup=judge_ready(judge=judge, judge_base_url=judge_base_url, judge_max_failures=judge_max_failures)
         if judged
         else None,
         solver=generate(),
         scorer=halu_score(
             scoring=first.options.scoring,
-            judge=options.get("judge"),
-            judge_base_url=options.get("judge_base_url"),
-            judge_max_failures=first.options.judge_max_failures,
+            judge=judge,
+            judge_base_url=judge_base_url,
+            judge_max_failures=judge_max_failures,
         ),
         config=_config(members),
         name=name,
-        version="-".join([f"{version}-A", *marks]),
-        headline_metric=HeadlineMetric(metric=headline) if headline else None,
+        version="-".join([f"{version}-A", *_version_tags(members)]),
+        headline_metric=None if lacks_judge else HeadlineMetric(metric=headline),
         metadata={RECORD: [built.provenance.as_json() for built in members]},
     )
+
+
+def _version_tags(members: Sequence[Built]) -> list[str]:
+    """Return the tags of all members, and the number of worked examples unless it is the default."""
+    tags = list(dict.fromkeys(tag for built in members for tag in built.version_tags))
+    first = members[0]
+    return tags + ([f"{first.options.fewshot}shot"] if first.options.fewshot != first.task.shots else [])
 
 
 def _config(members: Sequence[Built]) -> GenerateConfig:
@@ -211,7 +253,7 @@ def _sample(item: Item, built: Built, reference: TaskReference, group: str | Non
         id=f"{task.name}/{item.id}" if group else item.id,
         input=chat,
         target=task.answer.targets(item),
-        # solvers and scorers for users' own samples read the fields and what the answer kind adds; what our own
-        # scorer reads replaces an entry of the same name
+        # solvers and scorers for users' samples read the fields and what the answer kind adds; an entry that this
+        # package's scorer reads replaces one of the same name
         metadata={**item.fields, **task.answer.sample_fields(item), **metadata.as_metadata()},
     )

@@ -1,4 +1,4 @@
-"""An Inspect task that checks users' own texts against their sources, and scores those with a label."""
+"""An Inspect task that checks users' texts against their sources, and scores those with a label."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ _LABELLED_METRICS = (
 
 
 def check_row(row: Row) -> None:
+    """Raise ValueError, naming the field, if a row is invalid."""
     require_text(row, "text")
     sources = row["source"] if isinstance(row["source"], list) else [row["source"]]
     if not sources or not all(isinstance(source, str) and source.strip() for source in sources):
@@ -115,8 +116,9 @@ def text_score() -> Scorer:
         answer = hallucinates(state.output.completion)
         id = str(state.sample_id)
         label_score = score_label(id, id, target.text, answer, {})
-        facts = {} if answer.value is None else {"hallucinated": float(answer.value == YES)}
-        label_score = replace(label_score, measurements={**facts, **(label_score.measurements if target.text else {})})
+        measurements = {} if answer.value is None else {"hallucinated": float(answer.value == YES)}
+        measurements |= label_score.measurements if target.text else {}
+        label_score = replace(label_score, measurements=measurements)
         method_record = MethodRecord.from_metadata(state.output.metadata)
         record = with_method_output(label_score, method_record)
         text_score = with_probability(record.score, method_record.probability)

@@ -1,7 +1,7 @@
-"""lm-eval filters for tasks of a user's own: `halu_document`, `halu_strings` and `halu_verdict`.
+"""lm-eval filters for users' tasks: `halu_document`, `halu_strings` and `halu_verdict`.
 
-Like lm-eval's own they take and return a list of replies for each document, so that `take_first` or `majority_vote` may
-follow.
+Like lm-eval's filters they take and return a list of replies for each document, so that `take_first` or `majority_vote`
+may follow.
 """
 
 from __future__ import annotations
@@ -26,35 +26,34 @@ class DocumentReply(str):
 
 
 class DocumentFilter(Filter):
-    """Hands the `halu_…` metrics the document beside its reply; lm-eval itself gives metrics the target alone."""
+    """Attaches documents to their replies for the `halu_…` metrics, to which lm-eval only gives the target."""
 
     def apply(self, resps: Iterable[Sequence[str]], docs: Docs) -> list[list[DocumentReply]]:
+        """Return the replies with their documents."""
         return [
-            [self._reply(reply, doc) for reply in listed(replies)] for replies, doc in zip(resps, docs, strict=True)
+            [_document_reply(reply, doc) for reply in listed(replies)] for replies, doc in zip(resps, docs, strict=True)
         ]
 
-    def _reply(self, reply: str, doc: Mapping[str, Any]) -> DocumentReply:
-        found = DocumentReply(reply)
-        found.document = doc
-        return found
 
-
-def _beside(doc: Mapping[str, Any], replies: Sequence[str]) -> list[DocumentReply]:
-    found = list(map(DocumentReply, replies))
-    for reply in found:
-        reply.document = doc
-    return found
+def _document_reply(text: str, document: Mapping[str, Any]) -> DocumentReply:
+    reply = DocumentReply(text)
+    reply.document = document
+    return reply
 
 
 class ReadingFilter(Filter):
-    """Reduces each reply to the answer that is read from it, or to its outcome in brackets: `[unparsed]`,
-    `[abstained]`, `[empty]`."""
+    """Reduces each reply to its answer, or to its outcome in brackets: `[unparsed]`, `[abstained]`, `[empty]`.
+
+    Args:
+        read: Reads the answer of a reply.
+    """
 
     def __init__(self, read: Callable[[str], Answer[Any]]) -> None:
         super().__init__()
         self._read = read
 
     def apply(self, resps: Iterable[Sequence[str]], docs: Docs) -> list[list[str]]:
+        """Return the answers."""
         return [[self._reduced(reply) for reply in listed(replies)] for replies in resps]
 
     def _reduced(self, reply: str) -> str:
@@ -66,7 +65,7 @@ class ReadingFilter(Filter):
 
 
 class StringsFilter(ReadingFilter):
-    """Reduces a reply to the strings that it lists, one on each line; `None` where it says that there are none.
+    """Reduces a reply to the strings that it lists, one on each line; to `None` if it says that there are none.
 
     Args:
         returns: What a reply is asked for: `entities` or one `sentence`.
@@ -83,7 +82,7 @@ class VerdictFilter(ReadingFilter):
     """Reduces a reply to the label that it states.
 
     Args:
-        reading: The name of a reading of `scorers/registry.py`, as in task files.
+        reading: The name of a reading in `scorers/registry.py`, as in task files.
     """
 
     def __init__(self, reading: str = "true_false") -> None:
@@ -94,5 +93,5 @@ class VerdictFilter(ReadingFilter):
 
 
 def listed(replies: Any) -> list[str]:
-    """The replies to one document: a list of them or, behind `take_first`, one alone."""
+    """Return the replies to one document as a list, also after `take_first`, which leaves a single one."""
     return list(map(str, replies)) if isinstance(replies, list | tuple) else [str(replies)]

@@ -1,9 +1,9 @@
-"""lm-eval metrics for tasks of a user's own: `halu_iou`, `halu_exact_match`, `halu_expmatch`, `halu_error_type` and
-`halu_verdict`, with the aggregation `halu_mean`.
+"""lm-eval metrics for users' tasks, with the aggregation `halu_mean`.
 
-lm-eval gives a metric the target and the reply of one document; the filter `halu_document` adds the document, for
-`halu_iou` and for clusters. Each metric returns its figure twice, the second time under `…_stderr`, which lm-eval shows
-in the column of standard errors; both are aggregated by `halu_mean`.
+These are `halu_iou`, `halu_exact_match`, `halu_expmatch`, `halu_error_type` and `halu_verdict`. lm-eval gives a metric
+the target and the reply of one document; the filter `halu_document` adds the document, for `halu_iou` and for clusters.
+Each metric returns its value twice, the second time under `…_stderr`, which lm-eval shows in the column Stderr; both
+are aggregated by `halu_mean`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,25 @@ from halu_tasks.scorers.score import Score
 logger = logging.getLogger(__name__)
 install_excepthook(*LM_EVAL)
 Pair = Sequence[Any]
-"""What lm-eval hands over of one document: a list of one reference or prediction."""
+"""What lm-eval passes for one document: a list with a single reference or prediction."""
 _COMMON = ("cluster", "figures")
 
 _OUTCOMES = {f"[{outcome}]": outcome for outcome in NO_ANSWER}
-"""What `halu_verdict` and `halu_strings`, the filters, put in the place of a reply without an answer."""
+"""What the filters `halu_verdict` and `halu_strings` replace a reply without an answer by."""
 
 
 class Figure(float):
-    """A document's figure, as sample logs show it, with what the figure of many documents needs."""
+    """The value of a metric for a document, with what the aggregation needs.
+
+    lm-eval passes these values, and nothing else, from the documents to the aggregation (see `item_values`).
+
+    Attributes:
+        score: The score of the reply.
+        scorer: The name of the scorer.
+        arguments: Its arguments, as JSON.
+        name: The name of the metric.
+        part: The part of the estimate to aggregate to.
+    """
 
     score: Score
     scorer: str
@@ -46,7 +56,7 @@ class Figure(float):
 
 
 class NotAveraged(Figure):
-    """A document's part in a figure that is no mean of documents' figures: any mean but `halu_mean` is NaN."""
+    """A value of a metric that is not a mean over documents; any mean other than `halu_mean` is NaN."""
 
     def __radd__(self, other: object) -> float:
         return math.nan
@@ -60,38 +70,56 @@ def halu_iou(
     spans: str = "spans",
     **common: Any,
 ) -> dict[str, Figure]:
-    """Score where the strings that a reply returns stand in a text, against gold spans. Needs the filter
-    `halu_document`.
+    """Score the passages of a text that a reply returns against gold spans; needs the filter `halu_document`.
 
     Args:
-        references: The target, which is not looked at.
+        references: The target, which is ignored.
         predictions: The reply.
         returns: What a reply is asked for: `passages` of the text, `entities`, or one `sentence`.
-        text: Name of the document's field with the text.
-        spans: Name of the document's field with the gold spans, a list of [start, end] in characters of the text.
-        common: `cluster`, the name of the field with the document's cluster, and `figures`, further ones to compute.
+        text: The document's field with the text.
+        spans: The document's field with the gold spans, a list of [start, end] in characters of the text.
+        **common: `cluster`, the document's field with its cluster, and `figures`, further metrics to compute.
+
+    Returns:
+        The values of the metrics by name, each followed by that of its standard error.
     """
     named = _named("iou", {"returns": returns}, {"text": text, "spans": spans}, common)
     return _figures(named, (), predictions, common)
 
 
 def halu_exact_match(references: Pair, predictions: Pair, **common: Any) -> dict[str, Figure]:
-    """Score the strings that a reply returns, one on each line, against the lines of the target, in order. Further
-    arguments are those of `halu_iou`'s `common`."""
+    """Score the strings that a reply returns, one on each line, against the lines of the target, in order.
+
+    Args:
+        references: The target.
+        predictions: The reply.
+        **common: As in `halu_iou`.
+    """
     return _figures(_named("exact_match", {}, {}, common), str(references[0]).splitlines(), predictions, common)
 
 
 def halu_expmatch(references: Pair, predictions: Pair, **common: Any) -> dict[str, Figure]:
-    """Score how much of the target, a reference explanation, a reply holds. Further arguments are those of
-    `halu_iou`'s `common`."""
+    """Score how much of the target, a reference explanation, is in a reply.
+
+    Args:
+        references: The target.
+        predictions: The reply.
+        **common: As in `halu_iou`.
+    """
     return _figures(_named("expmatch", {}, {}, common), references, predictions, common)
 
 
 def halu_error_type(
     references: Pair, predictions: Pair, none_allowed: bool = False, **common: Any
 ) -> dict[str, Figure]:
-    """Score the type of error that a reply names against the target: `entity`, `relation`, `sentence` or, with
-    `none_allowed`, `none`. Further arguments are those of `halu_iou`'s `common`."""
+    """Score the type of error that a reply names against the target: `entity`, `relation` or `sentence`.
+
+    Args:
+        references: The target.
+        predictions: The reply.
+        none_allowed: Whether `none` is a type, too.
+        **common: As in `halu_iou`.
+    """
     return _figures(_named("error_type", {}, {}, common, none_allowed), references, predictions, common)
 
 
@@ -102,15 +130,22 @@ def halu_verdict(
     reading: str = "true_false",
     **common: Any,
 ) -> dict[str, Figure]:
-    """Score whether the label that a reply states is the target. `labels` and `reading` are those of task files;
-    further arguments are those of `halu_iou`'s `common`."""
+    """Score whether the label that a reply states is the target.
+
+    Args:
+        references: The target.
+        predictions: The reply.
+        labels: The labels, or their names by label, as in task files.
+        reading: The name of a reading, as in task files.
+        **common: As in `halu_iou`.
+    """
     return _figures(
         _named("verdict", {"labels": labels, "reading": reading}, {}, common), references, predictions, common
     )
 
 
 def halu_mean(values: Sequence[Any]) -> Any:
-    """Aggregate figures of `halu_…` metrics: the figure of all documents, or its clustered standard error."""
+    """Compute a `halu_…` metric, or its clustered standard error, from the values of all documents."""
     if not values or not all(isinstance(value, Figure) for value in values):
         logger.error(
             "halu_mean aggregates halu_… metrics of tasks whose doc_to_target is a string; of a list, lm-eval scores "
@@ -120,17 +155,17 @@ def halu_mean(values: Sequence[Any]) -> Any:
     first = values[0]
     arguments = json.loads(first.arguments)
     metric = next(metric for metric in metrics_of(first.scorer, arguments) if metric.name == first.name)
-    found = estimate(metric, by_cluster(_clustered(value.score for value in values)))
+    over_documents = estimate(metric, by_cluster(_clustered(value.score for value in values)))
     if first.part == "value" and first.name == HEADLINES[first.scorer]:
         outcomes = Counter(value.score.outcome for value in values)
         for warning in reply_warnings(f"halu_{first.scorer}", outcomes):
             logger.warning(warning)
-    figure = getattr(found, first.part) if found else math.nan
+    figure = getattr(over_documents, first.part) if over_documents else math.nan
     return "N/A" if figure is None else figure
 
 
 def _clustered(scores: Iterable[Score]) -> list[Score]:
-    """The scores, each that names no cluster in one of its own."""
+    """Give each score without a cluster its own cluster."""
     return [score if score.cluster else replace(score, cluster=f"\0{at}") for at, score in enumerate(scores)]
 
 
@@ -142,7 +177,7 @@ def _named(
     none_allowed: bool = False,
 ) -> NamedScorer:
     for name in common:
-        # a TypeError, as Python has it, would be hidden: lm-eval then calls the metric in another way
+        # lm-eval would catch Python's TypeError and call the metric in another way
         if name not in _COMMON:
             known = [*arguments, *fields, *_COMMON]
             raise UsageError(f"halu_{scorer} has no argument {name!r}{did_you_mean(name, known)}")
@@ -156,29 +191,31 @@ def _named(
 def _figures(
     named: NamedScorer, target: Sequence[Any], predictions: Pair, common: Mapping[str, Any]
 ) -> dict[str, Figure]:
-    """The headline and the further figures of one document, each with its standard error."""
+    """Return the values of the headline and of further metrics, each followed by that of its standard error."""
     headline, metrics = HEADLINES[named.name], {metric.name: metric for metric in named.metrics()}
-    wanted = [headline, *(common.get("figures") or ())]
-    if unknown := [figure for figure in wanted if figure not in metrics]:
+    names = [headline, *(common.get("figures") or ())]
+    if unknown := [name for name in names if name not in metrics]:
         raise UsageError(f"halu_{named.name} has no figure {unknown[0]!r}; figures: {', '.join(metrics)}")
     score = _score(named, target, predictions[0], common)
-    found: dict[str, Figure] = {}
-    for figure in wanted:
-        key = f"halu_{named.name}" if figure == headline else f"halu_{named.name}_{figure}"
-        own = metrics[figure].item or metrics[headline].item
-        assert own
-        kind = Figure if figure == headline else NotAveraged
-        # the error's key must follow its figure's: lm-eval then shows it in the column of standard errors
-        found[key] = _figure(kind, own(score), score, named, figure, "value")
-        found[f"{key}_stderr"] = _figure(NotAveraged, own(score), score, named, figure, "stderr")
-    return found
+    figures: dict[str, Figure] = {}
+    for name in names:
+        key = f"halu_{named.name}" if name == headline else f"halu_{named.name}_{name}"
+        item_value = metrics[name].item or metrics[headline].item
+        assert item_value
+        kind = Figure if name == headline else NotAveraged
+        # a standard error must follow its metric: lm-eval then shows it in the column Stderr
+        figures[key] = _figure(kind, item_value(score), score, named, name, "value")
+        figures[f"{key}_stderr"] = _figure(NotAveraged, item_value(score), score, named, name, "stderr")
+    return figures
 
 
 def _score(named: NamedScorer, target: Sequence[Any], reply: Any, common: Mapping[str, Any]) -> Score:
-    """The score of a reply, or of what a filter of this package put in its place. Its cluster is empty where the
-    document names none."""
+    """Score a reply, or what a filter of this package replaced it by.
+
+    The cluster is empty if the document has none.
+    """
     if isinstance(reply, list | tuple):
-        # no filter took the first one
+        # without the filter take_first
         reply = reply[0]
     document = getattr(reply, "document", None)
     if document is None and (named.name == "iou" or "cluster" in common):
@@ -193,8 +230,8 @@ def _score(named: NamedScorer, target: Sequence[Any], reply: Any, common: Mappin
         score = named.score(sample, "" if outcome else str(reply))
     except DataError as error:
         raise DataError(f"halu_{named.name}: {error}") from None
-    own = "cluster" in common or document.get("cluster") is not None
-    return replace(score, outcome=outcome or score.outcome, cluster=score.cluster if own else "")
+    has_cluster = "cluster" in common or document.get("cluster") is not None
+    return replace(score, outcome=outcome or score.outcome, cluster=score.cluster if has_cluster else "")
 
 
 def _figure(
@@ -207,11 +244,11 @@ def _figure(
 
 
 def _register_defaults() -> None:
-    """Register what lm-eval looks up where a task names a metric alone: the aggregation and the direction."""
+    """Register the aggregation and the direction, for tasks that only give a metric's name."""
     aggregations = registry.aggregation_registry
     if "halu_mean" not in aggregations:
         aggregations.register("halu_mean", target=halu_mean)
-    # lm-eval looks up the name of an aggregation by its function, which has to be loaded for that
+    # lm-eval finds the name of an aggregation by its function, which must be loaded for that
     aggregation = aggregations.get("halu_mean")
     for scorer in HEADLINES:
         name = f"halu_{scorer}"

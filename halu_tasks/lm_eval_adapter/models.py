@@ -9,14 +9,18 @@ from lm_eval.api.instance import Instance
 from lm_eval.api.model import LM
 from tqdm import tqdm
 
-from halu_tasks.errors import UsageError, install_excepthook
+from halu_tasks.errors import LM_EVAL, UsageError, install_excepthook
 from halu_tasks.replies.embedded import REPLY, Embedded, Kind
 
-install_excepthook("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
+install_excepthook(*LM_EVAL)
 
 
 class EmbeddedLM(LM):
-    """Answers requests for halu-tasks items, with likelihoods if the reply has a probability."""
+    """A model that answers the items of this package without a network.
+
+    Args:
+        predictions: The predictions file of `halu-replay`.
+    """
 
     kind: Kind
     tokenizer_name = "halu-tasks"
@@ -26,6 +30,7 @@ class EmbeddedLM(LM):
         self._model = Embedded(self.kind, predictions)
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[str]:
+        """Reply to items. A reply with a target of its own changes the target of its document."""
         outputs = []
         for request in tqdm(requests, disable=disable_tqdm, desc=f"halu-{self.kind}"):
             reply = self._model.reply(request.args[0], request.doc.get("id"), request.task_name)
@@ -36,12 +41,15 @@ class EmbeddedLM(LM):
         return outputs
 
     def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
+        """Join the messages."""
         return "\n\n".join(turn["content"] for turn in chat_history)
 
     def chat_template(self, chat_template: bool | str = False) -> str:
+        """Return an empty template, which results show."""
         return ""
 
     def loglikelihood(self, requests: list[Instance]) -> list[tuple[float, bool]]:
+        """Weigh choices by the probability of the reply; NaN if it has none."""
         likelihoods = []
         for request in requests:
             prompt, choice = request.args
@@ -55,21 +63,29 @@ class EmbeddedLM(LM):
         return likelihoods
 
     def loglikelihood_rolling(self, requests: list[Instance]) -> list[float]:
+        """Refuse, since no task of this package asks for rolling likelihoods."""
         raise NotImplementedError(f"halu-{self.kind} generates text and does not support rolling likelihoods")
 
 
 class OracleLM(EmbeddedLM):
+    """Gives the reply that earns the full score."""
+
     kind: Kind = "oracle"
 
 
 class BaselineLM(EmbeddedLM):
+    """Gives a reply that is made without knowing the answer."""
+
     kind: Kind = "baseline"
 
 
 class ReplayLM(EmbeddedLM):
+    """Gives the replies of a predictions file."""
+
     kind: Kind = "replay"
 
     def set_cache_hook(self, cache_hook: Any) -> None:
+        """Refuse lm-eval's option `--use_cache`."""
         raise UsageError(
             "halu-replay cannot be used with --use_cache: a replayed reply may have its own target, which the cache "
             "would lose; leave out --use_cache"

@@ -26,7 +26,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Built:
-    """A task ready to run: its items, its worked examples, and what a result must say about itself."""
+    """A task under some options, ready to run.
+
+    Attributes:
+        task: The task.
+        options: How it is asked and scored.
+        prompt: The prompt that asks it.
+        examples: The worked examples of its prompt.
+        located: The data file.
+    """
 
     task: Task
     options: Options
@@ -35,10 +43,10 @@ class Built:
     located: Located
 
     def stream(self) -> Iterator[Item]:
-        """The items one after the other, without holding them or their rows in memory.
+        """Make the items one after the other, without holding them or their rows in memory.
 
         Raises:
-            DataError: at a malformed row, at an id that occurs twice, or where no row serves this task.
+            DataError: A row is malformed, an id occurs twice, or there is no row for this task.
         """
         path = self.located.path
         rows = self.task.reader.rows(path)
@@ -46,7 +54,7 @@ class Built:
         cases = self.task.cases(rows, self.options)
         for case in sampled(cases, self.options) if "split" in self.task.task_options else cases:
             if case.id in seen:
-                raise DataError(f"{path}: two rows make the item {case.id!r}; ids must differ")
+                raise DataError(f"{path}: two rows make the item {case.id!r}; ids must be unique")
             seen.add(case.id)
             try:
                 self.task.answer.check(case)
@@ -54,35 +62,38 @@ class Built:
                 raise DataError(f"{path}: item {case.id!r}: {error}") from None
             yield render(case, self.prompt, cot=self.options.cot)
         if not seen:
-            under = ", ".join(self.options.version_tags(self.task.task_options))
-            raise DataError(f"{path}: holds no row for task {self.task.name}{f' under {under}' if under else ''}")
+            tags = ", ".join(self.options.version_tags(self.task.task_options))
+            raise DataError(f"{path}: contains no row for task {self.task.name}{f' under {tags}' if tags else ''}")
 
     @cached_property
     def items(self) -> list[Item]:
+        """All items."""
         return list(self.stream())
 
     def after(self, fewshot: int) -> Built:
-        """The same items, asked after another number of worked examples, which are not made here."""
+        """Return the same items under another number of worked examples; `examples` is not changed."""
         other = replace(self, options=replace(self.options, fewshot=fewshot))
         other.__dict__["items"] = self.items  # rows are not read again
         return other
 
     @property
     def prompt_hash(self) -> str:
+        """A short hash of the prompt."""
         return prompt_hash(self.prompt)
 
     @property
     def asks_for_probability(self) -> bool:
-        """Whether the two choices are to be weighed."""
+        """Whether the two choices are weighed by their probabilities."""
         return self.options.probability and "probability" in self.task.task_options
 
     @property
     def scoring(self) -> TaskScorer:
+        """The scorer of the mode that the options choose."""
         return self.task.scoring[self.options.scoring]
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
-        """The metrics that these items under these options bear on."""
+        """The metrics that these items have under these options."""
         tags = {pair for item in self.items for pair in item.tags.items()}
         return tuple(
             metric
@@ -93,19 +104,21 @@ class Built:
 
     @property
     def version_tags(self) -> tuple[str, ...]:
-        """What sets this run apart from the benchmark as published and asked zero-shot; part of the
-        version that harnesses print, so that no such result passes for the benchmark's."""
+        """Tags of what sets this run apart from the benchmark as published and asked zero-shot.
+
+        They are part of the version that harnesses print, so that no such result is taken for the benchmark's.
+        """
         options = self.options
-        marks: list[str] = [kind for kind in (self.located.kind,) if kind != "pinned"]
-        marks += ["paper"] if options.scoring == "paper" else []
-        marks += options.version_tags(self.task.task_options)
-        marks += ["cot"] if options.cot else []
+        tags: list[str] = [self.located.kind] if self.located.kind != "pinned" else []
+        tags += ["paper"] if options.scoring == "paper" else []
+        tags += options.version_tags(self.task.task_options)
+        tags += ["cot"] if options.cot else []
         if options.fewshot and self.task.lacks_training(options):
-            marks.append("own_examples")
+            tags.append("own_examples")
         if self.prompt != self._packaged_prompt():
-            marks.append(f"prompts_{self.prompt_hash}")
-        marks += [f"own_{key}" for key in self.task.changed]
-        return tuple(marks)
+            tags.append(f"prompts_{self.prompt_hash}")
+        tags += [f"own_{key}" for key in self.task.changed]
+        return tuple(tags)
 
     def _packaged_prompt(self) -> Prompt:
         packaged = registry()[0].get(self.task.reference, self.task)
@@ -113,12 +126,12 @@ class Built:
 
     @property
     def version(self) -> str:
-        """The task's version and the marks, as `halu-tasks` tells it."""
+        """The task's version with the tags, as the commands of `halu-tasks` print it."""
         return "-".join([str(self.task.version), *self.version_tags])
 
     @property
     def provenance(self) -> Provenance:
-        """What is asked and how, for a log."""
+        """What is asked and how, as logs record it."""
         names = (*self.task.task_options, *(["judge"] if self.task.judged else []))
         return Provenance(
             task=TaskReference.of(self.task),
@@ -136,10 +149,10 @@ class Built:
 
 
 def prompt_of(task: Task, options: Options) -> Prompt:
-    """The prompt that asks a task: its own under `options`, with the texts that the user's prompt file gives.
+    """Return the prompt of a task under `options`; a user's prompt file replaces parts of it.
 
     Raises:
-        UsageError: the file cannot be read, or names a prompt or a key that does not exist.
+        UsageError: The file cannot be read, or names a prompt or a key that does not exist.
     """
     wording = task.wording(options)
     if options.prompts is None:
@@ -153,15 +166,15 @@ def prompt_of(task: Task, options: Options) -> Prompt:
 
 
 def build(name: str | Task, options: Options) -> Built:
-    """The task under `options`, its data found; rows are read when its items are.
+    """Prepare a task under `options` and locate its data; rows are only read for items.
 
     Args:
-        name: a packaged task's name, or a task.
-        options: how it is asked and scored.
+        name: The name of a packaged task, the path of a task file, or a task.
+        options: How it is asked and scored.
 
     Raises:
-        UsageError: no such task, or an option it cannot serve.
-        DataError: the data are missing or damaged.
+        UsageError: There is no such task, or it does not support an option.
+        DataError: The data are missing or damaged.
     """
     task = name if isinstance(name, Task) else task_named(name)
     prompt = prompt_of(task, options)

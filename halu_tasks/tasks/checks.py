@@ -1,4 +1,4 @@
-"""Checks of task files: their declarations, and what their functions make of the packaged sample."""
+"""Checks of task files: of what they declare, and of what their functions make of the packaged sample."""
 
 from __future__ import annotations
 
@@ -9,27 +9,36 @@ from halu_tasks.data.locate import SAMPLE
 from halu_tasks.errors import DataError, UsageError
 from halu_tasks.items import Case
 from halu_tasks.options import Options
+from halu_tasks.tasks.declarations import Declarations, check_tags, declarations
 from halu_tasks.tasks.derived import task_of
-from halu_tasks.tasks.registry import Declarations, check_tags, declarations, group_from
+from halu_tasks.tasks.groups import group_from
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
 
 
 def packaged_faults() -> list[str]:
-    """One line for each packaged file with a fault: the file, the line, the key and what is wrong."""
-    found = declarations()
-    for name, task in found.tasks.items():
-        with found.noting(task.path):
-            check_sample(task, found.files[name])
-    return found.faults
+    """Check the packaged files.
+
+    Returns:
+        A line for each file with a fault: the file, the line, the key and what is wrong.
+    """
+    packaged = declarations()
+    for name, task in packaged.tasks.items():
+        with packaged.noting(task.path):
+            check_sample(task, packaged.files[name])
+    return packaged.faults
 
 
 def faults_of(paths: Iterable[Path]) -> list[str]:
-    """One line for each of a user's files with a fault; members of a group may be defined in the other files."""
-    found = Declarations()
+    """Check a user's files. Members of a group may be defined in the other files.
+
+    Returns:
+        A line for each file with a fault, as in `packaged_faults`.
+    """
+    declared = Declarations()
     groups: dict[str, TaskFile] = {}
     for path in paths:
-        with found.noting(path):
+        with declared.noting(path):
             file = read_task_file(path)
             if "group" in file.values:
                 groups[str(file.values["group"])] = file
@@ -38,22 +47,22 @@ def faults_of(paths: Iterable[Path]) -> list[str]:
             if "class" not in file.values:
                 raise UsageError(f"{path}: class: is missing; include a packaged task, or _task of `halu-tasks path`")
             check_sample(task, file)
-            found.tasks[task.name] = task
+            declared.tasks[task.name] = task
     packaged = declarations() if groups else Declarations()
-    known = {name: file for name, file in packaged.files.items() if "group" in file.values}
+    packaged_groups = {name: file for name, file in packaged.files.items() if "group" in file.values}
     for file in groups.values():
-        with found.noting(file.path):
+        with declared.noting(file.path):
             check_tags(file, packaged.files)
-            group_from(file, {**packaged.tasks, **found.tasks}, {**known, **groups})
-    return found.faults
+            group_from(file, {**packaged.tasks, **declared.tasks}, {**packaged_groups, **groups})
+    return declared.faults
 
 
 def check_sample(task: Task, file: TaskFile) -> None:
-    """Make cases of the packaged sample, where the source has one.
+    """Make cases of the packaged sample and check them, if the source has a sample.
 
     Raises:
-        UsageError: naming file and key: rows are refused, the function `cases` fails, or its cases are not what the
-            file says of them.
+        UsageError: A row is refused, the function `cases` fails, or its cases are not what the file declares; the
+            message names file and key.
     """
 
     def fault(key: str, reason: object) -> UsageError:
@@ -71,7 +80,12 @@ def check_sample(task: Task, file: TaskFile) -> None:
     except Exception as error:  # whatever the function raises is a fault of the file that names it
         raise fault("cases", f"fails on the sample ({type(error).__name__}: {error})") from None
     if not cases or not all(isinstance(case, Case) for case in cases):
-        raise fault("cases", "makes no cases of the sample" if not cases else "makes something else than Cases")
+        raise fault(
+            "cases",
+            "makes no cases of the sample"
+            if not cases
+            else "returns something other than cases (halu_tasks.items.Case)",
+        )
     for case in cases:
         if missing := [name for name in task.fields if name not in case.fields]:
             raise fault("fields", f"the cases lack the field {missing[0]!r}; they have {', '.join(case.fields)}")

@@ -1,7 +1,7 @@
 """Tasks that users derive from packaged ones: read from their files, and restored from logs.
 
 A log holds the name of the packaged task and the keys that differ, so that it can be scored and reported without the
-file.
+task file.
 """
 
 from __future__ import annotations
@@ -14,20 +14,21 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.errors import UsageError, did_you_mean
-from halu_tasks.tasks.definition import KEYS, comparable, task_from
-from halu_tasks.tasks.registry import check_tags, registry
+from halu_tasks.tasks.declarations import check_tags
+from halu_tasks.tasks.definition import KEYS, task_from
+from halu_tasks.tasks.registry import registry
 from halu_tasks.tasks.task import Task
-from halu_tasks.tasks.yaml_files import FunctionName, TaskFile, read_task_file
+from halu_tasks.tasks.yaml_files import FunctionName, TaskFile, comparable, read_task_file
 
 _FUNCTION = "!function "
 NOT_LOGGED = ("task", "about", "items", "metadata")
 
 
 def task_named(name: str) -> Task:
-    """The task of that name, or of a user's task file where `name` is the path of one, which ends in `.yaml`.
+    """Return the packaged task of that name or, if `name` ends in `.yaml`, the task of a user's file.
 
     Raises:
-        UsageError: there is no such task, or no such file, or the file has an error.
+        UsageError: There is no such task or file, or the file has a fault.
     """
     if name.endswith(".yaml"):
         return task_of_file(Path(name).expanduser())
@@ -40,16 +41,20 @@ def task_named(name: str) -> Task:
 
 
 def task_of_file(path: Path) -> Task:
-    """The task that a user's file defines: one of its own, or one that includes a packaged file.
+    """Return the task that a user's file defines, which may include a packaged file.
 
     Raises:
-        UsageError: one line that names the file and the key that is missing, unknown or wrong.
+        UsageError: A key is missing, unknown or wrong; the message is one line with the file and the key.
     """
     return task_of(read_task_file(path))
 
 
 def task_of(file: TaskFile) -> Task:
-    """The task of a file's keys; the packaged task itself where it is the same."""
+    """Return the task that a file defines: the packaged task itself if nothing differs.
+
+    Raises:
+        UsageError: As in `task_of_file`.
+    """
     tasks, groups = registry()
     check_tags(file, {*tasks, *groups})
     reference = file.values.get("reference_task")
@@ -57,7 +62,7 @@ def task_of(file: TaskFile) -> Task:
         if reference is None or reference != file.values.get("task"):
             raise UsageError(
                 f"{file.place('reference_task')}: reference_task: expected the packaged task that the file "
-                f"includes, got {reference!r}{did_you_mean(str(reference), tasks)}; a task of your own names itself"
+                f"includes, got {reference!r}{did_you_mean(str(reference), tasks)}; a new task names itself"
             )
         return task_from(file)
     if (name := file.values.get("task")) in [*groups, *(other for other in tasks if other != reference)]:
@@ -71,7 +76,7 @@ def task_of(file: TaskFile) -> Task:
 
 @dataclass(frozen=True, slots=True)
 class TaskReference:
-    """Names a task in a log, such that it can be restored without its file.
+    """The name of a task in a log, and what else it takes to restore the task without its file.
 
     Attributes:
         task: The task's name.

@@ -19,10 +19,17 @@ logger = logging.getLogger(__name__)
 
 
 def worked_examples(task: Task, options: Options, prompt: Prompt) -> list[Example]:
-    """The worked examples of a task in their order, at most `MOST_EXAMPLES`; with chain of thought each reply
-    reasons first. They are made of the training part, without what is also under test, where the benchmark
-    has one, and else of the package's own rows; so too where the data that the user named lack it, which a
-    warning says."""
+    """Make the worked examples of a task, in order, at most `MOST_EXAMPLES`.
+
+    They are made of the benchmark's training part, without what is also under test. If there is none, they are made of
+    the package's own rows; a warning says so if it is the user's data that lack the training part. With chain of
+    thought each reply reasons first.
+
+    Args:
+        task: The task.
+        options: The options of the run.
+        prompt: The prompt that asks the task.
+    """
     cases = task.cases(_example_rows(task, options, prompt), options)
     return [_example(task, case, prompt, options) for case in task.examples(cases, options)[:MOST_EXAMPLES]]
 
@@ -35,14 +42,14 @@ def _example_rows(task: Task, options: Options, prompt: Prompt) -> Iterator[Row]
         yield from task.reader.fewshot_rows(options)
         return
     located = locate(task.reader.source, task.reader.file(options), options.data)
-    shown = {_shown(case, prompt) for case in task.cases(task.reader.rows(located.path), options)}
+    tested = {_shown_fields(case, prompt) for case in task.cases(task.reader.rows(located.path), options)}
     for row in task.reader.rows(path):
-        if not any(_shown(case, prompt) in shown for case in task.cases([row], options)):
+        if not any(_shown_fields(case, prompt) in tested for case in task.cases([row], options)):
             yield row
 
 
-def _shown(case: Case, prompt: Prompt) -> tuple[str, ...]:
-    """The fields of a case that its question shows."""
+def _shown_fields(case: Case, prompt: Prompt) -> tuple[str, ...]:
+    """Return the fields of a case that its question shows."""
     names = placeholders(prompt["user"])
     return tuple(text for name, text in case.fields.items() if name in names)
 
@@ -56,7 +63,7 @@ def _example(task: Task, case: Case, prompt: Prompt, options: Options) -> Exampl
     return Example(item.prompt, reply)
 
 
-OWN_EXAMPLES = "%s: the worked examples are the package's own, since the data named have no %s beside them"
+OWN_EXAMPLES = "%s: worked examples are made of the package's own rows, since the folder of the data has no %s"
 
 MOST_EXAMPLES = 64
-"""More worked examples than this are not made: a training part has thousands."""
+"""No more worked examples are made than this, since a training part has thousands of rows."""

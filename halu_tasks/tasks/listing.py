@@ -21,7 +21,17 @@ Entry = TypeVar("Entry")
 
 @dataclass(frozen=True)
 class ListedTask:
-    """A task as listings show it; `source` is the name of its source, `title` the benchmark's."""
+    """A task as listings show it.
+
+    Attributes:
+        name: The name.
+        about: What the task asks, in one line.
+        size: The number of items in the published data; None if it is not known.
+        headline: The metric that sums up the task.
+        source: The name of the task's source.
+        title: The title of the benchmark.
+        path: The task file.
+    """
 
     name: str
     about: str
@@ -34,7 +44,14 @@ class ListedTask:
 
 @dataclass(frozen=True)
 class ListedGroup:
-    """A group as listings show it; groups among its members are replaced by their own."""
+    """A group as listings show it.
+
+    Attributes:
+        name: The name.
+        means: The metrics whose means are reported.
+        members: The names of the tasks; a group among the members is replaced by its own members.
+        path: The group file.
+    """
 
     name: str
     means: tuple[str, ...]
@@ -43,7 +60,7 @@ class ListedGroup:
 
 
 def listing() -> tuple[list[ListedTask], list[ListedGroup]]:
-    """The packaged tasks and groups in the order of the registry. Files that cannot be read are named in a warning."""
+    """List the packaged tasks and groups in the order of the registry; warn of files that cannot be read."""
     files: dict[str, TaskFile] = {}
     group_files: dict[str, TaskFile] = {}
     for path in packaged_files():
@@ -52,8 +69,8 @@ def listing() -> tuple[list[ListedTask], list[ListedGroup]]:
         except UsageError as error:
             logger.warning("%s", error)
             continue
-        named = group_files if "group" in file.values else files
-        named[str(file.values.get("group", file.values.get("task")))] = file
+        by_name = group_files if "group" in file.values else files
+        by_name[str(file.values.get("group", file.values.get("task")))] = file
     tasks = {entry.name: entry for entry in _entries(files.values(), _task)}
     groups = list(_entries(group_files.values(), lambda file: _group(file, group_files)))
     sources = {name: task.source for name, task in tasks.items()}
@@ -61,7 +78,11 @@ def listing() -> tuple[list[ListedTask], list[ListedGroup]]:
 
 
 def path_of(name: str) -> Path:
-    """The file of a packaged task or group. Raises UsageError if there is none of that name."""
+    """Return the file of a packaged task or group.
+
+    Raises:
+        UsageError: There is no task or group of that name.
+    """
     tasks, groups = listing()
     paths = {task.name: task.path for task in tasks} | {group.name: group.path for group in groups}
     if name not in paths:
@@ -73,8 +94,8 @@ def in_order(sources: Mapping[str, str], groups: Iterable[Sequence[str]]) -> lis
     """Order the names of tasks by their sources, and those of one source as its groups list them, the largest first.
 
     Args:
-        sources: the name of each task's source.
-        groups: the members of each group.
+        sources: The name of each task's source.
+        groups: The members of each group.
     """
     listed = [name for members in sorted(groups, key=len, reverse=True) for name in members]
     names = [name for name in dict.fromkeys([*listed, *sources]) if name in sources]

@@ -10,20 +10,20 @@ from halu_tasks.items import Case
 from halu_tasks.options import Options
 
 TRAIN_SHARE, TEST_SHARE = 0.05, 0.2
-"""Of the paper's two samples: one to tune the threshold on, one to test."""
+"""The sizes of the paper's two samples: one to tune the threshold on, one to test."""
 
 
 def sampled(cases: Iterable[Case], options: Options) -> Iterator[Case]:
-    """The cases that `split` names, in their order. Which are in a sample depends on their clusters and the seed
-    alone: clusters stay whole, the samples are disjoint, and their sizes are exact shares of all clusters.
+    """Select the cases of the option `split`, in their order.
 
-    `train5` and `test20` are one sample each; `train5_test20` is both, and `train5_rest` everything, each case
-    tagged with its part.
+    Samples depend only on the clusters of cases and on the seed: clusters are not split, the samples are disjoint, and
+    their sizes are exact shares of all clusters. `train5` and `test20` are one sample each; `train5_test20` is both and
+    `train5_rest` everything, each case tagged with its part.
     """
     if options.split == "all":
         yield from cases
         return
-    from halu_tasks.scorers.statistics.threshold import PART, TEST, TRAIN  # numpy, which listings do without
+    from halu_tasks.scorers.statistics.threshold import PART, TEST, TRAIN  # imports numpy, which listings avoid
 
     held = list(cases)
     drawn = sorted({case.cluster for case in held}, key=lambda cluster: (stable_hash(options.seed, cluster), cluster))

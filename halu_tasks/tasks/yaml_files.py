@@ -1,6 +1,6 @@
 """Read task files: YAML with `include` and `!function`, as lm-eval reads them, but without importing lm-eval.
 
-A mapping keeps the file and line of each of its keys, so that an error can name them.
+The file and line of each key are kept for error messages.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ _Base: type[Any] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoade
 
 
 class FunctionName(str):
-    """What stands behind `!function`: the dotted name of an object, and the folder of the file that names it."""
+    """The dotted name of an object after `!function`, with the folder of the file that names it."""
 
     folder: Path | None
 
     def __new__(cls, name: str, folder: Path | None = None) -> FunctionName:
-        made = super().__new__(cls, name)
-        made.folder = folder
-        return made
+        """Create the name."""
+        function_name = super().__new__(cls, name)
+        function_name.folder = folder
+        return function_name
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,9 @@ class TaskFile:
     """The keys of a task file and of the files that it includes.
 
     Attributes:
-        path: the file itself.
-        values: what each key is set to; keys of the file win over those of included files.
-        places: where each key is set, as `path:line`.
+        path: The file itself.
+        values: The value of each key; the file's own keys replace those of included files.
+        places: Where each key is set, as `path:line`.
     """
 
     path: Path
@@ -46,28 +47,28 @@ class TaskFile:
     places: Mapping[str, str]
 
     def place(self, key: str) -> str:
-        """Where a key is set, as `path:line`, or the path where it is not."""
+        """Return where a key is set, as `path:line`, or the path if it is not set."""
         return self.places.get(key, str(self.path))
 
 
 def task_configs() -> Path:
-    """The folder of the packaged task files."""
+    """Return the folder of the packaged task files."""
     from halu_tasks import task_configs
 
     return Path(task_configs.__path__[0])
 
 
 def packaged_files() -> list[Path]:
-    """The packaged task and group files, in order."""
+    """Return the packaged task and group files, sorted by path."""
     return sorted(task_configs().glob("**/*.yaml"))
 
 
 def read_task_file(path: Path) -> TaskFile:
-    """Read a task file and what it includes.
+    """Read a task file and the files that it includes.
 
     Raises:
-        UsageError: naming file and line: the file cannot be read, is not YAML, is not a mapping, sets a key twice, or
-            includes itself, or one file by two ways (which lm-eval refuses too).
+        UsageError: The file cannot be read, is not YAML or not a mapping, sets a key twice, or includes a file, such
+            as itself, twice (which lm-eval refuses, too). The message names file and line.
     """
     values, places = _read(path, set())
     return TaskFile(path, values, places)
@@ -78,24 +79,24 @@ def _read(path: Path, seen: set[Path]) -> tuple[dict[str, Any], dict[str, str]]:
     if resolved in seen:
         raise UsageError(f"{path}: include: the file is included twice; include each file once")
     seen.add(resolved)
-    own, own_places = _mapping(path)
-    values: dict[str, Any] = {}
-    places: dict[str, str] = {}
-    included = own.pop("include", [])
-    for name in included if isinstance(included, list) else [included]:
+    values, places = _mapping(path)
+    included_values: dict[str, Any] = {}
+    included_places: dict[str, str] = {}
+    names = values.pop("include", [])
+    for name in names if isinstance(names, list) else [names]:
         if not isinstance(name, str):
-            raise UsageError(f"{own_places['include']}: include: expected the path of a file, got {name!r}")
-        other = path.parent / Path(name).expanduser()
-        if not other.is_file():
-            raise UsageError(f"{own_places['include']}: include: there is no file {other}")
-        more, more_places = _read(other, seen)
-        values |= more
-        places |= more_places
-    return values | own, places | own_places
+            raise UsageError(f"{places['include']}: include: expected the path of a file, got {name!r}")
+        included = path.parent / Path(name).expanduser()
+        if not included.is_file():
+            raise UsageError(f"{places['include']}: include: no such file: {included}")
+        more_values, more_places = _read(included, seen)
+        included_values |= more_values
+        included_places |= more_places
+    return included_values | values, included_places | places
 
 
 def _mapping(path: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """The keys that one file sets, and where."""
+    """Read the keys that one file sets, and where it sets them."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -135,12 +136,12 @@ def _loader(folder: Path) -> type[Any]:
 
 
 def load_object(value: Any) -> Any:
-    """The object that a `!function` names; any other value, such as one that lm-eval has loaded, as it is.
+    """Return the object that a `!function` names, or any other value, such as one that lm-eval has loaded, as it is.
 
-    As in lm-eval, a module beside the file that names the object comes before an installed one.
+    As in lm-eval, a module in the folder of the file takes precedence over an installed one.
 
     Raises:
-        ValueError: the module or the object cannot be imported.
+        ValueError: The module or the object cannot be imported.
     """
     if not isinstance(value, FunctionName):
         return value
@@ -148,18 +149,18 @@ def load_object(value: Any) -> Any:
     if not module_name:
         raise ValueError(f"'!function {value}' lacks the module; write !function MODULE.NAME")
     try:
-        module = _module_beside(value.folder, module_name) or importlib.import_module(module_name)
+        module = _module_in(value.folder, module_name) or importlib.import_module(module_name)
         return getattr(module, name)
     except Exception as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"'!function {value}' cannot be imported ({type(error).__name__}: {reason})") from None
 
 
-def _module_beside(folder: Path | None, name: str) -> Any:
+def _module_in(folder: Path | None, name: str) -> Any:
     path = folder / f"{name.replace('.', '/')}.py" if folder else None
     if path is None or not path.is_file():
         return None
-    qualified = str(path.resolve().with_suffix(""))  # the name under which lm-eval loads it
+    qualified = str(path.resolve().with_suffix(""))  # the name by which lm-eval loads it
     if qualified not in sys.modules:
         spec = importlib.util.spec_from_file_location(qualified, path)
         assert spec and spec.loader
@@ -167,3 +168,18 @@ def _module_beside(folder: Path | None, name: str) -> Any:
         spec.loader.exec_module(module)
         sys.modules[qualified] = module
     return sys.modules[qualified]
+
+
+def comparable(value: Any) -> Any:
+    """Return a value as it can be compared between files.
+
+    A function is compared as an object, whether the file names it or lm-eval has loaded it.
+    """
+    if isinstance(value, dict):
+        return {key: comparable(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [comparable(each) for each in value]
+    try:
+        return load_object(value)
+    except ValueError:
+        return value

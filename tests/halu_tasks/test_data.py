@@ -433,7 +433,7 @@ def test_a_file_without_rows_is_an_error(content: bytes, tmp_path: Path) -> None
 def test_a_file_without_a_row_for_the_task_is_an_error(tmp_path: Path) -> None:
     path = put(tmp_path / "refact_multi_error.jsonl", json.dumps(NEG_ROW).encode())
     assert len(build("refact_localization_negation", Options(data=str(path))).items) == 1
-    with pytest.raises(DataError, match=f"{path}: holds no row for task refact_correction"):
+    with pytest.raises(DataError, match=f"{path}: contains no row for task refact_correction"):
         _ = build("refact_correction", Options(data=str(path))).items
 
 

@@ -171,7 +171,7 @@ def test_without_a_training_part_the_examples_are_the_packages_own_and_the_run_s
 ) -> None:
     write(tmp_path / "test.jsonl", ROW)
     assert sorted(patterns(shown(data=str(tmp_path)), TRAIN)) == sorted(PATTERNS)
-    assert "the worked examples are the package's own" in caplog.text
+    assert "worked examples are made of the package's own rows" in caplog.text
     built = build("factchd_4shot", Options(data=str(tmp_path), fewshot=4))
     assert built.version_tags == ("local", "own_examples")
     assert build("factchd", Options(data=str(tmp_path))).version_tags == ("local",)

@@ -89,7 +89,7 @@ BAD = {
     "empty cells": (f"{HEAD}\n,,\n".encode(), ":2: field 'orig_sentence' is empty"),
     "nothing": (b"", ": contains no rows"),
     "a header alone": (HEAD.encode(), ": contains no rows"),
-    "rows labelled 0 alone": (f"{HEAD}\na,b,0\n".encode(), ": holds no row for task halluverse25_en"),
+    "rows labelled 0 alone": (f"{HEAD}\na,b,0\n".encode(), ": contains no row for task halluverse25_en"),
 }
 
 

@@ -143,7 +143,7 @@ def test_a_sample_of_few_rows_is_rounded(count: int, train: int, test: int, tmp_
     if train:
         assert len(documents(SUMMARIES[2], path, split="train5")) == 2 * train
     else:
-        with pytest.raises(DataError, match="holds no row for task halueval_summarization_claims under train5"):
+        with pytest.raises(DataError, match="contains no row for task halueval_summarization_claims under train5"):
             documents(SUMMARIES[2], path, split="train5")
 
 

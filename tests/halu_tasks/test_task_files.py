@@ -1,4 +1,4 @@
-"""Faults of task files: each is told in one line that names the file, the line and the key."""
+"""Task files: each fault is one line that names the file, the line and the key."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from halu_tasks.errors import UsageError
 from halu_tasks.scorers.registry import READINGS, SCORERS, scorer_factory
 from halu_tasks.tasks import registry
 from halu_tasks.tasks.checks import check_sample
-from halu_tasks.tasks.definition import _METRIC_KEYS, KEYS, PROMPT_FORMATS
+from halu_tasks.tasks.definition import KEYS, METRIC_KEYS, PROMPT_FORMATS
 from halu_tasks.tasks.derived import task_of
 from halu_tasks.tasks.listing import listing, path_of
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file, task_configs
@@ -51,7 +51,12 @@ FAULTS = {
         "metric_list",
         "unknown metric 'f1_factul' (did you mean 'f1_factual'?)",
     ),
-    "metric listed twice": (INDEPENDENT, "metric_list: [{metric: acc}, {metric: acc}]\n", "metric_list", "'acc' twice"),
+    "metric listed twice": (
+        INDEPENDENT,
+        "metric_list: [{metric: acc}, {metric: acc}]\n",
+        "metric_list",
+        "lists 'acc' twice",
+    ),
     "no metric": (INDEPENDENT, "metric_list: []\n", "metric_list", "is empty; the first metric is the headline"),
     "unknown key of a metric": (
         INDEPENDENT,
@@ -111,7 +116,7 @@ FAULTS = {
         ENTITY,
         "answer: {kind: spans, labels: [a, b]}\n",
         "answer",
-        "a spans has no labels",
+        "an answer of the kind spans has no 'labels'",
     ),
     "unquoted labels": (
         INDEPENDENT,
@@ -133,12 +138,12 @@ FAULTS = {
     ),
     "unquoted choices": (BINARY, "doc_to_choice: [Yes, No]\n", "doc_to_choice", "(quote True, False, Yes and No)"),
     "choices that are no labels": (BINARY, "doc_to_choice: ['Yes', 'Maybe']\n", "doc_to_choice", "two labels"),
-    "judge missing": (GENERATIVE, "judge: null\n", "judge", "judged_text"),
+    "judge missing": (GENERATIVE, "judge: null\n", "judge", "is missing; answers of the kind judged_text need a judge"),
     "judge where none is asked": (
         ENTITY,
         "judge: !function halu_tasks.scorers.benchmarks.cfaith.JUDGING\n",
         "judge",
-        "with the answer kind judged_text, and only with it",
+        "only answers of the kind judged_text have a judge, not spans",
     ),
     "wrong judge": (
         GENERATIVE,
@@ -151,7 +156,7 @@ FAULTS = {
         INDEPENDENT,
         "doc_to_text: 'Q {{questoin}}: {{answer}}'\n",
         "doc_to_text",
-        "{{questoin}} is no field (did you mean 'question'?); fields: question, answer",
+        "{{questoin}} is not a field (did you mean 'question'?); fields: question, answer",
     ),
     "prompt that is no Jinja": (INDEPENDENT, "doc_to_text: '{{question'\n", "doc_to_text", "is not valid Jinja"),
     "prompt that ends in white space": (INDEPENDENT, "doc_to_text: 'Q: '\n", "doc_to_text", "ends in white space"),
@@ -172,7 +177,7 @@ FAULTS = {
         INDEPENDENT,
         "method_input: {text: anwser}\n",
         "method_input",
-        "text: 'anwser' is no field; fields: question, answer",
+        "text: 'anwser' is not a field; fields: question, answer",
     ),
     "wording for another task's option": (
         BINARY,
@@ -221,7 +226,7 @@ FAULTS = {
     "repeats": (INDEPENDENT, "repeats: 3\n", "repeats", "self_consistency"),
     "output_type": (INDEPENDENT, "output_type: multiple_choice\n", "output_type", "expected generate_until"),
     "wrong type": (INDEPENDENT, "about: [a]\n", "about", "expected a string, got ['a']"),
-    "number as a string": (INDEPENDENT, "num_fewshot: 'two'\n", "num_fewshot", "expected a number, got 'two'"),
+    "number as a string": (INDEPENDENT, "num_fewshot: 'two'\n", "num_fewshot", "expected an integer, got 'two'"),
     "list for a mapping": (INDEPENDENT, "scorer: [verdict]\n", "scorer", "expected a mapping"),
     "missing value": (INDEPENDENT, "generation_kwargs:\n", "generation_kwargs", "is missing (decoding)"),
     "version": (INDEPENDENT, "metadata: {version: one}\n", "metadata", "version: expected a number, got 'one'"),
@@ -287,7 +292,7 @@ FAULTS = {
         INDEPENDENT,
         "file: refact_{{subst}}.jsonl\n",
         "file",
-        "{{subst}} is no option (did you mean 'subset'?)",
+        "{{subst}} is not an option (did you mean 'subset'?)",
     ),
 }
 
@@ -321,7 +326,7 @@ LABELS = TASKS["refact_judgment_independent"].path
         ("- task\n", ": expected a mapping of keys to values"),
         ("task: a\ntask: b\n", ":2: task: the key is set twice"),
         ("3: a\n", ":1: the key 3 is not a string"),
-        ("task: a\ninclude: nowhere.yaml\n", ":2: include: there is no file "),
+        ("task: a\ninclude: nowhere.yaml\n", ":2: include: no such file: "),
         ("task: a\ninclude: [3]\n", ":2: include: expected the path of a file, got 3"),
         ("task: a\ninclude: mine.yaml\n", "include: the file is included twice"),
         (f"task: a\ninclude: [{LABELS}, {LABELS}]\n", "include: the file is included twice"),
@@ -540,7 +545,7 @@ def test_the_page_has_every_key_with_whether_it_is_required() -> None:
 
 
 def test_the_page_has_every_reading_scorer_argument_and_key_of_a_metric() -> None:
-    for name in (*READINGS, *SCORERS, *PROMPT_FORMATS, *_METRIC_KEYS):
+    for name in (*READINGS, *SCORERS, *PROMPT_FORMATS, *METRIC_KEYS):
         assert f"`{name}`" in PAGE, name
     for name in SCORERS:
         arguments = ", ".join(f"`{argument}`" for argument in inspect.signature(scorer_factory(name)).parameters)
@@ -584,7 +589,7 @@ def test_the_printed_commands_run_the_printed_example(printed: Path) -> None:
 
 IN_HARNESSES = {
     "metric_list: [metric: accc]\n": "metric_list: unknown metric 'accc'",
-    "doc_to_text: 'Q {{questoin}}'\n": "doc_to_text: {{questoin}} is no field",
+    "doc_to_text: 'Q {{questoin}}'\n": "doc_to_text: {{questoin}} is not a field",
     "filter_list: []\n": "filter_list: has no effect",
 }
 
@@ -620,4 +625,4 @@ def test_a_fault_is_one_line_in_lm_eval(tmp_path: Path) -> None:
         if name == "one":
             warned = [line for line in told.stderr.splitlines() if "its task is missing" in line]
             assert len(warned) == 2 and f"{tmp_path}/broken.yaml:2: not YAML" in warned[0]
-            assert f"{tmp_path}/lost.yaml:1: include: there is no file {tmp_path}/nowhere" in warned[1]
+            assert f"{tmp_path}/lost.yaml:1: include: no such file: {tmp_path}/nowhere" in warned[1]

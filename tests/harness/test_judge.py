@@ -155,7 +155,7 @@ def test_too_many_failures_are_an_error_and_no_reply_is_lost(
     server = serve(lambda request: by_rule(request) if working or "=====" not in asked_text(request) else "perhaps")
     with pytest.raises(JudgeError, match=r"gave no verdict on \d+ of \d+ questions \(allowed: 5%") as caught:
         run_lm_eval(["cfaith_gen", "refact_correction"], OracleLM(), judged(server))
-    assert "kept beside it: refact_correction" in str(caught.value)
+    assert "replies to other tasks were kept: refact_correction" in str(caught.value)
     _, _, command = str(caught.value).partition("score them with: halu-tasks ")
     working = True
     command, _, _ = command.partition(";")

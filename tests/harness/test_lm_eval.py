@@ -166,7 +166,7 @@ def test_a_version_knows_examples_that_the_command_line_asks_for(
     shown = run_lm_eval(["factchd"], BaselineLM(), data, num_fewshot=2)
     assert shown["versions"]["factchd"] == "1.0-local-own_examples"
     assert run_lm_eval(["factchd_4shot"], BaselineLM(), data)["versions"]["factchd_4shot"] == "1.0-local-own_examples"
-    assert "the worked examples are the package's own" in caplog.text
+    assert "worked examples are made of the package's own rows" in caplog.text
     run_lm_eval(["factchd"], BaselineLM(), {**data, "halu_part": "summarization"})
     assert "factchd has no use for halu_part" in caplog.text
 

@@ -197,7 +197,7 @@ def test_a_record_that_is_neither_is_named_and_nothing_of_it_runs(record: str, t
 
 
 def test_what_lm_eval_gathers_from_several_processes_keeps_its_scores() -> None:
-    from halu_tasks.lm_eval_adapter.task import logged
+    from halu_tasks.lm_eval_adapter.item_values import logged
 
     item = BUILT.items[0]
     score = BUILT.task.score("strict", item, Reply("A"))

@@ -63,7 +63,7 @@ def test_braces_that_are_no_placeholder_are_text(text: str) -> None:
 
 
 def test_an_unknown_placeholder_is_named_with_the_known() -> None:
-    with pytest.raises(UsageError, match=r"unknown placeholder \{anwser\}; available fields: question, answer"):
+    with pytest.raises(UsageError, match=r"prompt: \{anwser\} is not a field; fields: question, answer"):
         fill("{question} {anwser}", {"question": "q", "answer": "a"})
 
 
@@ -224,7 +224,7 @@ def test_a_file_for_another_task_of_the_benchmark_leaves_this_one_as_it_is(write
 
 
 def test_a_name_that_is_no_prompt_is_an_error_that_lists_the_names(write: Write) -> None:
-    with pytest.raises(UsageError, match=r"unknown prompt 'refact_judgement'; valid names: .*cfaith_choice, "):
+    with pytest.raises(UsageError, match=r"unknown prompt 'refact_judgement'.*; known: .*cfaith_choice, "):
         own_prompt(write({"refact_judgement": {"user": "x"}}))
 
 
@@ -235,9 +235,9 @@ def test_a_file_that_leaves_a_task_out_keeps_its_wording(write: Write) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("", "expected task names with their prompts"),
-        ("- a\n- b\n", "expected task names with their prompts"),
-        ("just text", "expected task names with their prompts"),
+        ("", "expected a mapping of names to prompts"),
+        ("- a\n- b\n", "expected a mapping of names to prompts"),
+        ("just text", "expected a mapping of names to prompts"),
         (f"{NAME}: text\n", f"'{NAME}' may have cot, system, user, each a string"),
         (f"{NAME}: {{usr: x}}\n", "may have cot, system, user"),
         (f"{NAME}: {{user: 5}}\n", "each a string"),
@@ -279,7 +279,7 @@ def test_an_emoji_written_as_json_writes_it_is_one_character(write: Write) -> No
 
 def test_an_unknown_placeholder_in_a_users_prompt_is_told_when_the_items_are_built(write: Write) -> None:
     built = build(NAME, Options(data="sample", prompts=write({NAME: {"user": "{question} {answer_a}"}})))
-    with pytest.raises(UsageError, match=r"unknown placeholder \{answer_a\}; available fields: question, answer"):
+    with pytest.raises(UsageError, match=r"prompt: \{answer_a\} is not a field; fields: question, answer"):
         _ = built.items
 
 

@@ -1,0 +1,106 @@
+"""What happens to the replies to a task after generation: lm-eval's filters see all replies of a task at once."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lm_eval.api.filter import Filter
+
+from halu_tasks.errors import LM_EVAL, JudgeError
+from halu_tasks.items import Item, Reply
+from halu_tasks.replies import embedded
+from halu_tasks.replies.predictions import with_target
+from halu_tasks.replies.scoring import outcome_of, reply_warnings, score_replies
+from halu_tasks.tasks import Built
+
+logger = logging.getLogger(__name__)
+
+
+class Weight(NamedTuple):
+    """What a model says of one choice.
+
+    Attributes:
+        loglikelihood: The log-likelihood of the choice.
+        reply: The reply that is replayed; None for any other model.
+    """
+
+    loglikelihood: float
+    reply: str | None
+
+
+class Weighed(Filter):
+    """Reads the log-likelihoods of choices."""
+
+    def apply(self, resps: Iterable[Any], docs: list[dict[str, Any]]) -> list[Weight]:
+        """Return the weights of all requests."""
+        return [Weight(replies[0][0], doc.get(embedded.REPLY)) for replies, doc in zip(resps, docs, strict=True)]
+
+
+class TakeFirst(Filter):
+    """Keeps the first reply to each request."""
+
+    def apply(self, resps: Iterable[Any], docs: list[dict[str, Any]]) -> list[Any]:
+        """Return the first replies."""
+        return [replies[0] for replies in resps]
+
+
+class ScoreReplies(Filter):
+    """Scores all replies to a task at once, so that a judge can be asked concurrently.
+
+    The scores appear in the sample log as the filtered replies.
+
+    Args:
+        built: The task.
+        items: Its items by id.
+        keep_other_replies: Saves the replies to the run's other tasks and says where, as lm-eval writes no results
+            if one task fails.
+    """
+
+    def __init__(
+        self, built: Built, items: Mapping[str, Item], keep_other_replies: Callable[[], list[str]], **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self._built, self._items, self._keep_other_replies = built, items, keep_other_replies
+
+    def apply(self, resps: Iterable[Any], docs: list[dict[str, Any]]) -> list[str]:
+        """Return the scores as JSON: lm-eval copies what a filter returns and logs its `str()`.
+
+        Raises:
+            JudgeError: The judge failed too often; the message names the files with the replies.
+        """
+        replies = [
+            (with_target(self._items[doc["id"]], doc["target"]), Reply(replies[0]))
+            for replies, doc in zip(resps, docs, strict=True)
+        ]
+        try:
+            scores = score_replies(self._built, replies, results_folder())
+        except JudgeError as error:
+            others = ", ".join(self._keep_other_replies())
+            raise JudgeError(f"{error}; replies to other tasks were kept: {others}" if others else str(error)) from None
+        mode = self._built.options.scoring
+        outcomes = Counter(
+            outcome_of(reply.text, score, mode) for (_, reply), score in zip(replies, scores, strict=True)
+        )
+        for warning in reply_warnings(self._built.task.name, outcomes):
+            logger.warning(warning)
+        return [json.dumps(score.as_json(), ensure_ascii=False) for score in scores]
+
+
+def results_folder() -> Path | None:
+    """Return the folder of lm-eval's option `--output_path`, which tasks cannot ask lm-eval for."""
+    if not sys.argv[0].endswith(LM_EVAL):
+        return None
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    parser.add_argument("--output_path", "-o", type=Path)
+    try:
+        path: Path | None = parser.parse_known_args()[0].output_path
+    except argparse.ArgumentError:
+        return None
+    return path.parent if path and path.suffix == ".json" else path

@@ -1,0 +1,66 @@
+"""The answer that a task asks for: its kind, the judge of a judged task, and choices that are weighed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from halu_tasks.scorers.kinds import AnswerKind, JudgedText, Label, Spans, Strings
+from halu_tasks.scorers.reading.judge import JudgeSpec
+from halu_tasks.scorers.registry import reading_named
+from halu_tasks.tasks.definition.keys import TaskKeys, named_in
+
+_KINDS: Mapping[str, Callable[[], AnswerKind]] = {"spans": Spans, "strings": Strings, "judged_text": JudgedText}
+"""The kinds without further keys; a label has some."""
+
+
+def read_answer(keys: TaskKeys) -> AnswerKind:
+    """Read the key `answer`."""
+    answer = keys.mapping("answer", ("kind", "labels", "reading", "target_varies"))
+    kind = answer.get("kind")
+    if kind == "label":
+        return _label(keys, answer)
+    if not named_in(kind, _KINDS):
+        keys.fail("answer", f"kind: expected {', '.join(('label', *_KINDS))}, got {kind!r}")
+    if others := [name for name in answer if name != "kind"]:
+        keys.fail("answer", f"an answer of the kind {kind} has no {others[0]!r}")
+    return _KINDS[str(kind)]()
+
+
+def _label(keys: TaskKeys, answer: Mapping[str, Any]) -> Label:
+    declared = answer.get("labels")
+    names = declared if isinstance(declared, dict) else {}
+    labels = keys.as_strings("answer", list(names) if names else declared)
+    if len(labels) < 2 or len(set(labels)) < len(labels):
+        keys.fail("answer", f"labels: expected two or more different strings, got {list(labels)}")
+    try:
+        reading = reading_named(keys.load("answer", answer.get("reading")))
+    except ValueError as error:
+        keys.fail("answer", f"reading: {error}")
+    keys.check_signature("answer", reading, "")
+    keys.as_strings("answer", list(names.values()))
+    if not isinstance(target_varies := answer.get("target_varies", False), bool):
+        keys.fail("answer", f"target_varies: expected true or false, got {target_varies!r}")
+    return Label(labels, reading, names, target_varies)
+
+
+def read_judge(keys: TaskKeys, answer: AnswerKind) -> JudgeSpec | None:
+    """Read the key `judge`, which answers of the kind `judged_text` need and others may not have."""
+    judge = keys.load("judge", keys.file.values.get("judge"))
+    if judge is not None and not isinstance(judge, JudgeSpec):
+        keys.fail("judge", f"expected !function MODULE.NAME of a JudgeSpec, got {judge!r}")
+    if judge is None and isinstance(answer, JudgedText):
+        keys.fail("judge", "is missing; answers of the kind judged_text need a judge")
+    if judge is not None and not isinstance(answer, JudgedText):
+        keys.fail("judge", f"only answers of the kind judged_text have a judge, not {answer.name}")
+    return judge
+
+
+def read_choices(keys: TaskKeys, answer: AnswerKind) -> tuple[str, str] | None:
+    """Read the key `doc_to_choice`: the two labels of the answer, the one looked for first."""
+    choices = keys.strings("doc_to_choice", required=False)
+    if keys.file.values.get("doc_to_choice") is None:
+        return None
+    if not isinstance(answer, Label) or sorted(choices) != sorted(answer.labels) or len(choices) != 2:
+        keys.fail("doc_to_choice", f"expected the two labels of the answer, got {list(choices)}")
+    return choices[0], choices[1]
