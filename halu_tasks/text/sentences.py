@@ -12,8 +12,8 @@ space. Inside a line:
   there: "It works. (Ling, 2009)", "It works.[3]";
 - nothing ends inside brackets, as long as they are not overlong.
 
-The splitting in `verdict_text` serves other ends: it rewrites the text and cuts behind every full stop, since no
-verdict depends on "et al."; ExpMatch in `expmatch` cuts at every full stop, as its authors do.
+The splitting in `scorers.reading.labels.sentences` serves other ends: it rewrites the text and cuts behind every full
+stop, since no verdict depends on "et al."; ExpMatch in `expmatch` cuts at every full stop, as its authors do.
 """
 
 from __future__ import annotations
