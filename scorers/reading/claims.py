@@ -259,7 +259,7 @@ def _closed(found: re.Match[str]) -> bool:
 def _sentences(lines: list[str]) -> Iterator[Found]:
     for index, line in enumerate(lines):
         for clause in words.CLAUSES.split(line[:2_000]):
-            yield from ((index, value) for value in _said(clause))
+            yield from ((index, value) for value in _judgements(clause))
 
 
 def _amended(found: list[Found], lines: list[str]) -> list[Found]:
@@ -276,7 +276,7 @@ def _amended(found: list[Found], lines: list[str]) -> list[Found]:
         if index not in stated and (again or (index > found[-1][0] and not words.LIST_MARK.match(line))):
             for clause in words.CLAUSES.split(line[:2_000]):
                 if again or words.WHICH.search(clause) or words.EVERY.search(clause):
-                    for value in _said(clause) or _said_again(clause):
+                    for value in _judgements(clause) or _new_judgement(clause):
                         _replace(kept, clause, index, value=value)
     return kept
 
@@ -290,7 +290,7 @@ def _again_between(one: Found, following: Found | None, lines: list[str]) -> boo
     return not claimed and any(map(words.SECOND_THOUGHT.match, between))
 
 
-def _said_again(clause: str) -> list[bool]:
+def _new_judgement(clause: str) -> list[bool]:
     """Return the check in "So this is supported"; empty if there is none."""
     found = words.IT_IS.search(clause)
     return [bool(found["yes"]) != bool(found["no"])] if found else []
@@ -318,7 +318,7 @@ def _replace(kept: list[Found], clause: str, index: int, *, value: bool) -> None
         kept[place] = (kept[place][0], value)
 
 
-def _said(clause: str) -> list[bool]:
+def _judgements(clause: str) -> list[bool]:
     """Return whether the claims that a clause speaks of are supported."""
     if words.NO_UNSUPPORTED.search(clause):
         return [True]

@@ -52,7 +52,7 @@ class JudgeSpec:
 
 
 LONGEST = 8_000
-"""Characters of a judged text that are shown to the judge; the rest is cut, and the judge is told."""
+"""Characters of a judged text that are shown to the judge; the rest is cut, and a line says so."""
 
 read_verdict = verdict_reader(
     {

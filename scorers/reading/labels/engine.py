@@ -136,9 +136,9 @@ class LabelReader:
         return answer
 
 
-def inferred(label: str | None, reason: str = NO_VERDICT.reason) -> Answer[str]:
+def inferred(label: str | None) -> Answer[str]:
     """Return the answer of a reply that declares none."""
-    return Answer(label, inferred=True) if label else Answer(None, reason)
+    return Answer(label, inferred=True) if label else NO_VERDICT
 
 
 def first(labels: Iterable[str | None]) -> str | None:

@@ -134,9 +134,9 @@ def _answer(kinds: set[str], sentences: list[str]) -> Answer[str]:
 
 def _inferred(sentences: list[str]) -> set[str]:
     """Return the types that the last conclusion names, or those called right, or called errors, or named at all."""
-    told = [sentence for sentence in sentences if sentence[-1] != "?"]
-    if any(map(_says, told)):
-        sentences = told
+    statements = [sentence for sentence in sentences if sentence[-1] != "?"]
+    if any(map(_says, statements)):
+        sentences = statements
     for sentence in reversed(sentences):
         if CONCLUDES.match(sentence) and (kinds := {kind for kind, _ in _named(sentence)}):
             return kinds

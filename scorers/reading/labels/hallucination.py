@@ -92,13 +92,13 @@ def asserted(sentence: str) -> str:
 
 def _infer(sentences: list[str]) -> Answer[str]:
     """Return what the sentences say: in a field, in conclusion, of the whole, or of any part."""
-    told = [sentence for sentence in sentences if sentence[-1] != "?"]
-    whole = joined(told)
+    statements = [sentence for sentence in sentences if sentence[-1] != "?"]
+    whole = joined(statements)
     steps = chain(
         (_field(sentence) or _ending(sentence) for sentence in reversed(sentences)),
-        map(_said, filter(CONCLUDES.match, reversed(whole))),
-        map(_said, filter(_speaks_of_the_whole, reversed(whole))),
-        (YES for sentence in told if _said(sentence) == YES),
+        map(_judgement, filter(CONCLUDES.match, reversed(whole))),
+        map(_judgement, filter(_speaks_of_the_whole, reversed(whole))),
+        (YES for sentence in statements if _judgement(sentence) == YES),
     )
     value = first(steps)
     return DECLINES if value is None and without_declining(sentences) != sentences else inferred(value)
@@ -119,7 +119,7 @@ def _opening(text: str) -> str | None:
 
 def _introduced(text: str) -> str | None:
     """Return the verdict that a marker introduces: the word, or what the rest of the sentence says."""
-    return _concluded(text) or _said(text)
+    return _concluded(text) or _judgement(text)
 
 
 def _concluded(text: str) -> str | None:
@@ -135,13 +135,13 @@ def _ending(text: str) -> str | None:
 def _field(text: str) -> str | None:
     """Return what a field or question and its answer say: "Hallucination: No", "Is it supported? Yes"."""
     found = words.FIELD.match(text)
-    topic = found and _said(found["topic"])
+    topic = found and _judgement(found["topic"])
     if not found or not topic:
         return None
     return topic if found["word"].lower() in ("yes", "true") else {YES: NO, NO: YES}[topic]
 
 
-def _said(sentence: str) -> str | None:
+def _judgement(sentence: str) -> str | None:
     """Return what the last clause that says anything about faithfulness says: Yes for unfaithful, No for faithful."""
     if words.ALL_GOOD.fullmatch(sentence):
         return NO
@@ -151,20 +151,20 @@ def _said(sentence: str) -> str | None:
         return YES if words.SUPPORT.search(sentence, 0, nothing.start()) else NO
     if words.WITHIN.search(sentence):
         return NO
-    value = _claimed(sentence)
+    value = _last_judgement(sentence)
     return YES if value == NO and words.EXCEPT.search(sentence) else value
 
 
-def _claimed(sentence: str) -> str | None:
+def _last_judgement(sentence: str) -> str | None:
     value = None
     for clause in clauses(sentence, words.CLAUSE):
         supposed = words.HYPOTHETICAL.search(clause)
         denied = value == YES and words.IS_NOT.fullmatch(clause)
-        value = NO if denied else _clause(clause[: supposed.start()] if supposed else clause) or value
+        value = NO if denied else _clause_judgement(clause[: supposed.start()] if supposed else clause) or value
     return value
 
 
-def _clause(clause: str) -> str | None:
+def _clause_judgement(clause: str) -> str | None:
     negations, everything, partly, present = 0, False, False, False
     for found in words.TOKEN.finditer(clause):
         if found["negation"]:

@@ -86,7 +86,7 @@ def _answer(question: str, following: str) -> str | None:
     answer = words.WORDS.findall(words.CLAUSE_END.split(following, maxsplit=1)[0])
     if not 0 < len(answer) <= _MOST_ANSWERED:
         return None
-    topic = _claimed(words.OR_NOT.sub("", question.rstrip("?")))
+    topic = _last_judgement(words.OR_NOT.sub("", question.rstrip("?")))
     if any(map(words.DENIED.fullmatch, answer)):
         agrees = False
     elif words.AGREED.fullmatch(answer[0]) or answer[0] in words.WORDS.findall(question):
@@ -100,10 +100,12 @@ def _answer(question: str, following: str) -> str | None:
 
 def _infer(sentences: list[str]) -> Answer[str]:
     """Return what the last concluding sentence says of the text, or the last one at all."""
-    told = [kept for one in joined(sentences) if (kept := _asserted(one))]
-    if value := first(map(_said, filter(CONCLUDES.match, reversed(told)))) or first(map(_said, reversed(told))):
+    statements = [kept for one in joined(sentences) if (kept := _asserted(one))]
+    if value := first(map(_judgement, filter(CONCLUDES.match, reversed(statements)))) or first(
+        map(_judgement, reversed(statements))
+    ):
         return inferred(value)
-    if told and words.CERTAINLY.match(told[0]) and not any(map(_asks, told)):
+    if statements and words.CERTAINLY.match(statements[0]) and not any(map(_asks, statements)):
         return inferred(YES)
     return NO_VERDICT
 
@@ -118,7 +120,7 @@ def _asks(sentence: str) -> bool:
 
 
 def _says(text: str) -> bool:
-    return _decides(text) or _said(text) is not None
+    return _decides(text) or _judgement(text) is not None
 
 
 def _decides(text: str) -> bool:
@@ -164,15 +166,15 @@ def _alone(text: str) -> str | None:
     return None if words.THEN_OFFERS.match(text, found.end()) else yes_or_no(found)
 
 
-def _said(sentence: str) -> str | None:
+def _judgement(sentence: str) -> str | None:
     """Return what the last clause that says so makes of the text."""
     if words.SAYS_NOTHING.search(sentence):
         turns = list(TURN.finditer(sentence))
         sentence = sentence[turns[-1].end() :] if turns else ""
-    return None if words.SAYS_NOTHING.search(sentence) else _claimed(sentence)
+    return None if words.SAYS_NOTHING.search(sentence) else _last_judgement(sentence)
 
 
-def _claimed(sentence: str) -> str | None:
+def _last_judgement(sentence: str) -> str | None:
     value = None
     for clause in words.CLAUSE_END.split(sentence):
         said = [found.lastgroup for found in words.SAID.finditer(clause)]

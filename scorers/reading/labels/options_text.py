@@ -1,11 +1,12 @@
-"""Marks, signs, tables and words of other languages in a reply on options, as plain English verdicts."""
+"""Marks, signs, tables and words of other languages in a reply on options, rewritten as plain English verdicts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
-RIGHT_MARKS, WRONG_MARKS = "√✓✔✅", "×✗✘❌"
+from halu_tasks.scorers.reading.lexicons.options import RIGHT_MARKS, WRONG_MARKS
+
 _MARK = f"[{RIGHT_MARKS}{WRONG_MARKS}]"
 _ALIKE = {**dict.fromkeys(map(ord, "👍☑🟢🏆⭕"), "✅"), **dict.fromkeys(map(ord, "👎🔴❎✖🚫⛔"), "❌"), 0xFE0F: ""}
 

@@ -116,7 +116,7 @@ class VerdictReader:
             return None
         parsed = _parse(text, start)
         if parsed is None:
-            return self._mended(text[start:]) or Answer(None, "a JSON object that is damaged or cut off")
+            return self._repaired(text[start:]) or Answer(None, "a JSON object that is damaged or cut off")
         found, end = parsed
         if (stated := self._of_object(found)) is None:
             return Answer(None, "no verdict")
@@ -184,7 +184,7 @@ class VerdictReader:
         ]
         return _Stated(labels.pop() if len(labels) == 1 else None, _as_reason(given[0] if given else ""))
 
-    def _mended(self, text: str) -> Answer[str] | None:
+    def _repaired(self, text: str) -> Answer[str] | None:
         """Return the verdict of a whole object that is no JSON only because of quotation marks in its reason.
 
         Neither a brace nor the name of a verdict may stand in the reason: a quotation could bring either.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from halu_tasks.scorers.reading.lexicons import declared
 from halu_tasks.scorers.reading.patterns import expression, ignoring_case, pattern
 
 STAR = pattern(r"(?m)^[ \t]*\*[ \t]+")
@@ -156,12 +157,7 @@ BY = ignoring_case(r"\s(?:by|in|the|from|since|because|as|according|par|por|durc
 
 # --- second thoughts and conclusions -----------------------------------------------------------------
 
-AGAIN = expression(r"""
-    (?:(?:no,? )?wait|hold on|hmm+|actually|correction|edit|update|scratch that|sorry
-    |on (?:second thoughts?|reflection|closer (?:look|inspection)|re-?(?:reading|checking))
-    |looking (?:again|closer|back)|re-?reading|let me (?:correct|revise|re-?consider|re-?check|re-?read|double[ -]check)
-    |I (?:was wrong|misread|made a mistake|overlooked|missed|stand corrected|need to correct))\b
-""")
+AGAIN = rf"(?:(?:no,? )?{declared.SECOND_THOUGHT}|(?:hmm+|actually|edit|update|sorry|I missed)\b)"
 SECOND_THOUGHT = ignoring_case(rf"\W*{AGAIN}")
 SECOND_THOUGHT_IN = ignoring_case(rf"(?:[.…,;–—(-]|no)\s{{0,3}}{AGAIN}")
 ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]

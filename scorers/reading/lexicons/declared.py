@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from halu_tasks.scorers.reading.patterns import ignoring_case, pattern
+from halu_tasks.scorers.reading.patterns import expression, ignoring_case, pattern
 from halu_tasks.text.folding import any_of
 
 # --- declared verdicts --------------------------------------------------------------------------------
@@ -26,3 +26,12 @@ CONCLUDES = ignoring_case(r"""
     |.{0,20}\bconclude\b|(?:based|given|considering|because|since|ultimately|conclusion|consequently|as a result)\b)
 """)
 """How a sentence begins that concludes."""
+SECOND_THOUGHT = expression(r"""
+    (?:wait|hold on|correction|corrected|scratch that|strike that|my (?:mistake|bad)|looking (?:again|closer|back)
+    |re-?reading|on (?:second thoughts?|reflection|closer (?:look|inspection)|re-?(?:reading|checking))
+    |upon (?:further|closer|second) (?:review|inspection|look|reading)
+    |let me (?:correct|revise|re-?consider|re-?check|re-?read|double[ -]check)
+    |i (?:was (?:wrong|mistaken)|misread|misunderstood|made an? (?:mistake|error)|overlooked|missed that
+    |stand corrected|take (?:that|it) back|(?:have|need|want) to (?:correct|revise|change)|must correct))(?!\w)
+""")
+"""How a sentence takes back what was said before it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from halu_tasks.scorers.reading.lexicons import declared
 from halu_tasks.scorers.reading.lexicons.declared import DECLARED
 from halu_tasks.scorers.reading.lexicons.truth import FALSE, FAULT, TRUE
 from halu_tasks.scorers.reading.patterns import expression, ignoring_case, pattern
@@ -168,14 +169,9 @@ CHINESE = pattern(r"""
     |相符))
 """)
 # "Yes. Wait, I misread the query."
-AGAIN = ignoring_case(r"""
-    (?:\W*(?:(?:oh|ah|no|yes|but|and|hmm+|ok(?:ay)?)\W+){0,2}(?:wait\b|hold on|hmm+\b
-    |on (?:second thoughts?|reflection|closer (?:look|inspection)|re-?(?:reading|checking))|correction\b|edit\s?:
-    |update\s?:|scratch that|strike that|sorry\W|looking (?:again|closer|back)|re-?reading
-    |let me (?:correct|revise|re-?consider|re-?check|re-?read|double[ -]check)|actually(?=,? (?:wait|no|yes|I)\b)
-    |upon (?:further|closer|second) (?:review|inspection|look|reading))|.{0,60}\bI (?:was (?:wrong|mistaken)|misread
-    |misunderstood|made (?:a|an) (?:mistake|error)|overlooked|missed that|stand corrected|need to correct|must correct
-    |take (?:that|it) back)\b)
+AGAIN = ignoring_case(rf"""
+    (?:\W*(?:(?:oh|ah|no|yes|but|and|hmm+|ok(?:ay)?)\W+){{0,2}}(?:{declared.SECOND_THOUGHT}|hmm+\b|edit\s?:|update\s?:
+    |sorry\W|actually(?=,? (?:wait|no|yes|I)\b))|.{{0,60}}\b(?=I ){declared.SECOND_THOUGHT})
 """)
 AGAIN_OPENER = ignoring_case(rf"{AGAIN.pattern}[ ,:;.]*")
 SURELY = r"(?:certainly|definitely|absolutely|of course|clearly|probably|apparently)"

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
+from halu_tasks.scorers.reading.lexicons import declared
 from halu_tasks.scorers.reading.lexicons.declared import DECLARED
 from halu_tasks.scorers.reading.patterns import expression, ignoring_case, pattern
 from halu_tasks.text.folding import any_of
@@ -264,9 +265,8 @@ HEDGE = expression(r"""
     |in (?:my (?:view|opinion)|the end|short|conclusion))
 """)
 # A sentence that takes back a verdict given before it.
-REVISES = ignoring_case(r"""
-    \W*(?:wait|hold on|hmm|correction|on (?:second thought|reflection|closer)|actually|scratch that|no, |sorry
-    |let me (?:re|correct)|i (?:misread|made a mistake|was wrong)|等等|不对,|更正|抱歉,|重新)
+REVISES = ignoring_case(rf"""
+    \W*(?:{declared.SECOND_THOUGHT}|hmm|on closer|actually|no, |sorry|let me re|等等|不对,|更正|抱歉,|重新)
 """)
 DOUBTED = ignoring_case(r"""
     (?:(?:\bnot|n't|\bnever)\s(?:\w+ly\s)?(?:think|believe|consider|find|say|see how)

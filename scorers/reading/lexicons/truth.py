@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from halu_tasks.scorers.reading.lexicons import declared
 from halu_tasks.scorers.reading.lexicons.declared import DECLARED
 from halu_tasks.scorers.reading.patterns import expression, ignoring_case, pattern
 from halu_tasks.text.folding import any_of
@@ -160,11 +161,8 @@ NEITHER = ignoring_case(r"\bneither\b.*\bnor\b")
 NAMES = re.compile(r"\s(?!because\b|since\b|as\b|and\b|but\b|for\b|in\b)\w")  # "the correct direction is"
 ABOUT_IT = ignoring_case(r"\W*(?:it|this|that|everything|all of (?:it|this|that))(?:'s|\b)")
 # "Wait, …", "Correction: …"
-SECOND_THOUGHT = ignoring_case(r"""
-    \W*(?:(?:hmm+|oh|oops|no|ah|but)\W+)*(?:wait|hold on|correction|corrected
-    |on (?:second thoughts?|reflection|closer inspection|re-?reading)|scratch that|i take (?:that|it) back
-    |my (?:mistake|bad)|i (?:misread|was wrong|stand corrected|made an? (?:mistake|error)
-    |(?:have|need|want) to (?:correct|revise|change))|let me (?:correct|revise|reconsider|re-?check)
-    |actually(?=,))(?!\w)|\W*(?:等等|等一下|且慢|更正|纠正|订正|修正|不对[,，]|我(?:看|说|弄|搞|记)错了)
+SECOND_THOUGHT = ignoring_case(rf"""
+    \W*(?:(?:hmm+|oh|oops|no|ah|but)\W+)*(?:{declared.SECOND_THOUGHT}|actually(?=,))
+    |\W*(?:等等|等一下|且慢|更正|纠正|订正|修正|不对[,，]|我(?:看|说|弄|搞|记)错了)
 """)
 OPENER = pattern(r"\W*\w+(?:\s\w+){0,2}\s?[:：]\s*")

@@ -45,7 +45,7 @@ SENTENCE_START = pattern(r"[A-Z(（]|注|备注|说明|另")
 
 
 def _fenced(words: str) -> str:
-    """Return the words where no longer Latin word holds them; scripts without spaces have no such border."""
+    """Return an expression for the words that are no part of a longer Latin word; other scripts have no spaces."""
     return rf"(?:(?<![a-zA-Z])(?:{words})(?![a-zA-Z]))"
 
 
