@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from halu_tasks.scorers.answer import Answer
@@ -50,7 +50,7 @@ class SecondThought:
     def parts(self, sentences: list[str]) -> Iterator[list[str]]:
         """Yield what the reply says from its last second thought on, then from the one before it."""
         found = (index for index in range(len(sentences) - 1, 0, -1) if self.opens.match(sentences[index]))
-        for index, _ in zip(found, range(self.most), strict=False):
+        for index in islice(found, self.most):
             yield [self.drops.sub("", sentences[index], count=1) or "-", *sentences[index + 1 :]]
 
 
