@@ -7,7 +7,7 @@ from halu_tasks.scorers.answer import Answer, strip_reasoning
 from halu_tasks.scorers.benchmarks.expmatch import Parts, expmatch, parts_scores, split
 from halu_tasks.scorers.metrics import mean, share_unparsed
 from halu_tasks.scorers.reading.labels.declining import declines, stated
-from halu_tasks.scorers.reading.labels.verdict_text import sentences_of
+from halu_tasks.scorers.reading.labels.sentences import sentences_of
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 

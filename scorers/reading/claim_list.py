@@ -35,7 +35,7 @@ _AFTER_QUESTION = _BEHIND + "'’)]"
 
 
 def listed_claims(reply: str) -> ClaimList:
-    """What a reply lists. Takes time linear in its length."""
+    """Return what a reply lists. Takes time linear in its length."""
     text = strip_reasoning(reply)
     if text is None:
         return ClaimList([], reason="unclosed reasoning")

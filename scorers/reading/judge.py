@@ -52,7 +52,7 @@ class JudgeSpec:
 
 
 LONGEST = 8_000
-"""Characters of a judged text that are shown to the judge; the rest is cut, and the judge is told."""
+"""Characters of a judged text that are shown to the judge; the rest is cut, and a line says so."""
 
 read_verdict = verdict_reader(
     {
@@ -71,10 +71,10 @@ read_verdict = verdict_reader(
 
 
 def fence(text: str, longest: int | None = None) -> str:
-    """`text` between two identical lines that do not occur in it; one of more than `longest` characters is cut, and
-    says so.
+    """Return the text between two identical lines that do not occur in it.
 
-    The line is a function of the text, so the same text always makes the same prompt.
+    A text of more than `longest` characters is cut, and says so. The line is a function of the text, so the same text
+    always makes the same prompt.
     """
     if longest is not None and len(text) > longest:
         text = f"{text[:longest]}\n[cut here: {len(text)} characters in all]"

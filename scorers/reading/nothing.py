@@ -29,7 +29,7 @@ _BLANK = re.compile(r"\[ ?\]|\{ ?\}|[∅—–-]|[(\[<](?:empty|blank|nil|null)[
 
 
 def none_of(things: str = FAULTS) -> re.Pattern[str]:
-    """The expression for texts that say that there are no `things`, which is an expression over folded text."""
+    """Return the expression for texts that say that there are no `things`, which is an expression over folded text."""
     things = f"(?:{things})"
     found = r"(?:found|find|saw|see|spot(?:ted)?|notice[d]?|detect(?:ed)?|identif(?:y|ied)|have|contains?|ha(?:s|ve))"
     # "no factually wrong entities", "any sentence that is false"
@@ -73,7 +73,7 @@ NOTHING_WRONG = none_of()
 
 
 def says_none(text: str, none: re.Pattern[str] = NOTHING_WRONG) -> bool:
-    """Whether the text says nothing but that there is nothing to return, in the words of `none`."""
+    """Return whether the text says nothing but that there is nothing to return, in the words of `none`."""
     text = text.strip()
     if _BLANK.fullmatch(text):
         return True

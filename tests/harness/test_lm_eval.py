@@ -226,7 +226,7 @@ def test_mistakes_are_one_clear_line_before_anything_runs(
 ) -> None:
     with pytest.raises(UsageError, match=r"unknown metadata key halu_scorings \(did you mean 'halu_scoring'\?\); "):
         run_lm_eval(["refact_correction"], OracleLM(), {"halu_scorings": "paper"})
-    with pytest.raises(UsageError, match="choose strict or paper"):
+    with pytest.raises(UsageError, match="expected strict or paper, got"):
         run_lm_eval(["refact_correction"], OracleLM(), {"halu_scoring": "papers"})
     with pytest.raises(DataError, match="does not exist; name a local copy"):
         run_lm_eval(["refact_correction"], OracleLM(), {"halu_data": "no/such/folder"})

@@ -1,11 +1,12 @@
-"""Marks, signs, tables and words of other languages in a reply on options, as plain English verdicts."""
+"""Marks, signs, tables and words of other languages in a reply on options, rewritten as plain English verdicts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
-RIGHT_MARKS, WRONG_MARKS = "√✓✔✅", "×✗✘❌"
+from halu_tasks.scorers.reading.lexicons.options import RIGHT_MARKS, WRONG_MARKS
+
 _MARK = f"[{RIGHT_MARKS}{WRONG_MARKS}]"
 _ALIKE = {**dict.fromkeys(map(ord, "👍☑🟢🏆⭕"), "✅"), **dict.fromkeys(map(ord, "👎🔴❎✖🚫⛔"), "❌"), 0xFE0F: ""}
 
@@ -18,7 +19,7 @@ _MARK_BEFORE = re.compile(
 
 
 def marks_behind(text: str) -> str:
-    """The text with the mark of each option behind its letter, where the reply sets the marks before the letters."""
+    """Return the text with the mark of each option behind its letter, also where it stands before the letter."""
     text = text.translate(_ALIKE)
     if not re.match(rf"[\s(\[*+-]*{_MARK}", text):
         return text
@@ -64,7 +65,7 @@ _WORD = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))
 
 
 def _english(text: str) -> str:
-    """The words for a verdict in English, in a reply in Spanish, French, German, Italian or Portuguese."""
+    """Return the words for a verdict in English, in a reply in Spanish, French, German, Italian or Portuguese."""
     if not _FOREIGN.search(text):
         return text
     return _AFTER_NOUN.sub(r"\1 answer", _WORD.sub(lambda word: _WORDS[word[0].lower()], text))
@@ -91,7 +92,7 @@ _ASKS_FOR_ERRORS = re.compile(
 
 
 def _table(lines: Sequence[str]) -> Iterator[str]:
-    """The verdicts of a table on the options, one a line, with the lines that give none as they are."""
+    """Yield the verdicts of a table on the options, one a line, with the lines that give none as they are."""
     header: list[str | None] = []
     asked: list[str] = []
     for line in lines:
@@ -114,7 +115,7 @@ def _table(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _verdict(letter: str, cell: str, asked: str) -> str:
-    """What a cell says of an option; "yes" is wrong where errors are asked for."""
+    """Return what a cell says of an option; "yes" is wrong where errors are asked for."""
     cell = cell.strip(" *_")
     if short := _YES_OR_NO.match(cell):
         good = (short["word"][0].lower() == "y") != bool(_ASKS_FOR_ERRORS.search(asked))
@@ -123,7 +124,7 @@ def _verdict(letter: str, cell: str, asked: str) -> str:
 
 
 def _without_tables(text: str) -> str:
-    """The text with its tables on the options as plain verdicts."""
+    """Return the text with its tables on the options as plain verdicts."""
     if text.count("|") < 4:
         return text
     kept: list[str] = []
@@ -139,5 +140,5 @@ def _without_tables(text: str) -> str:
 
 
 def plain_verdicts(text: str) -> str:
-    """The text with marks, signs, tables and the words of other languages in the words that are read."""
+    """Return the text with marks, signs, tables and the words of other languages in the words that are read."""
     return _BEATS.sub(_in_words, _without_tables(_english(marks_behind(text))))

@@ -24,8 +24,8 @@ or "overall answer" counts where no final verdict is declared.
 A reply declines, and abstains, if it says that it cannot decide (`declining`) and states no verdict beside that: a
 clause such as "I cannot be sure" is dropped and the rest is read, so that "I cannot be sure, but it is true" is True.
 
-`verdict_text` reads a reply as plain sentences and holds step 1; the other steps are in `verdict_options`
-(`pick`, `choice`), `verdict_truth` (`true_false`) and `verdict_truth_zh` (`true_false_zh`).
+`engine` goes through the steps, and `declared` holds step 1; the rules for the others are in `options` (`pick`,
+`choice`), `truth` (`true_false`) and `truth_zh` (`true_false_zh`), and the words in `lexicons`.
 """
 
 from halu_tasks.scorers.reading.labels.options import choice, pick

@@ -25,47 +25,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from halu_tasks.scorers.answer import Answer, strip_reasoning
+from halu_tasks.scorers.reading.labels.quoting import LONGEST_LEAD_IN, announces, is_lead_in, quoting, reports
+from halu_tasks.scorers.reading.lexicons import verdict as words
+from halu_tasks.scorers.reading.lexicons.verdict import VerdictWords
 
-NAMES = ("verdict", "judgement", "judgment", "conclusion", "判定", "结论", "裁定")
-"""What a verdict is called where the question gives it no name of its own."""
-REASONS = ("reason", "critique", "reasoning", "explanation", "rationale", "理由", "原因", "依据", "说明")
-
-_REASON_NAME = re.compile(rf"^[*_#]{{0,4}}(?:{'|'.join(REASONS)})[*_]{{0,4}}[ \t]?[:：][*_]{{0,4}}", re.IGNORECASE)
 _LONGEST_REASON = 4_000
 _MOST = 100
 """Verdicts in a reply; one that states more is caught in a loop."""
-_DECORATION = " \t\r\n*_`\"'“”‘’.。!！"
-_OPENING, _CLOSING = "“「『", "”」』"
-
-# What may stand before an object that the reply is taken to begin with.
-_LEAD_IN = re.compile(
-    r"(?:[\W_]|\b(?:an?|answer|as|assessment|below|certainly|conclusion|critique|decision|evaluation|final|follow(?:s|ing)"
-    r"|format|here|in|is|it|json|judge?ment|my|object|of|ok|okay|output|overall|please|requested|response|result|reply"
-    r"|single|sure|the|this|verdict)\b"
-    r"|好的|以下|如下|下面|我的|这是|是|为|评审|评判|判断|裁定|判定|最终|结果|结论|输出|对象|的)*",
-    re.IGNORECASE,
-)
-_LONGEST_LEAD_IN = 200
-
-_CLOSERS = re.compile(r"[\s`\]]*")
-_OBJECT_LINE = re.compile(r"(?m)^[ \t]{0,40}\[?[ \t]{0,10}(?=\{)")
-_CONTINUES = r"because\b|since\b|as\b|by\b|reason|critique|explanation|因为|由于|理由|原因"
-_ENDS = rf"(?=[ \t]{{0,3}}(?:$|[\n.,;!。，；！、…()（）\]}}\"'”’*`~—–-])|[ \t]{{1,3}}(?:{_CONTINUES}))"
-_EITHER = re.compile(r"[ \t*\"'`]{0,4}(?:/|\||,|、|或|or\b)[ \t*\"'`]{0,4}", re.IGNORECASE)
-# What makes a clause the judge's own, and what makes it a report of what it judges.
-_OWN = re.compile(
-    r"\b(?:my|mine|i (?:say|answer|conclude|find|decide|give)|actual|actually|real|corrected|correction|instead"
-    r"|reflection|revised|final|overall|therefore|hence|thus|so)\b|更正|实际|我的|我认为|应为|最终|因此|所以|综上",
-    re.IGNORECASE,
-)
-_REPORTS = re.compile(
-    r"\b(?:texts?|passage|documents?|abstracts?|papers?|claims?|claimed|says?|said|tells?|told|asks?|asked|orders?|reads"
-    r"|instructs?|instruction|injection|quotes?|quoted|contains?|wants?|writes)\b"
-    r"|文字|文本|原文|自称|声称|写|要求|引用|注入|指令",
-    re.IGNORECASE,
-)
-_SENTENCE_END = re.compile(r"[.!?。！？\n]")
-_SENTENCE_START = re.compile(r"[A-Z(（]|注|备注|说明|另")
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -95,11 +61,17 @@ class VerdictReader:
     """
 
     vocabulary: Mapping[str, Sequence[str]]
-    names: Sequence[str] = NAMES
+    names: Sequence[str] = words.NAMES
     reason: str = "reason"
+
+    @cached_property
+    def words(self) -> VerdictWords:
+        """The expressions made of the vocabulary."""
+        return VerdictWords(self.vocabulary, self.names, self.reason)
 
     @property
     def labels(self) -> tuple[str, ...]:
+        """The labels of the vocabulary."""
         return tuple(self.vocabulary)
 
     @property
@@ -117,8 +89,10 @@ class VerdictReader:
         }
 
     def __call__(self, reply: str) -> Answer[str]:
-        """The label that a reply states, with the judge's reason as its `reason`; no value where it states none, and
-        then `reason` says why. Takes time linear in the length of the reply."""
+        """Return the label that a reply states, with the judge's reason as its `reason`.
+
+        If it states none, there is no value and `reason` says why. Takes time linear in the length of the reply.
+        """
         text = strip_reasoning(reply)
         if text is None:
             return Answer(None, "unclosed reasoning")
@@ -128,28 +102,28 @@ class VerdictReader:
         return self._object_first(text) or self._object_last(text) or self._lines(text)
 
     def label(self, word: object) -> str | None:
-        """The label that a word or phrase, as the value of an object's member, stands for."""
+        """Return the label that a word or phrase, as the value of an object's member, stands for."""
         text = str(word) if isinstance(word, str | bool) else ""
-        folded = " ".join(text[:200].strip(_DECORATION).replace("_", " ").lower().split())
-        return self._by_word.get(folded)
+        folded = " ".join(text[:200].strip(words.DECORATION).replace("_", " ").lower().split())
+        return self.words.by_word.get(folded)
 
     # --- objects ----------------------------------------------------------------------------------------
 
     def _object_first(self, text: str) -> Answer[str] | None:
-        """The verdict of a reply that begins with an object; None for one that does not."""
+        """Return the verdict of a reply that begins with an object; None for one that does not."""
         start = text.find("{")
-        if start < 0 or not _is_lead_in(text[: min(start, _LONGEST_LEAD_IN + 1)]):
+        if start < 0 or not is_lead_in(text[: min(start, LONGEST_LEAD_IN + 1)]):
             return None
         parsed = _parse(text, start)
         if parsed is None:
-            return self._mended(text[start:]) or Answer(None, "a JSON object that is damaged or cut off")
+            return self._repaired(text[start:]) or Answer(None, "a JSON object that is damaged or cut off")
         found, end = parsed
         if (stated := self._of_object(found)) is None:
             return Answer(None, "no verdict")
         if stated.label is None:
             return Answer(None, "a verdict that is no label, or several")
         # a list of one object, or a code fence, closes behind it
-        closers = _CLOSERS.match(text, end)
+        closers = words.CLOSERS.match(text, end)
         assert closers
         rest = text[closers.end() :]
         if rest and "\n" not in closers[0] and self._goes_on(rest, stated.label):
@@ -159,7 +133,7 @@ class VerdictReader:
         return Answer(stated.label, stated.reason)
 
     def _object_last(self, text: str) -> Answer[str] | None:
-        """The verdict of a reply that ends in an object on lines of its own, behind prose; None for another."""
+        """Return the verdict of a reply that ends in an object on lines of its own, behind prose; None for another."""
         objects = list(self._own_objects(text))
         if not objects:
             return None
@@ -170,76 +144,80 @@ class VerdictReader:
         last = objects[-1]
         before = text[: objects[0].start].rstrip(" \t\n`")
         before = before.removesuffix("```json").rstrip(" \t\n`")
-        closers = _CLOSERS.match(text, last.end)
+        closers = words.CLOSERS.match(text, last.end)
         assert closers
-        quoted = _announces(before) or _quoting(before)
+        quoted = announces(before) or quoting(before)
         if last.label is None or quoted or closers.end() < len(text) or self._contradicted(before, last.label):
             return Answer(None, "no verdict of its own")
         return Answer(last.label, last.reason or _as_reason(before))
 
     def _own_objects(self, text: str) -> Iterator[_Stated]:
-        """The objects with a verdict that stand on lines of their own, up to one that cannot be parsed."""
+        """Yield the objects with a verdict that stand on lines of their own, up to one that cannot be parsed."""
         position = number = 0
-        while found := _OBJECT_LINE.search(text, position):
+        while found := words.OBJECT_LINE.search(text, position):
             number += 1
             if number > _MOST:
                 yield _Stated(None, start=found.start(), end=len(text), damaged=True)
                 return
             parsed = _parse(text, found.end())
             if parsed is None:
-                if self._named.search(text, found.end()):
+                if self.words.named.search(text, found.end()):
                     yield _Stated(None, start=found.start(), end=len(text), damaged=True)
                 return
             value, position = parsed
-            closers = _CLOSERS.match(text, position)
+            closers = words.CLOSERS.match(text, position)
             assert closers
             alone = "\n" in closers[0] or closers.end() == len(text)
             if alone and (stated := self._of_object(value)):
                 yield stated._replace(start=found.start(), end=position)
 
     def _of_object(self, found: Any) -> _Stated | None:
-        """The verdict that an object states; None if it has none."""
+        """Return the verdict that an object states; None if it has none."""
         if not isinstance(found, _Pairs):
             return None
-        members = [(_fold_name(name), value) for name, value in found]
-        labels = {self.label(value) for name, value in members if name in self._names}
+        members = [(words.fold_name(name), value) for name, value in found]
+        labels = {self.label(value) for name, value in members if name in self.words.folded_names}
         if not labels:
             return None
-        given = [str(value) for name, value in members if name in (self.reason, *REASONS) and isinstance(value, str)]
+        given = [
+            str(value) for name, value in members if name in (self.reason, *words.REASONS) and isinstance(value, str)
+        ]
         return _Stated(labels.pop() if len(labels) == 1 else None, _as_reason(given[0] if given else ""))
 
-    def _mended(self, text: str) -> Answer[str] | None:
-        """The verdict of a whole object that is no JSON only because of quotation marks in its reason. Neither a brace
-        nor the name of a verdict may stand in the reason: a quotation could bring either."""
+    def _repaired(self, text: str) -> Answer[str] | None:
+        """Return the verdict of a whole object that is no JSON only because of quotation marks in its reason.
+
+        Neither a brace nor the name of a verdict may stand in the reason: a quotation could bring either.
+        """
         body = text.rstrip("` \t\n]")
         if not body.endswith("}"):
             return None
-        head, tail = self._head.match(body), self._tail.search(body, max(len(body) - 300, 0))
-        if tail and (begin := self._reason_head.match(body)) and begin.end() <= tail.start():
+        head, tail = self.words.head.match(body), self.words.tail.search(body, max(len(body) - 300, 0))
+        if tail and (begin := self.words.reason_head.match(body)) and begin.end() <= tail.start():
             word, inner = tail[1], body[begin.end() : tail.start()]
         elif head:
             word, inner = head[1], body[head.end() : -1]
         else:
             return None
         label = self.label(word)
-        if label is None or "{" in inner or "}" in inner or self._named.search(inner):
+        if label is None or "{" in inner or "}" in inner or self.words.named.search(inner):
             return None
         return Answer(label, _as_reason(inner.strip(" \t\n\"'“”")))
 
     # --- lines ------------------------------------------------------------------------------------------
 
     def _lines(self, text: str) -> Answer[str]:
-        """The verdict of a reply that states it in a line."""
+        """Return the verdict of a reply that states it in a line."""
         if whole := self.label(text):
             return Answer(whole)
-        found = list(self._statements(text, _announces))
+        found = list(self._statements(text, announces))
         first, _, rest = text.partition("\n")
         last = text.rpartition("\n")[2] if rest else ""
         if own := self._sentence(first):
             found.append(_Stated(own, start=0, end=len(first)))
         if own := self.label(last):
             before = text[: -len(last)]
-            if not _quoting(before) and not _announces(before):
+            if not quoting(before) and not announces(before):
                 found.append(_Stated(own, start=len(before), end=len(text)))
         labels = {stated.label for stated in found}
         label = labels.pop() if len(labels) == 1 else None
@@ -251,22 +229,21 @@ class VerdictReader:
         return Answer(label, _as_reason(f"{text[: stated.start]}\n{text[stated.end :]}"))
 
     def _sentence(self, line: str) -> str | None:
-        """The label that the first line of a reply begins with, as in "No, the year differs."."""
+        """Return the label that the first line of a reply begins with, as in "No, the year differs."."""
         line = line.lstrip(" \t*_`#")
         return self._value(line, free=False) if line[:1] not in "\"'“‘>" else None
 
     def _statements(self, text: str, quoted: Callable[[str], bool]) -> Iterator[_Stated]:
-        """The lines that state a verdict. One in quotation marks is left out, and one that stands behind a text that
-        is `quoted`."""
+        """Yield the lines that state a verdict, but for those in quotation marks or behind a text that is `quoted`."""
         position = marks = depth = 0
-        for number, line in enumerate(self._statement.finditer(text)):
+        for number, line in enumerate(self.words.statement.finditer(text)):
             if number == _MOST:
                 yield _Stated(None)
                 return
             between = text[position : line.start()]
             position = line.start()
             marks += between.count('"')
-            depth += sum(map(between.count, _OPENING)) - sum(map(between.count, _CLOSING))
+            depth += sum(map(between.count, words.OPENING)) - sum(map(between.count, words.CLOSING))
             if marks % 2 or depth > 0 or quoted(text[max(0, line.start() - 1_000) : line.start()]):
                 continue
             # a value may stand on the line below its name
@@ -282,160 +259,71 @@ class VerdictReader:
             yield _Stated(label, start=line.start(), end=len(text) if end < 0 else end)
 
     def _value(self, text: str, *, free: bool) -> str | None:
-        """The label that a text begins with, unless the rest of the sentence names another one. Without `free` it is
-        followed by a mark or nothing, since a word may be the beginning of any sentence."""
-        found = self._begins.match(text[:300])
+        """Return the label that a text begins with, unless the rest of the sentence names another one.
+
+        Without `free` it is followed by a mark or nothing, since a word may be the beginning of any sentence.
+        """
+        found = self.words.begins.match(text[:300])
         if not found:
             return None
         if not free and re.match(r"[ \t]+\w", text[found.end() :]):
             return None
-        label = self._by_phrase(found[1])
+        label = self.words.by_phrase(found[1])
         rest = text[found.end() : 300]
-        stop = _SENTENCE_END.search(rest)
+        stop = words.SENTENCE_END.search(rest)
         rest = rest[: stop.start()] if stop else rest
-        others = {self._by_phrase(word[0]) for word in self._strong.finditer(rest)}
+        others = {self.words.by_phrase(word[0]) for word in self.words.strong.finditer(rest)}
         return label if others <= {label} else None
 
     def _echo(self, value: str) -> bool:
-        """Whether a value is the form repeated, as "Yes or No"."""
-        found = self._word.match(value)
-        either = _EITHER.match(value, found.end()) if found else None
-        other = self._word.match(value, either.end()) if either else None
-        return bool(found and other and self._by_phrase(found[0]) != self._by_phrase(other[0]))
+        """Return whether a value is the form repeated, as "Yes or No"."""
+        found = self.words.word.match(value)
+        either = words.EITHER.match(value, found.end()) if found else None
+        other = self.words.word.match(value, either.end()) if either else None
+        return bool(found and other and self.words.by_phrase(found[0]) != self.words.by_phrase(other[0]))
 
     def _contradicted(self, text: str, label: str) -> bool:
-        """Whether a text beside a verdict states another one of its own. In doubt it does."""
-        stated = {one.label for one in self._statements(text, _reports)}
+        """Return whether a text beside a verdict states another one of its own. In doubt it does."""
+        stated = {one.label for one in self._statements(text, reports)}
         for one in self._own_objects(text):
             before = text[max(0, one.start - 1_000) : one.start]
-            if not _reports(before) and not _quoting(before):
+            if not reports(before) and not quoting(before):
                 stated.add(one.label)
         return bool(stated - {label}) or self._declared_other(text, label)
 
     def _declared_other(self, text: str, label: str) -> bool:
-        """Whether a clause such as "my verdict is …" names another label."""
-        for found in self._keyed.finditer(text):
-            if self._by_phrase(found[1]) == label:
+        """Return whether a clause such as "my verdict is …" names another label."""
+        for found in self.words.keyed.finditer(text):
+            if self.words.by_phrase(found[1]) == label:
                 continue
             line = text[max(0, found.start() - 400) : found.start()].rpartition("\n")[2].rstrip("\"'“ ")
-            clause = _SENTENCE_END.split(line)[-1]
+            clause = words.SENTENCE_END.split(line)[-1]
             # "mine is" is in what was found, "my verdict is" begins before it
-            own = _OWN.search(f"{clause} {found[0]}")
-            reported = own and _REPORTS.search(clause, own.end())
-            if own and not reported and not _quoting(line):
+            own = words.OWN.search(f"{clause} {found[0]}")
+            reported = own and words.REPORTS.search(clause, own.end())
+            if own and not reported and not quoting(line):
                 return True
         return False
 
     def _goes_on(self, rest: str, label: str) -> bool:
-        """Whether what follows an object in its line makes it part of a sentence that names another verdict: `{…} is
-        what the text says; mine is …`."""
-        other = any(self._by_phrase(found[1]) != label for found in self._keyed.finditer(rest))
+        """Return whether the line of an object makes it part of a sentence that names another verdict.
+
+        `{…} is what the text says; mine is …`.
+        """
+        other = any(self.words.by_phrase(found[1]) != label for found in self.words.keyed.finditer(rest))
         whole = rest.count("{") == rest.count("}") and rest.count('"') % 2 == 0
-        if _SENTENCE_START.match(rest) and whole:
+        if words.SENTENCE_START.match(rest) and whole:
             return False
-        strong = any(self._by_phrase(found[0]) != label for found in self._strong.finditer(rest))
+        strong = any(self.words.by_phrase(found[0]) != label for found in self.words.strong.finditer(rest))
         return other or strong or not whole
-
-    # --- patterns ---------------------------------------------------------------------------------------
-
-    def _by_phrase(self, phrase: str) -> str | None:
-        return self._by_word.get(" ".join(re.sub(r"[\s,;:_-]+", " ", phrase.lower()).split()))
-
-    @cached_property
-    def _by_word(self) -> dict[str, str]:
-        return {
-            " ".join(re.sub(r"[,;:_-]+", " ", word.lower()).split()): label
-            for label, words in self.vocabulary.items()
-            for word in (label, *words)
-        }
-
-    @cached_property
-    def _names(self) -> frozenset[str]:
-        return frozenset(map(_fold_name, self.names))
-
-    def _any_of(self, words: Sequence[str]) -> str:
-        longest_first = sorted(words, key=lambda word: (-len(word), word))
-        return "|".join(re.escape(word).replace(r"\ ", r"[ \t,;:_-]{1,3}") for word in longest_first)
-
-    @cached_property
-    def _word(self) -> re.Pattern[str]:
-        return re.compile(_fenced(self._any_of(list(self._by_word))), re.IGNORECASE)
-
-    @cached_property
-    def _begins(self) -> re.Pattern[str]:
-        # "yes, but" and what may follow it is never "yes"
-        turned = [
-            word
-            for word, label in self._by_word.items()
-            if any(word.startswith(f"{other} ") and own != label for other, own in self._by_word.items())
-        ]
-        words = rf"(?:{self._any_of(list(self._by_word))})(?=[*_`\"'”)\]]{{0,4}}{_ENDS})"
-        return re.compile(rf"({_fenced(self._any_of(turned)) + '|' if turned else ''}{words})", re.IGNORECASE)
-
-    @cached_property
-    def _strong(self) -> re.Pattern[str]:
-        """Words that do not occur in any sentence, as yes, no and 是 do."""
-        words = [word for word in self._by_word if len(word) > (5 if word.isascii() else 1)]
-        return re.compile(_fenced(self._any_of(words)) if words else r"(?!)", re.IGNORECASE)
-
-    @property
-    def _name(self) -> str:
-        return self._any_of([name for name in self.names if not name.endswith(" is")])
-
-    @cached_property
-    def _named(self) -> re.Pattern[str]:
-        return re.compile(self._name, re.IGNORECASE)
-
-    @cached_property
-    def _statement(self) -> re.Pattern[str]:
-        with_is = self._any_of([name for name in self.names if name.endswith(" is")]) or "(?!)"
-        lead = "my|the|our|final|overall|own|so|thus|therefore|hence|in conclusion|in short|is"
-        lead_zh = "我的|最终|综上|因此|所以|故|评审"
-        return re.compile(
-            rf"(?m)^[ \t*_#`\d.()•+-]{{0,12}}(?:(?:(?:{lead})[ ,:]{{1,3}}|(?:{lead_zh})[，,：:]?){{0,4}})"
-            rf"(?:(?:{self._name})[ \t*_`\"'”]{{0,4}}(?:\?[ \t]?[:=]?|[:：=]|[ \t]is\b[ \t]?:?|是|为)"
-            rf"|(?P<is>{with_is})\b)[*_`]{{0,4}}",
-            re.IGNORECASE,
-        )
-
-    @cached_property
-    def _keyed(self) -> re.Pattern[str]:
-        return re.compile(
-            rf"(?:(?:{self._name}|answer|decision|mine)[ \t*_`\"'“”]{{0,4}}"
-            rf"(?:[:：=]|[ \t](?:is|remains|stays)\b|是|为|仍为|仍是)[^\w\n]{{0,8}}){{1,2}}"
-            rf"({_fenced(self._any_of(list(self._by_word)))})",
-            re.IGNORECASE,
-        )
-
-    @cached_property
-    def _head(self) -> re.Pattern[str]:
-        """A damaged object that begins with its verdict."""
-        reasons = self._any_of((self.reason, *REASONS))
-        return re.compile(
-            rf"\{{\s{{0,40}}[\"'“”]?(?:{self._name})[\"'“”]?\s{{0,9}}[:：]\s{{0,9}}[\"'“”]([^\"'“”{{}}]{{1,60}})[\"'“”]"
-            rf"\s{{0,9}}[,，]\s{{0,40}}[\"'“”]?(?:{reasons})[\"'“”]?\s{{0,9}}[:：]",
-            re.IGNORECASE,
-        )
-
-    @cached_property
-    def _tail(self) -> re.Pattern[str]:
-        """A damaged object that ends in its verdict."""
-        return re.compile(
-            rf"[\"'“”]\s{{0,9}}[,，]\s{{0,40}}[\"'“”]?(?:{self._name})[\"'“”]?\s{{0,9}}[:：]\s{{0,9}}"
-            r"[\"'“”]?([^\"'“”{}]{1,60})[\"'“”]?\s{0,9},?\s{0,40}\}$",
-            re.IGNORECASE,
-        )
-
-    @cached_property
-    def _reason_head(self) -> re.Pattern[str]:
-        reasons = self._any_of((self.reason, *REASONS))
-        return re.compile(rf"\{{\s{{0,40}}[\"'“”]?(?:{reasons})[\"'“”]?\s{{0,9}}[:：]", re.IGNORECASE)
 
 
 def verdict_reader(
-    vocabulary: Mapping[str, str | Sequence[str]], *, names: Sequence[str] = NAMES, reason: str = "reason"
+    vocabulary: Mapping[str, str | Sequence[str]], *, names: Sequence[str] = words.NAMES, reason: str = "reason"
 ) -> VerdictReader:
-    """A reader of verdicts: `verdict_reader({"supported": "supported", "contradicted": ("contradicted", "refuted")})`.
+    """Return a reader of verdicts.
+
+    `verdict_reader({"supported": "supported", "contradicted": ("contradicted", "refuted")})`
 
     Args:
         vocabulary: label -> the words and phrases that stand for it, the one that a judge is asked to write first.
@@ -448,13 +336,15 @@ def verdict_reader(
 
 
 def own_value(reply: str, opens: str) -> Any:
-    """The JSON array (`opens` is "[") or object ("{") that a reply is, begins with or ends in, objects as dictionaries;
-    None where there is none, it is damaged, quoted, or one of several that differ."""
+    """Return the JSON array (`opens` is "[") or object ("{") that a reply is, begins with or ends in.
+
+    Objects are dictionaries. None if there is none, or if it is damaged, quoted, or one of several that differ.
+    """
     text = (strip_reasoning(reply) or "").replace("\r\n", "\n").strip()
     start = text.find(opens)
     if start < 0:
         return None
-    if _is_lead_in(text[: min(start, _LONGEST_LEAD_IN + 1)]):
+    if is_lead_in(text[: min(start, LONGEST_LEAD_IN + 1)]):
         parsed = _parse(text, start)
         return (
             _plain(parsed[0]) if parsed and not _values_from(text, opens, parsed[1]) - {_written(parsed[0])} else None
@@ -462,20 +352,20 @@ def own_value(reply: str, opens: str) -> Any:
     found = re.compile(rf"(?m)^[ \t]{{0,40}}(?={re.escape(opens)})").search(text)
     before = text[: found.start()].rstrip(" \t\n`").removesuffix("```json") if found else ""
     parsed = _parse(text, found.end()) if found else None
-    if not parsed or _announces(before) or _quoting(before) or not _CLOSERS.fullmatch(text, parsed[1]):
+    if not parsed or announces(before) or quoting(before) or not words.CLOSERS.fullmatch(text, parsed[1]):
         return None
     return _plain(parsed[0])
 
 
 def _values_from(text: str, opens: str, position: int) -> set[str]:
-    """The values that stand behind `position` on lines of their own and are not announced as quoted."""
+    """Return the values that stand behind `position` on lines of their own and are not announced as quoted."""
     own: set[str] = set()
     lines = re.compile(rf"(?m)^[ \t]{{0,40}}(?={re.escape(opens)})")
     while (found := lines.search(text, position)) and len(own) <= 1:
         parsed = _parse(text, found.end())
         if parsed is None:
             break
-        if not _reports(text[max(0, found.start() - 1_000) : found.start()]):
+        if not reports(text[max(0, found.start() - 1_000) : found.start()]):
             own.add(_written(parsed[0]))
         position = parsed[1]
     return own
@@ -486,19 +376,14 @@ def _written(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A parsed value with dictionaries for objects."""
+    """Return a parsed value with dictionaries for objects."""
     if isinstance(value, _Pairs):
         return {name: _plain(member) for name, member in value}
     return [_plain(each) for each in value] if isinstance(value, list) else value
 
 
-def _fenced(words: str) -> str:
-    """The words where no longer Latin word holds them; scripts without spaces have no such border."""
-    return rf"(?:(?<![a-zA-Z])(?:{words})(?![a-zA-Z]))"
-
-
 def _parse(text: str, start: int) -> tuple[Any, int] | None:
-    """The JSON value that begins at `start`, and where it ends; None if there is none that Python can parse."""
+    """Return the JSON value that begins at `start`, and where it ends; None if there is none that Python can parse."""
     try:
         return _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
@@ -508,47 +393,6 @@ def _parse(text: str, start: int) -> tuple[Any, int] | None:
 _DECODER = json.JSONDecoder(object_pairs_hook=_Pairs, strict=False)
 
 
-def _fold_name(name: str) -> str:
-    return " ".join(name[:100].strip(_DECORATION + "?？").replace("_", " ").lower().split())
-
-
 def _as_reason(text: str) -> str:
-    """The words of a reason, without the name before it and the blank lines around it."""
-    text = text.strip()[:_LONGEST_REASON]
-    return re.sub(
-        rf"^[*_#]{{0,4}}(?:{'|'.join(REASONS)})[*_]{{0,4}}[ \t]?[:：][*_]{{0,4}}\s*", "", text, flags=re.I
-    ).strip()
-
-
-def _is_lead_in(text: str) -> bool:
-    """Whether all of a short text only announces a verdict: "Here is my verdict:"."""
-    return len(text) <= _LONGEST_LEAD_IN and bool(_LEAD_IN.fullmatch(text))
-
-
-def _announces(text: str) -> bool:
-    """Whether the paragraph that a text ends in announces a quotation: a line of it ends in a colon or an opening mark
-    and does not announce the judge's own verdict."""
-    return any(
-        not _is_lead_in(line) and (not _OWN.search(line) or bool(_REPORTS.search(line))) for line in _colons(text)
-    )
-
-
-def _reports(text: str) -> bool:
-    """Whether the paragraph that a text ends in announces what the judged text says."""
-    return any(_REPORTS.search(line) for line in _colons(text))
-
-
-def _colons(text: str) -> list[str]:
-    """The lines of the last paragraph that lead on to what follows."""
-    stripped = text.rstrip("\n \t`")[-1_000:]
-    # behind a blank line only the line before it can lead on
-    apart = "\n\n" in text[len(text.rstrip("\n \t`")) :]
-    lines = stripped.rpartition("\n" if apart else "\n\n")[2].split("\n")
-    return [
-        line[-_LONGEST_LEAD_IN:] for line in lines if line.rstrip(" \t*_`").endswith((":", "：", "“", "「", "『", "→"))
-    ]
-
-
-def _quoting(text: str) -> bool:
-    """Whether a text ends inside quotation marks."""
-    return text.count('"') % 2 == 1 or sum(map(text.count, _OPENING)) > sum(map(text.count, _CLOSING))
+    """Return the words of a reason, without the name before it and the blank lines around it."""
+    return words.REASON_NAME.sub("", text.strip()[:_LONGEST_REASON]).strip()

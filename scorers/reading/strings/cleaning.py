@@ -117,7 +117,7 @@ _TAGGED = re.compile(r"<([^<>/]+)>|<\w+>([^<>]+)</\w+>")
 
 
 def clean(text: str, listed: bool, kind: Kind, rank: int) -> str:
-    """One string out of one line (rules 4 and 6); empty when nothing is left."""
+    """Return one string out of one line (rules 4 and 6); empty when nothing is left."""
     text = text.strip(EDGES)
     if len(text) > LONG_LINE:
         return text
@@ -145,7 +145,7 @@ def clean(text: str, listed: bool, kind: Kind, rank: int) -> str:
 
 
 def _clean_sentence(text: str, part: str, rest: str, rank: int) -> str:
-    """A sentence keeps its closing punctuation, and quotes that are a part of it."""
+    """Return a sentence keeps its closing punctuation, and quotes that are a part of it."""
     if aside := _ASIDE.search(text):
         return _clean_sentence(text[: aside.start()].strip(EDGES), *_quoted(text[: aside.start()].strip(EDGES)), rank)
     if wrong := _called_wrong(text):
@@ -163,7 +163,7 @@ def _clean_sentence(text: str, part: str, rest: str, rank: int) -> str:
 
 
 def _called_wrong(text: str) -> str:
-    """The sentence that a line of several names as the wrong one; empty where it does not."""
+    """Return the sentence that a line of several names as the wrong one; empty where it does not."""
     named = [*islice(_NAMES_WRONG.finditer(text), 20)]
     if named and named[-1].start() > 30:
         following = text[named[-1].end() :].strip(EDGES)
@@ -198,7 +198,7 @@ def _signless(text: str) -> str:
 
 
 def _labelled(text: str, kind: Kind) -> int:
-    """Where the string begins behind a label such as "Mask 1:"; 0 without one."""
+    """Return where the string begins behind a label such as "Mask 1:"; 0 without one."""
     label = _LABEL.match(text[:200])
     if not label or not label.end():
         return 0
@@ -215,7 +215,7 @@ def _unlabelled(text: str, kind: Kind) -> str:
 
 
 def _before_arrow(text: str, kind: Kind) -> str:
-    """The wrong part of "wrong → right", "~~wrong~~ right", "replace wrong with right"."""
+    """Return the wrong part of "wrong → right", "~~wrong~~ right", "replace wrong with right"."""
     if kind == "entity":
         text = _THINKS.sub("", text, count=1)
     if struck := _STRUCK.match(text):
@@ -228,7 +228,7 @@ def _before_arrow(text: str, kind: Kind) -> str:
 
 
 def _filled_in(text: str) -> str:
-    """What a line about a mask puts in its place."""
+    """Return what a line about a mask puts in its place."""
     if (struck := _STRUCK.match(text)) and struck.end() < len(text):
         text = text[struck.end() :]
     if change := _CHANGE.match(text[:2_000]):
@@ -257,7 +257,7 @@ def _without_emphasis(text: str, *, explained: bool = False) -> str:
 
 
 def _quoted(text: str) -> tuple[str, str]:
-    """The quoted part a text begins with, and what follows it; quotes inside it are kept. Else two blanks."""
+    """Return the quoted part a text begins with, and what follows it; quotes inside it are kept. Else two blanks."""
     closing = _CLOSING.get(text[:1])
     if not closing:
         return "", ""
@@ -276,7 +276,7 @@ def _quoted(text: str) -> tuple[str, str]:
 
 
 def _first_quoted(text: str, words: int) -> str:
-    """The first quoted part of at least so many words anywhere in the text."""
+    """Return the first quoted part of at least so many words anywhere in the text."""
     for opening in islice(_OPENING_QUOTE.finditer(text), 20):
         part, _ = _quoted(text[opening.start() :])
         if part.count(" ") + 1 >= words and part:

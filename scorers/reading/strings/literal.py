@@ -40,7 +40,7 @@ class _Malformed(Exception):
 
 
 def values(text: str, *, bare: bool) -> list[Found]:
-    """The lists and mappings that stand in a text on lines of their own; `bare` also takes words without quotes."""
+    """Return the lists and mappings on lines of their own in a text; `bare` also takes words without quotes."""
     found: list[Found] = []
     end = 0
     tried = 0
@@ -65,7 +65,7 @@ def values(text: str, *, bare: bool) -> list[Found]:
 
 
 def _line_before(text: str, at: int) -> str:
-    """The line before a place where it ends in a colon, without it; else nothing."""
+    """Return the line before a place where it ends in a colon, without it; else nothing."""
     before = text[max(0, at - 300) : at].rstrip().rsplit("\n", 1)[-1]
     plain = before.strip("*_ ")
     return plain[:-1] if plain.endswith(":") else ""

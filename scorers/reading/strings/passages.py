@@ -33,8 +33,10 @@ NO_PASSAGE = none_of(
 
 
 def passages(reply: str, text: str, none: re.Pattern[str] = NO_PASSAGE) -> Answer[list[str]]:
-    """The passages of `text` that `reply` returns, in its order, repeated ones too; a passage that is nowhere in
-    the text is kept as it was written. `none` says that there are none."""
+    """Return the passages of `text` that `reply` returns, in its order, repeated ones too.
+
+    A passage that is nowhere in the text is kept as it was written. `none` says that there are none.
+    """
     reply_text = strip_reasoning(reply)
     if reply_text is None:
         return Answer(None, "reasoning never ends")
@@ -63,7 +65,7 @@ def passages(reply: str, text: str, none: re.Pattern[str] = NO_PASSAGE) -> Answe
 
 
 def _copied(line: str, text: str) -> str:
-    """The longest part of a line before an explanation that stands in the text; empty where none does."""
+    """Return the longest part of a line before an explanation that stands in the text; empty where none does."""
     ends = [found.start() for found in _EXPLAINS.finditer(line, 0, len(text) + 1 + _MARGIN)]
     parts = (line[:end].rstrip() for end in reversed(ends))
     return next((part for part in parts if part and part in text), "")

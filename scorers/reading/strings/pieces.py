@@ -45,7 +45,7 @@ _RIGHT_FOLLOWS = re.compile(
 
 
 def split_apart(text: str, numbered: bool, kind: Kind, expected: int) -> list[str]:
-    """The parts of a line that shows by its own marks where each begins; the line itself where it has none."""
+    """Return the parts of a line that shows by its own marks where each begins; the line itself where it has none."""
     if len(text) > _LONGEST:
         return [text]
     for parts in (_by_numbers(text, numbered), [part.strip() for part in _BULLET.split(text)]):
@@ -62,8 +62,10 @@ def split_apart(text: str, numbered: bool, kind: Kind, expected: int) -> list[st
 
 
 def named(text: str, kind: Kind, expected: int) -> list[str]:
-    """The strings that a remark quotes: for replacements, just as many as there are masks; else those that it does not
-    call the right ones. None where it quotes nothing or does not speak of the task."""
+    """Return the strings that a remark quotes; None if it quotes nothing or does not speak of the task.
+
+    For replacements, these are just as many as there are masks; else those that it does not call the right ones.
+    """
     pieces = [piece for piece in _PIECE.finditer(text) if _inside(piece).strip("<> ").lower() != "mask"]
     if not pieces or text.count(" ") < 5 or states(text, kind) or _NONE.match(text):
         return []
@@ -83,8 +85,10 @@ def named(text: str, kind: Kind, expected: int) -> list[str]:
 
 
 def split(text: str, kind: Kind, expected: int, *, joined: bool = False) -> list[str]:
-    """One line of several short strings in angle brackets, or divided by commas outside parentheses (rule 5); by "and"
-    too where they are `joined` in a sentence."""
+    """Return the strings of one line in angle brackets, or divided by commas outside parentheses (rule 5).
+
+    Strings that are `joined` in a sentence are divided by "and", too.
+    """
     if len(text) > _LONGEST:
         return [text]
     if _TAGS.fullmatch(text):
@@ -115,7 +119,7 @@ def _divided(text: str, divider: re.Pattern[str]) -> list[str]:
 
 
 def _by_numbers(text: str, numbered: bool) -> list[str]:
-    """A line cut at "1. …", "2. …" in order; the first number may have been taken off as a list mark."""
+    """Return a line cut at "1. …", "2. …" in order; the first number may have been taken off as a list mark."""
     cuts = [(0, 0)] if numbered else []
     for number in _NUMBER.finditer(text):
         if int(number[1]) == len(cuts) + 1:

@@ -140,8 +140,10 @@ class Line(NamedTuple):
 
 
 class Section:
-    """The lines under one heading. Rank: 2 it names what was asked for, 1 any heading, 0 none (the opening),
-    -1 corrections, reasons, analysis."""
+    """The lines under one heading.
+
+    Rank: 2 it names what was asked for, 1 any heading, 0 none (the opening), -1 corrections, reasons, analysis.
+    """
 
     def __init__(self, heading: str, rank: int) -> None:
         self.heading = heading
@@ -183,7 +185,7 @@ def sections(reply: str, kind: Kind) -> list[Section]:
 
 
 def _place(line: Line, found: list[Section]) -> Section:
-    """The section a line belongs to: a list goes on after a remark ("Corrected: …") between its items."""
+    """Return the section a line belongs to: a list goes on after a remark ("Corrected: …") between its items."""
     last = found[-1]
     if line.marked and last.rank < 0 and last.inline and len(found) > 1:
         before = found[-2]
@@ -202,7 +204,7 @@ def ranked(found: list[Section]) -> list[Section]:
 
 
 def _lettered(lines: list[str]) -> dict[int, re.Match[str]]:
-    """The marks of a list whose entries are marked A, B, C or I, II, III, at least two of them in order."""
+    """Return the marks of a list whose entries are marked A, B, C or I, II, III, at least two of them in order."""
     labels = [(number, mark) for number, line in enumerate(lines) if (mark := _LETTER.match(line.strip()))]
     found: dict[int, re.Match[str]] = {}
     for order in (ascii_uppercase, _ROMAN):
@@ -215,7 +217,7 @@ def _lettered(lines: list[str]) -> dict[int, re.Match[str]]:
 
 
 def _counted(lines: list[str]) -> dict[int, re.Match[str]]:
-    """The marks of a list whose entries are numbered `[1]`, `#1`, `1:` or `1 -`, at least two of them in order."""
+    """Return the marks of a list with entries numbered `[1]`, `#1`, `1:` or `1 -`, at least two of them in order."""
     listed: dict[int, re.Match[str]] = {}
     for number, line in enumerate(lines):
         mark = _COUNT.match(line.strip())
@@ -236,8 +238,10 @@ def _line(raw: str, gap: bool, mark: re.Match[str] | None) -> Line:
 
 
 def _heading(line: Line, kind: Kind, *, titled: bool) -> tuple[str | None, str, bool]:
-    """(heading, what follows it on the line, does the label share its line with the answer). A line that is `titled`
-    is a heading if its words say so."""
+    """Return a heading, what follows it on the line, and whether the label shares its line with the answer.
+
+    A line that is `titled` is a heading if its words say so.
+    """
     plain = line.text.strip("*_ ")
     if plain.endswith((":", "：")) and plain[:1] not in "\"“'`":
         heading = plain[-_LONG_HEADING:-1].strip("*_ ")
@@ -277,8 +281,10 @@ def _rank(heading: str, kind: Kind) -> int:
 
 
 def _continues(last: Section, heading: str, inline: bool, kind: Kind) -> bool:
-    """Does this heading add to the section before it? "Another wrong entity: …" does, and one label a line,
-    and groups under a heading that has no lines of its own."""
+    """Return whether this heading adds to the section before it.
+
+    "Another wrong entity: …" does, and one label a line, and groups under a heading that has no lines of its own.
+    """
     if last.rank != 2 or kind == "sentence":
         return False
     rank = _rank(heading, kind)

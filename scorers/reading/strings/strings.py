@@ -67,23 +67,25 @@ _BRACKETED = re.compile(r"[(\[][^()\[\]]*[)\]]\.?")
 
 
 def entities(reply: str, none: re.Pattern[str] = NOTHING_WRONG) -> Answer[list[str]]:
-    """The wrong entities a reply lists, in its order, repeated ones too; `none` says that there are none."""
+    """Return the wrong entities a reply lists, in its order, repeated ones too; `none` says that there are none."""
     return _answer(reply, "entity", 0, none)
 
 
 def sentence(reply: str, none: re.Pattern[str] = NOTHING_WRONG) -> Answer[list[str]]:
-    """The wrong sentence a reply returns: a list of one string, or of several when it lists several. `none` says that
-    no sentence is wrong."""
+    """Return the wrong sentence a reply returns: a list of one string, or of several when it lists several.
+
+    `none` says that no sentence is wrong.
+    """
     return _answer(reply, "sentence", 0, none)
 
 
 def replacements(reply: str, expected: int) -> Answer[list[str]]:
-    """The replacements a reply gives for `expected` masks, in order, those beyond them too."""
+    """Return the replacements a reply gives for `expected` masks, in order, those beyond them too."""
     return _answer(reply, "replacement", expected, NOTHING_WRONG)
 
 
 def normalise(string: str) -> str:
-    """The form in which two strings are compared.
+    """Return the form in which two strings are compared.
 
     NFKC, case-folded, white-space runs as one space, surrounding punctuation removed (a sign that carries
     meaning stays: %, #, &, @, a minus before a digit). A string of punctuation alone keeps it. One of more
@@ -139,7 +141,7 @@ def _answer(reply: str, kind: Kind, expected: int, none: re.Pattern[str]) -> Ans
 
 
 def _given(given: list[str], kind: Kind, expected: int, none: re.Pattern[str]) -> Answer[list[str]]:
-    """The answer that a reply gives as data."""
+    """Return the answer that a reply gives as data."""
     strings = [string for text in given if (string := clean(text, False, kind, 2))]
     if len(strings) == 1 and kind != "sentence":
         strings = split(strings[0], kind, expected)
@@ -151,7 +153,7 @@ def _given(given: list[str], kind: Kind, expected: int, none: re.Pattern[str]) -
 
 
 def _strings(lines: list[Line], section: Section, kind: Kind, expected: int) -> list[str]:
-    """The strings on the lines of a section that were chosen."""
+    """Return the strings on the lines of a section that were chosen."""
     if len(lines) != 1 or kind == "sentence":
         listed = _all_explained(lines)
         cleaned = (clean(line.text, line.marked or listed, kind, section.rank) for line in lines)
@@ -186,7 +188,7 @@ def _declines(string: str, kind: Kind) -> bool:
 
 
 def _chosen(section: Section, kind: Kind, expected: int, *, has_list: bool, unfilled: bool) -> list[Line]:
-    """The lines of a section that are strings (rule 3)."""
+    """Return the lines of a section that are strings (rule 3)."""
     lines = [line for line in section.lines if line.text.strip("-*_=`~ ")]
     lines = [line for line in lines if not _BRACKETED.fullmatch(line.text[:LONG_LINE])] or lines
     marked = [line for line in lines if line.marked]
@@ -212,8 +214,11 @@ def _chosen(section: Section, kind: Kind, expected: int, *, has_list: bool, unfi
 
 
 def _replacing(lines: list[Line], expected: int, *, left_empty: bool) -> list[Line]:
-    """The lines without a mark that are replacements: just as many as there are masks, or those before or behind
-    running text. A text copied with its masks gives none."""
+    """Return the lines without a mark that are replacements.
+
+    These are just as many as there are masks, or those before or behind running text. A text copied with its masks
+    gives none.
+    """
     copied = any("<mask>" in line.text and not _labels(line.text) for line in lines)
     if len(lines) == expected and not left_empty and not copied:
         return lines

@@ -68,7 +68,7 @@ _LABELLED = re.compile(r"[\s>*_+•\d.)-]{0,12}([A-Za-z<\[][^:\n]{0,40}?)[*_`]*\
 
 
 def structured(text: str, kind: Kind) -> list[str] | None:
-    """The strings that a text gives as data, as they are written; None where there are no data in it."""
+    """Return the strings that a text gives as data, as they are written; None where there are no data in it."""
     if len(text) > _LONGEST:
         return None
     if (found := _chosen(values(text, bare=_all_bracketed(text, kind)), text, kind)) is not None:
@@ -87,7 +87,7 @@ def _all_bracketed(text: str, kind: Kind) -> bool:
 
 
 def _chosen(found: list[Found], text: str, kind: Kind) -> list[str] | None:
-    """The strings of the last value that is not labelled as something else; values in a row are one."""
+    """Return the strings of the last value that is not labelled as something else; values in a row are one."""
     groups: list[list[Found]] = []
     for value in found:
         if groups and not value.label and not text[groups[-1][-1].end : value.start].strip(" \n\t\r,;`*"):
@@ -103,8 +103,10 @@ def _chosen(found: list[Found], text: str, kind: Kind) -> list[str] | None:
 
 
 def fits(name: str, kind: Kind) -> int:
-    """How well a field's name fits what was asked for: 3 by its meaning, 2 by its noun, 1 it holds something, 0 nothing
-    is known, -1 it is something else."""
+    """Return how well a field's name fits what was asked for.
+
+    3: by its meaning, 2: by its noun, 1: it holds something, 0: nothing is known, -1: it is something else.
+    """
     name = name.replace("_", " ").replace("-", " ")
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     if _NEVER.search(name):
@@ -125,7 +127,7 @@ def fits(name: str, kind: Kind) -> int:
 
 
 def _strings(value: Value, kind: Kind) -> list[str] | None:
-    """The strings of a value; None where it has fields but none that was asked for."""
+    """Return the strings of a value; None where it has fields but none that was asked for."""
     if value is None:
         return []
     if isinstance(value, bool):
@@ -165,7 +167,7 @@ def _said_right(value: Value | list[tuple[str, str]], kind: Kind) -> bool:
 
 
 def _of_record(record: Record, kind: Kind) -> list[str] | None:
-    """What an object gives: numbered fields, the field that was asked for, or a mapping of wrong to right."""
+    """Return what an object gives: numbered fields, the field that was asked for, or a mapping of wrong to right."""
     if all(_INDEX.fullmatch(key[:60].replace("_", " ")) and _COUNTS.search(key) for key, _ in record):
         return _joined([value for _, value in record], kind)
     record = [(key, value) for key, value in record if not isinstance(value, bool)]
@@ -185,7 +187,7 @@ def _of_record(record: Record, kind: Kind) -> list[str] | None:
 
 
 def _table(lines: list[str], kind: Kind) -> list[str] | None:
-    """The strings of the last table in a reply that has a column for them."""
+    """Return the strings of the last table in a reply that has a column for them."""
     found: list[str] | None = None
     rows: list[list[str]] = []
     framed = True
@@ -236,7 +238,7 @@ def _telling_column(body: list[list[str]], ranks: list[int]) -> int:
 
 
 def _labelled_lines(lines: list[str], kind: Kind) -> list[str] | None:
-    """Lines of labels and values, some of what was asked for and some of something else: "Wrong: x", "Correct: y"."""
+    """Return lines of labels and values, some of them of something else: "Wrong: x", "Correct: y"."""
     fields = [(line, _LABELLED.match(line[:2_000])) for line in lines if line.strip()]
     if len(fields) > 1 and fields[0][0].rstrip().endswith(":") and not fields[0][1]:
         del fields[0]

@@ -50,7 +50,7 @@ def tagged_spans(tagged: str) -> tuple[str, list[Span]]:
 
 
 def original_strings(tagged: str, correct_answer: str, *, leftmost: bool = False) -> list[str]:
-    """What `correct_answer` has where `tagged` has its spans: one string per span, in order, stripped.
+    """Return what `correct_answer` has where `tagged` has its spans: one string per span, in order, stripped.
 
     The text between the tags is aligned with the correct answer, white space ignored. Where several
     alignments fit (a segment such as "of" occurs often), the one is taken whose originals differ least
@@ -111,7 +111,7 @@ def nearest_originals(tagged: str, correct_answer: str) -> list[str]:
 
 
 def _leftmost(answer: str, segments: list[str], ends: Span) -> list[Span]:
-    """The gaps between segments, each segment set as early as it can be between `ends`."""
+    """Return the gaps between segments, each segment set as early as it can be between `ends`."""
     gaps: list[Span] = []
     here, last = ends
     for segment in segments:
@@ -133,7 +133,7 @@ def _closest(
     lengths: list[int],
     joined: list[bool],
 ) -> list[Span]:
-    """The gaps between segments for the least summed difference of gaps and `lengths`."""
+    """Return the gaps between segments for the least summed difference of gaps and `lengths`."""
     first, last = ends
     # best[p]: cost of the cheapest alignment in which the segment last set ends at p.
     best = [_IMPOSSIBLE] * (len(answer) + 1)

@@ -1,4 +1,4 @@
-"""A reply without what is wrapped around its answer: code fences, tags, `\\boxed{}`, a second question."""
+"""A reply without what is wrapped around its answer: code fences, tags, LaTeX boxes, a second question."""
 
 from __future__ import annotations
 
@@ -21,9 +21,11 @@ _QUESTION = re.compile(r"(?<=\n)[ \t]{0,20}(?:#+ *|\*\*)?(?:Task:\s*)?Question(?
 
 
 def plain_text(text: str, kind: Kind) -> str:
-    """The reply as plain lines: the content of tags named after what was asked for, of fences and of boxes. Where wrong
-    things stand under a cross, lines under a tick are left out. A base model goes on with the next question of the
-    prompt's pattern: that part is no answer to this one."""
+    """Return the reply as plain lines: the content of tags named after what was asked for, of fences and of boxes.
+
+    Where wrong things stand under a cross, lines under a tick are left out. A base model goes on with the next
+    question of the prompt's pattern: that part is no answer to this one.
+    """
     if len(text) > _LONGEST:
         return text
     if boxed := _BOXED.findall(text):
@@ -40,7 +42,7 @@ def plain_text(text: str, kind: Kind) -> str:
 
 
 def _untagged(text: str, kind: Kind) -> str:
-    """What stands in tags such as <answer> or <wrong_entity>, one a line; the text itself where there are none."""
+    """Return what stands in tags such as <answer> or <wrong_entity>, one a line; the text itself if there are none."""
     tagged = [(_fitting(tag[1], kind), tag[2].strip("\n")) for tag in _TAG.finditer(text)]
     best = max((fit for fit, _ in tagged), default=0)
     found = [content for fit, content in tagged if fit == best]
@@ -56,7 +58,7 @@ def _fitting(name: str, kind: Kind) -> int:
 
 
 def _first_turn(text: str) -> str:
-    """The text before a line "Question:" that follows a short answer."""
+    """Return the text before a line "Question:" that follows a short answer."""
     found = _QUESTION.search(text)
     if not found:
         return text
