@@ -9,12 +9,10 @@ from halu_tasks.inspect_adapter import judges as inspect_judges
 from halu_tasks.inspect_adapter import models as inspect_models
 from halu_tasks.inspect_adapter import named_scorers as inspect_named
 from halu_tasks.inspect_adapter import scorer as inspect_scorer
-from halu_tasks.solvers import (
-    chain_of_thought,
+from halu_tasks.solvers import chain_of_thought, few_shot, prompt_formats
+from halu_tasks.solvers.methods import (
     factored_verification,
     fave,
-    few_shot,
-    prompt_formats,
     self_consistency,
     selfcheck,
     truth_triangulator,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from halu_tasks.items import Case, Item
+from halu_tasks.core.items import Case, Item
 from halu_tasks.scorers.registry import Reading
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from halu_tasks.errors import did_you_mean
-from halu_tasks.items import Item
+from halu_tasks.core.errors import did_you_mean
+from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.score import Score
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from halu_tasks.errors import ArgumentError, did_you_mean
-from halu_tasks.options import wrong_kind
+from halu_tasks.core.errors import ArgumentError, did_you_mean
+from halu_tasks.core.options import wrong_kind
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -20,9 +20,9 @@ from inspect_ai.model import (
 from inspect_ai.solver import TaskState
 from inspect_ai.tool import Tool, ToolChoice
 
-from halu_tasks.concurrency import gather
-from halu_tasks.errors import UsageError
-from halu_tasks.prompting import Prompt
+from halu_tasks.core.concurrency import gather
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.prompting import Prompt
 from halu_tasks.replies import embedded
 from halu_tasks.scorers.statistics.probability import Token
 from halu_tasks.solvers.method_record import MethodRecord

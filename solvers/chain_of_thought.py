@@ -5,7 +5,7 @@ from __future__ import annotations
 from inspect_ai.model import ChatMessage, ChatMessageSystem
 from inspect_ai.solver import Solver, TaskState, solver
 
-from halu_tasks.prompting import fill
+from halu_tasks.core.prompting import fill
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import own_task, wording_of
 from halu_tasks.solvers.sample_fields import SampleFields, prompt_solver, text_argument

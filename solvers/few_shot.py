@@ -9,10 +9,10 @@ from typing import Any
 from inspect_ai.model import ChatMessage
 from inspect_ai.solver import Solver, TaskState, solver
 
-from halu_tasks.errors import ArgumentError, UsageError
-from halu_tasks.items import Example
-from halu_tasks.options import Options
-from halu_tasks.prompting import turns
+from halu_tasks.core.errors import ArgumentError, UsageError
+from halu_tasks.core.items import Example
+from halu_tasks.core.options import Options
+from halu_tasks.core.prompting import turns
 from halu_tasks.replies import embedded
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import chat_messages, own_task

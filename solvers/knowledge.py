@@ -11,10 +11,10 @@ from anyio import to_thread
 from inspect_ai.model import ChatMessage, ChatMessageUser, ModelOutput
 from inspect_ai.solver import TaskState
 
-from halu_tasks.errors import UsageError
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.prompting import fill
 from halu_tasks.knowledge.index import Knowledge, open_knowledge
 from halu_tasks.knowledge.passages import named_files
-from halu_tasks.prompting import fill
 from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.solvers.asking import ask, decoding_for
 from halu_tasks.solvers.method_prompts import method_prompt

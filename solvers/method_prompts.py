@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from halu_tasks.prompting import Prompt, given_prompts, prompt_for
+from halu_tasks.core.prompting import Prompt, given_prompts, prompt_for
 from halu_tasks.tasks import prompt_names
 
 

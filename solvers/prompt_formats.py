@@ -12,8 +12,8 @@ from typing import Any
 from inspect_ai.model import ChatMessage
 from inspect_ai.solver import Solver, TaskState, solver
 
-from halu_tasks.errors import ArgumentError, UsageError
-from halu_tasks.prompting import Prompt, placeholders, texts, turns
+from halu_tasks.core.errors import ArgumentError, UsageError
+from halu_tasks.core.prompting import Prompt, placeholders, texts, turns
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import chat_messages, own_task, wording_of
 from halu_tasks.solvers.sample_fields import (

@@ -13,10 +13,10 @@ from inspect_ai.model import ChatMessage, ChatMessageUser
 from inspect_ai.solver import Generate, Solver, TaskState
 from inspect_ai.util import resource
 
+from halu_tasks.core.errors import ArgumentError, DataError, UsageError
+from halu_tasks.core.items import Example
+from halu_tasks.core.prompting import fill, placeholders
 from halu_tasks.data.rows import json_lines
-from halu_tasks.errors import ArgumentError, DataError, UsageError
-from halu_tasks.items import Example
-from halu_tasks.prompting import fill, placeholders
 
 MASK = "<mask>"
 """The mask that prompts show."""

@@ -7,7 +7,7 @@ from typing import Any
 from inspect_ai.solver import TaskState
 from pydantic import BaseModel, ConfigDict
 
-from halu_tasks.errors import UsageError
+from halu_tasks.core.errors import UsageError
 from halu_tasks.tasks import Task, TaskReference
 
 

@@ -22,7 +22,7 @@ from inspect_ai.model import (
 from inspect_ai.tool import Tool, ToolChoice
 from inspect_ai.util import registry_create
 
-from halu_tasks.errors import UsageError
+from halu_tasks.core.errors import UsageError
 from halu_tasks.solvers.asking import ask
 
 MOST_ROUNDS = 10

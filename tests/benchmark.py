@@ -49,7 +49,7 @@ def inspect_bare(folder: Path) -> None:
     from inspect_ai.scorer import match
     from inspect_ai.solver import generate
 
-    from halu_tasks.options import Options
+    from halu_tasks.core.options import Options
     from halu_tasks.tasks import build
 
     samples = [
@@ -108,7 +108,7 @@ def _lm_eval(task: str, metadata: dict[str, Any], include_path: str | None = Non
 
 def write_bare_task(folder: Path) -> None:
     """A plain YAML task with the same rendered prompts, as a user would write it."""
-    from halu_tasks.options import Options
+    from halu_tasks.core.options import Options
     from halu_tasks.tasks import build
 
     bare = folder / "bare"
@@ -163,7 +163,7 @@ def score_cost(folder: Path, rows: int) -> str:
     data.mkdir()
     grow_sample(data, rows)
     predictions = data / "predictions.jsonl"
-    from halu_tasks.options import Options
+    from halu_tasks.core.options import Options
     from halu_tasks.tasks import build
 
     with predictions.open("w") as file:
@@ -183,7 +183,7 @@ def expmatch_cost(pairs: int = 6_960) -> str:
     of each pair by rouge-score."""
     from rouge_score.rouge_scorer import RougeScorer
 
-    from halu_tasks.options import Options
+    from halu_tasks.core.options import Options
     from halu_tasks.scorers.benchmarks import factchd
     from halu_tasks.scorers.benchmarks.expmatch import split
     from halu_tasks.tasks import build
@@ -236,9 +236,9 @@ def judge_server(folder: Path) -> None:
 
 def judge_cost(folder: Path, questions: int) -> str:
     """Verdicts from a 50 ms endpoint, the judge having been reached before; against one after the other."""
-    from halu_tasks.items import Item
+    from halu_tasks.core.items import Item
+    from halu_tasks.core.options import Options
     from halu_tasks.judging.judge import judge_now
-    from halu_tasks.options import Options
     from halu_tasks.scorers.benchmarks.cfaith import JUDGING
 
     with subprocess.Popen([sys.executable, __file__, "--run", "judge_server", "--folder", str(folder)]) as server:

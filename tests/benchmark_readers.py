@@ -20,14 +20,15 @@ from typing import Any
 
 from halu_tasks.builders import replies
 from halu_tasks.builders.optimize import optimize
-from halu_tasks.items import Reply
-from halu_tasks.options import Options
+from halu_tasks.core.items import Reply
+from halu_tasks.core.options import Options
 from halu_tasks.scorers import answer
 from halu_tasks.scorers.benchmarks import factchd, fave, halueval, refact_published, refact_published_strings
 from halu_tasks.scorers.reading import claim_list, claims, judge, nothing
-from halu_tasks.scorers.reading.labels import declining, error_type, verdict
+from halu_tasks.scorers.reading.labels import error_type, verdict
 from halu_tasks.scorers.reading.labels import hallucination as verdict_hallucination
 from halu_tasks.scorers.reading.labels import hallucination_multilingual as verdict_hallucination_multilingual
+from halu_tasks.scorers.reading.steps import declining
 from halu_tasks.scorers.reading.strings import passages, sections, strings
 from halu_tasks.tasks import build, registry
 

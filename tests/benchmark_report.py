@@ -28,7 +28,7 @@ FILLER = "This is a step of the reasoning that a model writes before its verdict
 
 def write_replies(folder: Path, data: Path, seed: int) -> None:
     """Predictions of a model that is right in some items, each with reasoning before it."""
-    from halu_tasks.options import Options
+    from halu_tasks.core.options import Options
     from halu_tasks.tasks import build, registry
 
     chance = random.Random(seed)

@@ -21,8 +21,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.items import Item, Reply
-from halu_tasks.options import Options
+from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.options import Options
 from halu_tasks.replies.predictions import read_predictions, with_target
 from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.reading.judge import Verdict

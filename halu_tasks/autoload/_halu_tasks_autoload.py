@@ -1,9 +1,8 @@
-"""Lets `lm_eval --tasks NAME` find tasks that installed packages advertise, and task files name this package's models,
-filters and metrics.
+"""Make this package's tasks, models, filters and metrics available in lm-eval by name.
 
-lm-eval has no entry points, so a .pth line imports this module when Python starts. It adds one
-import hook, imports nothing, and acts only when lm-eval is imported. HALU_TASKS_NO_AUTOLOAD=1 turns it
-off; `--include_path "$(halu-tasks path)"` then does the same.
+lm-eval 0.4.13 reads no entry points, so a .pth line imports this module when Python starts. It adds an import hook,
+imports nothing else, and acts only when lm-eval is imported. Set HALU_TASKS_NO_AUTOLOAD=1 to switch it off; then use
+`--include_path "$(halu-tasks path)"`.
 """
 
 import sys
@@ -80,7 +79,7 @@ def _warn_of_unread(folder):
 def _reason(path, error):
     """What is wrong with a file: in the words of this package's reader, which tells the line, or else of lm-eval."""
     try:
-        from halu_tasks.errors import UsageError
+        from halu_tasks.core.errors import UsageError
         from halu_tasks.tasks.yaml_files import read_task_file
 
         read_task_file(path)
@@ -141,9 +140,9 @@ def _log(what):
     logging.getLogger("halu_tasks").warning("%s", what, exc_info=True)
 
 
-files = {}
+files: dict[str, str] = {}
 """The file that each task was loaded from, for errors that name it."""
-unread = {}
+unread: dict[object, Exception] = {}
 """The files that could not be read, with the error."""
 
 _ACTIONS = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from halu_tasks.core.items import Case, Item
+from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, require_text, with_ids
-from halu_tasks.items import Case, Item
-from halu_tasks.options import Options
 from halu_tasks.scorers.benchmarks import cfaith
 
 LETTERS = "ABCD"

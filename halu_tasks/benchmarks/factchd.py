@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from halu_tasks.core.errors import DataError
+from halu_tasks.core.hashing import stable_hash
+from halu_tasks.core.items import Case, Item, in_turn
+from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, require_fields, require_text
-from halu_tasks.errors import DataError
-from halu_tasks.hashing import stable_hash
-from halu_tasks.items import Case, Item, in_turn
-from halu_tasks.options import Options
 from halu_tasks.scorers.benchmarks import factchd
 from halu_tasks.scorers.benchmarks.factchd import LABELS, PATTERNS
 

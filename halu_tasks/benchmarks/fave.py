@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from halu_tasks.core.items import Case, Item
+from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, require_text, with_ids
-from halu_tasks.items import Case, Item
-from halu_tasks.options import Options
 from halu_tasks.scorers.benchmarks import fave
 from halu_tasks.text.sentences import sentences
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from halu_tasks.core.items import Case
+from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, require_text, text_id, with_ids
-from halu_tasks.items import Case
-from halu_tasks.options import Options
 from halu_tasks.scorers.reading.labels.error_type import ENTITY, NONE, RELATION, SENTENCE
 
 LABELS = {ENTITY: ENTITY, RELATION: RELATION, SENTENCE: SENTENCE, "0": NONE}

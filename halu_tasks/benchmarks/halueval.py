@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+from halu_tasks.core.items import Case, Item
+from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, require_text, text_id, with_ids
-from halu_tasks.items import Case, Item
-from halu_tasks.options import Options
 from halu_tasks.scorers.benchmarks.halueval import CUE, KINDS
 from halu_tasks.scorers.reading.labels.hallucination import NO, YES
 from halu_tasks.text.spans import Span, Text

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
+from halu_tasks.core.hashing import coin_flip
+from halu_tasks.core.items import Case, Item
+from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, require_text
-from halu_tasks.hashing import coin_flip
-from halu_tasks.items import Case, Item
-from halu_tasks.options import Options
 from halu_tasks.scorers.reading.strings.tags import nearest_originals, original_strings, tagged_spans
 
 FIELDS = dict.fromkeys(

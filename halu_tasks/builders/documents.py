@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from halu_tasks.core.errors import DataError
 from halu_tasks.data.rows import Row, json_lines, require_text
-from halu_tasks.errors import DataError
 
 _LETTER = re.compile(r"[^\W\d_]")
 _END = re.compile(r"[.!?。！？؟…।]")

@@ -16,9 +16,9 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from halu_tasks.builders.documents import Document, read_documents, refusal
 from halu_tasks.builders.prompts import prompt_texts
-from halu_tasks.errors import UsageError
-from halu_tasks.hashing import short_hash, stable_number
-from halu_tasks.prompting import fill, prompt_hash
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.hashing import short_hash, stable_number
+from halu_tasks.core.prompting import fill, prompt_hash
 
 Row = dict[str, Any]
 

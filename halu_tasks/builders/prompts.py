@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from halu_tasks.errors import UsageError
-from halu_tasks.prompting import PLACEHOLDER, PROMPTS, read_prompts
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.prompting import PLACEHOLDER, PROMPTS, read_prompts
 
 
 @cache

@@ -11,8 +11,8 @@ from typing import Any
 
 from halu_tasks.builders import pipelines as packaged
 from halu_tasks.builders.pipeline import Pipeline
-from halu_tasks.errors import UsageError, did_you_mean
-from halu_tasks.options import OptionSpec, option_specs
+from halu_tasks.core.errors import UsageError, did_you_mean
+from halu_tasks.core.options import OptionSpec, option_specs
 
 _PATHS = ("prompts", "stop_words")
 """Options that hold a path to a file."""

@@ -10,7 +10,7 @@ import os
 import sys
 
 from halu_tasks.cli.parser import build_parser
-from halu_tasks.errors import HaluTasksError
+from halu_tasks.core.errors import HaluTasksError
 
 
 def main(argv: list[str] | None = None) -> int:

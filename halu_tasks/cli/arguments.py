@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from halu_tasks.errors import UsageError
-from halu_tasks.options import Options, OptionSpec, ValueType
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.options import Options, OptionSpec, ValueType
 
 if TYPE_CHECKING:
     from halu_tasks.inspect_adapter.run_models import RunModels

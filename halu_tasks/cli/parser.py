@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import Any, NoReturn, Protocol, cast
 
 from halu_tasks import __version__
-from halu_tasks.credentials import redacted
-from halu_tasks.errors import did_you_mean
+from halu_tasks.core.credentials import redacted
+from halu_tasks.core.errors import did_you_mean
 
 COMMANDS = (
     "tasks.list",

@@ -6,8 +6,8 @@ import hashlib
 import os
 from pathlib import Path
 
+from halu_tasks.core.errors import DataError
 from halu_tasks.data.sources import Source
-from halu_tasks.errors import DataError
 
 HOW_TO_NAME = (
     "name a local copy with halu_data=PATH (lm-eval --metadata), -T data=PATH (Inspect), --data PATH "

@@ -12,9 +12,9 @@ from filelock import FileLock
 from huggingface_hub import get_token
 from tqdm import tqdm
 
+from halu_tasks.core.errors import DataError
 from halu_tasks.data.cache import HOW_TO_NAME, cached_path, verify
 from halu_tasks.data.sources import Source
-from halu_tasks.errors import DataError
 
 _ATTEMPTS = 3
 _HUB = "https://huggingface.co/"

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
+from halu_tasks.core.errors import DataError
 from halu_tasks.data.rows import Row, json_object, text_lines
-from halu_tasks.errors import DataError
 
 _BETWEEN = re.compile(r"[\s,]*")
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from halu_tasks.core.errors import DataError
 from halu_tasks.data.cache import HOW_TO_NAME, cached_path, sha256_of, verify
 from halu_tasks.data.sources import Source
-from halu_tasks.errors import DataError
 
 Kind = Literal["pinned", "extract", "sample", "local"]
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.errors import DataError
-from halu_tasks.hashing import short_hash
+from halu_tasks.core.errors import DataError
+from halu_tasks.core.hashing import short_hash
 
 Row = dict[str, Any]
 

@@ -6,9 +6,9 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from halu_tasks.core.errors import DataError
 from halu_tasks.data import workbooks
 from halu_tasks.data.rows import Row, text_lines
-from halu_tasks.errors import DataError
 
 
 def table_lines(path: Path, columns: Mapping[str, Sequence[str]]) -> Iterator[tuple[int, Row]]:

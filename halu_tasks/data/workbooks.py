@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.errors import DataError
+from halu_tasks.core.errors import DataError
 
 SUFFIX = ".xlsx"
 

@@ -9,10 +9,10 @@ import anyio
 from inspect_ai.model import Model, model_roles
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from halu_tasks.credentials import in_address
-from halu_tasks.errors import UsageError
+from halu_tasks.core.credentials import in_address
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.options import Options
 from halu_tasks.judging.judge import Judge, open_judge
-from halu_tasks.options import Options
 from halu_tasks.replies.scoring import logger, no_judge
 from halu_tasks.scorers.reading.judge import JudgeSpec
 from halu_tasks.solvers.sample_metadata import SampleMetadata

@@ -15,7 +15,7 @@ from inspect_ai.solver import SolverSpec
 from inspect_ai.util import registry_create, registry_info
 
 from halu_tasks import solvers
-from halu_tasks.errors import UsageError, did_you_mean
+from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.inspect_adapter.run_models import RunModels
 from halu_tasks.inspect_adapter.runs import FinishedRun, run_eval
 

@@ -14,7 +14,7 @@ from inspect_ai.model import (
 )
 from inspect_ai.tool import ToolChoice, ToolInfo
 
-from halu_tasks.errors import UsageError
+from halu_tasks.core.errors import UsageError
 from halu_tasks.inspect_adapter.scorer import TARGET
 from halu_tasks.inspect_adapter.tasks import ID, TASK
 from halu_tasks.replies.embedded import KINDS, Embedded

@@ -14,7 +14,7 @@ from inspect_ai.scorer import CORRECT, INCORRECT, Metric, SampleScore, Scorer, T
 from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import TaskState
 
-from halu_tasks.errors import ArgumentError
+from halu_tasks.core.errors import ArgumentError
 from halu_tasks.inspect_adapter.figures import spread
 from halu_tasks.inspect_adapter.scorer import shown_answer
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
@@ -25,8 +25,11 @@ from halu_tasks.solvers.arguments import checked
 
 @metric(name="clustered", scores="unreduced")
 def clustered() -> Metric:
-    """Compute all metrics of a named scorer: `name`, and `name_stderr`, `name_low` and `name_high` for its standard
-    error and 95% interval, which take samples of one cluster, and epochs of one sample, as dependent."""
+    """Compute all metrics of a named scorer.
+
+    Each is printed as `name`, with `name_stderr`, `name_low` and `name_high` for its standard error and 95% interval,
+    which take samples of one cluster, and epochs of one sample, as dependent.
+    """
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
         records = [record for score in scores if "scorer" in (record := score.score.metadata or {})]

@@ -9,8 +9,8 @@ from typing import Any
 
 from inspect_ai.model import GenerateConfig, Model, get_model
 
-from halu_tasks.credentials import in_address, public
-from halu_tasks.errors import HaluTasksError, UsageError
+from halu_tasks.core.credentials import in_address, public
+from halu_tasks.core.errors import HaluTasksError, UsageError
 from halu_tasks.judging.reaching import reach
 from halu_tasks.judging.retries import log_retries
 

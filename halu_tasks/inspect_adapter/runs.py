@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from inspect_ai import Task, eval_set
 from inspect_ai.log import EvalLog
 
-from halu_tasks.errors import DataError, RunInterrupted
+from halu_tasks.core.errors import DataError, RunInterrupted
 from halu_tasks.inspect_adapter.run_models import RunModels
 
 _OS_ERROR = re.compile(r"^(?:OS|Permission|FileNotFound)Error\(\d+, ['\"](.*?)['\"]")

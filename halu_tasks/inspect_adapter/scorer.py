@@ -14,13 +14,13 @@ from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, Scorer, Target, scor
 from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import TaskState
 
-from halu_tasks.errors import ArgumentError, UsageError
+from halu_tasks.core.errors import ArgumentError, UsageError
+from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.options import Options
 from halu_tasks.inspect_adapter.figures import figures
 from halu_tasks.inspect_adapter.judges import check_address, judge_of_run
 from halu_tasks.inspect_adapter.records import ScoreRecord
-from halu_tasks.items import Item, Reply
 from halu_tasks.judging.judge import Judge
-from halu_tasks.options import Options
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import logger, outcome_of, reply_warnings
 from halu_tasks.scorers.answer import Outcome

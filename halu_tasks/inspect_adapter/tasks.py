@@ -15,14 +15,14 @@ from inspect_ai.log import HeadlineMetric
 from inspect_ai.model import GenerateConfig, model_roles
 from inspect_ai.solver import generate
 
-from halu_tasks.errors import UsageError, did_you_mean, install_excepthook
+from halu_tasks.core.errors import UsageError, did_you_mean, install_excepthook
+from halu_tasks.core.items import Item
+from halu_tasks.core.options import Options
+from halu_tasks.core.prompting import messages
 from halu_tasks.inspect_adapter.judges import check_address, judge_ready
 from halu_tasks.inspect_adapter.records import RECORD
 from halu_tasks.inspect_adapter.scorer import halu_score
-from halu_tasks.items import Item
 from halu_tasks.judging.reaching import reach_active
-from halu_tasks.options import Options
-from halu_tasks.prompting import messages
 from halu_tasks.replies import embedded
 from halu_tasks.replies.scoring import prepare_judge
 from halu_tasks.solvers.asking import MOST_ALTERNATIVES, chat_messages

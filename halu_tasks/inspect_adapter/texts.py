@@ -13,8 +13,8 @@ from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, Metric, SampleScore,
 from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import Solver, TaskState
 
+from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.data.rows import Row, json_lines, read_rows, require_text, with_ids
-from halu_tasks.errors import DataError, UsageError
 from halu_tasks.inspect_adapter.figures import method_figures, spread
 from halu_tasks.inspect_adapter.records import ScoreRecord
 from halu_tasks.inspect_adapter.scorer import with_method_output

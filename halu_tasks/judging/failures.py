@@ -6,7 +6,7 @@ import re
 
 from tenacity import RetryError
 
-from halu_tasks.credentials import redacted
+from halu_tasks.core.credentials import redacted
 
 _LONGEST = 300
 """Maximum number of characters of a description."""

@@ -19,14 +19,14 @@ from typing import Any
 from inspect_ai.model import GenerateConfig, Model, ModelOutput, ResponseSchema, get_model
 from inspect_ai.util import JSONSchema, collect
 
+from halu_tasks.core.errors import JudgeError
+from halu_tasks.core.hashing import stable_hash
+from halu_tasks.core.items import Item
+from halu_tasks.core.options import Options
+from halu_tasks.core.prompting import fill, prompt_for
 from halu_tasks.data.cache import cache_folder
-from halu_tasks.errors import JudgeError
-from halu_tasks.hashing import stable_hash
-from halu_tasks.items import Item
 from halu_tasks.judging.failures import describe_error
 from halu_tasks.judging.verdict_store import VerdictStore
-from halu_tasks.options import Options
-from halu_tasks.prompting import fill, prompt_for
 from halu_tasks.scorers.reading.judge import FAILED, JudgeSpec, Verdict
 
 try:

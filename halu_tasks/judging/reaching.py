@@ -13,7 +13,7 @@ import anyio
 from inspect_ai.model import GenerateConfig, Model, get_model, model_roles
 from tenacity import RetryError
 
-from halu_tasks.errors import HaluTasksError, ModelError
+from halu_tasks.core.errors import HaluTasksError, ModelError
 from halu_tasks.judging.failures import describe_error, last_error
 from halu_tasks.judging.retries import log_retries, probing
 

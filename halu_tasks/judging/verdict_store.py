@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.errors import JudgeError
+from halu_tasks.core.errors import JudgeError
 from halu_tasks.scorers.reading.judge import Verdict
 
 logger = logging.getLogger(__name__)

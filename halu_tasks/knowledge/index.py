@@ -18,10 +18,10 @@ import numpy as np
 from filelock import FileLock
 from tqdm import tqdm
 
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.hashing import stable_hash
 from halu_tasks.data.cache import cache_folder, sha256_of
 from halu_tasks.data.rows import text_id
-from halu_tasks.errors import DataError, UsageError
-from halu_tasks.hashing import stable_hash
 from halu_tasks.knowledge.passages import named_files, read_passages
 from halu_tasks.text.tokens import tokens
 

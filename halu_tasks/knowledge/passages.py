@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from halu_tasks.core.errors import DataError
 from halu_tasks.data.rows import Row, json_lines, require_fields, require_text, text_lines
-from halu_tasks.errors import DataError
 from halu_tasks.text.tokens import SPACELESS
 
 _ROWS = (".jsonl", ".jsonl.gz")

@@ -11,7 +11,7 @@ from typing import Any
 
 from lm_eval.api.filter import Filter
 
-from halu_tasks.errors import UsageError
+from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.strings.strings import entities, sentence
 from halu_tasks.scorers.registry import reading_named

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from lm_eval.api import registry
 
-from halu_tasks.errors import LM_EVAL, DataError, UsageError, did_you_mean, install_excepthook
+from halu_tasks.core.errors import LM_EVAL, DataError, UsageError, did_you_mean, install_excepthook
 from halu_tasks.replies.scoring import reply_warnings
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from lm_eval.api.filter import Filter
 
-from halu_tasks.errors import LM_EVAL, JudgeError
-from halu_tasks.items import Item, Reply
+from halu_tasks.core.errors import LM_EVAL, JudgeError
+from halu_tasks.core.items import Item, Reply
 from halu_tasks.replies import embedded
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import outcome_of, reply_warnings, score_replies

@@ -14,13 +14,13 @@ from datasets import Dataset
 from lm_eval.api.filter import FilterEnsemble
 from lm_eval.api.task import ConfigurableTask
 
-from halu_tasks.credentials import public
-from halu_tasks.errors import LM_EVAL, UsageError, install_excepthook
-from halu_tasks.items import Reply
+from halu_tasks.core.credentials import public
+from halu_tasks.core.errors import LM_EVAL, UsageError, install_excepthook
+from halu_tasks.core.items import Reply
+from halu_tasks.core.options import PREFIX, Options
 from halu_tasks.lm_eval_adapter.configuration import document, key_places, lm_eval_config, task_path
 from halu_tasks.lm_eval_adapter.item_values import Aggregation, logged
 from halu_tasks.lm_eval_adapter.reply_filters import ScoreReplies, TakeFirst, Weighed, Weight, results_folder
-from halu_tasks.options import PREFIX, Options
 from halu_tasks.replies import embedded
 from halu_tasks.replies.scoring import keep_replies, prepare_judge, score_replies
 from halu_tasks.scorers.score import Score

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.errors import DataError, UsageError
-from halu_tasks.items import Item, Reply
-from halu_tasks.options import Options
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.options import Options
 from halu_tasks.replies.predictions import check_targets, read_predictions, unknown_id, with_target
 from halu_tasks.scorers.metrics import Estimate, as_json
 from halu_tasks.scorers.statistics.agreement import agreement

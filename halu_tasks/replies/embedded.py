@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from halu_tasks.errors import UsageError
-from halu_tasks.items import Item, Reply
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.items import Item, Reply
 from halu_tasks.replies.predictions import Prediction, check_targets, read_predictions, unknown_id
 from halu_tasks.tasks import Built, Provenance, Task
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from halu_tasks.core.errors import DataError
+from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.options import Options
 from halu_tasks.data import workbooks
 from halu_tasks.data.json_arrays import array_lines
 from halu_tasks.data.rows import Row
 from halu_tasks.data.tables import table_lines
-from halu_tasks.errors import DataError
-from halu_tasks.items import Item, Reply
-from halu_tasks.options import Options
 from halu_tasks.tasks import Task
 
 ID_FIELD, OUTPUT_FIELD = "id", "output"

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from halu_tasks import __version__
+from halu_tasks.core.errors import DataError
+from halu_tasks.core.files import atomic_write
+from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.options import Options
 from halu_tasks.data.cache import sha256_of
-from halu_tasks.errors import DataError
-from halu_tasks.files import atomic_write
-from halu_tasks.items import Item, Reply
-from halu_tasks.options import Options
 from halu_tasks.replies.predictions import (
     ID_FIELD,
     OUTPUT_FIELD,

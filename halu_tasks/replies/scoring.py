@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from halu_tasks.credentials import redacted
+from halu_tasks.core.credentials import redacted
+from halu_tasks.core.errors import HaluTasksError, JudgeError
+from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.options import Options
 from halu_tasks.data.cache import cache_folder
-from halu_tasks.errors import HaluTasksError, JudgeError
-from halu_tasks.items import Item, Reply
-from halu_tasks.options import Options
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.reading.judge import Verdict
 from halu_tasks.scorers.score import Score

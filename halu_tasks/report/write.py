@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from halu_tasks.errors import DataError
-from halu_tasks.files import atomic_path, atomic_write_text
+from halu_tasks.core.errors import DataError
+from halu_tasks.core.files import atomic_path, atomic_write_text
 from halu_tasks.report.markdown import markdown
 from halu_tasks.report.model.assemble import TABLE, assemble
 from halu_tasks.report.model.leaderboard import board

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from halu_tasks.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.results.comparability import not_paired
 from halu_tasks.results.comparison import Comparison, compare, tested_as_json
 from halu_tasks.results.entry import Entry, labels_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from halu_tasks.errors import DataError, UsageError, did_you_mean
+from halu_tasks.core.errors import DataError, UsageError, did_you_mean
 from halu_tasks.results.comparability import not_paired, reordered
 from halu_tasks.results.paired_test import PairedTest, corrected, paired_test
 from halu_tasks.results.published import Published, published_for

@@ -23,7 +23,7 @@ from typing import Any
 
 import yaml
 
-from halu_tasks.errors import UsageError, did_you_mean
+from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.tasks import Task, registry
 
 REFERENCE = Path(__file__).parent.parent / "reference"

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from halu_tasks.credentials import is_secret, public
-from halu_tasks.hashing import stable_hash
-from halu_tasks.items import Item, Reply
-from halu_tasks.options import Options
+from halu_tasks.core.credentials import is_secret, public
+from halu_tasks.core.hashing import stable_hash
+from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.options import Options
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.methods.cost import Cost
@@ -119,6 +119,7 @@ class Run:
 
     @cached_property
     def scores(self) -> list[Score]:
+        """The scores of all answers, in their order."""
         return [answered.score for answered in self.answers]
 
     @cached_property
@@ -168,6 +169,7 @@ class Run:
 
     @property
     def judge(self) -> str | None:
+        """The judge, if there is one."""
         return self.roles.get("grader")
 
     @property

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.items import Example, Item
+from halu_tasks.core.options import Options
+from halu_tasks.core.prompting import Prompt, given_prompts, prompt_hash, render
 from halu_tasks.data.locate import Located, locate
-from halu_tasks.errors import DataError, UsageError
-from halu_tasks.items import Example, Item
-from halu_tasks.options import Options
-from halu_tasks.prompting import Prompt, given_prompts, prompt_hash, render
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.tasks.derived import TaskReference, task_named
 from halu_tasks.tasks.fewshot import worked_examples

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.items import Case
+from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.errors import DataError, UsageError
-from halu_tasks.items import Case
-from halu_tasks.options import Options
 from halu_tasks.tasks.declarations import Declarations, check_tags, declarations
 from halu_tasks.tasks.derived import task_of
 from halu_tasks.tasks.groups import group_from
@@ -84,7 +84,7 @@ def check_sample(task: Task, file: TaskFile) -> None:
             "cases",
             "makes no cases of the sample"
             if not cases
-            else "returns something other than cases (halu_tasks.items.Case)",
+            else "returns something other than cases (halu_tasks.core.items.Case)",
         )
     for case in cases:
         if missing := [name for name in task.fields if name not in case.fields]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from halu_tasks.errors import UsageError
+from halu_tasks.core.errors import UsageError
 from halu_tasks.tasks.definition import task_from
 from halu_tasks.tasks.groups import Group, group_from
 from halu_tasks.tasks.task import Task

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.errors import UsageError, did_you_mean
+from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.tasks.declarations import check_tags
 from halu_tasks.tasks.definition import KEYS, task_from
 from halu_tasks.tasks.registry import registry

@@ -6,11 +6,11 @@ import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from halu_tasks.core.items import Case, Example
+from halu_tasks.core.options import Options
+from halu_tasks.core.prompting import Prompt, placeholders, render
 from halu_tasks.data.locate import locate
 from halu_tasks.data.rows import Row
-from halu_tasks.items import Case, Example
-from halu_tasks.options import Options
-from halu_tasks.prompting import Prompt, placeholders, render
 
 if TYPE_CHECKING:
     from halu_tasks.tasks.task import Task

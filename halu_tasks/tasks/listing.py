@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.data.sources import SOURCES
-from halu_tasks.errors import UsageError, did_you_mean
 from halu_tasks.tasks.yaml_files import TaskFile, load_object, packaged_files, read_task_file
 
 logger = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from halu_tasks.errors import DataError
+from halu_tasks.core.errors import DataError
 from halu_tasks.tasks.derived import TaskReference
 
 _REFERENCE = tuple(own.name for own in fields(TaskReference))

@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import cache
 from types import ModuleType
 
+from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.data.sources import SOURCES, Source
-from halu_tasks.errors import UsageError, did_you_mean
 from halu_tasks.tasks.declarations import declarations
 from halu_tasks.tasks.groups import Group
 from halu_tasks.tasks.listing import in_order

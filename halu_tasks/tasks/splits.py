@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from halu_tasks.hashing import stable_hash
-from halu_tasks.items import Case
-from halu_tasks.options import Options
+from halu_tasks.core.hashing import stable_hash
+from halu_tasks.core.items import Case
+from halu_tasks.core.options import Options
 
 TRAIN_SHARE, TEST_SHARE = 0.05, 0.2
 """The sizes of the paper's two samples: one to tune the threshold on, one to test."""

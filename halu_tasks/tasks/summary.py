@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from halu_tasks.core.items import Item
+from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.data.sources import Source
-from halu_tasks.items import Item
-from halu_tasks.options import Options
 from halu_tasks.scorers.kinds import Label
 from halu_tasks.scorers.registry import reading_named, scorer_factory
 from halu_tasks.tasks.build import build

@@ -8,12 +8,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from halu_tasks.core.items import Case, Item, Reply
+from halu_tasks.core.options import Options
+from halu_tasks.core.prompting import Prompt, next_question
 from halu_tasks.data.locate import SAMPLE, find_beside, is_sample
 from halu_tasks.data.rows import Lines, Row, json_lines, read_rows
 from halu_tasks.data.sources import Source
-from halu_tasks.items import Case, Item, Reply
-from halu_tasks.options import Options
-from halu_tasks.prompting import Prompt, next_question
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.kinds import AnswerKind, Label
 from halu_tasks.scorers.reading.judge import JudgeSpec, Verdict

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.options import Options
+from halu_tasks.core.prompting import Prompt, messages, render
 from halu_tasks.data.locate import is_sample, locate
-from halu_tasks.errors import UsageError
-from halu_tasks.options import Options
-from halu_tasks.prompting import Prompt, messages, render
 from halu_tasks.tasks.build import prompt_of
 from halu_tasks.tasks.registry import registry
 from halu_tasks.tasks.task import Task

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from halu_tasks.errors import UsageError
+from halu_tasks.core.errors import UsageError
 
 _Base: type[Any] = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 

@@ -13,8 +13,9 @@ Within a line:
   "It works. (Ling, 2009)", "It works.[3]";
 - no sentence ends inside brackets, unless they are very long.
 
-Two other modules split sentences in their own ways: `scorers.reading.labels.sentences` rewrites the text and splits it after every full
-stop, since no verdict depends on "et al."; `expmatch` splits it at every full stop, as the metric's authors do.
+Two other modules split sentences in their own ways: `scorers.reading.steps.sentences` rewrites the text and splits it
+after every full stop, since no verdict depends on "et al."; `expmatch` splits it at every full stop, as the metric's
+authors do.
 """
 
 from __future__ import annotations

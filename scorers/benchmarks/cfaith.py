@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from rapidfuzz import fuzz
 
-from halu_tasks.items import Item
+from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer, strip_reasoning
 from halu_tasks.scorers.classification import score_label
 from halu_tasks.scorers.metrics import Array, Metric, mean, ratio, share_unparsed

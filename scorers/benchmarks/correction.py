@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rapidfuzz import fuzz
 
-from halu_tasks.items import Item
+from halu_tasks.core.items import Item
 from halu_tasks.scorers.benchmarks import refact_published_strings as published
 from halu_tasks.scorers.metrics import mean, share_unparsed
 from halu_tasks.scorers.reading.strings.strings import normalise, replacements

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from halu_tasks.items import Item
+from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer, strip_reasoning
 from halu_tasks.scorers.benchmarks.expmatch import Parts, expmatch, parts_scores, split
 from halu_tasks.scorers.metrics import mean, share_unparsed
-from halu_tasks.scorers.reading.labels.declining import declines, stated
-from halu_tasks.scorers.reading.labels.sentences import sentences_of
+from halu_tasks.scorers.reading.steps.declining import declines, stated
+from halu_tasks.scorers.reading.steps.sentences import sentences_of
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 

@@ -16,7 +16,7 @@ import re
 from dataclasses import replace
 from typing import Literal
 
-from halu_tasks.items import Item
+from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.expmatch import Parts, expmatch, expmatch_published, parts_scores, split
 from halu_tasks.scorers.classification import Unparsed, label_metric, score_label

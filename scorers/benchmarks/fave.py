@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypedDict
 
-from halu_tasks.items import Item
+from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.citations.citations import cited
 from halu_tasks.scorers.citations.references import Paper, Reference, references

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from halu_tasks.items import Item
+from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.classification import macro_metric, score_label
 from halu_tasks.scorers.metrics import Metric, mean, share_unparsed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from halu_tasks.items import Item
+from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import refact_published_strings as published
 from halu_tasks.scorers.metrics import Array, Metric, mean, micro, ratio, share_unparsed

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from halu_tasks.errors import DataError
-from halu_tasks.items import Item
+from halu_tasks.core.errors import DataError
+from halu_tasks.core.items import Item
 from halu_tasks.scorers.metrics import Metric, share_abstained, share_empty
 from halu_tasks.scorers.reading.labels.error_type import NONE, TYPES
 from halu_tasks.scorers.registry import TaskScorer, make_scorer

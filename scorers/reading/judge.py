@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from halu_tasks.hashing import short_hash
-from halu_tasks.items import Item
+from halu_tasks.core.hashing import short_hash
+from halu_tasks.core.items import Item
 from halu_tasks.scorers.reading.labels.verdict_reader import VerdictReader, verdict_reader
 
 CONFLICT, CONSISTENT = "conflict", "consistent"

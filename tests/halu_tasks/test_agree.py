@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from halu_tasks.cli import main
-from halu_tasks.options import Options
+from halu_tasks.core.options import Options
 from halu_tasks.tasks import build
 
 COMPARATIVE, TRUTH = "refact_judgment_comparative", "refact_judgment_independent"

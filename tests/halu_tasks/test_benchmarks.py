@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE, in_folder
-from halu_tasks.items import Item, Reply
-from halu_tasks.options import Options
 from halu_tasks.replies.predictions import read_predictions
 from halu_tasks.replies.score_file import score_predictions
 from halu_tasks.scorers.answer import NO_ANSWER
@@ -156,7 +156,7 @@ def test_a_question_that_comes_before_any_answer_hides_none() -> None:
 
 
 def _example_items(built: Built) -> list:  # type: ignore[type-arg]
-    from halu_tasks.prompting import render
+    from halu_tasks.core.prompting import render
 
     cases = built.task.cases(built.task.reader.fewshot_rows(built.options), built.options)
     return [render(case, built.prompt, cot=built.options.cot) for case in cases]

@@ -19,11 +19,11 @@ from openpyxl import Workbook
 
 from halu_tasks import __version__
 from halu_tasks.cli import main
+from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.options import Options
 from halu_tasks.data.cache import cached_path
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.data.sources import REFACT, SOURCES
-from halu_tasks.items import Item, Reply
-from halu_tasks.options import Options
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built, build, registry
 

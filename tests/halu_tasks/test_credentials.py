@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from halu_tasks.credentials import in_address, is_secret, public, redacted
-from halu_tasks.errors import DataError
+from halu_tasks.core.credentials import in_address, is_secret, public, redacted
+from halu_tasks.core.errors import DataError
 from halu_tasks.results.run import own_settings
 
 SECRET = "s3cr3t-canary/42"

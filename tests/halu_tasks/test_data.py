@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.options import Options
 from halu_tasks.data.cache import cache_folder, cached_path, sha256_of
 from halu_tasks.data.locate import SAMPLE, locate
 from halu_tasks.data.rows import json_lines
 from halu_tasks.data.sources import CFAITH, REFACT, Source, SourceFile
-from halu_tasks.errors import DataError, UsageError
-from halu_tasks.options import Options
 from halu_tasks.tasks import Reader, build, registry, source_named
 
 PUBLISHED = b'{"a": "published"}\n'

@@ -16,12 +16,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from halu_tasks.core.errors import DataError
+from halu_tasks.core.options import Options
 from halu_tasks.data.cache import HOW_TO_NAME, cached_path
 from halu_tasks.data.download import fetch
 from halu_tasks.data.locate import locate
 from halu_tasks.data.sources import Source, SourceFile
-from halu_tasks.errors import DataError
-from halu_tasks.options import Options
 from halu_tasks.tasks import build
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]

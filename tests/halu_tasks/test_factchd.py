@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from halu_tasks.cli import main
+from halu_tasks.core.errors import DataError
+from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.errors import DataError
-from halu_tasks.options import Options
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.benchmarks.factchd import PATTERNS
 from halu_tasks.scorers.metrics import estimates

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from halu_tasks.cli import main
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.items import Reply
+from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.data.tables import table_lines
-from halu_tasks.errors import DataError, UsageError
-from halu_tasks.items import Reply
-from halu_tasks.options import Options
 from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.benchmarks.halluverse25 import score_type_published
 from halu_tasks.scorers.metrics import estimates

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from halu_tasks.errors import UsageError
-from halu_tasks.items import Reply
-from halu_tasks.options import Options
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.items import Reply
+from halu_tasks.core.options import Options
 from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.benchmarks.halluverse25_binary import yes_no_alone

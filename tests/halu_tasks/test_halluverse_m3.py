@@ -17,13 +17,13 @@ import pytest
 from openpyxl import Workbook
 
 from halu_tasks.cli import main
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.options import Options
 from halu_tasks.data.cache import cached_path
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.data.sources import HALLUVERSE_M3
 from halu_tasks.data.tables import table_lines
-from halu_tasks.errors import DataError, UsageError
-from halu_tasks.items import Item, Reply
-from halu_tasks.options import Options
 from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Built, build, registry

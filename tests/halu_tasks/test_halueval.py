@@ -11,9 +11,9 @@ import pytest
 
 from halu_tasks.benchmarks.halueval import gold_spans
 from halu_tasks.cli import main
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.errors import DataError, UsageError
-from halu_tasks.options import Options
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Built, build
 

@@ -9,11 +9,11 @@ from halu_tasks.builders.annotation.doccano import fingerprint
 from halu_tasks.builders.pipeline import item_id
 from halu_tasks.builders.quality.sampling import hash_of
 from halu_tasks.builders.run.parts import place
+from halu_tasks.core.hashing import coin_flip, short_hash, stable_hash, stable_number
+from halu_tasks.core.prompting import prompt_hash
 from halu_tasks.data.rows import text_id
-from halu_tasks.hashing import coin_flip, short_hash, stable_hash, stable_number
-from halu_tasks.prompting import prompt_hash
 from halu_tasks.scorers.reading.judge import fence
-from halu_tasks.solvers.self_consistency import winner
+from halu_tasks.solvers.methods.self_consistency import winner
 
 
 def test_a_hash_is_sha256_of_the_parts_joined_by_nul() -> None:

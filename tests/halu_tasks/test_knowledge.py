@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halu_tasks.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.knowledge.index import open_knowledge
 from halu_tasks.knowledge.passages import split
 from halu_tasks.text.tokens import tokens
@@ -491,7 +491,7 @@ def test_a_damaged_index_is_made_again(damage: str, facts: Path, halu_cache: Pat
 def test_an_index_that_is_cut_while_it_is_in_use_is_an_error_of_one_line(facts: Path, halu_cache: Path) -> None:
     # in a process of its own: one that maps a file which is cut ends without a word
     program = (
-        "import os, sys\nfrom pathlib import Path\nfrom halu_tasks.errors import DataError\n"
+        "import os, sys\nfrom pathlib import Path\nfrom halu_tasks.core.errors import DataError\n"
         "from halu_tasks.knowledge.index import open_knowledge\n"
         "known = open_knowledge(sys.argv[1])\n"
         "for path in Path(sys.argv[2]).rglob('*'):\n"

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from halu_tasks.cli.parser import build_parser
-from halu_tasks.errors import UsageError
-from halu_tasks.options import Options, value_type, wrong_kind
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.options import Options, value_type, wrong_kind
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -159,7 +159,7 @@ import sys
 from lm_eval._cli.harness import HarnessCLI
 from lm_eval.tasks import TaskManager
 from halu_tasks import task_configs
-from halu_tasks.options import Options
+from halu_tasks.core.options import Options
 
 def metadata(*words):
     sys.argv = ["lm_eval", "run", "--tasks", "x", "--metadata", *words]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.errors import DataError
-from halu_tasks.items import Item, Reply
+from halu_tasks.core.errors import DataError
+from halu_tasks.core.items import Item, Reply
 from halu_tasks.replies.predictions import read_predictions, with_target
 
 

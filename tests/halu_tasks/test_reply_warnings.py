@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from halu_tasks.options import Options
+from halu_tasks.core.options import Options
 from halu_tasks.replies.scoring import reply_warnings
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.tasks import build

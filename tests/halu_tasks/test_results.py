@@ -16,10 +16,10 @@ import pytest
 
 from halu_tasks.cli import main
 from halu_tasks.cli.results.compare import report as comparison_report
+from halu_tasks.core.errors import DataError
+from halu_tasks.core.items import Reply
+from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.errors import DataError
-from halu_tasks.items import Reply
-from halu_tasks.options import Options
 from halu_tasks.report.markdown import markdown
 from halu_tasks.report.model.assemble import assemble
 from halu_tasks.report.model.leaderboard import Board, board
@@ -617,7 +617,7 @@ def test_an_entry_says_all_that_sets_it_apart() -> None:
 
 # --- what is drawn ----------------------------------------------------------------------------------
 
-OWN_CASES = """from halu_tasks.items import Case
+OWN_CASES = """from halu_tasks.core.items import Case
 
 TEXT = "The Danube ends in the Baltic Sea."
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from halu_tasks.errors import UsageError
+from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.registry import READINGS, SCORERS, scorer_factory
 from halu_tasks.tasks import registry
 from halu_tasks.tasks.checks import check_sample

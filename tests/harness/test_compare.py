@@ -20,8 +20,8 @@ from inspect_ai.util import registry_create
 from scipy.stats import binomtest
 
 from halu_tasks.cli import main
+from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.options import Options
 from halu_tasks.results.comparison import compare, published_beside
 from halu_tasks.results.published import published
 from halu_tasks.results.readers.inspect import read_runs

@@ -20,7 +20,7 @@ from inspect_ai.log import read_eval_log  # with it, zipfile knows the compressi
 from scripted_builders import HaluModel, Learning, document
 from test_lm_eval import lm_eval_of_few
 
-from halu_tasks.options import Options
+from halu_tasks.core.options import Options
 from halu_tasks.tasks import build
 
 SECRET = "s3cr3t-canary-42"

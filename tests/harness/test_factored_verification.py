@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from halu_tasks.options import Options
+from halu_tasks.core.options import Options
 from halu_tasks.tasks import build
 
 Run = Callable[..., Any]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from halu_tasks.cli import main
-from halu_tasks.options import Options
-from halu_tasks.prompting import PROMPTS, fill, read_prompts
+from halu_tasks.core.options import Options
+from halu_tasks.core.prompting import PROMPTS, fill, read_prompts
 from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.tasks import build
 

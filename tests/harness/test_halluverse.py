@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from halu_tasks.cli import main
+from halu_tasks.core.options import Options
 from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM, ReplayLM
-from halu_tasks.options import Options
 from halu_tasks.tasks import build
 
 LANGUAGES = ("en", "ar", "tr")

@@ -18,9 +18,9 @@ from inspect_ai import score as inspect_score
 from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
-from halu_tasks.errors import ArgumentError, UsageError
+from halu_tasks.core.errors import ArgumentError, UsageError
+from halu_tasks.core.options import Options
 from halu_tasks.inspect_adapter.scorer import halu_score
-from halu_tasks.options import Options
 from halu_tasks.tasks import build, registry
 
 TASKS, GROUPS = registry()

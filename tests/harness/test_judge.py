@@ -15,9 +15,9 @@ import pytest
 from inspect_ai.model import get_model
 
 from halu_tasks.cli import main
-from halu_tasks.errors import JudgeError
+from halu_tasks.core.errors import JudgeError
+from halu_tasks.core.options import Options
 from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM
-from halu_tasks.options import Options
 from halu_tasks.scorers.reading.judge import fence, read_verdict
 from halu_tasks.tasks import build
 

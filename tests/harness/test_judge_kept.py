@@ -16,10 +16,10 @@ import pytest
 from inspect_ai.log import read_eval_log
 
 from halu_tasks.cli import main
-from halu_tasks.errors import JudgeError
-from halu_tasks.items import Reply
+from halu_tasks.core.errors import JudgeError
+from halu_tasks.core.items import Reply
+from halu_tasks.core.options import Options
 from halu_tasks.judging.verdict_store import VerdictStore
-from halu_tasks.options import Options
 from halu_tasks.replies.scoring import keep_replies
 from halu_tasks.scorers.reading.judge import Verdict
 from halu_tasks.tasks import build

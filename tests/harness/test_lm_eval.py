@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from halu_tasks.cli import main
-from halu_tasks.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.options import Options
 from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM, ReplayLM
-from halu_tasks.options import Options
 from halu_tasks.tasks import build, registry
 
 TASKS, GROUPS = registry()

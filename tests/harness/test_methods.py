@@ -18,10 +18,10 @@ from inspect_ai.log import read_eval_log
 
 from halu_tasks.cli import main
 from halu_tasks.cli.results.methods import parse_methods
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.errors import UsageError
 from halu_tasks.inspect_adapter.methods import Method
-from halu_tasks.options import Options
 from halu_tasks.tasks import build
 
 pytestmark = pytest.mark.slow

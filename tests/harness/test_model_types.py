@@ -29,9 +29,9 @@ from test_lm_eval import lm_eval_of_few
 from test_report import asked_lm_eval, report
 
 from halu_tasks.cli import main
-from halu_tasks.items import Reply
+from halu_tasks.core.items import Reply
+from halu_tasks.core.options import Options
 from halu_tasks.lm_eval_adapter.models import OracleLM
-from halu_tasks.options import Options
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.tasks import build
 

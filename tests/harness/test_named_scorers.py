@@ -414,7 +414,7 @@ def test_figures_survive_the_way_between_processes() -> None:
 def test_a_log_of_this_package_is_scored_by_name(
     task: str, named: str, arguments: dict[str, Any], figure: str, action: Any, tmp_path: Path
 ) -> None:
-    from halu_tasks.options import Options
+    from halu_tasks.core.options import Options
     from halu_tasks.tasks import build
 
     built = build(task, Options(data="sample"))

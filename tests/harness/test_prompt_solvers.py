@@ -175,7 +175,7 @@ def _sorted(asked: list[Turns]) -> list[str]:
 def test_fields_in_a_users_metadata_are_asked_as_lm_eval_asks_the_packaged_task(
     name: str, task: str, ask: Callable[..., Any], asked_in_lm_eval: Callable[..., list[Turns]]
 ) -> None:
-    from halu_tasks.options import Options
+    from halu_tasks.core.options import Options
     from halu_tasks.tasks import build
 
     fields = [dict(item.fields) for item in build(task, Options(data="sample")).items]
@@ -231,7 +231,7 @@ def test_items_with_the_same_question_are_told_apart(run_inspect: Callable[..., 
     """Rows that share an original answer ask the same; each still gets its own replayed reply."""
     from inspect_ai.solver import SolverSpec
 
-    from halu_tasks.options import Options
+    from halu_tasks.core.options import Options
     from halu_tasks.tasks import build
 
     task = "refact_judgment_independent"
@@ -251,8 +251,8 @@ def test_items_with_the_same_question_are_told_apart(run_inspect: Callable[..., 
 
 
 def test_metadata_of_packaged_samples_hold_the_fields_and_what_scoring_reads() -> None:
+    from halu_tasks.core.options import Options
     from halu_tasks.inspect_adapter.tasks import inspect_task
-    from halu_tasks.options import Options
     from halu_tasks.tasks import build, registry
 
     for task in registry()[0]:
@@ -374,7 +374,7 @@ def test_a_sample_without_what_is_needed_is_named_in_one_line(
 def test_a_wrong_argument_is_named_before_anything_is_asked(name: str, arguments: dict[str, Any], message: str) -> None:
     from inspect_ai.util import registry_create
 
-    from halu_tasks.errors import HaluTasksError
+    from halu_tasks.core.errors import HaluTasksError
 
     with pytest.raises(HaluTasksError) as raised:
         registry_create("solver", f"halu_tasks/{name}", **arguments)

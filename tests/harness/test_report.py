@@ -16,9 +16,9 @@ from inspect_ai import score as score_again
 from inspect_ai.log import convert_eval_logs, read_eval_log, write_eval_log
 
 from halu_tasks.cli import main
+from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.inspect_adapter.scorer import halu_score
-from halu_tasks.options import Options
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.tasks import build, registry

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from halu_tasks.options import Options
+from halu_tasks.core.options import Options
 from halu_tasks.scorers.answer import NO_ANSWER
-from halu_tasks.solvers.self_consistency import winner
+from halu_tasks.solvers.methods.self_consistency import winner
 from halu_tasks.tasks import build, registry, task_named
 
 pytestmark = pytest.mark.slow

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from halu_tasks.options import Options
-from halu_tasks.prompting import prompt_for
+from halu_tasks.core.options import Options
+from halu_tasks.core.prompting import prompt_for
 from halu_tasks.scorers.methods.ngram import as_probability, ngram_scores
 from halu_tasks.tasks import build, task_named
 from halu_tasks.text.sentences import sentences

@@ -100,7 +100,7 @@ def test_a_bad_row_is_told_by_its_line(row: dict[str, Any], reason: str, check: 
 
 
 def test_a_double_id_and_a_missing_file_are_told(check: Run, tmp_path: Path) -> None:
-    from halu_tasks.errors import UsageError
+    from halu_tasks.core.errors import UsageError
     from halu_tasks.inspect_adapter.texts import texts_task
 
     row = {"id": "a", "text": "t", "source": "s"}

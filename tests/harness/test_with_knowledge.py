@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from halu_tasks.options import Options
+from halu_tasks.core.options import Options
 from halu_tasks.solvers.tools import MOST_ROUNDS
 from halu_tasks.tasks import build, registry
 

@@ -14,7 +14,7 @@ import pytest
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipelines.refact.entailment import same_meaning
 from halu_tasks.builders.pipelines.refact.pipeline import RefactPipeline
-from halu_tasks.errors import UsageError
+from halu_tasks.core.errors import UsageError
 
 pytestmark = pytest.mark.models
 pytest.importorskip("torch", reason="needs the extra `models`")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from halu_tasks.builders.quality.near_embeddings import near_filter
-from halu_tasks.errors import UsageError
+from halu_tasks.core.errors import UsageError
 
 pytestmark = pytest.mark.models
 pytest.importorskip("torch", reason="needs the extra `models`")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from halu_tasks.scorers.reading.labels.declining import declines, stated
+from halu_tasks.scorers.reading.steps.declining import declines, stated
 
 DECLINES = [
     "I cannot determine whether the answer is correct.",

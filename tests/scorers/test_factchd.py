@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
-from halu_tasks.items import Item
+from halu_tasks.core.items import Item
 from halu_tasks.scorers.benchmarks import factchd
 from halu_tasks.scorers.benchmarks.expmatch import Parts, expmatch, parts_scores, rouge_l_recall, split, token_f1, words
 from halu_tasks.scorers.metrics import estimates

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.items import Item, Reply
+from halu_tasks.core.items import Item, Reply
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import halueval, localization
 from halu_tasks.scorers.metrics import estimates

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from halu_tasks.items import Item
+from halu_tasks.core.items import Item
 from halu_tasks.scorers.benchmarks import cfaith, correction, localization
 from halu_tasks.scorers.reading.judge import Verdict
 from halu_tasks.scorers.score import Score

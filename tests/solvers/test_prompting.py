@@ -12,10 +12,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.errors import UsageError
-from halu_tasks.items import Case, Example, Item
-from halu_tasks.options import Options
-from halu_tasks.prompting import PROMPTS, Prompt, fill, messages, prompt_for, prompt_hash, render
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.items import Case, Example, Item
+from halu_tasks.core.options import Options
+from halu_tasks.core.prompting import PROMPTS, Prompt, fill, messages, prompt_for, prompt_hash, render
 from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.tasks import Built, build, prompt_of, registry
 

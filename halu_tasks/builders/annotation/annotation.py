@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 from halu_tasks.builders.annotation.doccano import NO_ITEM, Annotator
 from halu_tasks.builders.pipeline import Item, Pipeline
 from halu_tasks.builders.quality.leaks import as_json, rounded
-from halu_tasks.errors import UsageError
+from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, mean
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.agreement import cohen_kappa, fleiss_kappa, pairwise_agreement

@@ -20,9 +20,9 @@ from typing import Any
 
 from halu_tasks.builders.pipeline import Item, Pipeline
 from halu_tasks.builders.quality.sampling import hash_of
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.hashing import short_hash
 from halu_tasks.data.rows import json_lines
-from halu_tasks.errors import DataError, UsageError
-from halu_tasks.hashing import short_hash
 
 ITEM = "item"
 """The metadata field that holds an item's id."""

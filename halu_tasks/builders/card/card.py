@@ -22,7 +22,7 @@ from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Pipeline
 from halu_tasks.builders.quality.quality import Quality
 from halu_tasks.builders.run.collect import Collected
 from halu_tasks.builders.run.plan import Source
-from halu_tasks.options import Options
+from halu_tasks.core.options import Options
 from halu_tasks.tasks import registry
 from halu_tasks.text.figures import format_estimate
 from halu_tasks.text.markdown import code_block, escaped, table

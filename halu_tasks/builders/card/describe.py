@@ -18,8 +18,8 @@ from halu_tasks.builders.quality.quality import Quality, quality
 from halu_tasks.builders.run.collect import DUPLICATE, Collected
 from halu_tasks.builders.run.dataset import items_of, rows_of
 from halu_tasks.builders.run.folder import Folder
+from halu_tasks.core.files import atomic_write_text
 from halu_tasks.data.sources import SOURCES
-from halu_tasks.files import atomic_write_text
 
 COLLECTED = "collected.json"
 """File in a build's folder on what became of its documents (`Collected`)."""

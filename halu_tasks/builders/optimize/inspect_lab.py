@@ -24,7 +24,7 @@ from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.builders.run.inspect_logs import build_logs, outcomes
 from halu_tasks.builders.run.inspect_task import build_task
 from halu_tasks.builders.run.outcomes import Outcome
-from halu_tasks.files import atomic_write_text
+from halu_tasks.core.files import atomic_write_text
 from halu_tasks.results.readers.inspect import path_of, samples_of
 from halu_tasks.solvers.asking import ask
 

@@ -15,9 +15,9 @@ from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import Failure, Pipeline
 from halu_tasks.builders.prompts import prompt_texts
 from halu_tasks.builders.run.outcomes import OVERALL, Outcome, Rates
-from halu_tasks.errors import UsageError
-from halu_tasks.hashing import stable_hash
-from halu_tasks.prompting import PLACEHOLDER, fill
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.hashing import stable_hash
+from halu_tasks.core.prompting import PLACEHOLDER, fill
 from halu_tasks.scorers.answer import Answer, strip_reasoning
 from halu_tasks.scorers.reading.judge import fence
 

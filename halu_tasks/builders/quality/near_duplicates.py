@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz import fuzz
 
-from halu_tasks.errors import UsageError
-from halu_tasks.hashing import stable_number
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.hashing import stable_number
 from halu_tasks.text.folding import fold
 
 THRESHOLD = 90.0

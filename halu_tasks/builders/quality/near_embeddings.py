@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halu_tasks.builders.quality.near_duplicates import Filter, NearDuplicates
-from halu_tasks.errors import UsageError
+from halu_tasks.core.errors import UsageError
 
 SIMILARITY = 0.9
 """Default cosine similarity from which on two texts are near-duplicates."""

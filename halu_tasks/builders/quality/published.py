@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.builders.quality.overlaps import Compared
+from halu_tasks.core.errors import DataError
+from halu_tasks.core.options import Options
 from halu_tasks.data.cache import cached_path, verify
 from halu_tasks.data.locate import in_folder
 from halu_tasks.data.rows import json_lines
 from halu_tasks.data.sources import SOURCES
-from halu_tasks.errors import DataError
-from halu_tasks.options import Options
 from halu_tasks.tasks import Reader, registry
 
 NAMED, _CACHE = "named", "cache"

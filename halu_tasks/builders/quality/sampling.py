@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from halu_tasks.builders.pipeline import Pair
-from halu_tasks.hashing import stable_number
+from halu_tasks.core.hashing import stable_number
 
 PAIRS = 5_000
 """Maximum number of pairs in a sample; shares and areas over this many have a standard error below 0.01."""

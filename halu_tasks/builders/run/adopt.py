@@ -10,7 +10,7 @@ from halu_tasks.builders.run.folder import PROMPTS, Folder, copied, write_plan
 from halu_tasks.builders.run.inspect_logs import BuildLog, logs_in
 from halu_tasks.builders.run.parts import Part
 from halu_tasks.builders.run.plan import Plan, Source
-from halu_tasks.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError, UsageError
 
 
 def adopt(logs: Path, path: Path) -> Folder:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TextIO
 
 from halu_tasks.builders.pipeline import Item, Pipeline, Row
+from halu_tasks.core.errors import DataError
 from halu_tasks.data.rows import json_lines
-from halu_tasks.errors import DataError
 
 ITEMS = "items.jsonl"
 

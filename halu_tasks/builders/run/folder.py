@@ -25,10 +25,10 @@ from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.builders.run.dataset import items_of
 from halu_tasks.builders.run.parts import part_name, part_of, split
 from halu_tasks.builders.run.plan import Inputs, PartFile, Plan, Source
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.files import atomic_write_text
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import json_lines, read_json_object
-from halu_tasks.errors import DataError, UsageError
-from halu_tasks.files import atomic_write_text
 
 logger = logging.getLogger(__name__)
 

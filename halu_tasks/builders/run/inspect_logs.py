@@ -12,7 +12,7 @@ from halu_tasks.builders.run.folder import Folder
 from halu_tasks.builders.run.outcomes import Outcome
 from halu_tasks.builders.run.parts import place
 from halu_tasks.builders.run.records import BUILD, BuildRecord, ScoreRecord
-from halu_tasks.errors import DataError
+from halu_tasks.core.errors import DataError
 from halu_tasks.results.readers.inspect import samples_of, state
 
 

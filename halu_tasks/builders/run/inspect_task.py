@@ -23,8 +23,8 @@ from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.builders.run.outcomes import OVERALL, Outcome, Rates
 from halu_tasks.builders.run.parts import in_order, of_part
 from halu_tasks.builders.run.records import BUILD, BuildRecord, DocumentRecord, ScoreRecord
+from halu_tasks.core.errors import DataError, ModelError, UsageError
 from halu_tasks.data.cache import sha256_of
-from halu_tasks.errors import DataError, ModelError, UsageError
 from halu_tasks.inspect_adapter.figures import spread
 from halu_tasks.judging.reaching import exhausted, reach_active, reach_here
 from halu_tasks.scorers.methods.cost import COUNTED, cost_of, total

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from halu_tasks.builders.documents import Document
-from halu_tasks.errors import DataError, UsageError
-from halu_tasks.hashing import stable_hash
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.hashing import stable_hash
 
 _BITS = 64
 _BUFFERED = 8 << 20

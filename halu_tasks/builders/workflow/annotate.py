@@ -24,9 +24,9 @@ from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.builders.run.collect import Collected
 from halu_tasks.builders.run.dataset import write_dataset
 from halu_tasks.builders.run.folder import DATASET, PLAN, PROMPTS, REJECTS, Folder
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.files import atomic_write_text
 from halu_tasks.data.rows import read_json_object
-from halu_tasks.errors import UsageError
-from halu_tasks.files import atomic_write_text
 
 GUIDELINES = Path(__file__).parent.parent / "guidelines"
 

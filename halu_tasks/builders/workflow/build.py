@@ -17,7 +17,7 @@ from halu_tasks.builders.run.folder import Folder, begin
 from halu_tasks.builders.run.inspect_logs import BuildLog, done, set_aside
 from halu_tasks.builders.run.inspect_task import build_task
 from halu_tasks.builders.run.parts import Part
-from halu_tasks.errors import DataError, ModelError
+from halu_tasks.core.errors import DataError, ModelError
 from halu_tasks.inspect_adapter.run_models import RunModels, recorded
 from halu_tasks.inspect_adapter.runs import run_eval
 from halu_tasks.results.readers.inspect import state

@@ -20,8 +20,8 @@ from halu_tasks.builders.run.dataset import items_of, replace_folder, write_data
 from halu_tasks.builders.run.folder import DATASET, LOGS, PLAN, REJECTS, Folder, lock_file
 from halu_tasks.builders.run.inspect_logs import in_parts, logs_of
 from halu_tasks.builders.run.outcomes import Rates
-from halu_tasks.errors import DataError, UsageError
-from halu_tasks.files import atomic_write_text
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.files import atomic_write_text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,9 +19,9 @@ from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.builders.run.collect import rates_by_check
 from halu_tasks.builders.run.folder import LOCK, digest, lock_file
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.files import atomic_write_text
 from halu_tasks.data.rows import read_json_object
-from halu_tasks.errors import DataError, UsageError
-from halu_tasks.files import atomic_write_text
 from halu_tasks.inspect_adapter.run_models import RunModels, recorded
 from halu_tasks.inspect_adapter.runs import run_eval
 from halu_tasks.results.readers.inspect import state

@@ -20,8 +20,8 @@ from halu_tasks.cli.arguments import (
 )
 from halu_tasks.cli.output import warn
 from halu_tasks.cli.results.compare import show
-from halu_tasks.errors import DataError, UsageError, did_you_mean
-from halu_tasks.options import Options
+from halu_tasks.core.errors import DataError, UsageError, did_you_mean
+from halu_tasks.core.options import Options
 
 if TYPE_CHECKING:
     from halu_tasks.inspect_adapter.methods import Method

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from halu_tasks.cli.arguments import add_json_argument
 from halu_tasks.cli.output import print_json
 from halu_tasks.cli.tables import table
-from halu_tasks.errors import UsageError
+from halu_tasks.core.errors import UsageError
 
 if TYPE_CHECKING:
     from halu_tasks.results.published import Published

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from halu_tasks.cli.output import EXIT_PARTIAL, warn
 from halu_tasks.cli.tables import table
-from halu_tasks.errors import DataError, HaluTasksError
+from halu_tasks.core.errors import DataError, HaluTasksError
 
 if TYPE_CHECKING:
     from halu_tasks.data.sources import Source

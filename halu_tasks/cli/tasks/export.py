@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TextIO
 
 from halu_tasks.cli.arguments import add_options
-from halu_tasks.files import atomic_write
-from halu_tasks.options import Options
+from halu_tasks.core.files import atomic_write
+from halu_tasks.core.options import Options
 
 HELP = "the training part of a benchmark as chats, one JSON line each"
 

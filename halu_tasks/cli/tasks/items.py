@@ -17,7 +17,7 @@ from halu_tasks.cli.arguments import (
 )
 
 if TYPE_CHECKING:
-    from halu_tasks.items import Example, Item
+    from halu_tasks.core.items import Example, Item
 
 HELP = "print a task's items, to be answered anywhere"
 

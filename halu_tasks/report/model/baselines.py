@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from halu_tasks.items import Reply
+from halu_tasks.core.items import Reply
 from halu_tasks.report.model.leaderboard import Board, Column
 from halu_tasks.report.model.names import Names
 from halu_tasks.report.model.report import Floor, PublishedFigure, ReportGroup

@@ -7,8 +7,8 @@ from itertools import repeat
 from statistics import fmean, pvariance
 from typing import NamedTuple
 
-from halu_tasks.hashing import stable_hash
-from halu_tasks.items import Item
+from halu_tasks.core.hashing import stable_hash
+from halu_tasks.core.items import Item
 from halu_tasks.report.model.breakdowns import OTHER_MODE, value_of
 from halu_tasks.report.model.leaderboard import Column
 from halu_tasks.report.model.report import GoldText, OtherScore, ShownItem, ShownReply

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.items import Item, Reply
 from halu_tasks.data.rows import json_lines
-from halu_tasks.errors import DataError, UsageError
-from halu_tasks.items import Item, Reply
 from halu_tasks.replies.embedded import name_of, provenance_of
 from halu_tasks.results.run import Run, ScoredReply, Skipped, own_settings
 from halu_tasks.scorers.score import Score

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from halu_tasks.core.errors import DataError
+from halu_tasks.core.items import Item, Reply
+from halu_tasks.core.options import Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import json_lines
-from halu_tasks.errors import DataError
-from halu_tasks.items import Item, Reply
-from halu_tasks.options import Options
 from halu_tasks.replies.predictions import Prediction, read_predictions, with_target
 from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.metrics import estimates

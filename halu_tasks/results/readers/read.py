@@ -10,9 +10,9 @@ from glob import escape
 from pathlib import Path
 from typing import NamedTuple
 
+from halu_tasks.core.errors import DataError, ForeignError, HaluTasksError
+from halu_tasks.core.items import Item
 from halu_tasks.data.rows import read_json
-from halu_tasks.errors import DataError, ForeignError, HaluTasksError
-from halu_tasks.items import Item
 from halu_tasks.results.readers import inspect as inspect_logs
 from halu_tasks.results.readers import lm_eval as lm_eval_results
 from halu_tasks.results.readers import predictions as scored_predictions

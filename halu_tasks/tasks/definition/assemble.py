@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
-from halu_tasks.errors import did_you_mean
-from halu_tasks.items import Case, by_target
-from halu_tasks.options import Options
+from halu_tasks.core.errors import did_you_mean
+from halu_tasks.core.items import Case, by_target
+from halu_tasks.core.options import Options
 from halu_tasks.tasks.definition.answers import read_answer, read_choices, read_judge
 from halu_tasks.tasks.definition.data import read_cases, read_reader
 from halu_tasks.tasks.definition.decoding import read_decoding

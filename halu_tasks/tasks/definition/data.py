@@ -7,14 +7,14 @@ from dataclasses import fields
 from functools import partial
 from typing import Any
 
+from halu_tasks.core.errors import did_you_mean
+from halu_tasks.core.items import Case
+from halu_tasks.core.options import Options
+from halu_tasks.core.prompting import render_jinja
 from halu_tasks.data.json_arrays import array_lines
 from halu_tasks.data.rows import Lines, Row, json_lines
 from halu_tasks.data.sources import SOURCES, Source
 from halu_tasks.data.tables import table_lines
-from halu_tasks.errors import did_you_mean
-from halu_tasks.items import Case
-from halu_tasks.options import Options
-from halu_tasks.prompting import render_jinja
 from halu_tasks.tasks.definition.keys import TaskKeys, named_in
 from halu_tasks.tasks.definition.prompts import check_placeholders
 from halu_tasks.tasks.task import Reader

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeGuard
 
-from halu_tasks.errors import UsageError, did_you_mean
+from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.tasks.yaml_files import FunctionName, TaskFile, load_object
 
 KEYS = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from halu_tasks.errors import UsageError, did_you_mean
-from halu_tasks.items import Item
-from halu_tasks.options import Options
-from halu_tasks.prompting import JinjaText, render_jinja
+from halu_tasks.core.errors import UsageError, did_you_mean
+from halu_tasks.core.items import Item
+from halu_tasks.core.options import Options
+from halu_tasks.core.prompting import JinjaText, render_jinja
 from halu_tasks.tasks.definition.keys import KEYS, TaskKeys
 from halu_tasks.tasks.task import Wording
 from halu_tasks.tasks.yaml_files import FunctionName

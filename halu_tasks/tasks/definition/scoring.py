@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from halu_tasks.errors import did_you_mean
-from halu_tasks.options import Options
+from halu_tasks.core.errors import did_you_mean
+from halu_tasks.core.options import Options
 from halu_tasks.scorers.kinds import AnswerKind
 from halu_tasks.scorers.registry import TaskScorer, make_scorer
 from halu_tasks.tasks.definition.keys import TaskKeys, named_in

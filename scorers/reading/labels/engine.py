@@ -23,10 +23,10 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.labels.concession import left_open
-from halu_tasks.scorers.reading.labels.declared import Declared, ReadText, last_declared
-from halu_tasks.scorers.reading.labels.declining import declining
-from halu_tasks.scorers.reading.labels.sentences import read_reply
+from halu_tasks.scorers.reading.steps.concession import left_open
+from halu_tasks.scorers.reading.steps.declared import Declared, ReadText, last_declared
+from halu_tasks.scorers.reading.steps.declining import declining
+from halu_tasks.scorers.reading.steps.sentences import read_reply
 
 NO_VERDICT: Answer[str] = Answer(None, "no verdict")
 DECLINES: Answer[str] = Answer(None, "declines", abstained=True)

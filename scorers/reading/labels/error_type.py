@@ -29,12 +29,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.labels.concession import without_concessions, without_declining
-from halu_tasks.scorers.reading.labels.declared import Declared
 from halu_tasks.scorers.reading.labels.engine import Counted, LabelReader
-from halu_tasks.scorers.reading.labels.sentences import joined, matches, past
 from halu_tasks.scorers.reading.lexicons import error_type as words
 from halu_tasks.scorers.reading.lexicons.languages import CONCLUDES
+from halu_tasks.scorers.reading.steps.concession import without_concessions, without_declining
+from halu_tasks.scorers.reading.steps.declared import Declared
+from halu_tasks.scorers.reading.steps.sentences import joined, matches, past
 from halu_tasks.text.folding import fold
 
 ENTITY, RELATION, SENTENCE, NONE = TYPES = words.TYPES

@@ -10,10 +10,10 @@ import re
 from itertools import islice
 
 from halu_tasks.scorers.answer import Answer, strip_reasoning
-from halu_tasks.scorers.reading.labels.concession import left_open
-from halu_tasks.scorers.reading.labels.sentences import ends, sentences_of
 from halu_tasks.scorers.reading.labels.truth import SECOND_THOUGHT, TRUTH
 from halu_tasks.scorers.reading.lexicons import factchd as words
+from halu_tasks.scorers.reading.steps.concession import left_open
+from halu_tasks.scorers.reading.steps.sentences import ends, sentences_of
 
 FACTUAL, NON_FACTUAL = LABELS = ("FACTUAL", "NON-FACTUAL")
 BEHIND_LABEL = " .,;:'\"\n"

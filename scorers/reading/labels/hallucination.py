@@ -27,7 +27,6 @@ import re
 from itertools import chain
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.labels.concession import without_declining
 from halu_tasks.scorers.reading.labels.engine import (
     DECLINES,
     Counted,
@@ -37,9 +36,10 @@ from halu_tasks.scorers.reading.labels.engine import (
     inferred,
     merged,
 )
-from halu_tasks.scorers.reading.labels.sentences import clauses, joined, past
 from halu_tasks.scorers.reading.lexicons import hallucination as words
 from halu_tasks.scorers.reading.lexicons.declared import CONCLUDES
+from halu_tasks.scorers.reading.steps.concession import without_declining
+from halu_tasks.scorers.reading.steps.sentences import clauses, joined, past
 
 YES, NO = "Yes", "No"
 

@@ -23,7 +23,6 @@ nothing (`concession`).
 from __future__ import annotations
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.labels.concession import without_concessions, without_declining
 from halu_tasks.scorers.reading.labels.engine import (
     NO_VERDICT,
     Counted,
@@ -34,9 +33,10 @@ from halu_tasks.scorers.reading.labels.engine import (
     merged,
 )
 from halu_tasks.scorers.reading.labels.hallucination import NO, YES, asserted, hallucinates, yes_or_no
-from halu_tasks.scorers.reading.labels.sentences import REACH, behind, ends, joined, matches, past
 from halu_tasks.scorers.reading.lexicons import hallucination_multilingual as words
 from halu_tasks.scorers.reading.lexicons.languages import CONCLUDES, TURN
+from halu_tasks.scorers.reading.steps.concession import without_concessions, without_declining
+from halu_tasks.scorers.reading.steps.sentences import REACH, behind, ends, joined, matches, past
 from halu_tasks.text.folding import fold
 
 _LAST = 40  # characters of the last words, with the marks behind them

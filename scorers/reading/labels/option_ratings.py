@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from halu_tasks.scorers.reading.labels.sentences import matches
 from halu_tasks.scorers.reading.lexicons import options as words
+from halu_tasks.scorers.reading.steps.sentences import matches
 
 
 @dataclass

@@ -6,14 +6,14 @@ import re
 from functools import cache
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.labels.declared import Declared
-from halu_tasks.scorers.reading.labels.declining import stated
 from halu_tasks.scorers.reading.labels.engine import LabelReader
 from halu_tasks.scorers.reading.labels.option_ratings import Options, called, letter_of, rated_at, undecided
 from halu_tasks.scorers.reading.labels.options_text import plain_verdicts
-from halu_tasks.scorers.reading.labels.sentences import behind, ends, joined, matches, past, read_reply
 from halu_tasks.scorers.reading.lexicons import options as words
 from halu_tasks.scorers.reading.lexicons.declared import CONCLUDES
+from halu_tasks.scorers.reading.steps.declared import Declared
+from halu_tasks.scorers.reading.steps.declining import stated
+from halu_tasks.scorers.reading.steps.sentences import behind, ends, joined, matches, past, read_reply
 
 _BOTH = "both or neither"
 _SEVERAL: Answer[str] = Answer(None, "several answers")

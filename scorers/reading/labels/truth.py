@@ -6,12 +6,12 @@ import re
 from itertools import pairwise
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.labels.declining import declining, stated
 from halu_tasks.scorers.reading.labels.engine import LabelReader, SecondThought, first, inferred
-from halu_tasks.scorers.reading.labels.rewording import reworded
-from halu_tasks.scorers.reading.labels.sentences import REACH, clauses, joined, matches
 from halu_tasks.scorers.reading.lexicons import truth as words
 from halu_tasks.scorers.reading.lexicons.declared import CONCLUDES, DECLARED
+from halu_tasks.scorers.reading.steps.declining import declining, stated
+from halu_tasks.scorers.reading.steps.rewording import reworded
+from halu_tasks.scorers.reading.steps.sentences import REACH, clauses, joined, matches
 
 _FEW = 8
 """Sentences of a reply that gives its verdict in passing; a longer one goes through parts of the text."""

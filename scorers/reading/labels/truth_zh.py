@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.labels.declining import stated
 from halu_tasks.scorers.reading.labels.engine import LabelReader, first, inferred
-from halu_tasks.scorers.reading.labels.sentences import matches, read_reply
 from halu_tasks.scorers.reading.labels.truth import SECOND_THOUGHT, TRUTH, label, read_truth
 from halu_tasks.scorers.reading.lexicons import truth_zh as words
 from halu_tasks.scorers.reading.lexicons.declared import DECLARED
 from halu_tasks.scorers.reading.lexicons.truth import FIELD, SAYS
+from halu_tasks.scorers.reading.steps.declining import stated
+from halu_tasks.scorers.reading.steps.sentences import matches, read_reply
 
 
 def true_false_zh(reply: str) -> Answer[str]:

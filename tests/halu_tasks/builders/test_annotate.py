@@ -21,7 +21,7 @@ from halu_tasks.builders.pipeline import Item, Pipeline
 from halu_tasks.builders.registry import pipeline_named, pipelines
 from halu_tasks.builders.run.dataset import items_of
 from halu_tasks.builders.workflow.annotate import GUIDELINES
-from halu_tasks.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError, UsageError
 
 Toys = Callable[..., Item]
 Here = Callable[..., subprocess.CompletedProcess[str]]

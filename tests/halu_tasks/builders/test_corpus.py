@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from halu_tasks.builders.documents import Document, read_documents, refusal
 from halu_tasks.builders.run.parts import Part, in_order, part_of, place, split
-from halu_tasks.errors import DataError, UsageError
+from halu_tasks.core.errors import DataError, UsageError
 
 IDS = st.lists(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20).filter(

@@ -20,7 +20,7 @@ from halu_tasks.builders.pipelines.refact.edits import (
     unfit,
 )
 from halu_tasks.builders.pipelines.refact.stopwords import only_stop_words, stop_words
-from halu_tasks.errors import UsageError
+from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.reading.strings.tags import tagged_spans
 
 

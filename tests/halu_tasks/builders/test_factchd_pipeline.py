@@ -19,8 +19,8 @@ from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft, Item
 from halu_tasks.builders.pipelines.factchd.checks import explanation_faults, plain, reason_of
 from halu_tasks.builders.pipelines.factchd.pipeline import FILE, FactCHDPipeline
-from halu_tasks.errors import DataError, UsageError
-from halu_tasks.options import Options
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.options import Options
 from halu_tasks.scorers.benchmarks.factchd import LABELS, PATTERNS, explanation_of, label_of, read
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import build

@@ -22,9 +22,9 @@ from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft, Item
 from halu_tasks.builders.pipelines.halluverse25.edits import extent_faults, form_faults
 from halu_tasks.builders.pipelines.halluverse25.pipeline import TYPES, HalluVerse25Pipeline
 from halu_tasks.builders.quoting import one_line
-from halu_tasks.errors import UsageError
-from halu_tasks.items import Reply
-from halu_tasks.options import Options
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.items import Reply
+from halu_tasks.core.options import Options
 from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import build

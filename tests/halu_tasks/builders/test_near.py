@@ -12,7 +12,7 @@ from rapidfuzz import fuzz
 
 from halu_tasks.builders.quality.near_duplicates import NearDuplicates
 from halu_tasks.builders.quality.near_embeddings import near_filter
-from halu_tasks.errors import UsageError
+from halu_tasks.core.errors import UsageError
 
 WORDS = st.sampled_from(
     ["the", "river", "town", "long", "longer", "which", "1963", "1964", "Nepal", "河", "流", "مدينة"]

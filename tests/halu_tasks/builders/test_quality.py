@@ -19,8 +19,8 @@ from halu_tasks.builders.quality.overlaps import Compared, Overlaps
 from halu_tasks.builders.quality.published import at_hand
 from halu_tasks.builders.quality.quality import quality as measure
 from halu_tasks.builders.quality.sampling import PairSample
+from halu_tasks.core.errors import DataError
 from halu_tasks.data.locate import SAMPLE
-from halu_tasks.errors import DataError
 
 Toys = Callable[..., Item]
 Here = Callable[..., subprocess.CompletedProcess[str]]

@@ -19,8 +19,8 @@ from halu_tasks.benchmarks.refact import check_correctable, originals_of
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft, Item
 from halu_tasks.builders.pipelines.refact.pipeline import RefactPipeline
-from halu_tasks.errors import UsageError
-from halu_tasks.options import Options
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.options import Options
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.strings.tags import tagged_spans

@@ -9,8 +9,8 @@ import pytest
 
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.cli.arguments import key_values
-from halu_tasks.errors import UsageError
-from halu_tasks.prompting import PROMPTS
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.prompting import PROMPTS
 
 
 def test_norwegian_is_a_language(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ from halu_tasks.builders.pipelines.factchd.verification import (
 )
 from halu_tasks.builders.pipelines.factchd.walks import sample
 from halu_tasks.builders.replies import read_object
-from halu_tasks.concurrency import gather
-from halu_tasks.errors import DataError, UsageError
+from halu_tasks.core.concurrency import gather
+from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.factchd import LABELS, NON_FACTUAL, PATTERNS, explanation_of
 from halu_tasks.scorers.reading.judge import fence

@@ -8,8 +8,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from halu_tasks.core.errors import DataError
 from halu_tasks.data.rows import Row, json_lines, require_text, text_lines
-from halu_tasks.errors import DataError
 
 _TABLES = {".csv": ",", ".tsv": "\t"}
 

@@ -14,7 +14,7 @@ from halu_tasks.builders.pipelines.factchd.checks import explanation_faults, pat
 from halu_tasks.builders.pipelines.factchd.documents import VANILLA, Evidence, evidence_of
 from halu_tasks.builders.pipelines.factchd.graph import Subgraph
 from halu_tasks.builders.replies import NO, UNCERTAIN, YES, read_object, read_verdict
-from halu_tasks.concurrency import gather
+from halu_tasks.core.concurrency import gather
 from halu_tasks.scorers.benchmarks.factchd import FACTUAL, NON_FACTUAL
 from halu_tasks.scorers.reading.judge import fence
 

@@ -26,8 +26,8 @@ from halu_tasks.builders.pipeline import (
 from halu_tasks.builders.pipelines.halluverse25.edits import extent_faults, finished, form_faults, words
 from halu_tasks.builders.quoting import Source, one_line, sentence_count
 from halu_tasks.builders.replies import NO, UNCERTAIN, YES, read_object, read_own_object, read_texts, read_verdict
-from halu_tasks.concurrency import gather
-from halu_tasks.errors import UsageError
+from halu_tasks.core.concurrency import gather
+from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.scorers.reading.labels.error_type import ENTITY, NONE, RELATION, SENTENCE, error_type
 

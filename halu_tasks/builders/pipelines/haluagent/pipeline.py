@@ -28,8 +28,8 @@ from halu_tasks.builders.pipeline import (
 )
 from halu_tasks.builders.quoting import Source
 from halu_tasks.builders.replies import YES, Verdict, read_objects, read_texts, read_verdicts
-from halu_tasks.concurrency import gather
-from halu_tasks.errors import UsageError
+from halu_tasks.core.concurrency import gather
+from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.cfaith import TYPES
 from halu_tasks.scorers.reading.judge import fence

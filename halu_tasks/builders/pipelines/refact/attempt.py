@@ -24,7 +24,7 @@ from halu_tasks.builders.pipelines.refact.edits import (
 from halu_tasks.builders.pipelines.refact.rows import SWAP
 from halu_tasks.builders.pipelines.refact.stopwords import only_stop_words
 from halu_tasks.builders.replies import read_object, read_texts
-from halu_tasks.concurrency import gather
+from halu_tasks.core.concurrency import gather
 from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.text.sentences import spans as sentence_spans
 from halu_tasks.text.spans import Span

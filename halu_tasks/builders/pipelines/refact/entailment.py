@@ -15,7 +15,7 @@ from anyio import CapacityLimiter, to_thread
 from anyio.lowlevel import RunVar
 
 from halu_tasks.builders.replies import NO, UNCERTAIN, YES, Verdict
-from halu_tasks.errors import UsageError
+from halu_tasks.core.errors import UsageError
 
 AUTO, JUDGE = "auto", "judge"
 PAPER_MODEL = "MoritzLaurer/mDeBERTa-v3-base-xnli-multilingual-nli-2mil7"

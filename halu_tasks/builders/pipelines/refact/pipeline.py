@@ -38,9 +38,9 @@ from halu_tasks.builders.pipelines.refact.entailment import AUTO, JUDGE, chosen_
 from halu_tasks.builders.pipelines.refact.rows import MULTI, NEG, SINGLE, SWAP, misread, row_of, singles
 from halu_tasks.builders.pipelines.refact.stopwords import stop_words
 from halu_tasks.builders.replies import NO, UNCERTAIN, YES, read_choice, read_texts, read_verdicts
-from halu_tasks.concurrency import gather
-from halu_tasks.errors import UsageError
-from halu_tasks.prompting import prompt_hash
+from halu_tasks.core.concurrency import gather
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.prompting import prompt_hash
 from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.text.spans import Span
 

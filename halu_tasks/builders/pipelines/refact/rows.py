@@ -14,9 +14,9 @@ from halu_tasks.benchmarks.refact import (
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import Row
 from halu_tasks.builders.pipelines.refact.edits import Edit, edited, marked
-from halu_tasks.hashing import stable_hash
-from halu_tasks.items import Case, Item
-from halu_tasks.options import Options
+from halu_tasks.core.hashing import stable_hash
+from halu_tasks.core.items import Case, Item
+from halu_tasks.core.options import Options
 from halu_tasks.scorers.benchmarks.correction import score_replacements
 from halu_tasks.scorers.benchmarks.localization import score_entities, score_sentence
 from halu_tasks.scorers.reading.strings.tags import tagged_spans

@@ -6,7 +6,7 @@ import unicodedata
 from functools import cache
 from pathlib import Path
 
-from halu_tasks.errors import UsageError
+from halu_tasks.core.errors import UsageError
 
 _LISTS = {
     "da": "DANISH",

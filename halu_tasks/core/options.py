@@ -12,7 +12,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from halu_tasks.errors import UsageError, did_you_mean
+from halu_tasks.core.errors import UsageError, did_you_mean
 
 logger = logging.getLogger(__name__)
 

@@ -15,9 +15,9 @@ import anyio
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from halu_tasks.concurrency import gather
-from halu_tasks.errors import UsageError
-from halu_tasks.prompting import fill
+from halu_tasks.core.concurrency import gather
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.prompting import fill
 from halu_tasks.scorers.methods.combine import combined
 from halu_tasks.scorers.reading.claim_list import ClaimList, listed_claims
 from halu_tasks.scorers.reading.claims import supported

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from halu_tasks.scorers.reading.labels.sentences import clauses, sentences_of
 from halu_tasks.scorers.reading.lexicons import declining as words
+from halu_tasks.scorers.reading.steps.sentences import clauses, sentences_of
 from halu_tasks.text.folding import fold
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
-from halu_tasks.scorers.reading.labels.sentences import REACH, behind, matches
 from halu_tasks.scorers.reading.lexicons import declared as words
+from halu_tasks.scorers.reading.steps.sentences import REACH, behind, matches
 
 ReadText = Callable[[str], str | None]
 """Reads the label that a text begins with, if any."""

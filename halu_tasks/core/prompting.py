@@ -18,9 +18,9 @@ from typing import Any
 
 import yaml
 
-from halu_tasks.errors import UsageError, did_you_mean
-from halu_tasks.hashing import stable_hash
-from halu_tasks.items import Case, Example, Item
+from halu_tasks.core.errors import UsageError, did_you_mean
+from halu_tasks.core.hashing import stable_hash
+from halu_tasks.core.items import Case, Example, Item
 
 PROMPTS = Path(str(files("halu_tasks.solvers") / "prompts"))
 PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from halu_tasks.concurrency import gather
-from halu_tasks.errors import UsageError
+from halu_tasks.core.concurrency import gather
+from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.solvers.arguments import checked

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from halu_tasks.scorers.reading.labels.declining import stated
 from halu_tasks.scorers.reading.lexicons import conditions, languages
+from halu_tasks.scorers.reading.steps.declining import stated
 
 Says = Callable[[str], bool]
 """Whether a text gives an answer."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from halu_tasks.errors import DataError
+from halu_tasks.core.errors import DataError
 
 
 @contextmanager

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from halu_tasks.concurrency import gather
-from halu_tasks.errors import UsageError
-from halu_tasks.prompting import fill
+from halu_tasks.core.concurrency import gather
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.prompting import fill
 from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.benchmarks.fave import Cited, Papers, cited_sentences, shown, summary_of
 from halu_tasks.scorers.reading.claims import supported

@@ -14,9 +14,9 @@ from typing import Literal, NamedTuple
 import anyio
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from halu_tasks.concurrency import gather
-from halu_tasks.errors import UsageError
-from halu_tasks.prompting import fill
+from halu_tasks.core.concurrency import gather
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.prompting import fill
 from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.methods.ngram import as_probability, ngram_scores
 from halu_tasks.scorers.reading.claims import supported

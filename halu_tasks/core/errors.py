@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable
 from types import TracebackType
 
-from halu_tasks.credentials import redacted
+from halu_tasks.core.credentials import redacted
 
 LM_EVAL = ("lm_eval", "lm-eval", "lm-evaluate", "lm_eval/__main__.py")
 """The programs of lm-eval, by the ends of their paths."""

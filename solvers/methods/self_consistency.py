@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
-from halu_tasks.concurrency import gather
-from halu_tasks.errors import UsageError
-from halu_tasks.hashing import stable_hash
+from halu_tasks.core.concurrency import gather
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.hashing import stable_hash
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, task_of
 from halu_tasks.solvers.method_record import MethodRecord

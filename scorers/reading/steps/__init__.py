@@ -1,0 +1,1 @@
+"""Steps that readers of labels share: sentences, declarations, concessions, rewordings, quotations and declining."""

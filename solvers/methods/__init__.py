@@ -1,0 +1,1 @@
+"""Detection methods: solvers that make several model calls for an item."""
