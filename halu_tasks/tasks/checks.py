@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.core.items import Case
+from halu_tasks.core.items import Case, Item, Reply
 from halu_tasks.core.options import Options
+from halu_tasks.core.prompting import render
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.tasks.declarations import Declarations, check_tags, declarations
 from halu_tasks.tasks.derived import task_of
@@ -25,7 +28,12 @@ def packaged_faults() -> list[str]:
     packaged = declarations()
     for name, task in packaged.tasks.items():
         with packaged.noting(task.path):
-            check_sample(task, packaged.files[name])
+            file = packaged.files[name]
+            module = f"halu_tasks.{task.inspect_module}"
+            if find_spec(module) is None:
+                place = file.place("inspect_module")
+                raise UsageError(f"{place}: inspect_module: no module {module}, in which Inspect finds the task")
+            check_sample(task, file)
     return packaged.faults
 
 
@@ -94,6 +102,20 @@ def check_sample(task: Task, file: TaskFile) -> None:
         except ValueError as error:
             raise fault("answer", f"item {case.id!r} of the sample: {error}") from None
     known = {tag for case in cases for tag in case.tags}
-    for tag in task.definition.get("tags") or ():
+    for tag, values in (task.definition.get("tags") or {}).items():
         if tag not in known:
             raise fault("tags", f"no item of the sample has the tag {tag!r}; they have {', '.join(sorted(known))}")
+        if undeclared := sorted({case.tags[tag] for case in cases if tag in case.tags} - set(values)):
+            raise fault("tags", f"{tag}: an item of the sample has {undeclared[0]!r}, which is not listed")
+    for item in (render(case, task.own_prompt(Options())) for case in cases):
+        if (value := _oracle_value(task, item)) is not None and value != 1.0:
+            raise fault("doc_to_target", f"the reply for item {item.id!r} of the sample scores {value:g} instead of 1")
+
+
+def _oracle_value(task: Task, item: Item) -> float | None:
+    """Return the headline figure of the reply that should earn the full score; None if an item has no figure."""
+    headline = task.scoring["strict"].metrics[0]
+    if task.judged or headline.item is None or math.isinf(headline.range[1]):
+        return None
+    value = headline.item(task.score("strict", item, Reply(task.oracle(item))))
+    return None if math.isnan(value) else value if headline.higher_is_better else 1.0 - value

@@ -19,7 +19,7 @@ from halu_tasks.builders.run.collect import DUPLICATE, Collected
 from halu_tasks.builders.run.dataset import items_of, rows_of
 from halu_tasks.builders.run.folder import Folder
 from halu_tasks.core.files import atomic_write_text
-from halu_tasks.data.sources import SOURCES
+from halu_tasks.tasks import source_named
 
 COLLECTED = "collected.json"
 """File in a build's folder on what became of its documents (`Collected`)."""
@@ -54,7 +54,7 @@ def describe(
     )
     atomic_write_text(dataset / QUALITY, json.dumps(report.to_json(), ensure_ascii=False, indent=1) + "\n")
     info = CardInfo(
-        title=f"{folder.plan.source.name} as {SOURCES[pipeline.benchmark].title}",
+        title=f"{folder.plan.source.name} as {source_named(pipeline.benchmark).title}",
         pipeline=pipeline,
         package=__version__,
         source=folder.plan.source,

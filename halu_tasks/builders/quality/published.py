@@ -13,8 +13,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.cache import cached_path, verify
 from halu_tasks.data.locate import in_folder
 from halu_tasks.data.rows import json_lines
-from halu_tasks.data.sources import SOURCES
-from halu_tasks.tasks import Reader, registry
+from halu_tasks.tasks import Reader, registry, source_named
 
 NAMED, _CACHE = "named", "cache"
 
@@ -41,9 +40,9 @@ def at_hand(named: Sequence[Path]) -> tuple[list[Compared], list[str]]:
         published |= {name: compared for name, compared in files if name is not None}
     for name, reader in _readers().items():
         source, file = name.split("/")
-        path = cached_path(SOURCES[source], file)
+        path = cached_path(source_named(source), file)
         if name not in published and path.is_file():
-            verify(SOURCES[source], file, path)
+            verify(source_named(source), file, path)
             published[name] = Compared(source, file, _CACHE, Texts(path, reader))
     missing = [name for name in _readers() if name not in published]
     return [*(published[name] for name in sorted(published)), *others], missing
@@ -80,7 +79,7 @@ def _of_folder(folder: Path) -> list[tuple[str | None, Compared]]:
     files: list[tuple[str | None, Compared]] = []
     for name, reader in _readers().items():
         source, file = name.split("/")
-        if path := in_folder(SOURCES[source], file, folder):
+        if path := in_folder(source_named(source), file, folder):
             files.append((name, Compared(source, file, NAMED, Texts(path, reader))))
     if not files:
         raise DataError(f"{folder}: contains no file of a published benchmark; list their names with: halu-tasks data")
@@ -93,7 +92,7 @@ def _of_file(path: Path) -> list[tuple[str | None, Compared]]:
         raise DataError(f"{path}: no such file or folder to compare with")
     for name, reader in _readers().items():
         source, file = name.split("/")
-        if any(path.match(pattern) for pattern in SOURCES[source].file(file).names if "*" not in pattern):
+        if any(path.match(pattern) for pattern in source_named(source).file(file).names if "*" not in pattern):
             return [(name, Compared(source, file, NAMED, Texts(path, reader)))]
     return [(None, Compared("", path.name, NAMED, Texts(path, None)))]
 
