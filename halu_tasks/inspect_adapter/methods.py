@@ -77,8 +77,8 @@ def _check(method: Method) -> None:
 def _solvers() -> dict[str, Callable[..., Any]]:
     """Return the solvers of this package by name."""
     by_name: dict[str, Callable[..., Any]] = {}
-    for info in pkgutil.iter_modules(solvers.__path__):
-        for name, member in vars(importlib.import_module(f"{solvers.__name__}.{info.name}")).items():
+    for info in pkgutil.walk_packages(solvers.__path__, f"{solvers.__name__}."):
+        for name, member in vars(importlib.import_module(info.name)).items():
             # Inspect raises one of these for whatever is not in its registry
             with contextlib.suppress(ValueError, TypeError, AttributeError):
                 registered = registry_info(member)
