@@ -186,7 +186,7 @@ def subject_of(state: TaskState, method: str, needs: Sequence[str]) -> dict[str,
     Raises:
         UsageError: The sample lacks one of the parts.
     """
-    subject: dict[str, str] | None = state.metadata.get("subject")
+    subject = SampleMetadata.subject_of(state)
     name = state.metadata.get("task", "this sample")
     if subject is None:
         raise UsageError(f"{method} gives one text one of two labels, and {name} asks for something else")

@@ -18,6 +18,7 @@ from halu_tasks.knowledge.passages import named_files
 from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.solvers.asking import ask, decoding_for
 from halu_tasks.solvers.method_prompts import method_prompt
+from halu_tasks.solvers.sample_metadata import SampleMetadata
 from halu_tasks.solvers.tools import ask_with_tool, cited, tool_named
 
 GOLD = "gold"
@@ -142,13 +143,13 @@ class Seeker:
 
 def evidence_of(state: TaskState) -> str | None:
     """Return the item's own evidence, even if its task does not show it; None if it has none."""
-    subject: dict[str, str] = state.metadata.get("subject") or {}
+    subject = SampleMetadata.subject_of(state) or {}
     return subject.get("source", subject.get("evidence"))
 
 
 def query_of(state: TaskState) -> str:
     """Return the query for a sample: the text that methods examine after its question, or the last user message."""
-    subject: dict[str, str] = state.metadata.get("subject") or {}
+    subject = SampleMetadata.subject_of(state) or {}
     parts = [subject[part] for part in ("query", "text") if part in subject]
     return "\n".join(parts) or state.user_prompt.text
 

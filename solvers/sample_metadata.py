@@ -25,7 +25,6 @@ class SampleMetadata(BaseModel):
         tags: What results can be split by.
         reference_task: For a derived task, the packaged task that it comes from.
         overrides: For a derived task, the keys of its file that differ.
-        subject: What a detection method looks at, by part: `text`, `query`, `source`, `evidence`.
         choices: The two labels of a task that can be answered by a probability, the one looked for first.
         weighed: Whether a probability is asked for.
         group: The group that the sample is run in.
@@ -40,7 +39,6 @@ class SampleMetadata(BaseModel):
     tags: dict[str, str]
     reference_task: str | None = None
     overrides: dict[str, Any] | None = None
-    subject: dict[str, str] | None = None
     choices: tuple[str, ...] | None = None
     weighed: bool = False
     group: str | None = None
@@ -77,6 +75,19 @@ class SampleMetadata(BaseModel):
             UsageError: The task does not exist any more.
         """
         return self.reference.resolve()
+
+    @staticmethod
+    def subject_of(state: TaskState) -> dict[str, str] | None:
+        """Return what a detection method looks at, by part: `text`, `query`, `source`, `evidence`.
+
+        In a sample of this package these are fields of its item; other samples have them as `subject` in their
+        metadata. None if a sample has neither.
+        """
+        own = SampleMetadata.of(state)
+        if own and (subject := own.benchmark_task.subject):
+            return subject.of(state.metadata)
+        parts: dict[str, str] | None = state.metadata.get("subject")
+        return parts
 
     def as_metadata(self) -> dict[str, Any]:
         """Convert to the entries of `Sample.metadata`; those without a value are left out."""

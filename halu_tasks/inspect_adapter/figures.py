@@ -24,9 +24,10 @@ def figures() -> Metric:
     Each is printed as `name`, with `name_stderr`, `name_low` and `name_high` for its clustered standard error and 95%
     interval; in a group as `member.name`, after the group's means. The headline is NaN while it is undefined.
     """
+    cache = RecordCache()
 
     def compute(scores: list[SampleScore]) -> dict[str, float]:
-        records = [record for record in ScoreRecord.of_all(scores) if record.task]
+        records = [record for record in cache.records(scores) if record.task]
         if not records:
             return {}
         group = records[0].group
@@ -34,6 +35,27 @@ def figures() -> Metric:
         return values | (method_figures(records) if any(record.method for record in records) else {})
 
     return compute
+
+
+class RecordCache:
+    """The records of one run, each restored once: Inspect computes figures about once a second while samples run."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[int, tuple[object, ScoreRecord | None]] = {}
+
+    def records(self, scores: Sequence[SampleScore]) -> list[ScoreRecord]:
+        """Return the records of those scores that have one."""
+        if scores and id(scores[0].score.metadata) not in self._by_id:
+            self._by_id.clear()  # another run began
+        return [record for score in scores if (record := self._record(score))]
+
+    def _record(self, score: SampleScore) -> ScoreRecord | None:
+        metadata = score.score.metadata
+        known = self._by_id.get(id(metadata))
+        if known is None:
+            # the metadata is kept, so that no other object can have its id
+            known = self._by_id[id(metadata)] = (metadata, ScoreRecord.of(score.score))
+        return known[1]
 
 
 def spread(name: str, estimate: Estimate) -> dict[str, float]:

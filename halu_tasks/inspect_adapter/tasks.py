@@ -244,7 +244,6 @@ def _sample(item: Item, built: Built, reference: TaskReference, group: str | Non
         tags=dict(item.tags),
         reference_task=reference.reference_task,
         overrides=dict(reference.overrides) or None,
-        subject=task.subject.of(item.fields) if task.subject else None,
         choices=task.choices if task.subject else None,
         weighed=built.asks_for_probability,
         group=group,

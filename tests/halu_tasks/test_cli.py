@@ -122,9 +122,8 @@ def test_the_core_loads_neither_harness_nor_torch() -> None:
 import importlib, pkgutil
 import halu_tasks, halu_tasks.scorers, halu_tasks.tasks, halu_tasks.replies.embedded, halu_tasks.replies.score_file
 halu_tasks.tasks.registry()
-for info in pkgutil.iter_modules(halu_tasks.scorers.__path__):
-    if not info.name.startswith(("inspect_", "lm_eval_")):
-        importlib.import_module(f"halu_tasks.scorers.{info.name}")
+for info in pkgutil.walk_packages(halu_tasks.scorers.__path__, "halu_tasks.scorers."):
+    importlib.import_module(info.name)
 """
     found = loaded_by(code)
     assert "halu_tasks.replies.scoring" in found

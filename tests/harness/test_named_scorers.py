@@ -410,7 +410,7 @@ def test_figures_survive_the_way_between_processes() -> None:
         ("refact_judgment_independent", "verdict", {}, "acc"),
     ],
 )
-@pytest.mark.parametrize("action", ["append", "overwrite"])
+@pytest.mark.parametrize("action", [pytest.param("append", marks=pytest.mark.slow), "overwrite"])
 def test_a_log_of_this_package_is_scored_by_name(
     task: str, named: str, arguments: dict[str, Any], figure: str, action: Any, tmp_path: Path
 ) -> None:

@@ -35,6 +35,13 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
+def subject_of(sample: Any) -> dict[str, str]:
+    """The parts of a logged sample that a method looks at."""
+    parts = task_named(sample.metadata["task"]).subject
+    assert parts
+    return parts.of(sample.metadata)
+
+
 class Knower:
     """Answers a question, or summarises a source, with the text of the task's items that has `label`, and supports
     the sentences that the context holds."""
@@ -111,7 +118,7 @@ def test_a_model_that_knows_the_answers_and_one_that_has_them_wrong(run_method: 
     assert found["acc"] == found["roc_auc"] == 1.0 and found["unparsed"] == found["checks_unread"] == 0
     assert found["samples"] == 2 and found["samples_empty"] == 0
     for sample, own in zip(log.samples, told(log), strict=True):
-        text = sample.metadata["subject"]["text"]
+        text = subject_of(sample)["text"]
         assert [sentence for sentence, _ in own["halu_steps"]["sentences"]] == sentences(text)
         scores = [score for _, score in own["halu_steps"]["sentences"]]
         assert own["halu_probability"] == pytest.approx(sum(scores) / len(scores))
@@ -128,7 +135,7 @@ def test_ngrams_of_a_model_that_knows_the_answers(statistic: str, run_method: Ru
     knower = Knower()
     log = run_method(TASK, "selfcheck_ngram", knower, samples=5, statistic=statistic)
     for sample, own in zip(log.samples, told(log), strict=True):
-        subject = sample.metadata["subject"]
+        subject = subject_of(sample)
         scores = ngram_scores(sentences(subject["text"]), [flat(knower.known[subject["query"]])] * 5)
         assert scores
         expected = scores.maximum if statistic == "maximum" else scores.average
@@ -251,11 +258,11 @@ def test_passages_are_drawn_one_by_one_and_a_second_run_asks_nothing(run_method:
     first_log = run_method(TASK, "selfcheck_prompt", knower, samples=3, limit=FEW)
     first = figures(first_log)
     # the texts on a question share its passages
-    queries = {sample.metadata["subject"]["query"] for sample in first_log.samples}
+    queries = {subject_of(sample)["query"] for sample in first_log.samples}
     assert len(queries) < FEW and len(knower.sampled) == 3 * len(queries)
     assert set(knower.asked.values()) == {3}
     assert {request["temperature"] for request in knower.sampled} == {1.0}
-    listed = sum(len(sentences(sample.metadata["subject"]["text"])) for sample in first_log.samples)
+    listed = sum(len(sentences(subject_of(sample)["text"])) for sample in first_log.samples)
     assert first["calls"] + first["cached_calls"] == 3 * FEW + 3 * listed
     asked = len(knower.sampled) + len(knower.checked)
     assert first["calls"] == asked
