@@ -14,6 +14,7 @@ from halu_tasks.scorers.methods.opinions import Opinions, opinion_figures
 from halu_tasks.scorers.metrics import Estimate, estimates, mean
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.paired import difference
+from halu_tasks.scorers.statistics.probability import has_probability
 from halu_tasks.tasks import Task, registry
 
 
@@ -104,7 +105,11 @@ def _task(records: Sequence[ScoreRecord]) -> Task:
 def _estimates(task: Task, records: Sequence[ScoreRecord]) -> dict[str, Estimate]:
     scores: list[Score] = [record.score for record in records]
     opinions: list[Opinions | None] = [record.opinions for record in records]
-    return estimates(task.scoring[records[0].scoring].metrics, scores) | opinion_figures(scores, opinions)
+    metrics = task.scoring[records[0].scoring].metrics
+    if not any(has_probability(score) for score in scores):
+        # they would be undefined, and finding that out takes longer than computing all others
+        metrics = tuple(metric for metric in metrics if metric.requires_option != "probability")
+    return estimates(metrics, scores) | opinion_figures(scores, opinions)
 
 
 def _draft_estimates(task: Task, records: Sequence[ScoreRecord]) -> dict[str, Estimate]:

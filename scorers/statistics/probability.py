@@ -73,6 +73,11 @@ def with_probability(score: Score, probability: float | None) -> Score:
     return score if probability is None else replace(score, measurements={**score.measurements, FACT: probability})
 
 
+def has_probability(score: Score) -> bool:
+    """Return whether a score has a probability, or should have one."""
+    return FACT in score.measurements or MISSING in score.measurements
+
+
 def without_probability(score: Score) -> Score:
     """Mark the score of an item that should have a probability and has none."""
     return replace(score, measurements={**score.measurements, MISSING: 1.0})
