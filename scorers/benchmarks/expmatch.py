@@ -7,16 +7,14 @@ ROUGE-L; ExpMatch is their mean with the weights 0.7, 0.15 and 0.15.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rapidfuzz.distance import LCSseq
 
 WEIGHTS = {"body": 0.7, "head": 0.15, "tail": 0.15}
-_WORD = re.compile(r"[a-z0-9]+")
 
 
 class Parts(NamedTuple):
@@ -96,18 +94,22 @@ def rouge_l_recall(given: str, gold: str) -> float | None:
 
 
 def words(text: str) -> list[str]:
-    """Split a text into stemmed lower-case alphanumeric (ASCII) words, as rouge-score does."""
-    return [_stem(word) if len(word) > 3 else word for word in _WORD.findall(text.lower())]
+    """Split a text into stemmed lower-case alphanumeric (ASCII) words with rouge-score's tokenizer."""
+    tokenize, stemmer = _rouge()
+    return tokenize(text, stemmer)
 
 
-@lru_cache(maxsize=1 << 17)
-def _stem(word: str) -> str:
-    return str(_stemmer().stem(word))
+class _CachedStemmer:
+    """A stemmer that remembers the words that it has stemmed, which takes most of the time of ROUGE-L."""
+
+    def __init__(self, stem: Callable[[str], str]) -> None:
+        self.stem = lru_cache(maxsize=1 << 17)(stem)
 
 
 @cache
-def _stemmer() -> Any:
+def _rouge() -> tuple[Callable[[str, _CachedStemmer], list[str]], _CachedStemmer]:
+    """Return rouge-score's tokenizer, and its stemmer with a cache."""
     # imported here because it takes longer than everything else
-    from nltk.stem.porter import PorterStemmer
+    from rouge_score import tokenize, tokenizers
 
-    return PorterStemmer()
+    return tokenize.tokenize, _CachedStemmer(tokenizers.porter.PorterStemmer().stem)
