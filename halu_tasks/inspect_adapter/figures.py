@@ -126,10 +126,9 @@ def _draft_estimates(task: Task, records: Sequence[ScoreRecord]) -> dict[str, Es
 def _undefined(
     headline: str, tasks: Sequence[Task], records: Sequence[ScoreRecord], values: dict[str, Estimate]
 ) -> dict[str, float]:
-    """Return the headline as NaN if it is missing.
+    """Return the headline as NaN if it is undefined, so that it stays the first figure, which Inspect shows.
 
-    Inspect computes figures while samples are still running, and warns if the declared headline is missing. Without a
-    judge, a judged task declares none.
+    A judged task without a judge has another first figure.
     """
     without_judge = any(task.judged for task in tasks) and not any(record.score.verdicts for record in records)
     return {} if without_judge or headline in values else {headline: math.nan}

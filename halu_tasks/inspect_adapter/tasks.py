@@ -11,7 +11,6 @@ from typing import Any
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.log import HeadlineMetric
 from inspect_ai.model import GenerateConfig, model_roles
 from inspect_ai.solver import generate
 
@@ -52,7 +51,7 @@ def inspect_task(name: str, **options: Any) -> Task:
     _check_options(name, task_named(name), options)
     built = _build(name, options)
     samples = _samples(built)
-    return _task(name, [built], samples, built.task.version, built.task.headline, options)
+    return _task(name, [built], samples, built.task.version, options)
 
 
 def inspect_config(config: str, **options: Any) -> Task:
@@ -71,7 +70,7 @@ def inspect_config(config: str, **options: Any) -> Task:
     task = task_of_file(path)
     _check_options(task.name, task, options)
     built = _build(task, options)
-    return _task(task.name, [built], _samples(built), task.version, task.headline, options)
+    return _task(task.name, [built], _samples(built), task.version, options)
 
 
 def inspect_group(name: str, **options: Any) -> Task:
@@ -86,7 +85,7 @@ def inspect_group(name: str, **options: Any) -> Task:
     columns = [_samples(built, group=name) for built in members]
     # interleaved, so that a limited run has items of every member
     samples = [sample for row in zip_longest(*columns) for sample in row if sample]
-    return _task(name, members, samples, group.version, group.means[0], options)
+    return _task(name, members, samples, group.version, options)
 
 
 def inspect_languages(name: str, lang: str | None, **options: Any) -> Task:
@@ -163,7 +162,6 @@ def _task(
     members: Sequence[Built],
     samples: list[Sample],
     version: int,
-    headline: str,
     options: dict[str, Any],
 ) -> Task:
     """Create an Inspect task.
@@ -173,7 +171,6 @@ def _task(
         members: The tasks that it asks.
         samples: The samples of all members.
         version: The version of the task or group.
-        headline: The metric that Inspect shows first.
         options: The options that the user gave.
     """
     first = members[0]
@@ -186,8 +183,6 @@ def _task(
             prepare_judge(built)
     judge, judge_base_url = options.get("judge"), options.get("judge_base_url")
     judge_max_failures = first.options.judge_max_failures
-    # without a judge the headline is not defined; Inspect then shows the first metric
-    lacks_judge = judged and not (judge or model_roles().get("grader"))
     return Task(
         dataset=MemoryDataset(samples, name=name, location=first.task.reader.source.homepage),
         setup=judge_ready(judge=judge, judge_base_url=judge_base_url, judge_max_failures=judge_max_failures)
@@ -203,7 +198,8 @@ def _task(
         config=_config(members),
         name=name,
         version="-".join([f"{version}-A", *_version_tags(members)]),
-        headline_metric=None if lacks_judge else HeadlineMetric(metric=headline),
+        # no headline_metric: Inspect takes the first figure, which is the headline, and would warn of a declared one
+        # before the first sample is scored
         metadata={RECORD: [built.provenance.as_json() for built in members]},
     )
 

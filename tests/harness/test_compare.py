@@ -375,7 +375,7 @@ def test_a_log_without_scores_says_how_to_score_it(tmp_path: Path, baseline: str
 
 
 def test_one_log_and_one_named_twice_are_refused(baseline: str, refused: Run) -> None:
-    assert "a comparison is of two results or more" in refused(baseline)
+    assert "comparing needs at least two results" in refused(baseline)
     assert "is named twice" in refused(baseline, baseline)
     assert "is named twice" in refused(baseline, Path(baseline).parent)
 
