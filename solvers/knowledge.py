@@ -74,7 +74,7 @@ class Seeker:
         cache: Whether replies are cached.
 
     Raises:
-        UsageError: Neither or both of `knowledge` and `tool` are given, there is no such tool, or `top` is less than 1.
+        UsageError: Neither or both of `knowledge` and `tool` are given, the tool is unknown, or `top` is less than 1.
         DataError: The file or folder does not exist, or has no file that can be read.
     """
 

@@ -113,7 +113,7 @@ def text_argument(solver: str, name: str, value: str | None) -> str | None:
         return value
     text = resource(value).rstrip()
     if text == value and _FILE_NAME.fullmatch(text):
-        raise ArgumentError(f"{solver}: argument {name}={value!r}: there is no such file in {Path.cwd()}")
+        raise ArgumentError(f"{solver}: argument {name}={value!r}: no such file in {Path.cwd()}")
     if match := _JINJA.search(text):
         raise ArgumentError(f"{solver}: argument {name}: write {{{match[1]}}} instead of {match[0]}")
     return text

@@ -177,7 +177,7 @@ def _model_error(model: Model, error: BaseException, patience: int) -> ModelErro
     if status in (401, 403):
         return ModelError(f"model {model}{place} rejects the API key ({why}); set the API key of its provider")
     if status == 404:
-        return ModelError(f"model {model}: there is no such model{place} ({why}); correct its name or the address")
+        return ModelError(f"model {model} was not found{place} ({why}); correct its name or the address")
     if "Timeout" in type(error).__name__:
         return ModelError(
             f"model {model}{place} did not reply within {patience} seconds; check its server, or wait longer with "

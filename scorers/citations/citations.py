@@ -9,7 +9,7 @@ Citations have a name and a year, or a number:
   with "et al." or "&";
 - "Paper 3", "Papers 1, 2 and 4", "[3]", "[1-3]", counted from 1.
 
-A paper matches if the first name is that of its first author and the year is the same. If there is no such paper, those
+A paper matches if the first name is that of its first author and the year is the same. If no paper matches, those
 with the name among their other authors match. Further names only decide between several matches. A year alone is not a
 citation, nor is a name alone. The year of papers without one is "n.d.".
 """

@@ -38,11 +38,11 @@ class JudgeSpec:
     """What a judge is asked about a reply, and how its own reply is read.
 
     Attributes:
-        prompt: the name of the question in `solvers/prompts/judge.yaml`.
-        questions: item and reply -> what fills the prompt, once for each question; none where there is nothing to
-            judge. A field `about` says which part of the reply a question is on.
-        read: reads the judge's reply as one of a few labels.
-        unjudged: the figure that is looked at where no judge is named.
+        prompt: The name of the question in `solvers/prompts/judge.yaml`.
+        questions: Returns, for an item and a reply, the prompt's fields for each question; none if there is nothing to
+            judge. A field `about` names the part of the reply that a question is about.
+        read: Reads the judge's reply as one of a few labels.
+        unjudged: The figure to look at when no judge is named.
     """
 
     prompt: str

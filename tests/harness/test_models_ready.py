@@ -52,7 +52,7 @@ def commands(documents: Path, out: Path) -> dict[str, list[Any]]:
     ("ready", "told"),
     [
         (401, "rejects the API key"),
-        (404, "there is no such model"),
+        (404, "was not found"),
         (None, f"at {DEAD} cannot be reached"),
     ],
 )

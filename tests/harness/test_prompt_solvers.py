@@ -358,7 +358,7 @@ def test_a_sample_without_what_is_needed_is_named_in_one_line(
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [
-        ("independent", {"template": "missing.txt"}, "argument template='missing.txt': there is no such file in "),
+        ("independent", {"template": "missing.txt"}, "argument template='missing.txt': no such file in "),
         ("independent", {"template": "Is it?"}, "argument template has no field such as {question} or {answer}"),
         ("independent", {"template": "{{ answer }}"}, "argument template: write {answer} instead of {{ answer }}"),
         ("independent", {"examples": "none.jsonl"}, "none.jsonl: No such file or directory"),

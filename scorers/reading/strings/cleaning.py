@@ -40,7 +40,7 @@ _FILL_ENDS = re.compile(
     re.IGNORECASE,
 )
 # "It should be x", "basalt should be x", "I think the mask stands for x"
-_TOLD = re.compile(
+_STATED = re.compile(
     r"[^\"“:.\n]{1,60}?\bshould (?:be|read)\s+(?=\S+(?:\s\S+){0,3}\Z)"
     r"|I (?:think|believe|guess)(?: that)? (?:it's|it is|the (?:mask|answer|word) (?:is|stands for))\s+",
     re.IGNORECASE,
@@ -236,8 +236,8 @@ def _filled_in(text: str) -> str:
     if len(parts := _ARROW.split(text)) > 1:
         text = _signless(parts[-1])
     text = _MASK_BEHIND.sub("", text) if len(text) <= 200 else text
-    if told := _TOLD.match(text[:200]):
-        text = text[told.end() :]
+    if stated := _STATED.match(text[:200]):
+        text = text[stated.end() :]
     if ("mask" in text.lower() or '"' in text) and (into := _INTO.search(text)):
         text = text[into.end() :]
     return _unlabelled(text, "replacement")

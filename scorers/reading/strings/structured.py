@@ -68,7 +68,7 @@ _LABELLED = re.compile(r"[\s>*_+•\d.)-]{0,12}([A-Za-z<\[][^:\n]{0,40}?)[*_`]*\
 
 
 def structured(text: str, kind: Kind) -> list[str] | None:
-    """Return the strings that a text gives as data, as they are written; None where there are no data in it."""
+    """Return the strings that a text gives as data, as they are written; None if it contains no data."""
     if len(text) > _LONGEST:
         return None
     if (found := _chosen(values(text, bare=_all_bracketed(text, kind)), text, kind)) is not None:
@@ -127,7 +127,7 @@ def fits(name: str, kind: Kind) -> int:
 
 
 def _strings(value: Value, kind: Kind) -> list[str] | None:
-    """Return the strings of a value; None where it has fields but none that was asked for."""
+    """Return the strings of a value; None if it has fields but not the one that was asked for."""
     if value is None:
         return []
     if isinstance(value, bool):
