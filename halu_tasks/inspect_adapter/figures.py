@@ -78,7 +78,7 @@ def _task_figures(records: Sequence[ScoreRecord]) -> dict[str, float]:
     task = _task(records)
     drafted = [record for record in records if record.draft]
     values = _estimates(task, records) | (_draft_estimates(task, drafted) if drafted else {})
-    return _undefined(task.headline, [task], records, values) | _spread_all(values)
+    return _undefined(task.headline_metric(records[0].scoring).name, [task], records, values) | _spread_all(values)
 
 
 def _group_figures(name: str, records: Sequence[ScoreRecord]) -> dict[str, float]:
@@ -117,7 +117,7 @@ def _draft_estimates(task: Task, records: Sequence[ScoreRecord]) -> dict[str, Es
     metrics = task.scoring[records[0].scoring].metrics
     after, before = [record.score for record in records], [record.draft for record in records if record.draft]
     values = {f"{name}_before": estimate for name, estimate in estimates(metrics, before).items()}
-    headline = next(metric for metric in metrics if metric.name == task.headline)
+    headline = metrics[0]
     if change := difference(headline, after, before):
         values[f"{headline.name}_change"] = Estimate(change.value, change.stderr, change.low, change.high)
     return values

@@ -116,7 +116,7 @@ class ScoringTask:
 
     def value(self, score: Score) -> str | float:
         """Return an item's headline figure as Inspect shows it, turned so that more is better unless it is a count."""
-        headline = next(metric for metric in self.task.scoring[self.mode].metrics if metric.name == self.task.headline)
+        headline = self.task.headline_metric(self.mode)
         figure = headline.item(score) if headline.item else math.nan
         if math.isnan(figure):
             return NOANSWER

@@ -178,7 +178,7 @@ def chosen_metrics(task: Task, scoring: str, names: Sequence[str]) -> list[Metri
     if unknown := [name for name in names if name not in known]:
         problem = f"{task.name} has no metric {unknown[0]!r} in {scoring}{did_you_mean(unknown[0], known)}"
         raise UsageError(f"{problem}; metrics: {', '.join(known)}")
-    return [known[name] for name in dict.fromkeys(names or [task.headline])]
+    return [known[name] for name in dict.fromkeys(names or [task.headline_metric(scoring).name])]
 
 
 def _settings(runs: Sequence[Run]) -> list[list[str]]:

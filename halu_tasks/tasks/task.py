@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from halu_tasks.core.items import Case, Item, Reply
 from halu_tasks.core.options import Options
@@ -19,6 +19,9 @@ from halu_tasks.scorers.kinds import AnswerKind, Label
 from halu_tasks.scorers.reading.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.registry import Reading, TaskScorer
 from halu_tasks.scorers.score import Score, mark_empty
+
+if TYPE_CHECKING:
+    from halu_tasks.scorers.metrics import Metric
 
 _LONGEST_TURN, _MOST_TURNS = 50_000, 3
 """How far a reply is searched for further questions, in characters, and how many of these are looked at.
@@ -136,7 +139,6 @@ class Task:
             continues with another question.
         answer: The kind of answer that is asked for.
         scoring: The scorers by mode; every task has `strict` and `paper`.
-        headline: The metric that sums up the task.
         decoding: The paper's decoding.
         oracle: Makes the reply that earns the full score, which worked examples show.
         baseline: Makes a reply without knowing the answer; its score is a lower bound.
@@ -165,7 +167,6 @@ class Task:
     questions: tuple[str, ...]
     answer: AnswerKind
     scoring: Mapping[str, TaskScorer]
-    headline: str
     decoding: Decoding
     oracle: Callable[[Item], str]
     baseline: Callable[[Item], str]
@@ -179,6 +180,15 @@ class Task:
     inspect_module: str
     definition: Mapping[str, Any]
     path: Path
+
+    @property
+    def headline(self) -> str:
+        """The name of the metric that sums up the task in `strict`."""
+        return self.headline_metric("strict").name
+
+    def headline_metric(self, mode: str) -> Metric:
+        """Return the metric that sums up the task in a mode, `strict` or `paper`."""
+        return self.scoring[mode].metrics[0]
 
     @property
     def read(self) -> Reading | None:

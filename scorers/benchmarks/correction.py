@@ -22,8 +22,8 @@ def score_replacements(item: Item, reply: str) -> Score:
     `normalise`, that is, in compatibility form (NFKC) and without case, white space and surrounding punctuation.
 
     Measurements, all 0 to 1: `em`, whether every mask is right; `em_mask`, the share of masks that are right;
-    `em_fuzzy`, whether every replacement reaches a rapidfuzz ratio of 90; and `acc`, which is `em` under the name by
-    which the paper averages it with the other tasks.
+    `em_fuzzy`, whether every replacement reaches a rapidfuzz ratio of 90; and `acc`, which is `em_mask` under the name
+    by which the paper averages it with the other tasks.
     """
     originals = [normalise(original) for original in item.gold["originals"]]
     answer = replacements(reply, len(originals))
@@ -32,7 +32,7 @@ def score_replacements(item: Item, reply: str) -> Score:
     right = [bool(string) and string == original for string, original in pairs]
     near = [bool(string) and fuzz.ratio(string, original) >= _FUZZY for string, original in pairs]
     measurements = {
-        "acc": float(all(right)),
+        "acc": sum(right) / len(right),
         "em": float(all(right)),
         "em_mask": sum(right) / len(right),
         "em_fuzzy": float(all(near)),
@@ -53,9 +53,9 @@ def score_replacements_published(item: Item, reply: str) -> Score:
 
 
 METRICS = (
-    mean("acc", "acc", "em, under the name by which groups average it"),
-    mean("em", "em", "share of items with every mask replaced by the original"),
     mean("em_mask", "em_mask", "mean share of the masks that are replaced by the original"),
+    mean("acc", "acc", "em_mask, under the name by which groups average it"),
+    mean("em", "em", "share of items with every mask replaced by the original"),
     mean("em_fuzzy", "em_fuzzy", f"em with strings counting as equal from a rapidfuzz ratio of {_FUZZY:g}"),
     share_unparsed(),
 )
@@ -74,8 +74,8 @@ def exact_match_scorer(published: bool = False) -> TaskScorer:
             recall of raw strings in any order.
 
     Returns:
-        A scorer with the metrics `em`, `em_mask`, `em_fuzzy`, and `acc`, which is `em`; if `published`, only `em` and
-        `acc`. All are 0 to 1.
+        A scorer with the metrics `em_mask`, `em`, `em_fuzzy`, and `acc`, which is `em_mask`; if `published`, only `em`
+        and `acc`, which are equal. All are 0 to 1.
     """
     if published:
         return TaskScorer(lambda item, reply, _: score_replacements_published(item, reply), PUBLISHED_METRICS)

@@ -14,7 +14,7 @@ from halu_tasks.scorers.classification import (
     pairs_of,
     score_label,
 )
-from halu_tasks.scorers.metrics import Array, Metric, mean, ratio, share_unparsed
+from halu_tasks.scorers.metrics import Metric, mean, ratio, share_unparsed
 from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import probability_metrics
@@ -94,21 +94,17 @@ def _of_classes(names: Mapping[str, str], unparsed: Unparsed) -> list[Metric]:
 
 
 def position_bias(first: str) -> Metric:
-    """Create the share of the first label among parsed answers minus its share among targets, -1 to 1."""
+    """Create the share of the first label among answers minus its share among their targets, -1 to 1.
+
+    Replies without an answer count in neither share: they would change it if their targets are not balanced.
+    """
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
-        return (
-            sum(s.answer == first for s in scores),
-            sum(s.answer is not None for s in scores),
-            sum(s.target == first for s in scores),
-            len(scores),
-        )
+        answered = [s for s in scores if s.answer is not None]
+        return sum(s.answer == first for s in answered) - sum(s.target == first for s in answered), len(answered)
 
-    def value(sums: Array) -> Array:
-        return ratio(sums[..., :2]) - ratio(sums[..., 2:])
-
-    about = f"share of {first} among the answers minus its share among the targets; 0 is no bias"
-    return Metric("position_bias", counts, value, higher_is_better=None, range=(-1.0, 1.0), about=about)
+    about = f"share of {first} among the answers minus its share among the targets of these replies; 0 is no bias"
+    return Metric("position_bias", counts, ratio, higher_is_better=None, range=(-1.0, 1.0), about=about)
 
 
 def _of_orders(orders: tuple[str, str]) -> tuple[Metric, Metric]:
@@ -118,19 +114,13 @@ def _of_orders(orders: tuple[str, str]) -> tuple[Metric, Metric]:
 
 
 def _flip_rate(orders: tuple[str, str]) -> Metric:
-    """Create the share (0 to 1) of questions whose answer changes with the order.
-
-    An unparsed answer in either order counts as a change, since the replies are not consistent.
-    """
-
-    def flipped(first: Score, second: Score) -> bool:
-        # the same choice is right in both orders or wrong in both
-        parsed = first.answer is not None and second.answer is not None
-        return not parsed or first.measurements["correct"] != second.measurements["correct"]
+    """Create the share (0 to 1) of questions whose answer changes with the order, of those answered in both."""
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
-        pairs = pairs_of(scores, orders)
-        return sum(flipped(*pair) for pair in pairs), len(pairs)
+        answered = [pair for pair in pairs_of(scores, orders) if all(s.answer is not None for s in pair)]
+        # the same choice is right in both orders or wrong in both
+        flipped = sum(one.measurements["correct"] != other.measurements["correct"] for one, other in answered)
+        return flipped, len(answered)
 
-    about = "share of questions whose answer changes with the order, or is unparsed in one of them"
+    about = "share of the questions answered in both orders whose answer changes with the order"
     return Metric("flip_rate", counts, ratio, higher_is_better=False, about=about)

@@ -24,7 +24,7 @@ TASKS = [
     ("halueval_summarization", "halueval", "acc"),
     ("cfaith_gen", "cfaith", "hallucination_rate"),
     ("halluverse25_ar", "halluverse25", "acc"),
-    ("refact_correction", "refact", "em"),
+    ("refact_correction", "refact", "em_mask"),
     ("fave", "fave", "hallucinations_per_summary"),
     ("refact_judgment_independent", "refact", "acc"),
 ]
@@ -263,7 +263,7 @@ def _pair(column: Mapping[str, Any], a: Mapping[str, Any], b: Mapping[str, Any],
         "items": column["n"],
         "clusters": column["clusters"],
         "better": None if 6 * p > 0.05 else a["id"] if (value > 0) == column["higher_is_better"] else b["id"],
-        "mcnemar": counts if column["headline"] in ("acc", "em") else None,
+        "mcnemar": counts if column["headline"] in ("acc",) else None,
         "items_needed": 310,
     }
 

@@ -175,7 +175,7 @@ def test_an_lm_eval_folder_is_read(tmp_path: Path) -> None:
     found = read_results([str(tmp_path)])
     assert found.skipped == [] and [run.task for run in found.runs] == [CORRECTION, COMPARATIVE]
     run = found.runs[0]
-    assert (run.source, run.model, run.harness, run.version) == (str(path), "org/model", "lm-eval 0.4.13", "1-sample")
+    assert (run.source, run.model, run.harness, run.version) == (str(path), "org/model", "lm-eval 0.4.13", "2-sample")
     # neither the model's name again, nor what the task asks for itself, nor what is secret
     assert run.settings == {"dtype": "auto"} and run.created == "2026-01-02T03:04:05+00:00"
     whole = answered(CORRECTION)
@@ -465,8 +465,8 @@ def test_what_does_not_compare_stands_apart_and_says_why(other: dict[str, Any], 
 
 def test_another_version_of_the_task_stands_apart() -> None:
     run = run_of(model="n")
-    run = replace(run, provenance=replace(run.provenance, version="2-sample"))
-    assert [column.why for column in board([run_of(), run]).columns] == ["", "is of version 2 of the task, not 1"]
+    run = replace(run, provenance=replace(run.provenance, version="3-sample"))
+    assert [column.why for column in board([run_of(), run]).columns] == ["", "is of version 3 of the task, not 2"]
 
 
 def test_results_with_a_judge_go_before_more_of_them_without(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_the_literal_command_runs_every_task_of_its_files_once(tmp_path: Path) -
     for log in logs:
         assert log.status == "success" and len(log.samples) == 4
         # factchd_4shot has its four examples, and says nothing of them
-        assert log.eval.task_version == "1-A-sample"
+        assert log.eval.task_version == f"{TASKS[log.eval.task.split('/')[-1]].version}-A-sample"
         assert log.eval.metadata["halu_tasks"][0]["data"] == "sample"
 
 
@@ -212,7 +212,7 @@ def test_a_misspelt_option_is_an_error_and_one_of_a_sister_task_is_left_to_it(
     with pytest.raises(UsageError, match="task factchd has no option 'subset'"):
         run_inspect("factchd", "halu/oracle", {"subset": "single_error"})
     # so that a file of tasks can be run whole with an option of one of them
-    assert run_inspect("refact_correction", "halu/oracle", {"both_orders": True}).eval.task_version == "1-A-sample"
+    assert run_inspect("refact_correction", "halu/oracle", {"both_orders": True}).eval.task_version == "2-A-sample"
 
 
 def test_an_option_that_a_group_has_not_is_told_in_the_groups_name(run_inspect: Callable[..., Any]) -> None:

@@ -50,7 +50,7 @@ class Column:
     @cached_property
     def headline(self) -> Metric:
         """The metric that sums the task up."""
-        return next(metric for metric in self.metrics if metric.name == self.task.headline)
+        return self.task.headline_metric(self.first.scoring)
 
     @property
     def notes(self) -> list[str]:

@@ -56,7 +56,6 @@ def task_from(file: TaskFile, reference: Task | None = None) -> Task:
         questions=reference.questions if reference else questions,
         answer=answer,
         scoring=scoring,
-        headline=scoring["strict"].metrics[0].name,
         decoding=read_decoding(keys, reference.definition["generation_kwargs"] if reference else None),
         oracle=read_reply(keys, "doc_to_target", "{{target}}"),
         baseline=read_reply(keys, "baseline", ""),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Metric
 
 MODES = ("strict", "paper")
-METRIC_KEYS = ("metric", "of", "by", "requires", "split_requires", "higher_is_better")
+METRIC_KEYS = ("metric", "of", "by", "requires", "split_requires", "higher_is_better", "headline")
 """The keys of an entry of `metric_list`."""
 
 
@@ -32,6 +32,7 @@ class _MetricEntry:
         values: The tag's values.
         requires: The option without which the metric is not reported.
         split_requires: The option without which the split is not reported.
+        headline: The mode in which the metric is the headline although it is not the first; None if there is none.
     """
 
     name: str
@@ -40,6 +41,7 @@ class _MetricEntry:
     values: tuple[str, ...]
     requires: str | None
     split_requires: str | None
+    headline: str | None
 
 
 def read_scoring(keys: TaskKeys, answer: AnswerKind) -> dict[str, TaskScorer]:
@@ -86,7 +88,7 @@ def _reported_metrics(
     """Return what is reported in a mode: the listed metrics, the shares without an answer, and the splits."""
     listed: list[Metric] = []
     splits: list[Metric] = []
-    for entry in entries:
+    for entry in sorted(entries, key=lambda entry: entry.headline != mode):
         if entry.of not in metrics:
             continue  # the published definition may lack a metric
         base = metrics[entry.of]
@@ -110,6 +112,9 @@ def _metric_entries(keys: TaskKeys, metrics: Mapping[str, Metric]) -> list[_Metr
     names = [entry.name for entry in entries]
     if repeated := [name for name in names if names.count(name) > 1]:
         keys.fail("metric_list", f"lists {repeated[0]!r} twice")
+    headlines = [entry.headline for entry in entries if entry.headline]
+    if repeated := [mode for mode in headlines if headlines.count(mode) > 1]:
+        keys.fail("metric_list", f"lists two headlines of {repeated[0]}")
     return entries
 
 
@@ -135,8 +140,11 @@ def _entry(
         keys.fail("metric_list", f"{name}: higher_is_better is {higher_is_better} by the metric's definition")
     if by is not None and not named_in(by, tags):
         keys.fail("metric_list", f"{name}: by: expected one of the tags ({', '.join(tags) or 'none'}), got {by!r}")
+    headline = values.get("headline")
+    if headline is not None and not named_in(headline, MODES):
+        keys.fail("metric_list", f"{name}: headline: expected {' or '.join(MODES)}, got {headline!r}")
     options = values.get("requires"), values.get("split_requires")
     for option in options:
         if option is not None and option not in [known.name for known in fields(Options)]:
             keys.fail("metric_list", f"{name}: unknown option {option!r}")
-    return _MetricEntry(name, of, by or "", keys.as_strings("tags", tags[by]) if by else (), *options)
+    return _MetricEntry(name, of, by or "", keys.as_strings("tags", tags[by]) if by else (), *options, headline)
