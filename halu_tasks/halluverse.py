@@ -7,8 +7,9 @@ Hallucinations, arXiv 2503.07833. Data: https://huggingface.co/datasets/sabdalja
 Prompts, scoring and metrics are defined in `task_configs/halluverse25/`, the reading of rows in
 `halu_tasks/benchmarks/halluverse25.py`; `docs/tasks.md` lists the differences from the paper.
 
-    inspect eval halu_tasks/halluverse.py --model openai/gpt-4o-mini
-    inspect eval halu_tasks/halluverse.py -T lang=tr --model openai/gpt-4o-mini
+    inspect eval halu_tasks/halluverse --model openai/gpt-4o-mini
+    inspect eval halu_tasks/halluverse -T lang=tr --model openai/gpt-4o-mini
+    inspect eval halu_tasks/halluverse25_9shot --model openai/gpt-4o-mini
     inspect eval halu_tasks/halluverse25_tr -T data=sample --model halu/oracle
     inspect eval halu_tasks/halluverse25_binary -T lang=tr -T data=sample --model halu/oracle
 
@@ -16,12 +17,14 @@ Arguments of every task:
     data: A file, a folder, or `sample`; by default, the gated source.
     scoring: `strict`, or `paper`, which accepts only replies that are nothing but the answer.
     with_zero: Also ask about rows labelled 0, which have no error of the three types.
-    fewshot: The number of worked examples before the question; 9 are three of each type, as in the paper.
+    fewshot: The number of worked examples before the question; the tasks with `9shot` in their name, which stand for
+        the paper's Table 3, show nine: three of each type.
     prompts: A prompt file that replaces the package's prompts.
-The binary tasks, which must be named to be run, also take:
+Only `halluverse25` runs if the file is named; every other task must be named itself.
+The binary tasks also take:
     without_original: Show the sentence without the original.
     probability: Weigh Yes and No by their probabilities, for `roc_auc`.
-`halluverse25` and `halluverse25_binary` also take:
+`halluverse25` (also called `halluverse`), `halluverse25_9shot` and `halluverse25_binary` also take:
     lang: One language: `en`, `ar` or `tr`; by default, all three.
 """
 
@@ -36,6 +39,18 @@ from halu_tasks.inspect_adapter.tasks import inspect_languages, inspect_task, na
 def halluverse25(lang: str | None = None, **options: Any) -> Task:
     """Ask which type of error an edited sentence has, in all three languages or the one in `lang`."""
     return inspect_languages("halluverse25", lang, **options)
+
+
+@named
+def halluverse(lang: str | None = None, **options: Any) -> Task:
+    """Run `halluverse25` under the name of this file."""
+    return inspect_languages("halluverse25", lang, **options)
+
+
+@named
+def halluverse25_9shot(lang: str | None = None, **options: Any) -> Task:
+    """Ask which type of error an edited sentence has, after three worked examples of each type."""
+    return inspect_languages("halluverse25_9shot", lang, **options)
 
 
 @named
@@ -60,6 +75,24 @@ def halluverse25_ar(**options: Any) -> Task:
 def halluverse25_tr(**options: Any) -> Task:
     """Ask which type of error an edited Turkish sentence has."""
     return inspect_task("halluverse25_tr", **options)
+
+
+@named
+def halluverse25_9shot_en(**options: Any) -> Task:
+    """Ask which type of error an edited English sentence has, after nine worked examples."""
+    return inspect_task("halluverse25_9shot_en", **options)
+
+
+@named
+def halluverse25_9shot_ar(**options: Any) -> Task:
+    """Ask which type of error an edited Arabic sentence has, after nine worked examples."""
+    return inspect_task("halluverse25_9shot_ar", **options)
+
+
+@named
+def halluverse25_9shot_tr(**options: Any) -> Task:
+    """Ask which type of error an edited Turkish sentence has, after nine worked examples."""
+    return inspect_task("halluverse25_9shot_tr", **options)
 
 
 @named

@@ -18,6 +18,9 @@ from halu_tasks.tasks.groups import group_from
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
 
+TAG, JUDGED_TAG = "halu_tasks", "halu_tasks_judged"
+"""The tags of the packaged tasks that need no judge, and of those that do."""
+
 
 def packaged_faults() -> list[str]:
     """Check the packaged files.
@@ -33,8 +36,23 @@ def packaged_faults() -> list[str]:
             if find_spec(module) is None:
                 place = file.place("inspect_module")
                 raise UsageError(f"{place}: inspect_module: no module {module}, in which Inspect finds the task")
+            _check_tag(task, file)
             check_sample(task, file)
     return packaged.faults
+
+
+def _check_tag(task: Task, file: TaskFile) -> None:
+    """Check that the tag of all packaged tasks runs only those that need no judge.
+
+    Raises:
+        UsageError: The task lacks its tag, or has the other one.
+    """
+    tag, other = (JUDGED_TAG, TAG) if task.judged else (TAG, JUDGED_TAG)
+    tags = file.values.get("tag") or []
+    tags = [tags] if isinstance(tags, str) else tags
+    if tag not in tags or other in tags:
+        needs = "needs a judge" if task.judged else "needs no judge"
+        raise UsageError(f"{file.place('tag')}: tag: expected {tag!r}, got {tags!r}; the task {needs}")
 
 
 def faults_of(paths: Iterable[Path]) -> list[str]:

@@ -429,6 +429,16 @@ def copied(folder: Path) -> Path:
     return folder
 
 
+def test_one_tag_runs_every_task_that_needs_no_judge() -> None:
+    from lm_eval.tasks import TaskManager
+
+    manager = TaskManager(include_path=str(task_configs()), include_defaults=False)
+    judged = {name for name, task in TASKS.items() if task.judged}
+    assert judged == {"cfaith_gen", "fave"}
+    assert set(manager.task_index["halu_tasks"].tags) == set(TASKS) - judged
+    assert set(manager.task_index["halu_tasks_judged"].tags) == judged
+
+
 def test_a_fault_of_a_packaged_file_is_a_warning_and_the_others_remain(tmp_path: Path) -> None:
     folder = copied(tmp_path)
     configs = folder / "halu_tasks" / "task_configs"
@@ -442,6 +452,8 @@ def test_a_fault_of_a_packaged_file_is_a_warning_and_the_others_remain(tmp_path:
         environment = os.environ | {"PYTHONPATH": str(folder)}
         return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=folder, env=environment)
 
+    judged = configs / "fave" / "fave.yaml"
+    judged.write_text(judged.read_text().replace("tag: halu_tasks_judged", "tag: halu_tasks"))
     told = run("-c", code)
     missing = {path.stem, broken.stem, "refact", "refact_localization", "cfaith"}
     assert set(told.stdout.split()) == {*TASKS, *GROUPS} - missing
@@ -450,6 +462,8 @@ def test_a_fault_of_a_packaged_file_is_a_warning_and_the_others_remain(tmp_path:
     assert second.startswith(f"{path}:") and "metric_list: unknown metric 'accc'" in second
     checked = run("-m", "halu_tasks", "check")
     assert checked.returncode == 2 and {*checked.stdout.splitlines()} >= {first, second}
+    needs_a_judge = "tag: expected 'halu_tasks_judged', got ['halu_tasks']; the task needs a judge"
+    assert any(line.startswith(f"{judged}:") and line.endswith(needs_a_judge) for line in checked.stdout.splitlines())
     listed = run("-m", "halu_tasks", "list")
     assert listed.returncode == 0 and str(broken) in listed.stderr and "refact_correction" in listed.stdout
 
