@@ -27,6 +27,9 @@ from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.tasks import Task, registry
 
 REFERENCE = Path(__file__).parent.parent / "reference"
+PROTOCOLS = Path(__file__).parent.parent / "protocols"
+"""Run configurations of published tables: `lm_eval/` for `lm_eval run --config`, `inspect/` for `inspect eval
+--run-config`."""
 
 
 @dataclass(frozen=True)
