@@ -17,6 +17,7 @@ COMMANDS = (
     "tasks.path",
     "tasks.show",
     "tasks.check",
+    "tasks.prompts",
     "tasks.data",
     "tasks.items",
     "tasks.export",

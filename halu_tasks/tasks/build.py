@@ -15,6 +15,7 @@ from halu_tasks.data.locate import Located, locate
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.tasks.derived import TaskReference, task_named
 from halu_tasks.tasks.fewshot import worked_examples
+from halu_tasks.tasks.prompts.published import published_as
 from halu_tasks.tasks.provenance import Provenance
 from halu_tasks.tasks.registry import prompt_names, registry
 from halu_tasks.tasks.splits import sampled
@@ -116,9 +117,13 @@ class Built:
         if options.fewshot and self.task.lacks_training(options):
             tags.append("own_examples")
         if self.prompt != self._packaged_prompt():
-            tags.append(f"prompts_{self.prompt_hash}")
+            tags.append("prompts_paper" if self._asks_as_published() else f"prompts_{self.prompt_hash}")
         tags += [f"own_{key}" for key in self.task.changed]
         return tuple(tags)
+
+    def _asks_as_published(self) -> bool:
+        """Return whether the prompt has a wording that the authors published, which is without chain of thought."""
+        return not self.options.cot and published_as(self.task.reference, self.prompt) is not None
 
     def _packaged_prompt(self) -> Prompt:
         packaged = registry()[0].get(self.task.reference, self.task)
