@@ -50,8 +50,9 @@ def command(words: list[str]) -> set[str] | None:
 
 def solver_arguments(name: str) -> set[str] | None:
     """The arguments of a solver of the package; None if there is no such solver."""
-    import halu_tasks._registry  # noqa: F401
     from inspect_ai._util.registry import registry_lookup
+
+    import halu_tasks._registry  # noqa: F401
 
     solver = registry_lookup("solver", name)
     return None if solver is None else set(inspect.signature(solver).parameters)
