@@ -18,7 +18,8 @@ Arguments:
     one_answer: Walk only along relations of which an entity has a single value; true by default.
     votes: The number of times a label is verified, of which most must agree with it; 1 by default.
     domain: The domain of rows whose document names none.
-    language, prompts, seed, max_chars, check_language: As for every builder.
+    language, prompts, seed, max_chars, check_language, generator_temperature, verifier_temperature: As for every
+        builder.
 """
 
 from typing import Any

@@ -15,7 +15,8 @@ Arguments:
     types: The types of error to draw from; by default, all three.
     facts: The number of sentences to copy from a document; 5 by default.
     min_sentences: The minimum number of sentences of a document; 20 by default.
-    prompts, seed, max_chars, check_language: As for every builder.
+    prompts, seed, max_chars, check_language, generator_temperature, verifier_temperature: As for every
+        builder.
 """
 
 from typing import Any

@@ -14,7 +14,8 @@ Arguments:
     language: The language of documents and prompts: `zh`, `en`, or one that the prompt file adds.
     types: The types of hallucination to ask for; by default, all seven.
     questions: The number of questions per type and document; 1 by default.
-    prompts, seed, max_chars, check_language: As for every builder.
+    prompts, seed, max_chars, check_language, generator_temperature, verifier_temperature: As for every
+        builder.
 """
 
 from typing import Any

@@ -17,7 +17,8 @@ Arguments:
     nli_model: What decides whether a replacement means the same: `judge`, a model for natural-language inference, or
         `auto`, the paper's model if the extra `nli` is installed.
     stop_words: A file of stop words, to use instead of NLTK's for the language.
-    language, prompts, seed, max_chars, check_language: As for every builder.
+    language, prompts, seed, max_chars, check_language, generator_temperature, verifier_temperature: As for every
+        builder.
 """
 
 from typing import Any

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -24,6 +24,9 @@ Row = dict[str, Any]
 
 GENERATOR, VERIFIER = "generator", "verifier"
 """The model roles of every pipeline; a role that the user assigns no model to uses the run's model."""
+
+MAX_TOKENS = 4096
+"""Default maximum length of a reply in tokens."""
 
 
 class Failure(NamedTuple):
@@ -93,7 +96,7 @@ class Ask(Protocol):
     """Ask the model in a role.
 
     `draw` distinguishes several replies to the same prompt. If there is more than one (`draws`), they are sampled at
-    temperature 1.
+    temperature 1, otherwise at that of `Pipeline.temperatures`.
     """
 
     async def __call__(self, prompt: str, role: str, *, draw: int = 0, draws: int = 1) -> str:
@@ -102,7 +105,7 @@ class Ask(Protocol):
 
 
 def option(default: Any, about: str) -> Any:
-    """Declare a pipeline field that users can set; `about` is shown by `--help` and in the documentation."""
+    """Declare a pipeline field that users can set; `about` is shown by `halu-tasks build --options`."""
     return field(default=default, metadata={"about": about})
 
 
@@ -133,10 +136,15 @@ class Pipeline(ABC):
     seed: int = option(0, "seed of random choices; they also depend on the document's id")
     max_chars: int = option(20_000, "maximum length of a document in characters")
     check_language: bool = option(True, "refuse documents in another language")
+    generator_temperature: float = option(0.0, "temperature of the generator's calls")
+    verifier_temperature: float = option(0.0, "temperature of the verifier's calls")
 
     def __post_init__(self) -> None:
         if self.max_chars < 1:
             raise UsageError(f"option max_chars: must be at least 1, got {self.max_chars}")
+        for role, temperature in self.temperatures.items():
+            if temperature < 0:
+                raise UsageError(f"option {role}_temperature: must be at least 0, got {temperature:g}")
         # report missing prompts before any model is asked
         prompt_texts(self.name, self.prompts_used, self.language, self.prompts)
 
@@ -146,6 +154,11 @@ class Pipeline(ABC):
         Raises:
             UsageError: Something the pipeline needs cannot be loaded.
         """
+
+    @property
+    def temperatures(self) -> Mapping[str, float]:
+        """The temperature of calls by role, unless the run or the role's model has another one."""
+        return {GENERATOR: self.generator_temperature, VERIFIER: self.verifier_temperature}
 
     @property
     def texts(self) -> Mapping[str, str]:
@@ -162,11 +175,6 @@ class Pipeline(ABC):
         values = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
         values.pop("prompts")
         return {"builder": self.name, "version": self.version, **values, "prompt_hash": prompt_hash(self.texts)}
-
-    @classmethod
-    def options(cls) -> dict[str, tuple[Any, str]]:
-        """Return the default and the description of each option by name."""
-        return {option.name: (option.default, option.metadata["about"]) for option in fields(cls)}
 
     def draw(self, *of: str) -> int:
         """Return a 64-bit number that depends only on the seed and the given strings, for seeded choices."""

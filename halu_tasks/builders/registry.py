@@ -27,6 +27,18 @@ def pipelines() -> dict[str, type[Pipeline]]:
     return dict(sorted((cls.name, cls) for cls in classes))
 
 
+def pipeline_class(name: str) -> type[Pipeline]:
+    """Return a pipeline's class by name.
+
+    Raises:
+        UsageError: the pipeline does not exist.
+    """
+    classes = pipelines()
+    if name not in classes:
+        raise UsageError(f"unknown builder {name!r}{did_you_mean(name, classes)}; builders: {', '.join(classes)}")
+    return classes[name]
+
+
 def pipeline_named(name: str, options: Mapping[str, Any]) -> Pipeline:
     """Create a pipeline by name.
 
@@ -37,10 +49,7 @@ def pipeline_named(name: str, options: Mapping[str, Any]) -> Pipeline:
     Raises:
         UsageError: the pipeline or an option does not exist, or a value has the wrong type.
     """
-    classes = pipelines()
-    if name not in classes:
-        raise UsageError(f"unknown builder {name!r}{did_you_mean(name, classes)}; builders: {', '.join(classes)}")
-    cls = classes[name]
+    cls = pipeline_class(name)
     specs = option_specs(cls)
     given = {key: value for key, value in options.items() if value is not None}
     if unknown := sorted(given.keys() - specs.keys()):

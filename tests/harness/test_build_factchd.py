@@ -131,6 +131,34 @@ def test_near_duplicates_are_dropped_and_the_two_labels_of_a_query_are_none(buil
     assert len({row["query"] for row in mills}) == 1
 
 
+def test_each_role_has_the_temperature_of_the_paper_unless_another_one_is_given(run_build: Run) -> None:
+    def temperatures(out: str, *arguments: str) -> tuple[dict[str, set[Any]], str]:
+        asked: list[dict[str, Any]] = []
+
+        def record(request: dict[str, Any]) -> str:
+            asked.append(request)
+            return model(request)
+
+        document = [{"id": "good", "text": FACTS["good"]}]
+        _, folder = run_build("factchd_pipeline", document, record, *arguments, out=out)
+        found: dict[str, set[Any]] = {"generator": set(), "verifier": set()}
+        for request in asked:
+            role = "verifier" if request["messages"][-1]["content"].startswith("You check") else "generator"
+            found[role].add(request.get("temperature"))
+        return found, (folder / "dataset" / "README.md").read_text(encoding="utf-8")
+
+    found, card = temperatures("default")
+    assert found == {"generator": {1.0}, "verifier": {0.0}}
+    assert "| generator | openai/gpt-4o | max\\_tokens=4096, temperature=1.0 |" in card
+    assert "| verifier | openai/gpt-4o | max\\_tokens=4096, temperature=0.0 |" in card
+    found, card = temperatures("run", "--temperature", "0.3", "-T", "verifier_temperature=0.5")
+    assert found == {"generator": {0.3}, "verifier": {0.3}}
+    assert "| verifier | openai/gpt-4o | max\\_tokens=4096, temperature=0.3 |" in card
+    found, card = temperatures("options", "-T", "generator_temperature=0.7", "-T", "verifier_temperature=0.1")
+    assert found == {"generator": {0.7}, "verifier": {0.1}}
+    assert "| generator | openai/gpt-4o | max\\_tokens=4096, temperature=0.7 |" in card
+
+
 @pytest.mark.slow
 def test_parts_make_no_difference(build: Run) -> None:
     _, whole = build(out="whole")

@@ -18,7 +18,7 @@ from halu_tasks.builders.annotation.annotation import AnnotationReport
 from halu_tasks.builders.card.papers import paper_named
 from halu_tasks.builders.card.sections import annotation_section, balance_section, leaks_section
 from halu_tasks.builders.documents import NO_LICENCE
-from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Pipeline
+from halu_tasks.builders.pipeline import GENERATOR, MAX_TOKENS, VERIFIER, Pipeline
 from halu_tasks.builders.quality.quality import Quality
 from halu_tasks.builders.run.collect import Collected
 from halu_tasks.builders.run.plan import Source
@@ -42,9 +42,6 @@ _CATEGORIES = {
 }
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _MORE = "n>1M"
-DEFAULTS = {"temperature": 0.0, "max_tokens": 4096}
-"""Default settings of model calls."""
-
 _SEVERAL_DRAWS = ("candidates", "votes")
 """Options that, if greater than 1, cause prompts to be asked several times."""
 
@@ -136,7 +133,7 @@ def _parts(info: CardInfo) -> Iterator[str]:
     )
     yield from _documents(info)
     yield "## Models"
-    yield _models(info.models)
+    yield _models(info.models, pipeline.temperatures)
     if any(int(pipeline.settings.get(name, 1)) > 1 for name in _SEVERAL_DRAWS):
         yield "Prompts that are asked several times use temperature 1."
     yield "## Prompts, seeds and options"
@@ -186,8 +183,8 @@ def _documents(info: CardInfo) -> Iterator[str]:
         yield f"Licence of this dataset, as specified by its builder: {escaped(collected.licence)}."
 
 
-def _models(models: Mapping[str, Any]) -> str:
-    """Return a table of the models and settings by role."""
+def _models(models: Mapping[str, Any], temperatures: Mapping[str, float]) -> str:
+    """Return a table of the models and settings by role; `temperatures` are those of the pipeline."""
     roles = {
         role: model if isinstance(model, Mapping) else {"model": model}
         for role, model in models.get("roles", {}).items()
@@ -195,7 +192,9 @@ def _models(models: Mapping[str, Any]) -> str:
     default = {name: value for name, value in models.items() if name != "roles"}
     rows = []
     for role in sorted({GENERATOR, VERIFIER, *roles}):
-        settings = {**DEFAULTS, **roles.get(role, default)}
+        # a role that only prompts other than the pipeline's use, such as `optimizer`, has no temperature here
+        own = {"temperature": temperatures[role]} if role in temperatures else {}
+        settings = {"max_tokens": MAX_TOKENS, **own, **roles.get(role, default)}
         model = settings.pop("model", UNKNOWN)
         shown = ", ".join(map(escaped, model)) if isinstance(model, list) else escaped(model)
         listed = ", ".join(f"{escaped(name)}={escaped(value)}" for name, value in sorted(settings.items()))

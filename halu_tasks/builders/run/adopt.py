@@ -57,7 +57,7 @@ def adopt(logs: Path, path: Path) -> Folder:
         builder=first.record.settings["builder"],
         options=options,
         settings=first.record.settings,
-        models={"model": first.header.eval.model, "roles": _roles(first)},
+        models={"model": first.header.eval.model, "roles": _roles(first), **_temperature(first)},
         source=Source(first.record.documents, first.record.documents_sha256),
         documents=sum(log.header.eval.dataset.samples or 0 for log in parts),
         parts=len(parts),
@@ -107,6 +107,12 @@ def _settings_by_role(log: BuildLog) -> dict[str, dict[str, Any]]:
         role: {name: value for name, value in settings.items() if name not in _TRANSPORT}
         for role, settings in log.models.items()
     }
+
+
+def _temperature(log: BuildLog) -> dict[str, float]:
+    """Return the temperature of the run, if the user gave one; otherwise the options have one for each role."""
+    temperature = log.header.plan.config.temperature
+    return {} if temperature is None else {"temperature": temperature}
 
 
 def _roles(log: BuildLog) -> dict[str, str]:

@@ -13,12 +13,13 @@ from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import HeadlineMetric, transcript
 from inspect_ai.model import GenerateConfig, Model, ModelOutput
+from inspect_ai.model._generate_config import active_generate_config
 from inspect_ai.scorer import NOANSWER, Metric, SampleScore, Scorer, Target, metric, scorer
 from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from halu_tasks.builders.documents import Document
-from halu_tasks.builders.pipeline import Pipeline
+from halu_tasks.builders.pipeline import MAX_TOKENS, Pipeline
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.builders.run.outcomes import OVERALL, Outcome, Rates
 from halu_tasks.builders.run.parts import in_order, of_part
@@ -30,7 +31,6 @@ from halu_tasks.judging.reaching import exhausted, reach_active, reach_here
 from halu_tasks.scorers.methods.cost import COUNTED, cost_of, total
 from halu_tasks.solvers.asking import ask, model_in, named_role
 
-MAX_TOKENS = 4096
 _REFUSED_SHOWN = 500
 """Characters of a refused document that a log keeps."""
 
@@ -74,8 +74,8 @@ def build_task(name: str, documents: str, part: str | None = None, cache: bool =
         solver=draft_items(name, given, cache),
         scorer=drafted(),
         metrics=[build_figures(list(pipeline.checks))],
-        # defaults for reproducible replies; settings of an individual model take precedence
-        config=GenerateConfig(temperature=0.0, max_tokens=MAX_TOKENS),
+        # without a temperature, which the pipeline has one of for each role; see `draft_items`
+        config=GenerateConfig(max_tokens=MAX_TOKENS),
         name=name,
         version=f"{pipeline.version}-A",
         headline_metric=HeadlineMetric(metric=OVERALL),
@@ -107,10 +107,12 @@ def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -
     unreachable: dict[str, ModelError] = {}
 
     async def ask_role(prompt: str, role: str, *, draw: int = 0, draws: int = 1) -> str:
-        # a role without a model of its own uses the configuration of the run
-        config: dict[str, Any] = {"temperature": 0.0, "max_tokens": MAX_TOKENS} if named_role(role) else {}
+        # a role without a model of its own uses the configuration of the run; a model's own settings take precedence
+        config: dict[str, Any] = {"max_tokens": MAX_TOKENS} if named_role(role) else {}
         if draws > 1:
             config["temperature"] = 1.0
+        elif named_role(role) or active_generate_config().temperature is None:
+            config["temperature"] = pipeline.temperatures[role]
         model = model_in(role)
         if error := unreachable.get(str(model)):
             raise error

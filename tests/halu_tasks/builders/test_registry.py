@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from halu_tasks.builders.registry import pipeline_named
+from halu_tasks.builders.pipeline import Pipeline
+from halu_tasks.builders.registry import pipeline_named, pipelines
+from halu_tasks.cli import main
 from halu_tasks.cli.arguments import key_values
 from halu_tasks.core.errors import UsageError
+from halu_tasks.core.options import option_specs
 from halu_tasks.core.prompting import PROMPTS
 
 
@@ -39,3 +43,26 @@ def test_an_option_of_another_type_is_an_error(name: str, value: Any, expected: 
 def test_values_are_converted_where_their_type_is_clear() -> None:
     pipeline = pipeline_named("haluagent", {"types": "EntErr, RelErr", "language": "en", "questions": None})
     assert (pipeline.settings["types"], pipeline.settings["questions"]) == (["EntErr", "RelErr"], 1)
+
+
+def test_the_docs_explain_every_option_of_every_builder() -> None:
+    root = Path(__file__).parents[3]
+    shared = (root / "docs" / "builders.md").read_text(encoding="utf-8")
+    sections = re.split(r"(?m)^## .*: `(\w+)`$", (root / "docs" / "pipelines.md").read_text(encoding="utf-8"))
+    own = dict(zip(sections[1::2], sections[2::2], strict=True))
+    common = option_specs(Pipeline)
+    assert own.keys() == pipelines().keys()
+    for name, cls in pipelines().items():
+        door = (root / "halu_tasks" / f"{name}.py").read_text(encoding="utf-8")
+        for option in option_specs(cls):
+            assert f"| `{option}` |" in (shared if option in common else own[name]), f"{name}: {option}"
+            assert re.search(rf"\b{option}\b", door), f"{name}.py: {option}"
+
+
+def test_options_are_listed_before_anything_else_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["build", "factchd_pipeline", "--options"])
+    listed = capsys.readouterr().out.splitlines()
+    assert ended.value.code == 0 and listed[0].startswith("factchd_pipeline: ")
+    assert "  -T generator_temperature=1: temperature of the generator's calls; the default is the paper's" in listed
+    assert len(listed) == 1 + len(option_specs(pipelines()["factchd_pipeline"]))

@@ -58,7 +58,7 @@ class FactCHDPipeline(Pipeline):
     """
 
     name: ClassVar[str] = "factchd_pipeline"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     about: ClassVar[str] = "queries with factual and non-factual responses and their evidence (FactCHD)"
     benchmark: ClassVar[str] = "factchd"
     paper: ClassVar[str] = "factchd"
@@ -71,6 +71,7 @@ class FactCHDPipeline(Pipeline):
     )
 
     max_chars: int = option(4_000, "maximum length of a text fact or subgraph in characters")
+    generator_temperature: float = option(1.0, "temperature of the generator's calls; the default is the paper's")
     walks: int = option(100, "maximum number of subgraphs of each pattern to sample from the triples")
     hops: int = option(3, "maximum number of triples in a walk of the multi-hop pattern")
     class_relation: str = option("instance of", "relation to an entity's class; only entities of a class are compared")

@@ -53,7 +53,7 @@ class HalluVerse25Pipeline(Pipeline):
     """
 
     name: ClassVar[str] = "halluverse25_pipeline"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     about: ClassVar[str] = "biographical sentences with an entity, relation or sentence error (HalluVerse25)"
     benchmark: ClassVar[str] = "halluverse25"
     paper: ClassVar[str] = "halluverse25"
@@ -61,6 +61,7 @@ class HalluVerse25Pipeline(Pipeline):
     prompts_used: ClassVar[tuple[str, ...]] = ("extract", *TYPES, "verify")
     labels: ClassVar[tuple[str, ...]] = (*TYPES, "0")
 
+    generator_temperature: float = option(1.0, "temperature of the generator's calls; the default is the paper's")
     min_sentences: int = option(20, "minimum number of sentences of a document")
     facts: int = option(5, "number of sentences to copy from a document")
     types: tuple[str, ...] = option(TYPES, f"types of error to draw from: {', '.join(TYPES)}")
