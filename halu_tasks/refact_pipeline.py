@@ -8,9 +8,12 @@ formats of documents and results.
     halu-tasks build refact_pipeline answers.jsonl -o out --model openai/gpt-4o
 
 Arguments:
-    documents: A JSON Lines file with `id`, `question`, and `text`, the true answer.
+    documents: A JSON Lines file with `id`, `question`, `text` (the true answer), and `score`.
     part: `0/4` for the first of four parts, by the hashes of the documents' ids; by default, all documents.
     cache: Cache replies, so that a run with other options does not repeat calls; false by default.
+    min_score: The minimum score of a question; 4 by default, 0 for none.
+    best_answer: Only use the best answer to each question; true by default.
+    min_chars: The minimum length of a question with its answer; 500 by default. `max_chars`, 1,000, is the maximum.
     kinds: The transformations: `neg` (negate a sentence), `swap` (replace entities); by default, both.
     most_facts: The maximum number of sentences to negate, of which the most convincing result is kept; 5 by default.
     candidates: The number of sets of replacements, of which the most convincing one is kept; 1 by default.

@@ -193,6 +193,10 @@ class Pipeline(ABC):
         reason = refusal(document, self.language if self.check_language else None, self.max_chars)
         return Failure("document", *reason) if reason else None
 
+    def advice(self, reason: str) -> str:
+        """Return what to do if documents were refused for a reason; empty if there is nothing to say."""
+        return f"-T language= is {self.language!r}" if reason == "another language" else ""
+
     @abstractmethod
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
         """Return the drafts of a document, in an order that depends only on the document."""

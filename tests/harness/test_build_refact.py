@@ -74,7 +74,8 @@ class Model:
 @pytest.fixture
 def build(run_build: Run) -> Run:
     def run(documents: list[dict[str, Any]], *arguments: str) -> tuple[dict[str, Any], Path]:
-        told, folder = run_build("refact_pipeline", documents, Model(), "-T", "nli_model=judge", *arguments)
+        own = ("-T", "nli_model=judge", "-T", "min_chars=0", "-T", "min_score=0")
+        told, folder = run_build("refact_pipeline", documents, Model(), *own, *arguments)
         return told, folder / "dataset"
 
     return run
@@ -117,3 +118,29 @@ def test_a_build_is_as_scripted_and_its_files_reach_the_ceiling(build: Run, run_
             assert log.results.scores[0].metrics["acc"].value == 1.0 and len(log.samples) == items
             found = run_lm_eval([f"refact_{task}"], "halu-oracle", {f"halu_{key}": own[key] for key in own})
             assert found["results"][f"refact_{task}"]["acc,none"] == 1.0
+
+
+def test_what_the_source_filter_leaves_out_is_counted_everywhere(run_build: Run, here: Cli) -> None:
+    more = " It was repaired by her sons, and by theirs, and it still turns on most days." * 6
+    rated = [document(n, score=n) for n in range(20, 24)]
+    documents = [{**row, "text": row["text"] + more} for row in rated]
+    documents += [{**documents[0], "id": "rival", "score": 3}, document(30, score=9), document(31)]
+    documents += [{**document(32, score=2), "text": documents[0]["text"]}]
+    expected = {"not the best answer": 1, "too short": 1, "no score": 1, "low score": 1}
+    told, folder = run_build("refact_pipeline", documents, Model(), "-T", "nli_model=judge")
+    assert told["refused"] == expected and told["drafts"] == 2 * 4
+    plan = json.loads((folder / "build.json").read_text(encoding="utf-8"))
+    assert plan["refused"] == expected and plan["documents"] == 8
+    quality = json.loads((folder / "dataset" / "quality.json").read_text(encoding="utf-8"))
+    assert quality["refused"] == expected
+    card = (folder / "dataset" / "README.md").read_text(encoding="utf-8")
+    assert all(f"| refused: {reason} | 1 |" in card for reason in expected) and '"min_score": 4' in card
+    shown = here("quality", folder)
+    assert re.search(r"documents not used: .*no score 1", shown.stdout), shown.stdout
+    again, _ = run_build("refact_pipeline", documents, Model(), "-T", "nli_model=judge", told=False)
+    line = next(line for line in again.splitlines() if "are refused" in line)
+    assert line.startswith("4 of 8 documents are refused: ") and "-T min_score=0 -T best_answer=false)" in line
+    other, _ = run_build(
+        "refact_pipeline", documents, Model(), "-T", "min_score=2", "-T", "nli_model=judge", fails=True
+    )
+    assert "contains a build with other min_score (4, not 2)" in other

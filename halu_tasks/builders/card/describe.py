@@ -50,7 +50,12 @@ def describe(
     pipeline = folder.pipeline
     benchmarks, missing = at_hand(against)
     report = quality(
-        pipeline, items_of(dataset), benchmarks=benchmarks, not_compared=missing, dropped=dropped_of(collected)
+        pipeline,
+        items_of(dataset),
+        benchmarks=benchmarks,
+        not_compared=missing,
+        dropped=dropped_of(collected),
+        refused=collected.refused,
     )
     atomic_write_text(dataset / QUALITY, json.dumps(report.to_json(), ensure_ascii=False, indent=1) + "\n")
     info = CardInfo(

@@ -50,6 +50,7 @@ class Quality:
         balance: How items are distributed over kinds and labels.
         duplicates: The items that duplicate an earlier one.
         benchmarks: The items that share text with published benchmarks.
+        refused: Documents that were not used, by reason; None if this is not known.
     """
 
     items: int
@@ -60,6 +61,7 @@ class Quality:
     balance: Distributions
     duplicates: Duplicates
     benchmarks: Benchmarks
+    refused: Mapping[str, int] | None = None
 
     @property
     def separations(self) -> dict[str, Separation]:
@@ -76,6 +78,7 @@ class Quality:
         return {
             "items": self.items,
             "documents": self.documents,
+            "refused": None if self.refused is None else dict(self.refused),
             "pairs": self.pairs._asdict(),
             "leaks": {feature: separation.to_json() for feature, separation in self.leaks.items()},
             "classifier": self.classifier.to_json(),
@@ -94,6 +97,7 @@ def quality(
     not_compared: Sequence[str] = (),
     near: Near | None = None,
     dropped: Dropped | None = None,
+    refused: Mapping[str, int] | None = None,
     seed: int = 0,
     most_pairs: int = PAIRS,
 ) -> Quality:
@@ -106,6 +110,7 @@ def quality(
         not_compared: Names of published files that are not available locally, for the report.
         near: Finds near-duplicates among the items; None skips this check.
         dropped: Duplicates that were dropped when the items were collected, if this is known.
+        refused: Documents that were not used, by reason, if this is known.
         seed: Seed of the sample of pairs and of the folds.
         most_pairs: Maximum number of pairs to test for leaks; if there are more, a sample by hash is used.
 
@@ -132,6 +137,7 @@ def quality(
         balance=balance.distributions(),
         duplicates=overlaps.within()._replace(dropped=dropped),
         benchmarks=overlaps.against(benchmarks)._replace(not_compared=not_compared),
+        refused=refused,
     )
 
 

@@ -14,6 +14,7 @@ import hashlib
 import json
 import logging
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -260,13 +261,16 @@ def _create(path: Path, pipeline: Pipeline, inputs: Inputs, documents: Path, pro
     shutil.rmtree(path / DOCUMENTS, ignore_errors=True)
     # left over from an interrupted attempt
     (path / PROMPTS).unlink(missing_ok=True)
-    count = sum(1 for _ in pipeline.documents(documents))
+    reasons = Counter(
+        failure.reason if (failure := pipeline.refuse(document)) else None for document in pipeline.documents(documents)
+    )
+    count, refused = reasons.total(), {reason: number for reason, number in reasons.items() if reason is not None}
     parts = -(-count // part_size)
     split(pipeline.documents(documents), path / DOCUMENTS, parts)
     if prompts:
         copied(Path(str(prompts)).expanduser(), path / PROMPTS)
     files = tuple(PartFile.of(path / DOCUMENTS / part_name(part)) for part in range(parts))
-    write_plan(path, Plan(**vars(inputs), documents=count, parts=parts, files=files))
+    write_plan(path, Plan(**vars(inputs), documents=count, parts=parts, files=files, refused=refused))
 
 
 def write_plan(path: Path, plan: Plan) -> None:

@@ -91,11 +91,13 @@ class Plan(Inputs):
         documents: The number of documents.
         parts: The number of parts, empty ones included.
         files: The documents of each part; None in older builds, and in builds made by collecting logs.
+        refused: The number of documents that cannot be used, by reason; None where `files` is, and in older builds.
     """
 
     documents: int
     parts: int
     files: tuple[PartFile, ...] | None = None
+    refused: Mapping[str, int] | None = None
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self:
@@ -111,11 +113,14 @@ class Plan(Inputs):
         if not isinstance(source.get("name"), str):
             raise ValueError("'source' is damaged")
         values = {key: content[key] for key in _KEYS}
-        return cls(**{**values, "source": Source(source["name"], source.get("sha256"))}, files=_files(content))
+        source = Source(source["name"], source.get("sha256"))
+        return cls(**{**values, "source": source}, files=_files(content), refused=content.get("refused"))
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of `build.json`."""
         content = {key: getattr(self, key) for key in _KEYS} | {"source": self.source._asdict()}
+        if self.refused is not None:
+            content["refused"] = dict(self.refused)
         return content if self.files is None else {**content, "files": [file._asdict() for file in self.files]}
 
 

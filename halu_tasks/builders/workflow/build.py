@@ -83,6 +83,8 @@ def build_parts(request: BuildRequest, report: Report) -> Folder:
     if arguments := recorded(models.arguments):
         plan_models["model_args"] = arguments
     folder = begin(request.output, request.builder, request.options, request.documents, plan_models, request.part_size)
+    if refused := _refusals(folder):
+        report(refused)
     build = _Build(folder, request, report)
     for number in build.parts:
         try:
@@ -98,6 +100,19 @@ def build_parts(request: BuildRequest, report: Report) -> Folder:
     if not request.partial:
         build.check_failures()
     return folder
+
+
+def _refusals(folder: Folder) -> str:
+    """Describe how many documents of a build are refused, why, and what to do about it; empty if none is."""
+    refused = folder.plan.refused
+    if not refused:
+        return ""
+    pipeline = folder.pipeline
+    reasons = []
+    for reason, number in sorted(refused.items(), key=lambda entry: (-entry[1], entry[0])):
+        advice = pipeline.advice(reason)
+        reasons.append(f"{number:,} {reason}{f' ({advice})' if advice else ''}")
+    return f"{sum(refused.values()):,} of {folder.documents_planned:,} documents are refused: {', '.join(reasons)}"
 
 
 def unfinished_parts(folder: Folder, shard: Part) -> int:

@@ -91,8 +91,8 @@ class CollectResult:
         refused = self.collected.refused
         reasons = {**{f"refused: {reason}": count for reason, count in refused.items()}, **self.collected.rejected}
         most = max(reasons, key=lambda reason: reasons[reason], default="there was nothing to work on")
-        language = self.folder.pipeline.language
-        hint = f"; -T language= is {language!r}" if "another language" in refused else ""
+        advice = [advice for reason in refused if (advice := self.folder.pipeline.advice(reason))]
+        hint = "".join(f"; {each}" for each in advice)
         path = self.folder.path
         raise DataError(f"{path}: no item was kept, most often for: {most}{hint}; see {path / REJECTS}")
 

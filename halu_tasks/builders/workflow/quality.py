@@ -30,7 +30,8 @@ def check_quality(folder: Folder, against: Sequence[Path], near: float | None, s
     Raises:
         DataError: the dataset or a published file is missing or damaged.
     """
-    collected = folder.path / COLLECTED
+    path = folder.path / COLLECTED
+    collected = Collected.from_json(read_json_object(path)) if path.is_file() else None
     benchmarks, missing = at_hand(against)
     with ExitStack() as stack:
         return quality(
@@ -39,6 +40,7 @@ def check_quality(folder: Folder, against: Sequence[Path], near: float | None, s
             benchmarks=benchmarks,
             not_compared=missing,
             near=stack.enter_context(NearDuplicates(near)) if near else None,
-            dropped=dropped_of(Collected.from_json(read_json_object(collected))) if collected.is_file() else None,
+            dropped=dropped_of(collected) if collected else None,
+            refused=collected.refused if collected else None,
             seed=seed,
         )

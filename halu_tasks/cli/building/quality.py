@@ -58,7 +58,10 @@ def warn_without_text(files: Sequence[str]) -> int:
 
 def _show(report: Quality) -> None:
     pairs = report.pairs
-    print(f"{report.items:,} items of {report.documents:,} documents, {pairs.used:,} of {pairs.n:,} pairs\n")
+    print(f"{report.items:,} items of {report.documents:,} documents, {pairs.used:,} of {pairs.n:,} pairs")
+    if report.refused:
+        print("documents not used: " + ", ".join(f"{reason} {count:,}" for reason, count in report.refused.items()))
+    print()
     _show_leaks(report)
     _show_balance(report.balance)
     _show_duplicates(report)

@@ -43,6 +43,9 @@ NEGATED = "The ribosome reads this transcript four letters at a time."
 YES = [{"verdict": "yes", "reason": "clear"}] * 3
 NO = [{"verdict": "no", "reason": "clear"}]
 
+SHORT: dict[str, Any] = {"min_chars": 0, "min_score": 0}
+"""Options for documents that are short and have no scores."""
+
 Reply = Any
 """A text, a value that is sent as JSON, or a function of prompt and draw that gives one of these."""
 
@@ -412,13 +415,67 @@ def test_one_reason_is_counted_once_a_draft() -> None:
 def test_documents_that_are_not_worked_on_are_refused_with_a_reason(
     fields: dict[str, Any], text: str, reason: str
 ) -> None:
-    failure = RefactPipeline(nli_model="judge").refuse(Document("1", text, fields))
+    failure = RefactPipeline(nli_model="judge", **SHORT).refuse(Document("1", text, fields))
     assert failure is not None and failure[:2] == ("document", reason)
 
 
 def test_a_question_with_its_answer_is_worked_on() -> None:
     text = ANSWER.replace(" ", "\r\n", 4) + " <b>x < y</b> 👍"
-    assert RefactPipeline(nli_model="judge").refuse(Document("1", text, {"question": QUESTION})) is None
+    assert RefactPipeline(nli_model="judge", **SHORT).refuse(Document("1", text, {"question": QUESTION})) is None
+
+
+LONG = (ANSWER + " ") * 2 + ANSWER[:100]
+
+
+def refusals(folder: Path, rows: Iterable[Mapping[str, Any]], **options: Any) -> dict[str, str | None]:
+    """Why each document of a file is refused, by id."""
+    path = folder / "answers.jsonl"
+    path.write_text("".join(json.dumps({"question": QUESTION, "text": LONG, **row}) + "\n" for row in rows))
+    pipeline = RefactPipeline(nli_model="judge", **options)
+    failures = {document.id: pipeline.refuse(document) for document in pipeline.documents(path)}
+    return {id: failure and failure.reason for id, failure in failures.items()}
+
+
+def test_by_default_the_source_is_filtered_as_in_the_paper(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": "best", "score": 9},
+        {"id": "second", "score": 8, "question": QUESTION.replace(" ", "  ")},
+        {"id": "unrated", "question": QUESTION},
+        {"id": "low", "question": "Why is that?", "score": 3},
+        {"id": "least", "question": "And why is that?", "score": 4},
+        {"id": "of a low question", "question": "Who asks?", "score": 50, "question_score": 3},
+        {"id": "of a good question", "question": "Who wants to know?", "score": 1, "question_score": 40},
+        {"id": "no score", "question": "Is there a score?"},
+        {"id": "a word", "question": "Is it a number?", "score": "12"},
+        {"id": "short", "question": "What is short?", "score": 5, "text": "The cell reads RNA, as it is."},
+        {"id": "long", "question": "What is long?", "score": 5, "text": LONG * 3},
+    ]
+    expected = {
+        "best": None, "second": "not the best answer", "unrated": "no score", "low": "low score", "least": None,
+        "of a low question": "low score", "of a good question": None, "no score": "no score", "a word": "no score",
+        "short": "too short", "long": "too long",
+    }  # fmt: skip
+    assert refusals(tmp_path, rows) == expected == refusals(tmp_path, reversed(rows))
+    off = refusals(tmp_path, rows, min_score=0, best_answer=False, min_chars=0, max_chars=20_000)
+    assert set(off.values()) == {None}
+
+
+@pytest.mark.parametrize(("length", "reason"), [(499, "too short"), (500, None), (1000, None), (1001, "too long")])
+def test_lengths_are_those_of_question_and_answer_together(tmp_path: Path, length: int, reason: str | None) -> None:
+    text = (LONG * 3)[: length - len(QUESTION) - 1] + "."
+    assert refusals(tmp_path, [{"id": "1", "text": text, "score": 4}]) == {"1": reason}
+
+
+def test_the_best_answer_is_known_in_every_part(tmp_path: Path) -> None:
+    """Documents are read again from the files of the parts, where an answer may be the only one to its question."""
+    path = tmp_path / "answers.jsonl"
+    rows = [{"id": f"{n}", "question": QUESTION, "text": LONG, "score": n} for n in range(4, 9)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    pipeline = RefactPipeline(nli_model="judge")
+    for document in pipeline.documents(path):
+        path.write_text(json.dumps(document.as_row()) + "\n")
+        (again,) = pipeline.documents(path)
+        assert (pipeline.refuse(again) is None) == (document.id == "8")
 
 
 def test_what_a_document_says_stands_fenced_in_every_prompt() -> None:
@@ -549,7 +606,7 @@ JUNK = st.one_of(
 @given(st.data())
 def test_every_kept_row_is_tagged_where_it_was_edited(data: st.DataObject) -> None:
     text = data.draw(TEXTS | st.tuples(TEXTS, TEXTS).map(lambda parts: parts[0] + parts[1] + parts[0]))
-    pipeline = RefactPipeline(nli_model="judge", check_language=False)
+    pipeline = RefactPipeline(nli_model="judge", check_language=False, **SHORT)
     if pipeline.refuse(Document("1", "Twenty letters of text stand here. " + text, {"question": "Why?"})):
         return
     inside = st.tuples(st.integers(0, len(text)), st.integers(1, 60)).map(lambda at: text[at[0] : at[0] + at[1]])

@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from halu_tasks.builders.documents import Document
@@ -36,6 +38,15 @@ from halu_tasks.builders.pipelines.refact.attempt import (
 from halu_tasks.builders.pipelines.refact.edits import Prose, has_tags, is_text
 from halu_tasks.builders.pipelines.refact.entailment import AUTO, JUDGE, chosen_model, load, same_meaning
 from halu_tasks.builders.pipelines.refact.rows import MULTI, NEG, SINGLE, SWAP, misread, row_of, singles
+from halu_tasks.builders.pipelines.refact.source_filter import (
+    NO_SCORE,
+    TOO_LONG,
+    TOO_SHORT,
+    best_failure,
+    length_failure,
+    mark_best_answers,
+    score_failure,
+)
 from halu_tasks.builders.pipelines.refact.stopwords import stop_words
 from halu_tasks.builders.replies import NO, UNCERTAIN, YES, read_choice, read_texts, read_verdicts
 from halu_tasks.core.concurrency import gather
@@ -61,7 +72,7 @@ class RefactPipeline(Pipeline):
     """Make two drafts of each question with a true answer: a sentence negated, and entities replaced."""
 
     name: ClassVar[str] = "refact_pipeline"
-    version: ClassVar[int] = 1
+    version: ClassVar[int] = 2
     about: ClassVar[str] = "true answers made false by a negated sentence or by replaced entities (ReFACT)"
     benchmark: ClassVar[str] = "refact"
     paper: ClassVar[str] = "refact"
@@ -72,6 +83,10 @@ class RefactPipeline(Pipeline):
         "facts", "negate", "phrase", "mentions", "replace", "equivalent", "convincing", "verify"
     )  # fmt: skip
 
+    max_chars: int = option(1_000, "maximum length of a question with its answer in characters")
+    min_chars: int = option(500, "minimum length of a question with its answer in characters")
+    min_score: int = option(4, "minimum score of a question; 0 for none, if documents have no scores")
+    best_answer: bool = option(True, "only use the answer to a question with the highest score")
     kinds: tuple[str, ...] = option(KINDS, "transformations: neg (negate a sentence), swap (replace entities)")
     most_facts: int = option(5, "maximum number of factual sentences to negate; the most convincing one is kept")
     candidates: int = option(1, "number of sets of replacements to sample; the most convincing one is kept")
@@ -89,9 +104,11 @@ class RefactPipeline(Pipeline):
         if not kinds or set(kinds) - set(KINDS) or len(set(kinds)) < len(kinds):
             raise UsageError(f"option kinds: expected {NEG}, {SWAP} or both, got {','.join(kinds)!r}")
         object.__setattr__(self, "kinds", tuple(kind for kind in KINDS if kind in kinds))
-        for name, value in (("most_facts", self.most_facts), ("candidates", self.candidates)):
-            if value < 1:
-                raise UsageError(f"option {name}: must be at least 1, got {value}")
+        for name, least in (("most_facts", 1), ("candidates", 1), ("min_chars", 0), ("min_score", 0)):
+            if getattr(self, name) < least:
+                raise UsageError(f"option {name}: must be at least {least}, got {getattr(self, name)}")
+        if self.min_chars > self.max_chars:
+            raise UsageError(f"option min_chars: must be at most max_chars={self.max_chars}, got {self.min_chars}")
         # report what cannot be used before any model is asked
         chosen_model(self.nli_model)
         stop_words(self.language, self.stop_words)
@@ -103,21 +120,43 @@ class RefactPipeline(Pipeline):
         used = {"nli_model": chosen_model(self.nli_model) or JUDGE}
         return {**super().settings, **used, "stop_words": prompt_hash(dict.fromkeys(words, "")) if words else None}
 
+    def documents(self, path: Path) -> Iterator[Document]:
+        """Read questions with their answers, marked with whether they are the best answer.
+
+        Raises:
+            DataError: As in `read_documents`.
+        """
+        read = partial(super().documents, path)
+        return mark_best_answers(read) if self.best_answer else read()
+
+    def advice(self, reason: str) -> str:
+        """Return what to do about documents without scores, and about short and long ones."""
+        advice = {
+            NO_SCORE: "give documents the fields question_score and score, or -T min_score=0 -T best_answer=false",
+            TOO_SHORT: f"-T min_chars= is {self.min_chars}",
+            TOO_LONG: f"-T max_chars= is {self.max_chars}",
+        }
+        return advice.get(reason) or super().advice(reason)
+
     def refuse(self, document: Document) -> Failure | None:
-        """Return why a document cannot be used; also refuses those without a question, or with tags of ReFACT."""
+        """Return why a document cannot be used.
+
+        Also refuses documents without a question or with tags of ReFACT, and those that the source filter leaves out.
+        """
         if failure := super().refuse(document):
             return failure
         question = document.fields.get("question")
         if not isinstance(question, str) or not question.strip():
             return Failure("document", "no question", "the field 'question' must contain the question the text answers")
-        if len(question) > self.max_chars:
-            return Failure("document", "too long", f"question of more than max_chars={self.max_chars} characters")
         for name, text in (("question", question), ("text", document.text)):
             if has_tags(text):
                 return Failure("document", "contains tags", f"{name} has <neg>, <swap> or <mask>")
             if not is_text(text):
                 return Failure("document", "invalid characters", name)
-        return None
+        best = best_failure(document) if self.best_answer else None
+        return (
+            best or score_failure(document, self.min_score) or length_failure(document, self.min_chars, self.max_chars)
+        )
 
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
         """Return a draft for each transformation in `kinds`."""
