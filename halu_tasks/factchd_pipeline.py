@@ -16,7 +16,8 @@ Arguments:
     hops: The maximum number of triples in a walk; 3 by default.
     class_relation: The relation to an entity's class, within which entities are compared; `instance of` by default.
     one_answer: Walk only along relations of which an entity has a single value; true by default.
-    votes: The number of times a label is verified, of which most must agree with it; 1 by default.
+    votes: The number of times label and style are verified, of which most must agree; 1 by default.
+    demonstrations: A JSON Lines file of labelled queries and responses from real use, which drafts have to read like.
     domain: The domain of rows whose document names none.
     language, prompts, seed, max_chars, check_language, generator_temperature, verifier_temperature: As for every
         builder.

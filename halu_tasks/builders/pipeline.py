@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -104,9 +104,29 @@ class Ask(Protocol):
         ...
 
 
-def option(default: Any, about: str) -> Any:
-    """Declare a pipeline field that users can set; `about` is shown by `halu-tasks build --options`."""
-    return field(default=default, metadata={"about": about})
+def option(default: Any, about: str, *, file: str | None = None) -> Any:
+    """Declare a pipeline field that users can set.
+
+    Args:
+        default: The default.
+        about: What the option does, for `halu-tasks build --options`.
+        file: For the path of a file, its name in the folder of a build, which keeps a copy.
+    """
+    return field(default=default, metadata={"about": about, "file": file})
+
+
+class Gate(NamedTuple):
+    """What samples of drafts have to pass before `halu-tasks build` works on all documents.
+
+    Attributes:
+        checks: The checks that make a draft consistent.
+        samples: The number of documents of each group to sample.
+        share: The minimum share of consistent drafts.
+    """
+
+    checks: tuple[str, ...]
+    samples: int
+    share: float
 
 
 @dataclass(frozen=True)
@@ -124,15 +144,21 @@ class Pipeline(ABC):
     """All checks of drafts, in the order in which they are reported."""
     prompts_used: ClassVar[tuple[str, ...]]
     """Entries of the prompt file, without the language suffix."""
+    prompts_optional: ClassVar[tuple[str, ...]] = ()
+    """Further entries, which are only needed with some options; see `prompt_names`."""
     near: ClassVar[float] = 100.0
     """Default similarity in percent from which on two items' keys are duplicates; 100 means equal."""
     generating: ClassVar[tuple[str, ...]] = ()
     """The prompts of `prompts_used` that can be optimized; `blamed` maps each failure to one of them."""
+    gate: ClassVar[Gate | None] = None
+    """What samples have to pass before a build; None if nothing is tested."""
     labels: ClassVar[tuple[str, ...]] = ("valid", "invalid")
     """The labels annotators choose from; the last one drops an item, the others keep it."""
 
     language: str = option("en", "language of the documents and the prompts (ISO 639-1)")
-    prompts: str | None = option(None, "a prompt file that replaces the built-in prompts or adds a language")
+    prompts: str | None = option(
+        None, "a prompt file that replaces the built-in prompts or adds a language", file="prompts.yaml"
+    )
     seed: int = option(0, "seed of random choices; they also depend on the document's id")
     max_chars: int = option(20_000, "maximum length of a document in characters")
     check_language: bool = option(True, "refuse documents in another language")
@@ -146,7 +172,7 @@ class Pipeline(ABC):
             if temperature < 0:
                 raise UsageError(f"option {role}_temperature: must be at least 0, got {temperature:g}")
         # report missing prompts before any model is asked
-        prompt_texts(self.name, self.prompts_used, self.language, self.prompts)
+        _ = self.texts
 
     def ready(self) -> None:  # noqa: B027 most pipelines need nothing
         """Check that everything the pipeline needs is available, before any model is asked.
@@ -161,9 +187,14 @@ class Pipeline(ABC):
         return {GENERATOR: self.generator_temperature, VERIFIER: self.verifier_temperature}
 
     @property
+    def prompt_names(self) -> tuple[str, ...]:
+        """The prompts that are needed with the pipeline's options."""
+        return self.prompts_used
+
+    @property
     def texts(self) -> Mapping[str, str]:
         """The prompts in the pipeline's language, by name without the language suffix."""
-        return prompt_texts(self.name, self.prompts_used, self.language, self.prompts)
+        return prompt_texts(self.name, self.prompt_names, self.language, self.prompts, self.prompts_optional)
 
     def prompt(self, name: str, **shown: str) -> str:
         """Return the prompt `name` with `shown` filled in."""
@@ -175,6 +206,11 @@ class Pipeline(ABC):
         values = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
         values.pop("prompts")
         return {"builder": self.name, "version": self.version, **values, "prompt_hash": prompt_hash(self.texts)}
+
+    @classmethod
+    def files(cls) -> dict[str, str]:
+        """Return the options that hold the path of a file, with the file's name in the folder of a build."""
+        return {option.name: name for option in fields(cls) if (name := option.metadata.get("file"))}
 
     def draw(self, *of: str) -> int:
         """Return a 64-bit number that depends only on the seed and the given strings, for seeded choices."""
@@ -192,6 +228,10 @@ class Pipeline(ABC):
         """Return why a document cannot be used; None if it can."""
         reason = refusal(document, self.language if self.check_language else None, self.max_chars)
         return Failure("document", *reason) if reason else None
+
+    def sampled_as(self, document: Document) -> str:
+        """Return the group of a document of which the gate samples some; one group by default."""
+        return ""
 
     def advice(self, reason: str) -> str:
         """Return what to do if documents were refused for a reason; empty if there is nothing to say."""

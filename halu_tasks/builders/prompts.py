@@ -11,7 +11,9 @@ from halu_tasks.core.prompting import PLACEHOLDER, PROMPTS, read_prompts
 
 
 @cache
-def prompt_texts(pipeline: str, names: Sequence[str], language: str, file: str | None) -> Mapping[str, str]:
+def prompt_texts(
+    pipeline: str, names: Sequence[str], language: str, file: str | None, optional: Sequence[str] = ()
+) -> Mapping[str, str]:
     """Return the prompts `<pipeline>_<name>_<language>` by name.
 
     A user's file can replace some of the package's prompts, or provide all prompts of another language.
@@ -21,6 +23,7 @@ def prompt_texts(pipeline: str, names: Sequence[str], language: str, file: str |
         names: Names of the prompts.
         language: Language of the prompts (ISO 639-1).
         file: Path of the user's file; None for the package's prompts only.
+        optional: Names of prompts that the file may contain although they are not needed.
 
     Raises:
         UsageError: The file cannot be read, contains unknown entries, or an entry is missing.
@@ -28,7 +31,8 @@ def prompt_texts(pipeline: str, names: Sequence[str], language: str, file: str |
     packaged = read_prompts(PROMPTS / f"{pipeline}.yaml")
     given = read_prompts(Path(file).expanduser()) if file else {}
     stems = tuple(f"{pipeline}_{name}_" for name in names)
-    if unknown := sorted(name for name in given if not name.startswith(stems)):
+    allowed = (*stems, *(f"{pipeline}_{name}_" for name in optional))
+    if unknown := sorted(name for name in given if not name.startswith(allowed)):
         valid = ", ".join(f"{stem}{language}" for stem in stems)
         raise UsageError(f"prompts {file}: {pipeline} has no prompt {unknown[0]!r}; valid names: {valid}")
     entries = {**packaged, **given}

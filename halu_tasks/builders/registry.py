@@ -14,9 +14,6 @@ from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.core.options import OptionSpec, option_specs
 
-_PATHS = ("prompts", "stop_words")
-"""Options that hold a path to a file."""
-
 
 @cache
 def pipelines() -> dict[str, type[Pipeline]]:
@@ -55,7 +52,8 @@ def pipeline_named(name: str, options: Mapping[str, Any]) -> Pipeline:
     if unknown := sorted(given.keys() - specs.keys()):
         close = did_you_mean(unknown[0], specs)
         raise UsageError(f"{name} has no option {unknown[0]!r}{close}; options: {', '.join(specs)}")
-    values = {key: _converted(specs[key], value) for key, value in given.items()}
+    files = cls.files()
+    values = {key: _converted(specs[key], value, is_file=key in files) for key, value in given.items()}
     for key, value in values.items():
         try:
             specs[key].check(value)
@@ -64,7 +62,7 @@ def pipeline_named(name: str, options: Mapping[str, Any]) -> Pipeline:
     return cls(**values)
 
 
-def _converted(spec: OptionSpec, value: Any) -> Any:
+def _converted(spec: OptionSpec, value: Any, *, is_file: bool) -> Any:
     """Convert a value, which YAML may have given another type, to the type of its option where that is clear."""
     accepts = spec.type.accepts if spec.type else ()
     if tuple in accepts:
@@ -78,6 +76,6 @@ def _converted(spec: OptionSpec, value: Any) -> Any:
     if str in accepts:
         # a model is either a name or an existing folder
         path = Path(str(value)).expanduser()
-        is_path = spec.name in _PATHS or (spec.name.endswith("_model") and path.is_dir())
+        is_path = is_file or (spec.name.endswith("_model") and path.is_dir())
         return str(path.absolute()) if is_path else str(value)
     return value

@@ -74,11 +74,19 @@ def build(run_build: Run, tmp_path: Path) -> Run:
     texts = [{"id": id, "text": text} for id, text in FACTS.items()]
     (source / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in texts))
 
-    def run(*arguments: str, out: str = "out") -> tuple[Any, Path]:
-        found: tuple[Any, Path] = run_build("factchd_pipeline", source, model, "-T", "walks=4", *arguments, out=out)
+    def run(*arguments: str, answer: Any = model, **how: Any) -> tuple[Any, Path]:
+        own = ("-T", "walks=4", *(() if "--gate-share" in arguments else ("--gate-samples", "0")))
+        found: tuple[Any, Path] = run_build("factchd_pipeline", source, answer, *own, *arguments, **how)
         return found
 
     return run
+
+
+def fence(text: str) -> str:
+    """The first fenced text of a prompt, the knowledge."""
+    found = FENCED.search(text)
+    assert found
+    return found[2]
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -140,7 +148,7 @@ def test_each_role_has_the_temperature_of_the_paper_unless_another_one_is_given(
             return model(request)
 
         document = [{"id": "good", "text": FACTS["good"]}]
-        _, folder = run_build("factchd_pipeline", document, record, *arguments, out=out)
+        _, folder = run_build("factchd_pipeline", document, record, "--gate-samples", "0", *arguments, out=out)
         found: dict[str, set[Any]] = {"generator": set(), "verifier": set()}
         for request in asked:
             role = "verifier" if request["messages"][-1]["content"].startswith("You check") else "generator"
@@ -157,6 +165,99 @@ def test_each_role_has_the_temperature_of_the_paper_unless_another_one_is_given(
     found, card = temperatures("options", "-T", "generator_temperature=0.7", "-T", "verifier_temperature=0.1")
     assert found == {"generator": {0.7}, "verifier": {0.1}}
     assert "| generator | openai/gpt-4o | max\\_tokens=4096, temperature=0.7 |" in card
+
+
+def test_too_few_consistent_samples_stop_the_build_which_keeps_them(build: Run, here: Cli) -> None:
+    asked: Counter[str] = Counter()
+
+    def record(request: dict[str, Any]) -> str:
+        asked[str(request["messages"][-1]["content"])] += 1
+        return model(request)
+
+    error, folder = build("--gate-share", "0.95", answer=record, fails=True)
+    line = error.splitlines()[-1]
+    # of 5 text facts one has no query, one states a label in it, and one cannot be verified
+    counts = "comparison 8 of 8, multi_hop 8 of 8, set_operation 8 of 8, vanilla 4 of 10"
+    assert f"28 of 34 sampled drafts are consistent (82.4%): {counts}; at least 95% must be" in line
+    assert "consistency: uncertain (2)" in line and "--gate-samples 0" in line
+    assert not (folder / "dataset").exists() and not list((folder / "logs").glob("*/*.eval"))
+    sampled = dict(asked)
+    told, _ = build("--gate-share", "0.8", "--near", "100", answer=record)
+    # every document of the build was a sample, and none is asked about again
+    assert told["documents"] == 17 and told["drafts"] == 34 and dict(asked) == sampled
+    assert told["cost"]["calls"] == sum(sampled.values())
+    card = (folder / "dataset" / "README.md").read_text(encoding="utf-8")
+    assert "5 documents of each kind were drafted as a test: 28 of 34" in card and "At least 80% had to be." in card
+    _, skipped = build("--near", "100", out="skipped")
+    assert "this step of the method was skipped" in (skipped / "dataset" / "README.md").read_text(encoding="utf-8")
+    for name in ("items.jsonl", "fact_test_noe.jsonl"):
+        assert (folder / "dataset" / name).read_bytes() == (skipped / "dataset" / name).read_bytes()
+    done = here("build", "haluagent", folder, "-o", folder / "no", "--model", "mockllm/model", "--gate-share", "1")
+    assert done.returncode == 2 and "haluagent has no gate" in done.stderr
+
+
+@pytest.mark.slow
+def test_more_samples_are_added_to_those_that_are_there(run_build: Run) -> None:
+    documents = [{"id": f"{n}", "text": f"The mill of Place{n} was finished in 18{n + 10}."} for n in range(12)]
+    asked: list[str] = []
+
+    def record(request: dict[str, Any]) -> str:
+        asked.append(str(request["messages"][-1]["content"]))
+        return model(request).replace('"yes"', '"no"') if "Place" in asked[-1] and doubting else model(request)
+
+    doubting = True
+    error, _ = run_build("factchd_pipeline", documents, record, "--gate-samples", "2", fails=True)
+    assert (
+        "sampled drafts are consistent (0.0%): vanilla 0 of 4;" in error and len({fence(text) for text in asked}) == 2
+    )
+    doubting = False
+    error, _ = run_build("factchd_pipeline", documents, record, "--gate-samples", "6", fails=True)
+    assert "8 of 12 sampled drafts are consistent (66.7%): vanilla 8 of 12;" in error
+    assert len({fence(text) for text in asked}) == 6
+    told, _ = run_build("factchd_pipeline", documents, record, "--gate-samples", "6", "--gate-share", "0.6")
+    assert told["documents"] == 12 and len({fence(text) for text in asked}) == 12
+
+
+def test_drafts_follow_the_users_demonstrations_and_are_compared_with_them(run_build: Run, tmp_path: Path) -> None:
+    rows = [
+        {"query": "yo when was the barn built", "response": "1850 i guess", "label": "FACTUAL", "pattern": "vanilla"},
+        {"query": "which mill is older", "response": "the red one, always", "label": "non-factual"},
+        {"query": "who came first", "response": "Ada did", "label": "FACTUAL", "category": "Comparing"},
+    ]
+    file = tmp_path / "demonstrations.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    asked: list[str] = []
+
+    def record(request: dict[str, Any]) -> str:
+        text = str(request["messages"][-1]["content"])
+        asked.append(text)
+        if text.startswith("You check the style"):
+            return json.dumps({"verdict": "no" if "Fenwick" in text and "never" in text else "yes", "reason": "formal"})
+        head, end, rest = text.partition("Take over none of their facts.\n\n")
+        return model({"messages": [{"content": rest if end else head}]})
+
+    documents = [{"id": id, "text": FACTS[id]} for id in ("good", "near")] + [
+        {"id": "plain", "text": "The yard of Plain was finished in 1911."}
+    ]
+    own = ("-T", f"demonstrations={file}", "--gate-samples", "0", "--near", "100")
+    told, folder = run_build("factchd_pipeline", documents, record, *own)
+    assert told["rejected"] == {"style: unlike the demonstrations": 2}
+    assert told["rates"]["style"]["of"] == 6 and told["rates"]["style"]["passed"] == 4
+    writing = [text for text in asked if text.startswith("Below are queries that people put")]
+    assert len(writing) == 6
+    for text in writing:
+        factual = "has to be:\nFACTUAL" in text
+        assert ("yo when was the barn built" in text) == factual != ("the red one, always" in text)
+        assert "who came first" not in text
+    plan = json.loads((folder / "build.json").read_text(encoding="utf-8"))
+    assert re.fullmatch("[0-9a-f]{16}", plan["settings"]["demonstrations"]) and "demonstrations" not in plan["options"]
+    assert (folder / "demonstrations.jsonl").read_bytes() == file.read_bytes()
+    file.write_text(json.dumps(rows[0]) + "\n")
+    error, _ = run_build("factchd_pipeline", documents, record, *own, fails=True)
+    assert "contains a build with other demonstrations" in error
+    file.write_text('{"query": "a", "response": "b", "label": "maybe"}\n')
+    error, _ = run_build("factchd_pipeline", documents, record, *own, out="other", fails=True)
+    assert ":1: field 'label': expected FACTUAL or NON-FACTUAL, got 'maybe'" in error
 
 
 @pytest.mark.slow

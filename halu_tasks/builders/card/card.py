@@ -21,6 +21,7 @@ from halu_tasks.builders.documents import NO_LICENCE
 from halu_tasks.builders.pipeline import GENERATOR, MAX_TOKENS, VERIFIER, Pipeline
 from halu_tasks.builders.quality.quality import Quality
 from halu_tasks.builders.run.collect import Collected
+from halu_tasks.builders.run.gate import GateResult
 from halu_tasks.builders.run.plan import Source
 from halu_tasks.core.options import Options
 from halu_tasks.tasks import registry
@@ -63,6 +64,7 @@ class CardInfo:
         collected: What became of the documents.
         quality: The quality of the dataset; None if it was not checked.
         annotation: The labels of annotators; None if there are none.
+        gate: The result of the samples that were drafted first; None if there were none.
     """
 
     title: str
@@ -76,6 +78,7 @@ class CardInfo:
     collected: Collected
     quality: Quality | None = None
     annotation: AnnotationReport | None = None
+    gate: GateResult | None = None
 
 
 def card(info: CardInfo) -> str:
@@ -205,6 +208,13 @@ def _models(models: Mapping[str, Any], temperatures: Mapping[str, float]) -> str
 def _rates(info: CardInfo) -> Iterator[str]:
     """Yield the section on pass rates and reasons of failure."""
     yield "## Pass rates"
+    if info.gate and info.gate.samples:
+        yield (
+            f"Before all others, {info.gate.samples} documents of each kind were drafted as a test: "
+            f"{escaped(info.gate.describe())}. At least {info.gate.share:.0%} had to be."
+        )
+    elif info.gate:
+        yield "Nothing was drafted as a test before all others; this step of the method was skipped."
     yield "The share of checked drafts that passed each check, with 95% intervals clustered by document:"
     rows = [
         [escaped(check), f"{rate.of:,}", f"{rate.passed:,}", format_estimate(rate.share)]

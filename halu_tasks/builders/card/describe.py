@@ -17,8 +17,10 @@ from halu_tasks.builders.quality.published import NAMED, at_hand
 from halu_tasks.builders.quality.quality import Quality, quality
 from halu_tasks.builders.run.collect import DUPLICATE, Collected
 from halu_tasks.builders.run.dataset import items_of, rows_of
-from halu_tasks.builders.run.folder import Folder
+from halu_tasks.builders.run.folder import GATE, Folder
+from halu_tasks.builders.run.gate import RESULT, GateResult
 from halu_tasks.core.files import atomic_write_text
+from halu_tasks.data.rows import read_json_object
 from halu_tasks.tasks import source_named
 
 COLLECTED = "collected.json"
@@ -71,9 +73,16 @@ def describe(
         collected=collected,
         quality=report,
         annotation=annotation,
+        gate=_gate(folder),
     )
     atomic_write_text(dataset / CARD, card(info))
     return report
+
+
+def _gate(folder: Folder) -> GateResult | None:
+    """Return the result of a build's gate; None if it has none."""
+    path = folder.path / GATE / RESULT
+    return GateResult.from_json(read_json_object(path)) if path.is_file() else None
 
 
 def without_text(report: Quality) -> list[str]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.builders.registry import pipeline_named
-from halu_tasks.builders.run.folder import PROMPTS, Folder, copied, write_plan
+from halu_tasks.builders.run.folder import Folder, copied, copy_files, write_plan
 from halu_tasks.builders.run.inspect_logs import BuildLog, logs_in
 from halu_tasks.builders.run.parts import Part
 from halu_tasks.builders.run.plan import Plan, Source
@@ -49,21 +50,19 @@ def adopt(logs: Path, path: Path) -> Folder:
         raise DataError(
             f"{undone.path}: is unfinished ({undone.state}); finish it with: inspect eval-retry {undone.path}"
         )
-    options = dict(first.record.options)
-    prompts = options.pop("prompts", None)
-    _check_prompts(first, options, prompts)
+    options = first.record.options
+    pipeline = _unchanged(first)
     path.mkdir(parents=True, exist_ok=True)
     plan = Plan(
         builder=first.record.settings["builder"],
-        options=options,
+        options={name: value for name, value in options.items() if name not in pipeline.files()},
         settings=first.record.settings,
         models={"model": first.header.eval.model, "roles": _roles(first), **_temperature(first)},
         source=Source(first.record.documents, first.record.documents_sha256),
         documents=sum(log.header.eval.dataset.samples or 0 for log in parts),
         parts=len(parts),
     )
-    if prompts:
-        copied(Path(str(prompts)).expanduser(), path / PROMPTS)
+    copy_files(pipeline, options, path)
     write_plan(path, plan)
     adopted = Folder(path)
     for number, log in enumerate(parts):
@@ -87,14 +86,16 @@ def _parts(logs: Path, by_part: dict[str, BuildLog]) -> list[BuildLog]:
     return [named[part] for part in sorted(named)]
 
 
-def _check_prompts(log: BuildLog, options: dict[str, Any], prompts: Any) -> None:
-    """Raise DataError if the prompts have changed since a log was written."""
+def _unchanged(log: BuildLog) -> Pipeline:
+    """Return the pipeline that wrote a log; raise DataError if its prompts or another file have changed since."""
     recorded = log.record.settings
-    current = pipeline_named(recorded["builder"], {**options, "prompts": prompts}).settings["prompt_hash"]
-    if current != recorded["prompt_hash"]:
-        raise DataError(
-            f"{log.path}: was built with other prompts ({recorded['prompt_hash']}) than the current ones ({current})"
-        )
+    pipeline = pipeline_named(recorded["builder"], log.record.options)
+    for name in ("prompt_hash", *pipeline.files()):
+        before, now = recorded.get(name), pipeline.settings.get(name)
+        if before != now:
+            what = "prompts" if name == "prompt_hash" else name
+            raise DataError(f"{log.path}: was built with other {what} ({before}) than the current ones ({now})")
+    return pipeline
 
 
 _TRANSPORT = ("max_retries", "timeout", "attempt_timeout", "max_connections", "adaptive_connections")

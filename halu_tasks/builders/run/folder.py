@@ -1,8 +1,9 @@
 """The folder of a build: its plan, its documents in parts, its logs, and the dataset made of the drafts that passed.
 
 build.json        what is built from which documents by which models; number and sha256 of each part's documents
-prompts.yaml      the user's prompt file, if any
+prompts.yaml, …   copies of the user's files, such as a prompt file, by the names that `Pipeline.files` returns
 documents/        the documents in parts
+gate/             documents, logs and result of the samples that are drafted first, if the builder has a gate
 logs/             Inspect's logs: a folder per part, and next to it the sha256 of the log of each finished part
 dataset/          items.jsonl, the files in the benchmark's format, quality.json, README.md (the card)
 rejects.jsonl     what was dropped, and why
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 from filelock import FileLock
 
 from halu_tasks.builders.pipeline import Item, Pipeline
-from halu_tasks.builders.registry import pipeline_named
+from halu_tasks.builders.registry import pipeline_class, pipeline_named
 from halu_tasks.builders.run.dataset import items_of
 from halu_tasks.builders.run.parts import part_name, part_of, split
 from halu_tasks.builders.run.plan import Inputs, PartFile, Plan, Source
@@ -33,10 +34,10 @@ from halu_tasks.data.rows import json_lines, read_json_object
 
 logger = logging.getLogger(__name__)
 
-PLAN, PROMPTS, DOCUMENTS, LOGS, DATASET, REJECTS = (
+PLAN, DOCUMENTS, GATE, LOGS, DATASET, REJECTS = (
     "build.json",
-    "prompts.yaml",
     "documents",
+    "gate",
     "logs",
     "dataset",
     "rejects.jsonl",
@@ -108,9 +109,9 @@ class Folder:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options the build was started with, with the prompt file kept in the folder."""
-        prompts = {"prompts": str(self.path / PROMPTS)} if (self.path / PROMPTS).is_file() else {}
-        return {**self.plan.options, **prompts}
+        """The options the build was started with, with the user's files kept in the folder."""
+        files = {option: self.path / name for option, name in pipeline_class(self.plan.builder).files().items()}
+        return {**self.plan.options, **{option: str(path) for option, path in files.items() if path.is_file()}}
 
     @property
     def numbers(self) -> list[int]:
@@ -217,7 +218,7 @@ def begin(
         raise UsageError(f"{documents}: no such file or folder")
     inputs = Inputs(
         builder=name,
-        options={key: value for key, value in options.items() if value is not None and key != "prompts"},
+        options={key: value for key, value in options.items() if value is not None and key not in pipeline.files()},
         settings=pipeline.settings,
         models=models,
         source=Source(documents.name, digest(documents)),
@@ -226,7 +227,7 @@ def begin(
     if documents.is_dir() and path.is_relative_to(documents.resolve()):
         raise UsageError(f"{path}: is inside the documents and would be read as one; choose a folder outside of them")
     if not (path / PLAN).is_file():
-        _check_free(path)
+        _check_free(path, pipeline)
         # report invalid documents before anything is created
         if not any(True for _ in pipeline.documents(documents)):
             raise DataError(f"{documents}: contains no documents")
@@ -235,8 +236,8 @@ def begin(
         # hold the lock while documents are split, which takes a while and must happen only once
         with lock_file(path / LOCK, wait=True):
             if not (path / PLAN).is_file():
-                _check_free(path)
-                _create(path, pipeline, inputs, documents, options.get("prompts"), part_size)
+                _check_free(path, pipeline)
+                _create(path, pipeline, inputs, documents, options, part_size)
             folder = Folder(path)
             if difference := folder.plan.difference(inputs):
                 raise DataError(f"{path}: contains a build with other {difference}; choose another folder")
@@ -249,26 +250,28 @@ def begin(
         raise
 
 
-def _check_free(path: Path) -> None:
+def _check_free(path: Path, pipeline: Pipeline) -> None:
     """Raise DataError if a folder contains anything but the remains of a build interrupted while it was created."""
-    leftovers = (DOCUMENTS, DOCUMENTS + _PART, PROMPTS, PLAN + _PART, LOCK)
+    leftovers = (DOCUMENTS, DOCUMENTS + _PART, *pipeline.files().values(), PLAN + _PART, LOCK)
     if path.is_dir() and any(entry.name not in leftovers for entry in path.iterdir()):
         raise DataError(f"{path}: is not empty and not a build folder; choose another folder")
 
 
-def _create(path: Path, pipeline: Pipeline, inputs: Inputs, documents: Path, prompts: Any, part_size: int) -> None:
+def _create(
+    path: Path, pipeline: Pipeline, inputs: Inputs, documents: Path, options: Mapping[str, Any], part_size: int
+) -> None:
     """Split the documents into parts, then write the plan last."""
     shutil.rmtree(path / DOCUMENTS, ignore_errors=True)
     # left over from an interrupted attempt
-    (path / PROMPTS).unlink(missing_ok=True)
+    for name in pipeline.files().values():
+        (path / name).unlink(missing_ok=True)
     reasons = Counter(
         failure.reason if (failure := pipeline.refuse(document)) else None for document in pipeline.documents(documents)
     )
     count, refused = reasons.total(), {reason: number for reason, number in reasons.items() if reason is not None}
     parts = -(-count // part_size)
     split(pipeline.documents(documents), path / DOCUMENTS, parts)
-    if prompts:
-        copied(Path(str(prompts)).expanduser(), path / PROMPTS)
+    copy_files(pipeline, options, path)
     files = tuple(PartFile.of(path / DOCUMENTS / part_name(part)) for part in range(parts))
     write_plan(path, Plan(**vars(inputs), documents=count, parts=parts, files=files, refused=refused))
 
@@ -301,6 +304,17 @@ def lock_file(path: Path, *, wait: bool = False) -> FileLock:
     except OSError as error:
         raise DataError(f"{path.parent}: is not writable ({error.strerror or error}); choose another folder") from None
     return FileLock(path, timeout=-1 if wait else 0)
+
+
+def copy_files(pipeline: Pipeline, options: Mapping[str, Any], folder: Path) -> None:
+    """Copy the files that options name into the folder of a build.
+
+    Raises:
+        DataError: A file cannot be read or written.
+    """
+    for option, name in pipeline.files().items():
+        if file := options.get(option):
+            copied(Path(str(file)).expanduser(), folder / name)
 
 
 def copied(file: Path, place: Path) -> None:

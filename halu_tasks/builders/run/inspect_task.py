@@ -21,6 +21,7 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import MAX_TOKENS, Pipeline
 from halu_tasks.builders.registry import pipeline_named
+from halu_tasks.builders.run.gate import replays
 from halu_tasks.builders.run.outcomes import OVERALL, Outcome, Rates
 from halu_tasks.builders.run.parts import in_order, of_part
 from halu_tasks.builders.run.records import BUILD, BuildRecord, DocumentRecord, ScoreRecord
@@ -31,11 +32,21 @@ from halu_tasks.judging.reaching import exhausted, reach_active, reach_here
 from halu_tasks.scorers.methods.cost import COUNTED, cost_of, total
 from halu_tasks.solvers.asking import ask, model_in, named_role
 
+_COST = "halu_cost"
+"""Metadata key of an output: what the calls for a document have cost, if they were made before."""
 _REFUSED_SHOWN = 500
 """Characters of a refused document that a log keeps."""
 
 
-def build_task(name: str, documents: str, part: str | None = None, cache: bool = False, **options: Any) -> Task:
+def build_task(
+    name: str,
+    documents: str,
+    part: str | None = None,
+    cache: bool = False,
+    *,
+    gate: Path | None = None,
+    **options: Any,
+) -> Task:
     """Create the Inspect task that drafts items of documents.
 
     Args:
@@ -43,6 +54,7 @@ def build_task(name: str, documents: str, part: str | None = None, cache: bool =
         documents: A file or folder the pipeline can read.
         part: `0/4` for the first of four parts of the documents (by the hashes of their ids); None for all.
         cache: Cache replies, so that a run with other options does not repeat calls.
+        gate: The folder of the build's gate, whose documents are not asked about again.
         options: Options of the pipeline.
 
     Raises:
@@ -71,7 +83,7 @@ def build_task(name: str, documents: str, part: str | None = None, cache: bool =
     reach_active()
     return Task(
         dataset=MemoryDataset([_sample(document, pipeline) for document in selected], name=name, location=str(path)),
-        solver=draft_items(name, given, cache),
+        solver=draft_items(name, given, cache, str(gate) if gate else None),
         scorer=drafted(),
         metrics=[build_figures(list(pipeline.checks))],
         # without a temperature, which the pipeline has one of for each role; see `draft_items`
@@ -92,7 +104,7 @@ def _sample(document: Document, pipeline: Pipeline) -> Sample:
 
 
 @solver
-def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -> Solver:
+def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False, gate: str | None = None) -> Solver:
     """Draft items of documents with a pipeline.
 
     The model roles `generator` and `verifier` use the run's model unless assigned.
@@ -101,8 +113,10 @@ def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -
         builder: Name of the pipeline.
         options: Options of the pipeline.
         cache: Cache replies, so that a run with other options does not repeat calls.
+        gate: The folder of the build's gate, whose documents are not asked about again.
     """
     pipeline = pipeline_named(builder, options)
+    sampled = replays(Path(gate)) if gate else {}
     lock = anyio.Lock()
     unreachable: dict[str, ModelError] = {}
 
@@ -140,7 +154,9 @@ def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         record = DocumentRecord.from_metadata(state.metadata[BUILD])
         id = str(state.sample_id)
-        if record.refused:
+        if id in sampled:
+            outcome = sampled[id]
+        elif record.refused:
             outcome = Outcome(id, refused=record.refused, licence=record.licence)
         else:
             document = Document(id, state.input_text, dict(record.fields))
@@ -148,7 +164,7 @@ def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False) -
         kept = sum(draft.row is not None for draft in outcome.drafts)
         summary = f"refused: {outcome.refused.reason}" if outcome.refused else f"{kept} of {len(outcome.drafts)} kept"
         state.output = ModelOutput.from_content(str(state.model), summary)
-        state.output.metadata = {BUILD: outcome.as_json()}
+        state.output.metadata = {BUILD: outcome.as_json(), _COST: outcome.cost}
         return state
 
     return solve
@@ -180,12 +196,15 @@ def drafted() -> Scorer:
     """Score a document by the share of its drafts that passed every check; NOANSWER if it was refused."""
 
     async def score(state: TaskState, target: Target) -> InspectScore:
-        outcome = Outcome.of_json((state.output.metadata or {})[BUILD])
+        metadata = state.output.metadata or {}
+        outcome = Outcome.of_json(metadata[BUILD])
+        # the calls for a document of the gate are in another log
+        cost = cost_of(transcript().events) or metadata.get(_COST)
         drafts = len(outcome.drafts)
         failures = [failure for draft in outcome.drafts for failure in draft.failures]
         reasons = [f"{failure.check}: {failure.reason}" for failure in (outcome.refused, *failures) if failure]
         kept = sum(draft.row is not None for draft in outcome.drafts)
-        record = ScoreRecord(outcome.refused, drafts, kept, Rates.counted(outcome), cost_of(transcript().events))
+        record = ScoreRecord(outcome.refused, drafts, kept, Rates.counted(outcome), cost)
         return InspectScore(
             value=sum(draft.passed for draft in outcome.drafts) / drafts if drafts else NOANSWER,
             explanation="\n".join(reasons) or None,

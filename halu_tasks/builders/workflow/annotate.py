@@ -23,7 +23,7 @@ from halu_tasks.builders.card.describe import ANNOTATION, COLLECTED, describe
 from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.builders.run.collect import Collected
 from halu_tasks.builders.run.dataset import write_dataset
-from halu_tasks.builders.run.folder import DATASET, PLAN, PROMPTS, REJECTS, Folder
+from halu_tasks.builders.run.folder import DATASET, PLAN, REJECTS, Folder
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.files import atomic_write_text
 from halu_tasks.data.rows import read_json_object
@@ -138,7 +138,7 @@ def _write_kept(folder: Folder, annotation: Annotation, output: Path) -> Annotat
     write_dataset(folder.pipeline, annotation.kept(folder.pipeline, folder.items()), partial / DATASET)
     report = annotation.report()
     atomic_write_text(partial / DATASET / ANNOTATION, json.dumps(report.to_json(), ensure_ascii=False, indent=1) + "\n")
-    for name in (PLAN, PROMPTS, REJECTS, COLLECTED):
+    for name in (PLAN, *folder.pipeline.files().values(), REJECTS, COLLECTED):
         if (folder.path / name).is_file():
             shutil.copyfile(folder.path / name, partial / name)
     if (partial / COLLECTED).is_file():

@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from filelock import Timeout
+from inspect_ai import Task
 from inspect_ai.log import EvalLog, read_eval_log_sample_summaries
 
 from halu_tasks.builders.quality.published import at_hand
 from halu_tasks.builders.registry import pipeline_named
-from halu_tasks.builders.run.folder import Folder, begin
+from halu_tasks.builders.run.folder import GATE, Folder, begin
 from halu_tasks.builders.run.inspect_logs import BuildLog, done, set_aside
 from halu_tasks.builders.run.inspect_task import build_task
 from halu_tasks.builders.run.parts import Part
+from halu_tasks.builders.workflow.gate import gate_of, pass_gate
 from halu_tasks.core.errors import DataError, ModelError
 from halu_tasks.inspect_adapter.run_models import RunModels, recorded
 from halu_tasks.inspect_adapter.runs import run_eval
@@ -43,6 +45,8 @@ class BuildRequest:
         model_cost_config: a file of prices, as Inspect reads it.
         partial: do not raise an error if documents failed.
         against: published files that the dataset will be compared with.
+        gate_samples: number of documents of each group to draft first, 0 for none; None for the builder's default.
+        gate_share: share of their drafts that must be consistent; None for the builder's default.
     """
 
     builder: str
@@ -57,10 +61,12 @@ class BuildRequest:
     model_cost_config: str | None = None
     partial: bool = False
     against: Sequence[Path] = ()
+    gate_samples: int | None = None
+    gate_share: float | None = None
 
 
 def build_parts(request: BuildRequest, report: Report) -> Folder:
-    """Work on all documents of a build that are not finished.
+    """Work on all documents of a build that are not finished, after samples of them have passed the builder's gate.
 
     Args:
         request: what to build.
@@ -72,10 +78,12 @@ def build_parts(request: BuildRequest, report: Report) -> Folder:
     Raises:
         UsageError: the builder, an option or the documents do not exist.
         ModelError: a model does not answer.
-        DataError: documents failed, or the folder contains another build.
+        DataError: documents failed, too few samples are consistent, or the folder contains another build.
         RunInterrupted: the build was interrupted from the keyboard.
     """
-    pipeline_named(request.builder, request.options).ready()
+    pipeline = pipeline_named(request.builder, request.options)
+    gate = gate_of(pipeline, request.gate_samples, request.gate_share)
+    pipeline.ready()
     # check the published files before any model is asked
     at_hand(request.against)
     models = request.models
@@ -86,6 +94,8 @@ def build_parts(request: BuildRequest, report: Report) -> Folder:
     if refused := _refusals(folder):
         report(refused)
     build = _Build(folder, request, report)
+    if gate and not all(done(folder, number) for number in folder.numbers):
+        pass_gate(folder, gate, build.run_sample, report)
     for number in build.parts:
         try:
             with folder.lock(number):
@@ -175,10 +185,29 @@ class _Build:
         """
         folder, request = self.folder, self.request
         set_aside(folder.logs(number))
-        task = build_task(folder.plan.builder, str(folder.documents(number)), cache=request.cache, **folder.options)
+        task = build_task(
+            folder.plan.builder,
+            str(folder.documents(number)),
+            cache=request.cache,
+            gate=folder.path / GATE if folder.pipeline.gate else None,
+            **folder.options,
+        )
+        log = self._run_task(task, folder.logs(number))
+        finished = done(folder, number)
+        if finished:
+            folder.seal(number, finished.path)
+        return finished or log
+
+    def run_sample(self, task: Task, logs: Path) -> EvalLog:
+        """Run a task of the gate; raise ModelError if a model does not answer."""
+        self.request.models.reach()
+        return self._run_task(task, logs)
+
+    def _run_task(self, task: Task, logs: Path) -> EvalLog:
+        request = self.request
         run = run_eval(
             task,
-            folder.logs(number),
+            logs,
             request.models,
             # an error is retried at once, and does not end the run of the other documents
             retry_on_error=2,
@@ -188,10 +217,7 @@ class _Build:
             **request.call_config,
         )
         run.check_written()
-        finished = done(folder, number)
-        if finished:
-            folder.seal(number, finished.path)
-        return finished or run.log
+        return run.log
 
     def _report_part(self, number: int, log: BuildLog | EvalLog, *, ran: bool) -> None:
         self._finished += 1

@@ -147,7 +147,8 @@ def _optimize(
             raise DataError(f"{logs}: ended as {state(run.log)}; run the same command again to continue")
         return run.log
 
-    lab = Lab(folder, pipeline, _without_prompts(request.options), run_task)
+    options = {key: value for key, value in request.options.items() if key != "prompts"}
+    lab = Lab(folder, pipeline, options, run_task)
     rounds = []
     for each in optimize(pipeline, lab.evaluate, lab.rewrite, request.rounds, request.candidates, pipeline.language):
         rounds.append(each)
@@ -173,7 +174,8 @@ def _begin(folder: Path, pipeline: Pipeline, request: OptimizeRequest) -> None:
         json.dumps(
             {
                 "settings": pipeline.settings,
-                "options": _without_prompts(request.options),
+                # the settings record the contents of files
+                "options": {key: value for key, value in request.options.items() if key not in pipeline.files()},
                 "models": {"model": request.models.name, "roles": recorded(request.models.roles)},
                 "source": {"name": request.documents.name, "sha256": digest(request.documents)},
                 TRAIN: request.train,
@@ -192,11 +194,6 @@ def _begin(folder: Path, pipeline: Pipeline, request: OptimizeRequest) -> None:
     for name, documents in zip((TRAIN, VALIDATION), drawn, strict=True):
         write_documents(folder / f"{name}.jsonl", documents)
     _write_json(folder / _PLAN, plan)
-
-
-def _without_prompts(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out the prompt file, whose contents the settings record."""
-    return {key: value for key, value in options.items() if key != "prompts"}
 
 
 def _write_round(folder: Path, finished: Round) -> None:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from halu_tasks.cli.arguments import add_model_arguments, key_values, number, positive_int, run_models
+from halu_tasks.cli.arguments import add_model_arguments, count, key_values, number, positive_int, run_models
 from halu_tasks.cli.building.collect import add_collect_arguments, collect, collect_options
 
 HELP = "make a benchmark from your own documents"
@@ -31,6 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--part-size", type=positive_int, default=500, metavar="N", help=about)
     about = "only work on the parts I, I+N, … (0/2 and 1/2 together are all parts)"
     parser.add_argument("--shard", metavar="I/N", help=about)
+    about = "documents of each kind to draft first, as a test; 0 skips it (default: factchd_pipeline 5, others 0)"
+    parser.add_argument("--gate-samples", type=count, metavar="N", help=about)
+    about = "share of these drafts that must be consistent, or the build stops (default: factchd_pipeline 0.95)"
+    parser.add_argument("--gate-share", type=number, metavar="SHARE", help=about)
     about = "keep replies in Inspect's cache, so that a build with other options does not repeat calls"
     parser.add_argument("--cache", action="store_true", help=about)
     about = "prices of models, in the format of Inspect, to report costs in dollars"
@@ -89,6 +93,8 @@ def run(arguments: argparse.Namespace) -> int | None:
         model_cost_config=arguments.model_cost_config,
         partial=options.partial,
         against=options.against,
+        gate_samples=arguments.gate_samples,
+        gate_share=arguments.gate_share,
     )
     folder = build_parts(request, lambda line: print(line, file=sys.stderr, flush=True))
     if count := unfinished_parts(folder, shard):

@@ -8,12 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from halu_tasks.builders.documents import Document, refusal
-from halu_tasks.builders.pipeline import GENERATOR, Ask, Draft, Failure, Item, Pair, Pipeline, Row, item_id, option
+from halu_tasks.builders.pipeline import (
+    GENERATOR,
+    Ask,
+    Draft,
+    Failure,
+    Gate,
+    Item,
+    Pair,
+    Pipeline,
+    Row,
+    item_id,
+    option,
+)
 from halu_tasks.builders.pipelines.factchd.checks import plain, query_faults, unfit
+from halu_tasks.builders.pipelines.factchd.demonstrations import (
+    Demonstration,
+    read_demonstrations,
+    shown,
+    warn_of_gaps,
+)
 from halu_tasks.builders.pipelines.factchd.documents import VANILLA, subgraph_documents, subgraph_of, text_facts
 from halu_tasks.builders.pipelines.factchd.graph import COMPARISON, MULTI_HOP, OPERATIONS, Graph
 from halu_tasks.builders.pipelines.factchd.triples import all_triples, files_of
@@ -23,16 +42,19 @@ from halu_tasks.builders.pipelines.factchd.verification import (
     EXPLANATION,
     OTHER,
     PATTERN,
+    STYLE,
     Claim,
     Facts,
     adheres,
     consistency,
     explanation,
+    style,
 )
 from halu_tasks.builders.pipelines.factchd.walks import sample
 from halu_tasks.builders.replies import read_object
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.hashing import short_hash
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.factchd import LABELS, NON_FACTUAL, PATTERNS, explanation_of
 from halu_tasks.scorers.reading.judge import fence
@@ -62,13 +84,15 @@ class FactCHDPipeline(Pipeline):
     about: ClassVar[str] = "queries with factual and non-factual responses and their evidence (FactCHD)"
     benchmark: ClassVar[str] = "factchd"
     paper: ClassVar[str] = "factchd"
-    checks: ClassVar[tuple[str, ...]] = (FORMAT, QUERY, PATTERN, CONSISTENCY, EXPLANATION)
+    checks: ClassVar[tuple[str, ...]] = (FORMAT, QUERY, PATTERN, CONSISTENCY, STYLE, EXPLANATION)
+    gate: ClassVar[Gate] = Gate((FORMAT, QUERY, PATTERN, CONSISTENCY, STYLE), samples=5, share=0.95)
     near: ClassVar[float] = 90.0
     prompts_used: ClassVar[tuple[str, ...]] = (
         *(f"rule_{name}" for name in (VANILLA, MULTI_HOP, COMPARISON, *OPERATIONS)),
         *("label_factual", "label_non_factual"),
         *("query", "response", "explanation", "check_pattern", "check_label", "check_explanation"),
     )
+    prompts_optional: ClassVar[tuple[str, ...]] = ("demonstrations", "check_style")
 
     max_chars: int = option(4_000, "maximum length of a text fact or subgraph in characters")
     generator_temperature: float = option(1.0, "temperature of the generator's calls; the default is the paper's")
@@ -76,7 +100,12 @@ class FactCHDPipeline(Pipeline):
     hops: int = option(3, "maximum number of triples in a walk of the multi-hop pattern")
     class_relation: str = option("instance of", "relation to an entity's class; only entities of a class are compared")
     one_answer: bool = option(True, "walk only along relations of which an entity has a single value")
-    votes: int = option(1, "number of times to verify the label; most of them must agree with it")
+    votes: int = option(1, "number of times to verify label and style; most of them must agree")
+    demonstrations: str | None = option(
+        None,
+        "JSON Lines file of labelled queries and responses from real use, which drafts have to read like",
+        file="demonstrations.jsonl",
+    )
     domain: str = option("", "domain of rows whose document names none")
 
     def __post_init__(self) -> None:
@@ -86,6 +115,29 @@ class FactCHDPipeline(Pipeline):
                 raise UsageError(f"option {name}: must be at least {least}, got {getattr(self, name)}")
         if self.hops > _MOST_HOPS:
             raise UsageError(f"option hops: must be at most {_MOST_HOPS}, got {self.hops}")
+        # report a damaged file before any model is asked
+        _ = self._known
+
+    @cached_property
+    def _known(self) -> tuple[Demonstration, ...]:
+        """The user's demonstrations, if there are any."""
+        return read_demonstrations(self.demonstrations) if self.demonstrations else ()
+
+    @property
+    def prompt_names(self) -> tuple[str, ...]:
+        """The prompts; those about demonstrations only if there are any."""
+        return (*self.prompts_used, *(self.prompts_optional if self.demonstrations else ()))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The pipeline's settings, with a hash of the demonstrations."""
+        known = short_hash(*map("\0".join, self._known)) if self._known else None
+        return {**super().settings, "demonstrations": known}
+
+    def ready(self) -> None:
+        """Warn of patterns and labels without demonstrations, if there are any."""
+        if self._known:
+            warn_of_gaps(self._known)
 
     # --- documents --------------------------------------------------------------------------------
 
@@ -124,6 +176,11 @@ class FactCHDPipeline(Pipeline):
             return Failure("document", "too long", f"{len(document.text)} characters, more than {self.max_chars}")
         return None
 
+    def sampled_as(self, document: Document) -> str:
+        """Return the pattern of a document's query."""
+        subgraph = subgraph_of(document)
+        return subgraph.pattern if subgraph else VANILLA
+
     # --- drafts -----------------------------------------------------------------------------------
 
     async def drafts(self, document: Document, ask: Ask) -> list[Draft]:
@@ -156,14 +213,18 @@ class FactCHDPipeline(Pipeline):
     async def _write(self, facts: Facts, labels: tuple[str, str], ask: Ask) -> tuple[str, dict[str, Answer[str]]]:
         """Return the query, and for each label its response or why there is none."""
         first, second = labels
-        prompt = self.prompt("query", **facts.shown, label=self.texts[DEMANDS[first]])
+        prompt = self._like_demonstrations(
+            self.prompt("query", **facts.shown, label=self.texts[DEMANDS[first]]), facts, first
+        )
         pair = read_object(await ask(prompt, GENERATOR), "query", "response")
         fault = pair.reason or unfit(*(pair.value or {}).values())
         if pair.value is None or fault:
             return "", dict.fromkeys(labels, Answer(None, f"query: {fault}"))
         query, response = pair.value["query"], pair.value["response"]
         fenced = {"query": fence(query), "response": fence(response)}
-        prompt = self.prompt("response", **facts.shown, **fenced, label=self.texts[DEMANDS[second]])
+        prompt = self._like_demonstrations(
+            self.prompt("response", **facts.shown, **fenced, label=self.texts[DEMANDS[second]]), facts, second
+        )
         other = read_object(await ask(prompt, GENERATOR), "response")
         fault = other.reason or unfit(*(other.value or {}).values())
         if other.value and not fault and plain(other.value["response"]) == plain(response):
@@ -172,6 +233,17 @@ class FactCHDPipeline(Pipeline):
             return query, {first: Answer(response), second: Answer(None, f"response: {fault}")}
         return query, {first: Answer(response), second: Answer(other.value["response"])}
 
+    def _demonstrations(self, facts: Facts, label: str) -> str:
+        """Return the demonstrations for a draft as prompts show them; empty if there are none."""
+        return shown(self._known, facts.pattern, label, self.seed, facts.document.id)
+
+    def _like_demonstrations(self, prompt: str, facts: Facts, label: str) -> str:
+        """Put the demonstrations for a draft before a prompt."""
+        demonstrations = self._demonstrations(facts, label)
+        return (
+            f"{self.prompt('demonstrations', demonstrations=demonstrations)}\n\n{prompt}" if demonstrations else prompt
+        )
+
     async def _draft(
         self, facts: Facts, query: str, response: str, label: str, adherence: tuple[Failure, ...], ask: Ask
     ) -> Draft:
@@ -179,14 +251,17 @@ class FactCHDPipeline(Pipeline):
         claim = Claim(facts, query, response, label)
         failures = [Failure(QUERY, *fault) for fault in query_faults(query, response, facts.subgraph)]
         vote_failures = await consistency(self, claim, ask, self.votes)
+        demonstrations = self._demonstrations(facts, label)
+        style_failures = await style(self, claim, demonstrations, ask, self.votes) if demonstrations else ()
         reason, explanation_failures = await explanation(self, claim, ask)
-        failures += (*adherence, *vote_failures, *explanation_failures)
+        failures += (*adherence, *vote_failures, *style_failures, *explanation_failures)
         id = item_id(facts.document.id, label)
+        checks = tuple(check for check in self.checks if check != STYLE or demonstrations)
         if failures:
             detailed = tuple(
                 Failure(check, cause, f"{claim.summary}\n{detail}".strip()) for check, cause, detail in failures
             )
-            return Draft(id, facts.kind(label), self.checks, detailed)
+            return Draft(id, facts.kind(label), checks, detailed)
         stated = facts.document.fields.get("domain")
         domain = stated if isinstance(stated, str) and stated.strip() else self.domain
         row = {
@@ -199,7 +274,7 @@ class FactCHDPipeline(Pipeline):
             "type": "kg" if facts.subgraph else "text",
             "category": _CATEGORIES[facts.pattern],
         }
-        return Draft(id, facts.kind(label), self.checks, (), row)
+        return Draft(id, facts.kind(label), checks, (), row)
 
     # --- output -----------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from halu_tasks.core.concurrency import gather
 from halu_tasks.scorers.benchmarks.factchd import FACTUAL, NON_FACTUAL
 from halu_tasks.scorers.reading.judge import fence
 
-PATTERN, CONSISTENCY, EXPLANATION = "pattern", "consistency", "explanation"
+PATTERN, CONSISTENCY, STYLE, EXPLANATION = "pattern", "consistency", "style", "explanation"
 OTHER = {FACTUAL: NON_FACTUAL, NON_FACTUAL: FACTUAL}
 DEMANDS = {FACTUAL: "label_factual", NON_FACTUAL: "label_non_factual"}
 """The prompts that describe a response of each label."""
@@ -99,22 +99,51 @@ async def consistency(pipeline: Pipeline, claim: Claim, ask: Ask, votes: int) ->
         votes: Number of votes.
     """
     prompt = pipeline.prompt("check_label", **claim.shown)
+    other = OTHER[claim.label]
+    return await _vote(prompt, ask, votes, CONSISTENCY, _WANTED[claim.label], f"verified as {other}")
+
+
+async def style(pipeline: Pipeline, claim: Claim, demonstrations: str, ask: Ask, votes: int) -> tuple[Failure, ...]:
+    """Return why a draft does not read like demonstrations: more than half of the verifier's votes must say so.
+
+    Args:
+        pipeline: The pipeline whose prompt is used.
+        claim: The draft.
+        demonstrations: The demonstrations as prompts show them.
+        ask: Asks the models.
+        votes: Number of votes.
+    """
+    shown = {name: text for name, text in claim.shown.items() if name != "knowledge"}
+    prompt = pipeline.prompt("check_style", demonstrations=demonstrations, **shown)
+    return await _vote(prompt, ask, votes, STYLE, YES, "unlike the demonstrations")
+
+
+async def _vote(prompt: str, ask: Ask, votes: int, check: str, expected: str, denied: str) -> tuple[Failure, ...]:
+    """Return the failure of a check unless more than half of the verifier's votes are the expected verdict.
+
+    Args:
+        prompt: The question.
+        ask: Asks the models.
+        votes: Number of votes.
+        check: Name of the check.
+        expected: The verdict that passes, `yes` or `no`.
+        denied: The reason if the opposite verdict has the majority.
+    """
     replies = await gather(*(ask(prompt, VERIFIER, draw=draw, draws=votes) for draw in range(votes)))
     answers = [read_verdict(reply) for reply in replies]
     votes_cast = [answer.value.value if answer.value else None for answer in answers]
-    expected = _WANTED[claim.label]
     if 2 * votes_cast.count(expected) > votes:
         return ()
     if 2 * votes_cast.count(None) >= votes:
         reason = f"unreadable verdict: {next(answer.reason for answer in answers if answer.value is None)}"
     elif 2 * votes_cast.count(UNCERTAIN) >= votes:
         reason = "uncertain"
-    elif 2 * votes_cast.count(_WANTED[OTHER[claim.label]]) > votes:
-        reason = f"verified as {OTHER[claim.label]}"
+    elif 2 * votes_cast.count(NO if expected == YES else YES) > votes:
+        reason = denied
     else:
         reason = "no majority"
     reasons = "; ".join(answer.value.reason for answer in answers if answer.value and answer.value.reason)
-    return (Failure(CONSISTENCY, reason, f"verifier: {reasons}"),)
+    return (Failure(check, reason, f"verifier: {reasons}"),)
 
 
 async def explanation(pipeline: Pipeline, claim: Claim, ask: Ask) -> tuple[str, tuple[Failure, ...]]:

@@ -95,7 +95,9 @@ class RefactPipeline(Pipeline):
         "decides whether a replacement means the same: judge (the verifier), a model for natural-language inference "
         "(a folder, or a name on the hub, NAME@REVISION), or auto: the paper's model if the extra nli is installed",
     )
-    stop_words: str | None = option(None, "file of stop words, one per line; default: NLTK's for the language")
+    stop_words: str | None = option(
+        None, "file of stop words, one per line; default: NLTK's for the language", file="stop_words.txt"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
