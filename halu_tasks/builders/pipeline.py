@@ -53,6 +53,7 @@ class Draft:
         checks: The checks that were run on the draft, in order.
         failures: The failed checks, one entry per reason.
         row: The data to keep, as JSON values; None if the draft is dropped.
+        drafted: What was drafted, passed or not, if the pipeline has `parts` that are judged separately.
     """
 
     id: str
@@ -60,6 +61,7 @@ class Draft:
     checks: tuple[str, ...]
     failures: tuple[Failure, ...] = ()
     row: Row | None = None
+    drafted: Row | None = None
 
     @property
     def passed(self) -> bool:
@@ -81,6 +83,24 @@ class Pair(NamedTuple):
     hallucinated: str
     cluster: str
     kind: str
+
+
+class Part(NamedTuple):
+    """A part of a draft that annotators judge by itself.
+
+    Attributes:
+        kind: One of the pipeline's `parts`.
+        id: Unique among the parts of its kind.
+        document: Id of the document.
+        shown: What annotators see, by the names of its texts.
+        verified: Whether it passed the verifier and is in an item.
+    """
+
+    kind: str
+    id: str
+    document: str
+    shown: Mapping[str, str]
+    verified: bool
 
 
 class Item(NamedTuple):
@@ -152,6 +172,8 @@ class Pipeline(ABC):
     """The prompts of `prompts_used` that can be optimized; `blamed` maps each failure to one of them."""
     gate: ClassVar[Gate | None] = None
     """What samples have to pass before a build; None if nothing is tested."""
+    parts: ClassVar[tuple[str, ...]] = ()
+    """The parts of a draft that annotators can judge separately; see `parts_of`."""
     labels: ClassVar[tuple[str, ...]] = ("valid", "invalid")
     """The labels annotators choose from; the last one drops an item, the others keep it."""
 
@@ -263,6 +285,10 @@ class Pipeline(ABC):
     @abstractmethod
     def key(self, item: Item) -> str:
         """Return the text by which duplicates are detected (a question, a sentence)."""
+
+    def parts_of(self, draft: Draft, document: str) -> Iterable[Part]:
+        """Return the parts of a draft that annotators judge separately, of each kind in `parts`; none by default."""
+        return ()
 
     def blamed(self, failure: Failure) -> str | None:
         """Return the prompt of `generating` that caused a failure; None if none of them did."""

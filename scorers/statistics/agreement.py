@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import combinations
 
+import krippendorff
 import numpy as np
 import numpy.typing as npt
 
@@ -91,6 +92,38 @@ def fleiss_kappa(raters: Sequence[Labels], clusters: Sequence[str] | None = None
     return _estimate(kappa, _counts(_coded(raters)), clusters, (-1.0, 1.0))
 
 
+def krippendorff_alpha(raters: Sequence[Labels], clusters: Sequence[str] | None = None) -> Estimate | None:
+    """Compute Krippendorff's alpha (2004) for nominal labels of any number of raters, at most 1.
+
+    It is 1 - D_o / D_e, the observed disagreement relative to the one expected by chance. Unlike in the other measures,
+    a missing label is not a label: raters may have labelled different items, and an item with fewer than two labels
+    does not count.
+
+    Args:
+        raters: R >= 2 sequences of N labels, all in the same order of items; None for a missing label.
+        clusters: The clusters of the N items; by default, each item is a cluster.
+
+    Returns:
+        The estimate; None if no item has two labels, or all labels are the same.
+
+    Raises:
+        ValueError: There are fewer than two raters or no items, or the sequences differ in length.
+    """
+    coded = _coded(raters)
+    missing = np.array([[label is None for label in row] for row in zip(*raters, strict=True)])
+    counts = np.stack([((coded == code) & ~missing).sum(axis=1) for code in range(int(coded.max()) + 1)], axis=1)
+    # alpha depends only on how often each combination of label counts occurs
+    kinds, number = np.unique(counts, axis=0, return_inverse=True)
+    occurrences = np.eye(len(kinds))[number.reshape(-1)]
+
+    def alpha(sums: Array) -> Array:
+        rows = np.atleast_2d(sums).round().astype(int)
+        values = np.array([_alpha(np.repeat(kinds, row, axis=0)) for row in rows])
+        return values if sums.ndim > 1 else values[0]
+
+    return _estimate(alpha, occurrences, clusters, (-1.0, 1.0))
+
+
 def agreement(raters: Mapping[str, Labels], clusters: Sequence[str] | None = None) -> dict[str, Estimate]:
     """Compute all measures of agreement by name.
 
@@ -132,6 +165,14 @@ def _counts(coded: npt.NDArray[np.int64]) -> Array:
     """Compute for each item 1, the sum of its squared label counts, and its label counts; shape (N, 2 + labels)."""
     counts = np.stack([(coded == code).sum(axis=1) for code in range(int(coded.max()) + 1)], axis=1)
     return np.column_stack([np.ones(len(counts)), (counts**2).sum(axis=1), counts]).astype(np.float64)
+
+
+def _alpha(counts: npt.NDArray[np.int64]) -> float:
+    """Compute Krippendorff's alpha of label counts, shape (N, labels); NaN if it is undefined."""
+    pairable = counts[counts.sum(axis=1) > 1]
+    if (pairable.sum(axis=0) > 0).sum() < 2:
+        return float("nan")
+    return float(krippendorff.alpha(value_counts=pairable, level_of_measurement="nominal"))
 
 
 def _agreed(sums: Array, raters: int) -> Array:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from itertools import combinations
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.statistics.agreement import agreement, cohen_kappa, fleiss_kappa, pairwise_agreement
+from halu_tasks.scorers.statistics.agreement import (
+    agreement,
+    cohen_kappa,
+    fleiss_kappa,
+    krippendorff_alpha,
+    pairwise_agreement,
+)
 
 
 def test_cohens_kappa_of_a_table_worked_by_hand() -> None:
@@ -97,3 +104,53 @@ def test_the_interval_of_kappa_covers_it() -> None:
         assert found and found.low is not None and found.high is not None
         covered += found.low <= 0.36 <= found.high  # 0.8² + 0.2² = 0.68 agree, 0.5 by chance
     assert covered / 400 == pytest.approx(0.95, abs=0.03)
+
+
+TABLES = st.integers(2, 5).flatmap(
+    lambda raters: st.lists(
+        st.lists(st.sampled_from("abcd"), min_size=raters, max_size=raters), min_size=2, max_size=40
+    )
+)
+
+
+@given(TABLES)
+def test_kappas_and_alpha_are_those_of_the_libraries(rows: list[list[str]]) -> None:
+    from krippendorff import alpha
+    from sklearn.metrics import cohen_kappa_score
+    from statsmodels.stats.inter_rater import aggregate_raters
+    from statsmodels.stats.inter_rater import fleiss_kappa as fleiss
+
+    assume(len({label for row in rows for label in row}) > 1)
+    raters = [list(labels) for labels in zip(*rows, strict=True)]
+    codes = np.array([["abcd".index(label) for label in labels] for labels in raters])
+    found = krippendorff_alpha(raters)
+    assert found and found.value == pytest.approx(alpha(codes, level_of_measurement="nominal"), abs=1e-9)
+    found = fleiss_kappa(raters)
+    assert found and found.value == pytest.approx(fleiss(aggregate_raters(codes.T)[0]), abs=1e-9)
+    if len({*raters[0], *raters[1]}) > 1:
+        found = cohen_kappa(raters[0], raters[1])
+        assert found and found.value == pytest.approx(cohen_kappa_score(raters[0], raters[1]), abs=1e-9)
+
+
+@given(TABLES, st.randoms(use_true_random=False))
+def test_alpha_leaves_out_missing_labels_as_the_library_does(rows: list[list[str]], random: Random) -> None:
+    from krippendorff import alpha
+
+    labels = [[None if random.random() < 0.3 else label for label in row] for row in rows]
+    pairable = [row for row in labels if sum(label is not None for label in row) > 1]
+    raters = [list(given) for given in zip(*labels, strict=True)]
+    found = krippendorff_alpha(raters)
+    if len({label for row in pairable for label in row if label is not None}) < 2:
+        assert found is None
+        return
+    codes = [[np.nan if label is None else float("abcd".index(label)) for label in given] for given in raters]
+    assert found and found.value == pytest.approx(alpha(codes, level_of_measurement="nominal"), abs=1e-9)
+
+
+def test_the_interval_of_alpha_is_wider_for_clusters_of_equal_items() -> None:
+    raters = [["a", "b", "a", "b", "a", "b", "b", "a"], ["a", "b", "a", "b", "a", "b", "a", "b"]]
+    once = krippendorff_alpha(raters)
+    twice = krippendorff_alpha([labels * 2 for labels in raters], [str(number) for number in range(8)] * 2)
+    assert once and twice and once.stderr and twice.stderr
+    # the same clusters with twice the weight: nearly the same value and error, not half of it
+    assert twice.stderr == pytest.approx(once.stderr, rel=0.1)

@@ -14,7 +14,12 @@ from halu_tasks.builders.quality.leaks import as_json, rounded
 from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, mean
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.agreement import cohen_kappa, fleiss_kappa, pairwise_agreement
+from halu_tasks.scorers.statistics.agreement import (
+    cohen_kappa,
+    fleiss_kappa,
+    krippendorff_alpha,
+    pairwise_agreement,
+)
 
 MAJORITY, TWO = "majority", "two"
 RULES = (MAJORITY, TWO)
@@ -51,6 +56,7 @@ class Agreement:
         with_other_numbers: The number of items with more or fewer labels.
         pairwise_agreement: The share of pairs of labels that are equal.
         fleiss_kappa: Fleiss' kappa.
+        krippendorff_alpha: Krippendorff's alpha, over all items with two labels or more.
     """
 
     pairs: Sequence[PairAgreement]
@@ -59,6 +65,7 @@ class Agreement:
     with_other_numbers: int = 0
     pairwise_agreement: Estimate | None = None
     fleiss_kappa: Estimate | None = None
+    krippendorff_alpha: Estimate | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the agreement as in `annotation.json`."""
@@ -71,6 +78,7 @@ class Agreement:
             "with_other_numbers": self.with_other_numbers,
             "pairwise_agreement": as_json(self.pairwise_agreement),
             "fleiss_kappa": as_json(self.fleiss_kappa),
+            "krippendorff_alpha": as_json(self.krippendorff_alpha),
         }
 
 
@@ -260,7 +268,14 @@ class Annotation:
             with_other_numbers=sum(bool(given) for given in labels.values()) - len(items),
             pairwise_agreement=rounded(pairwise_agreement(raters, clusters)),
             fleiss_kappa=rounded(fleiss_kappa(raters, clusters)),
+            krippendorff_alpha=rounded(self._alpha()),
         )
+
+    def _alpha(self) -> Estimate | None:
+        """Return Krippendorff's alpha of all annotators, which may have labelled different items."""
+        items = list(self.clusters)
+        raters = [[annotator.labels.get(item) for item in items] for annotator in self.annotators if annotator.labels]
+        return krippendorff_alpha(raters, [self.clusters[item] for item in items])
 
     def _pairs(self) -> Iterator[PairAgreement]:
         """Yield the agreement of each two annotators with items in common."""

@@ -44,6 +44,7 @@ class Outcome:
                 "checks": list(draft.checks),
                 "failures": [list(failure) for failure in draft.failures],
                 "row": draft.row,
+                **({"drafted": draft.drafted} if draft.drafted else {}),
             }
             for draft in self.drafts
         ]
@@ -60,6 +61,7 @@ class Outcome:
                 tuple(draft["checks"]),
                 tuple(Failure(*failure) for failure in draft["failures"]),
                 draft["row"],
+                draft.get("drafted"),
             )
             for draft in record["drafts"]
         )

@@ -13,6 +13,7 @@ from halu_tasks.builders.annotation.annotation import Annotation, AnnotationRepo
 from halu_tasks.builders.annotation.doccano import (
     NO_LABEL,
     REPEATED,
+    Annotator,
     fingerprint,
     label_types,
     read_annotators,
@@ -116,6 +117,11 @@ def import_labels(
         # reading the kept items counts them
         deque(annotation.kept(pipeline, folder.items()), maxlen=0)
         report = annotation.report()
+    return ImportedLabels(report, unusable_labels(annotators))
+
+
+def unusable_labels(annotators: Sequence[Annotator]) -> list[str]:
+    """Return what is wrong with the files of annotators that have rows without a label, or no rows."""
     problems = []
     for annotator in annotators:
         # an item that is not labelled yet, or was exported twice, is no problem
@@ -123,7 +129,7 @@ def import_labels(
         if unusable or not annotator.rows:
             rows = f"{sum(unusable.values())} of {annotator.rows} rows give no label ({format_counts(unusable)})"
             problems.append(f"annotator {annotator.name}: {rows if unusable else 'no rows'}")
-    return ImportedLabels(report, problems)
+    return problems
 
 
 def format_counts(counts: Mapping[str, int]) -> str:

@@ -21,6 +21,7 @@ from halu_tasks.builders.pipeline import (
     Failure,
     Item,
     Pair,
+    Part,
     Pipeline,
     Row,
     item_id,
@@ -85,6 +86,7 @@ class HaluAgent(Pipeline):
         "check_label",
         "choice",
     )
+    parts: ClassVar[tuple[str, ...]] = ("answer", "response", "label")
     generating: ClassVar[tuple[str, ...]] = ("question", "hallucinate", "label")
 
     language: str = option("zh", "language of the documents and the prompts (ISO 639-1)")
@@ -161,22 +163,27 @@ class HaluAgent(Pipeline):
             for number, (text, label) in enumerate(zip(responses, labels.value, strict=True))
         ]
         failures = _answer_failures(right, detail) + tuple(failure for each in checked for failure in each.failures)
+        supported = not any(failure.check == ANSWER for failure in failures)
         kept = [each for each in checked if not each.failures]
-        if kept and not any(failure.check == ANSWER for failure in failures):
+        drafted = {
+            **row,
+            "responses": [
+                {"text": each.text, "type": each.label, "kept": supported and not each.failures} for each in checked
+            ],
+        }
+        if kept and supported:
             label_counts = Counter(each.label for each in kept)
             # the type a question is meant to provoke is the most frequent one of its hallucinated answers (section 4.1)
             kind = max(
                 label_counts, key=lambda label: (label_counts[label], label == kind, -list(label_counts).index(label))
             )
             row = {
-                "question": question,
-                "answer": answer,
-                "support": support,
+                **row,
                 "title": str(document.fields.get("title") or document.id),
                 "hallucinated": [{"text": each.text, "type": each.label} for each in kept],
             }
-            return Draft(id, kind, self.checks, failures, row)
-        return Draft(id, kind, self.checks, failures)
+            return Draft(id, kind, self.checks, failures, row, drafted)
+        return Draft(id, kind, self.checks, failures, drafted=drafted)
 
     async def _verify(
         self, facts: Mapping[str, str], responses: Sequence[str], labels: Sequence[str], shown: Row, ask: Ask
@@ -255,6 +262,19 @@ class HaluAgent(Pipeline):
             "answer": row["answer"],
             "hallucinated answers": "\n".join(listed),
         }
+
+    def parts_of(self, draft: Draft, document: str) -> Iterator[Part]:
+        """Yield the answer, each hallucinated answer, and the label of each."""
+        if not draft.drafted:
+            return
+        texts = {"knowledge": draft.drafted["support"], "question": draft.drafted["question"]}
+        texts["correct answer"] = draft.drafted["answer"]
+        yield Part("answer", draft.id, document, texts, draft.row is not None)
+        for number, response in enumerate(draft.drafted["responses"]):
+            id, hallucinated = f"{draft.id}-{number}", {**texts, "hallucinated answer": response["text"]}
+            yield Part("response", id, document, hallucinated, response["kept"])
+            labelled = {**hallucinated, "label": f"{response['type']} ({self.kinds[response['type']].name})"}
+            yield Part("label", id, document, labelled, response["kept"])
 
     def key(self, item: Item) -> str:
         """Return the question."""
