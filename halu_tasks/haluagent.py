@@ -14,6 +14,7 @@ Arguments:
     language: The language of documents and prompts: `zh`, `en`, or one that the prompt file adds.
     types: The types of hallucination to ask for; by default, all seven.
     questions: The number of questions per type and document; 1 by default.
+    examples: Use prompts with example inputs and outputs; false by default.
     prompts, seed, max_chars, check_language, generator_temperature, verifier_temperature: As for every
         builder.
 """

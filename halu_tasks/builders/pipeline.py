@@ -169,7 +169,9 @@ class Pipeline(ABC):
     near: ClassVar[float] = 100.0
     """Default similarity in percent from which on two items' keys are duplicates; 100 means equal."""
     generating: ClassVar[tuple[str, ...]] = ()
-    """The prompts of `prompts_used` that can be optimized; `blamed` maps each failure to one of them."""
+    """The prompts that can be optimized; `blamed` maps each failure to one of them."""
+    wording: ClassVar[tuple[str, ...]] = ()
+    """Options that choose between wordings of the prompts, and do nothing if a prompt file has all of them."""
     gate: ClassVar[Gate | None] = None
     """What samples have to pass before a build; None if nothing is tested."""
     parts: ClassVar[tuple[str, ...]] = ()
@@ -216,7 +218,19 @@ class Pipeline(ABC):
     @property
     def texts(self) -> Mapping[str, str]:
         """The prompts in the pipeline's language, by name without the language suffix."""
-        return prompt_texts(self.name, self.prompt_names, self.language, self.prompts, self.prompts_optional)
+        return prompt_texts(
+            self.name, self.prompt_names, self.language, self.prompts, self.prompts_optional, self.variant
+        )
+
+    @property
+    def variant(self) -> str:
+        """The wording of the prompts, if there are several; empty for the usual one."""
+        return ""
+
+    @property
+    def other_texts(self) -> Mapping[str, Mapping[str, str]]:
+        """The prompts in their other wordings, by a short name, to compare them when prompts are optimized."""
+        return {}
 
     def prompt(self, name: str, **shown: str) -> str:
         """Return the prompt `name` with `shown` filled in."""
@@ -290,8 +304,8 @@ class Pipeline(ABC):
         """Return the parts of a draft that annotators judge separately, of each kind in `parts`; none by default."""
         return ()
 
-    def blamed(self, failure: Failure) -> str | None:
-        """Return the prompt of `generating` that caused a failure; None if none of them did."""
+    def blamed(self, failure: Failure, draft: Draft) -> str | None:
+        """Return the prompt of `generating` that caused a failure of a draft; None if none of them did."""
         return None
 
     def group(self, item: Item) -> str:

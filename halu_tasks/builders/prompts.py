@@ -12,7 +12,12 @@ from halu_tasks.core.prompting import PLACEHOLDER, PROMPTS, read_prompts
 
 @cache
 def prompt_texts(
-    pipeline: str, names: Sequence[str], language: str, file: str | None, optional: Sequence[str] = ()
+    pipeline: str,
+    names: Sequence[str],
+    language: str,
+    file: str | None,
+    optional: Sequence[str] = (),
+    variant: str = "",
 ) -> Mapping[str, str]:
     """Return the prompts `<pipeline>_<name>_<language>` by name.
 
@@ -24,6 +29,8 @@ def prompt_texts(
         language: Language of the prompts (ISO 639-1).
         file: Path of the user's file; None for the package's prompts only.
         optional: Names of prompts that the file may contain although they are not needed.
+        variant: Another wording of some prompts, `<pipeline>_<name>_<variant>_<language>`, which is used where there is
+            one; but a prompt of the user's file without a variant takes precedence over a variant of this package.
 
     Raises:
         UsageError: The file cannot be read, contains unknown entries, or an entry is missing.
@@ -37,6 +44,16 @@ def prompt_texts(
         raise UsageError(f"prompts {file}: {pipeline} has no prompt {unknown[0]!r}; valid names: {valid}")
     entries = {**packaged, **given}
     required = {name: f"{pipeline}_{name}_{language}" for name in names}
+    if variant:
+        variants = {name: f"{pipeline}_{name}_{variant}_{language}" for name in names}
+        if not any(entry in entries for entry in variants.values()):
+            raise UsageError(
+                f"{pipeline} has no prompts {variant.replace('_', ' ')} in {language!r}; provide a prompt file with "
+                f"{next(iter(variants.values()))} or others"
+            )
+        for name, entry in variants.items():
+            if entry in given or (entry in packaged and required[name] not in given):
+                required[name] = entry
     if missing := [entry for entry in required.values() if "user" not in entries.get(entry, {})]:
         choices = sorted({name.removeprefix(stems[0]) for name in entries if name.startswith(stems[0])})
         raise UsageError(

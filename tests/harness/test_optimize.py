@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -10,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_builders import Learning, document
+from scripted_builders import HaluModel, Learning, document
+
+from halu_tasks.builders.registry import pipeline_named
 
 Optimize = Callable[..., tuple[subprocess.CompletedProcess[str], Path]]
 
@@ -25,13 +28,17 @@ def optimize(
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     monkeypatch.setenv("INSPECT_CACHE_DIR", str(tmp_path / "replies"))
     source = tmp_path / "documents.jsonl"
-    source.write_text("".join(json.dumps(document(n)) + "\n" for n in range(20)), encoding="utf-8")
 
-    def run(model: Any, *arguments: str) -> tuple[subprocess.CompletedProcess[str], Path]:
+    def run(
+        model: Any, *arguments: str, builder: str = "haluagent", documents: Any = None
+    ) -> tuple[subprocess.CompletedProcess[str], Path]:
+        rows = documents or [document(n) for n in range(20)]
+        source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        own = () if documents else ("-T", "types=EntErr", "--train", "6", "--validation", "10")
         done = here(
-            "optimize", "haluagent", source, "-o", tmp_path / "out", "--model", "openai/gpt-4o",
+            "optimize", builder, source, "-o", tmp_path / "out", "--model", "openai/gpt-4o",
             "--model-base-url", serve(model).url, "-M", "responses_api=false", "-T", "language=en",
-            "-T", "types=EntErr", "--train", "6", "--validation", "10", "--display", "none", *arguments,
+            *own, "--display", "none", *arguments,
         )  # fmt: skip
         return done, tmp_path / "out"
 
@@ -112,3 +119,131 @@ def test_an_optimizer_that_nobody_can_read_is_an_error(optimize: Optimize) -> No
     shutil.rmtree(folder / "logs" / "round-1-optimizer")
     done, _ = optimize(Learning(best=1, each=10))
     assert done.returncode == 0 and (folder / "prompts.yaml").is_file(), done.stderr
+
+
+def test_prompts_with_examples_are_measured_beside_those_without(optimize: Optimize) -> None:
+    class Imitating(Learning):
+        """Wrong answers are right unless the prompt shows examples, and no optimizer helps."""
+
+        def __call__(self, request: dict[str, Any]) -> Any:
+            asked = str(request["messages"][-1]["content"])
+            if "You improve a prompt" in asked:
+                return "I would rather not."
+            self.best = 9 if "Example 1" in asked else -1
+            return HaluModel.__call__(self, request) if "Example 1" in asked else super().__call__(request)
+
+    done, folder = optimize(Imitating(best=0, each=0), "--compare-wordings", "--json")
+    told = json.loads(done.stdout)
+    tried = {one["name"]: one["validation"]["overall"]["value"] for one in told["rounds"][0]["tried"]}
+    assert tried == {"round-0": 0.0, "round-0-with-examples": 1.0}, done.stderr
+    assert told["best"] == told["rounds"][0]["chosen"] == "round-0-with-examples"
+    prompts = (folder / "prompts.yaml").read_text(encoding="utf-8")
+    assert "haluagent_question_en:" in prompts and "Skarv Light" in prompts
+    # which a build uses without any other option
+    texts = pipeline_named("haluagent", {"language": "en", "prompts": str(folder / "prompts.yaml")}).texts
+    assert texts == pipeline_named("haluagent", {"language": "en", "examples": True}).texts
+    done, _ = optimize(
+        Imitating(best=0, each=0), "--compare-wordings", builder="refact_pipeline", documents=[document(1)]
+    )
+    assert done.returncode == 2 and "has a single wording of its prompts" in done.stderr
+
+
+FENCED = re.compile(r"(=====[0-9a-f]{16})\n(.*?)\n\1", re.DOTALL)
+RULE = "Be sure that it is wrong."
+
+
+def improve(asked: str) -> str:
+    """What an optimizer replies: the prompt that it is shown, with a rule."""
+    return f"<prompt>\n{FENCED.findall(asked)[0][1]}\n{RULE}\n</prompt>"
+
+
+def test_factchd_is_optimized_by_what_its_responses_have_to_be(optimize: Optimize) -> None:
+    def model(request: dict[str, Any]) -> str:
+        asked = str(request["messages"][-1]["content"])
+        if "You improve a prompt" in asked:
+            return improve(asked)
+        knowledge = FENCED.findall(asked)[0][1]
+        if asked.startswith("You check facts"):
+            return json.dumps({"verdict": "no" if "never" in asked else "yes", "reason": "so it is"})
+        if asked.startswith("You check"):
+            return '{"verdict": "yes", "reason": "it does"}'
+        if '{"explanation":' in asked:
+            return json.dumps({"explanation": f"It is a claim. The evidence says {knowledge}. Therefore it is so."})
+        false = "NON-FACTUAL: " in asked
+        response = "It never was so." if false and RULE in asked else "It was so." if false else "It is so."
+        return json.dumps({"query": f"What is told of {knowledge[4:12]}?", "response": response})
+
+    documents = [{"id": f"{n}", "text": f"The mill {n} of Fenwick was finished in 18{n + 10}."} for n in range(10)]
+    arguments = ("--train", "3", "--validation", "4", "--candidates", "1", "--json")
+    done, folder = optimize(model, *arguments, builder="factchd_pipeline", documents=documents)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    rates = [each["tried"][0]["validation"]["overall"]["value"] for each in told["rounds"] if each["tried"]]
+    assert rates == [0.5, 1.0] and told["best"] == "round-1-candidate-1"
+    rejects = [json.loads(line) for line in (folder / "rounds" / "1-rejects.jsonl").read_text("utf-8").splitlines()]
+    assert {(reject["check"], reject["prompt"]) for reject in rejects} == {("consistency", "label_non_factual")}
+    assert (folder / "prompts.yaml").read_text("utf-8").count(RULE) == 1
+
+
+@pytest.mark.slow
+def test_refact_is_optimized_by_the_edits_of_its_kinds(optimize: Optimize) -> None:
+    def model(request: dict[str, Any]) -> str:
+        asked = str(request["messages"][-1]["content"])
+        fenced = [text for _, text in FENCED.findall(asked)]
+        if "You improve a prompt" in asked:
+            return improve(asked)
+        if "Which sentences of the answer state facts" in asked:
+            return json.dumps([fenced[1].split(". ")[0] + "."])
+        if "Turn the sentence into its opposite" in asked:
+            return json.dumps({"sentence": fenced[2].replace(" was", " was never" if RULE in asked else " was not")})
+        if "Three things are to be decided" in asked:
+            false = "yes" if "never" in asked else "no"
+            return json.dumps([{"verdict": false, "reason": "r"}, *[{"verdict": "yes", "reason": "r"}] * 2])
+        raise AssertionError(asked)
+
+    documents = [
+        {
+            "id": f"{n}",
+            "question": f"Who built Mill{n}?",
+            "text": f"Mill{n} was built of granite by Ada. Go and see it.",
+        }
+        for n in range(8)
+    ]
+    options = [f"-T{name}" for name in ("kinds=neg", "nli_model=judge", "min_score=0", "min_chars=0")]
+    arguments = ("--train", "3", "--validation", "4", "--candidates", "1", "--json", *options)
+    done, folder = optimize(model, *arguments, builder="refact_pipeline", documents=documents)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    rates = [each["tried"][0]["validation"]["overall"]["value"] for each in told["rounds"] if each["tried"]]
+    assert rates == [0.0, 1.0]
+    rejects = [json.loads(line) for line in (folder / "rounds" / "1-rejects.jsonl").read_text("utf-8").splitlines()]
+    assert {(reject["check"], reject["prompt"]) for reject in rejects} == {("wrong", "negate")}
+
+
+@pytest.mark.slow
+def test_halluverse25_is_optimized_by_the_prompt_of_each_type(optimize: Optimize) -> None:
+    def model(request: dict[str, Any]) -> str:
+        asked = str(request["messages"][-1]["content"])
+        fenced = [text for _, text in FENCED.findall(asked)]
+        if "You improve a prompt" in asked:
+            return improve(asked)
+        if len(fenced) == 2:
+            wrong = "yes" if "Szada" in fenced[1] else "no"
+            return json.dumps({"reason": "", "wrong": wrong, "fluent": "yes", "type": "entity"})
+        if "was born" in fenced[0] and "\n" not in fenced[0] and fenced[0].count(".") == 1:
+            return json.dumps({"edited": fenced[0].replace("Orfalu", "Szada" if RULE in asked else "Orfa")})
+        return json.dumps([fenced[0].split(". ")[0] + "."])
+
+    documents = [
+        {"id": f"{n}", "text": f"Mara Tolnay the {n}th was born in Orfalu in 1904. She lived there. She died."}
+        for n in range(8)
+    ]
+    options = [f"-T{name}" for name in ("types=entity", "facts=1", "min_sentences=1")]
+    arguments = ("--train", "3", "--validation", "4", "--candidates", "1", "--json", *options)
+    done, folder = optimize(model, *arguments, builder="halluverse25_pipeline", documents=documents)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    rates = [each["tried"][0]["validation"]["overall"]["value"] for each in told["rounds"] if each["tried"]]
+    assert rates == [0.0, 1.0]
+    rejects = [json.loads(line) for line in (folder / "rounds" / "1-rejects.jsonl").read_text("utf-8").splitlines()]
+    assert {reject["prompt"] for reject in rejects} == {"entity"}

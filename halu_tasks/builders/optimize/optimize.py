@@ -70,6 +70,22 @@ class Tried:
         return passed / drafts if drafts else 0.0
 
 
+class Rejected(NamedTuple):
+    """A failure of a draft.
+
+    Attributes:
+        document: Id of the document.
+        draft: Id of the draft.
+        failure: Why it failed.
+        prompt: The prompt that the failure is blamed on; None if it is none of those that can be optimized.
+    """
+
+    document: str
+    draft: str
+    failure: Failure
+    prompt: str | None
+
+
 @dataclass
 class Round:
     """One round of optimization.
@@ -78,7 +94,7 @@ class Round:
         number: Number of the round; 0 for the initial prompts.
         tried: The candidates that were evaluated.
         chosen: The best of them; None if none was evaluated.
-        rejects: Document id, draft id and failure of training drafts rejected under the prompts of the previous round.
+        rejects: Failures of training drafts under the prompts of the previous round.
         ended: Why the optimization ended after this round; empty if it did not.
         problems: Why replies of the optimizer were not used, by candidate and prompt. A candidate without a usable
             reply is not evaluated.
@@ -87,7 +103,7 @@ class Round:
     number: int
     tried: list[Tried]
     chosen: Tried | None
-    rejects: list[tuple[str, str, Failure]] = field(default_factory=list)
+    rejects: list[Rejected] = field(default_factory=list)
     ended: str = ""
     problems: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -99,9 +115,15 @@ Rewrite = Callable[[int, Sequence[Asked]], Sequence[str]]
 
 
 def optimize(
-    pipeline: Pipeline, evaluate: Evaluate, rewrite: Rewrite, rounds: int, candidates: int, language: str
+    pipeline: Pipeline,
+    evaluate: Evaluate,
+    rewrite: Rewrite,
+    rounds: int,
+    candidates: int,
+    *,
+    compare_wordings: bool = False,
 ) -> Iterator[Round]:
-    """Yield the rounds; round 0 evaluates the initial prompts.
+    """Yield the rounds; round 0 evaluates the initial prompts, and continues with the best of them.
 
     The optimization ends after `rounds` rounds, when the best candidate has a lower pass rate than the prompts before
     it, when no candidate could be read, or when no draft is rejected any more. The best prompts are those of the round
@@ -113,19 +135,23 @@ def optimize(
         rewrite: Asks the optimizer.
         rounds: Maximum number of rounds.
         candidates: Number of candidates per round.
-        language: Language of the optimizer's prompt.
+        compare_wordings: Whether to evaluate the pipeline's other wordings in round 0, too.
     """
-    current = _evaluate(pipeline, "round-0", pipeline.texts, evaluate)
-    yield Round(0, [current], current)
+    initial = {"round-0": pipeline.texts}
+    if compare_wordings:
+        initial |= {f"round-0-{name}": texts for name, texts in pipeline.other_texts.items()}
+    first = [_evaluate(pipeline, name, texts, evaluate) for name, texts in initial.items()]
+    current = max(first, key=lambda one: one.rate)
+    yield Round(0, first, current)
     for number in range(1, rounds + 1):
         trained = evaluate(f"{current.name}-train", current.texts, TRAIN)
         rejects = [
-            (outcome.document, draft.id, failure)
+            Rejected(outcome.document, draft.id, failure, pipeline.blamed(failure, draft))
             for outcome in trained
             for draft in outcome.drafts
             for failure in draft.failures
         ]
-        requests = questions(pipeline, current.texts, [failure for _, _, failure in rejects], candidates, language)
+        requests = questions(pipeline, current.texts, rejects, candidates)
         if not requests:
             yield Round(number, [], None, rejects, "no draft of the training documents was rejected for a prompt")
             return
@@ -172,23 +198,21 @@ def _candidates(
     return {name: {**current.texts, **texts} for name, texts in rewrites.items()}, problems
 
 
-def questions(
-    pipeline: Pipeline, texts: Texts, failures: Sequence[Failure], candidates: int, language: str
-) -> list[Asked]:
+def questions(pipeline: Pipeline, texts: Texts, rejects: Sequence[Rejected], candidates: int) -> list[Asked]:
     """Return the requests to the optimizer: for each candidate, one per prompt that caused a failure.
 
     Args:
         pipeline: The pipeline whose prompts are optimized.
         texts: The current prompts.
-        failures: Failures of training drafts.
+        rejects: Failures of training drafts.
         candidates: Number of candidates.
-        language: Language of the optimizer's prompt.
     """
     by_prompt: dict[str, list[Failure]] = {}
-    for failure in failures:
-        if prompt := pipeline.blamed(failure):
-            by_prompt.setdefault(prompt, []).append(failure)
-    template = prompt_texts("optimize", ("rewrite",), language, None)["rewrite"]
+    for reject in rejects:
+        if reject.prompt:
+            by_prompt.setdefault(reject.prompt, []).append(reject.failure)
+    # the optimizer is asked in Chinese about Chinese prompts, and in English about all others
+    template = prompt_texts("optimize", ("rewrite",), "zh" if pipeline.language == "zh" else "en", None)["rewrite"]
     requests = []
     for candidate in range(candidates):
         for prompt in pipeline.generating:

@@ -43,6 +43,7 @@ class OptimizeRequest:
         validation: number of documents by which prompts are compared.
         rounds: maximum number of rounds.
         candidates: number of candidates per round.
+        compare_wordings: also measure the builder's other wordings of its prompts, and begin with the best.
     """
 
     builder: str
@@ -54,6 +55,7 @@ class OptimizeRequest:
     validation: int
     rounds: int
     candidates: int
+    compare_wordings: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,9 +121,11 @@ def optimize_prompts(request: OptimizeRequest, report: Callable[[Round], None]) 
         RunInterrupted: the optimization was interrupted from the keyboard.
     """
     pipeline = pipeline_named(request.builder, request.options)
-    pipeline.ready()
     if not pipeline.generating:
         raise UsageError(f"{pipeline.name} has no prompts that can be optimized")
+    if request.compare_wordings and not pipeline.wording:
+        raise UsageError(f"{pipeline.name} has a single wording of its prompts; leave out --compare-wordings")
+    pipeline.ready()
     # always the same path: Inspect recognizes a task by its arguments, and this path is one of them
     folder = request.output.resolve()
     if folder.is_dir() and not (folder / _PLAN).is_file() and any(file.name != LOCK for file in folder.iterdir()):
@@ -147,10 +151,18 @@ def _optimize(
             raise DataError(f"{logs}: ended as {state(run.log)}; run the same command again to continue")
         return run.log
 
-    options = {key: value for key, value in request.options.items() if key != "prompts"}
+    # a prompt file with all prompts takes the place of options for their wording
+    options = {key: value for key, value in request.options.items() if key not in ("prompts", *pipeline.wording)}
     lab = Lab(folder, pipeline, options, run_task)
     rounds = []
-    for each in optimize(pipeline, lab.evaluate, lab.rewrite, request.rounds, request.candidates, pipeline.language):
+    for each in optimize(
+        pipeline,
+        lab.evaluate,
+        lab.rewrite,
+        request.rounds,
+        request.candidates,
+        compare_wordings=request.compare_wordings,
+    ):
         rounds.append(each)
         _write_round(folder, each)
         report(each)
@@ -182,6 +194,7 @@ def _begin(folder: Path, pipeline: Pipeline, request: OptimizeRequest) -> None:
                 VALIDATION: request.validation,
                 "rounds": request.rounds,
                 "candidates": request.candidates,
+                "compare_wordings": request.compare_wordings,
             }
         )
     )
@@ -199,7 +212,8 @@ def _begin(folder: Path, pipeline: Pipeline, request: OptimizeRequest) -> None:
 def _write_round(folder: Path, finished: Round) -> None:
     """Write the rejects and the rates of a round to files of its own."""
     lines = (
-        {"document": document, "draft": draft, **failure._asdict()} for document, draft, failure in finished.rejects
+        {"document": reject.document, "draft": reject.draft, "prompt": reject.prompt, **reject.failure._asdict()}
+        for reject in finished.rejects
     )
     (folder / "rounds").mkdir(exist_ok=True)
     atomic_write_text(

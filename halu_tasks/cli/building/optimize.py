@@ -20,7 +20,7 @@ HELP = "better prompts for a builder, from the drafts that its verifier rejects"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("builder", metavar="BUILDER", help="haluagent")
+    parser.add_argument("builder", metavar="BUILDER", help="haluagent, refact_pipeline, halluverse25_pipeline, …")
     parser.add_argument("documents", metavar="DOCUMENTS", help="as for build; a sample of them is used")
     about = "the folder of the prompts, rates and rejects; the same command continues what it contains"
     parser.add_argument("-o", "--output", metavar="FOLDER", required=True, help=about)
@@ -33,6 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     ):
         about += f" (default: {default})"
         parser.add_argument(name, type=positive_int, default=default, metavar="N", help=about)
+    about = "in round 0, also measure the builder's other wording (haluagent: with examples), and begin with the better"
+    parser.add_argument("--compare-wordings", action="store_true", help=about)
     add_json_argument(parser, "a table")
 
 
@@ -50,6 +52,7 @@ def run(arguments: argparse.Namespace) -> None:
         validation=arguments.validation,
         rounds=arguments.rounds,
         candidates=arguments.candidates,
+        compare_wordings=arguments.compare_wordings,
     )
     optimization = optimize_prompts(request, lambda each: print(_line(each), file=sys.stderr, flush=True))
     if arguments.json:

@@ -92,6 +92,9 @@ class FactCHDPipeline(Pipeline):
         *("label_factual", "label_non_factual"),
         *("query", "response", "explanation", "check_pattern", "check_label", "check_explanation"),
     )
+    generating: ClassVar[tuple[str, ...]] = (
+        "query", "response", "explanation", "label_factual", "label_non_factual", "demonstrations"
+    )  # fmt: skip
     prompts_optional: ClassVar[tuple[str, ...]] = ("demonstrations", "check_style")
 
     max_chars: int = option(4_000, "maximum length of a text fact or subgraph in characters")
@@ -296,6 +299,19 @@ class FactCHDPipeline(Pipeline):
     def key(self, item: Item) -> str:
         """Return the query with the response."""
         return f"{item.row['query']}\n{item.row['response']}"
+
+    def blamed(self, failure: Failure, draft: Draft) -> str | None:
+        """Return the prompt that caused a failure; None if the verifier could not be read.
+
+        A label that is not confirmed is blamed on what says of responses with this label how they have to be.
+        """
+        if failure.reason.startswith("unreadable verdict"):
+            return None
+        if failure.check == FORMAT:
+            return failure.reason.partition(":")[0]
+        if failure.check == CONSISTENCY:
+            return DEMANDS[draft.kind.partition("/")[2]]
+        return {QUERY: "query", PATTERN: "query", STYLE: "demonstrations", EXPLANATION: "explanation"}[failure.check]
 
     def group(self, item: Item) -> str:
         """Return the document's id: the responses to one query may differ in a single word."""

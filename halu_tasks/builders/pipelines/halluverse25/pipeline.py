@@ -59,6 +59,7 @@ class HalluVerse25Pipeline(Pipeline):
     paper: ClassVar[str] = "halluverse25"
     checks: ClassVar[tuple[str, ...]] = (*_OF_TEXT, *_ASKED)
     prompts_used: ClassVar[tuple[str, ...]] = ("extract", *TYPES, "verify")
+    generating: ClassVar[tuple[str, ...]] = ("extract", *TYPES)
     labels: ClassVar[tuple[str, ...]] = (*TYPES, "0")
 
     generator_temperature: float = option(1.0, "temperature of the generator's calls; the default is the paper's")
@@ -164,6 +165,12 @@ class HalluVerse25Pipeline(Pipeline):
     def key(self, item: Item) -> str:
         """Return the original sentence."""
         return str(item.row["orig_sentence"])
+
+    def blamed(self, failure: Failure, draft: Draft) -> str | None:
+        """Return `extract`, or the prompt of the draft's type; None if the verifier could not be read."""
+        if failure.check in _OF_FACT:
+            return "extract"
+        return None if failure.check == VERDICT or failure.reason == "unreadable" else draft.kind
 
     def annotated(self, item: Item, label: str) -> Item | None:
         """Return the item with the annotators' label as its type; None if the label is 0 (no error).

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 from halu_tasks.builders.documents import Document
@@ -89,9 +89,12 @@ class HaluAgent(Pipeline):
     parts: ClassVar[tuple[str, ...]] = ("answer", "response", "label")
     generating: ClassVar[tuple[str, ...]] = ("question", "hallucinate", "label")
 
+    wording: ClassVar[tuple[str, ...]] = ("examples",)
+
     language: str = option("zh", "language of the documents and the prompts (ISO 639-1)")
     types: tuple[str, ...] = option(tuple(_RELEASED), f"types of hallucination to ask for: {', '.join(_RELEASED)}")
     questions: int = option(1, "number of questions per type and document")
+    examples: bool = option(False, "prompts with example inputs and outputs, as the paper's")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -107,6 +110,17 @@ class HaluAgent(Pipeline):
             raise UsageError(
                 f"prompt {self.name}_types_{self.language} does not define {missing[0]}; add a line that begins with it"
             )
+
+    @property
+    def variant(self) -> str:
+        """The wording of the prompts: that with examples, if they are wanted."""
+        return "with_examples" if self.examples else ""
+
+    @property
+    def other_texts(self) -> dict[str, Mapping[str, str]]:
+        """The prompts with examples, or without them if the pipeline uses examples."""
+        name = "without-examples" if self.examples else "with-examples"
+        return {name: replace(self, examples=not self.examples).texts}
 
     @property
     def kinds(self) -> dict[str, Kind]:
@@ -280,7 +294,7 @@ class HaluAgent(Pipeline):
         """Return the question."""
         return str(item.row["question"])
 
-    def blamed(self, failure: Failure) -> str | None:
+    def blamed(self, failure: Failure, draft: Draft) -> str | None:
         """Return the prompt whose reply failed the check; None if none did."""
         if failure.check == FORMAT:
             return _FORMATS.get(failure.reason.partition(":")[0])

@@ -83,6 +83,8 @@ class RefactPipeline(Pipeline):
         "facts", "negate", "phrase", "mentions", "replace", "equivalent", "convincing", "verify"
     )  # fmt: skip
 
+    generating: ClassVar[tuple[str, ...]] = ("facts", "negate", "phrase", "mentions", "replace", "convincing")
+
     max_chars: int = option(1_000, "maximum length of a question with its answer in characters")
     min_chars: int = option(500, "minimum length of a question with its answer in characters")
     min_score: int = option(4, "minimum score of a question; 0 for none, if documents have no scores")
@@ -309,6 +311,15 @@ class RefactPipeline(Pipeline):
             "original answer": item.row["correct_answer"],
             "transformed answer": item.row["error_spans"],
         }
+
+    def blamed(self, failure: Failure, draft: Draft) -> str | None:
+        """Return the prompt that caused a failure; None if the verifier could not be read, or nothing was dropped."""
+        if failure.reason in ("unreadable verdict", "no single-error rows"):
+            return None
+        if failure.check == PHRASE:
+            return "mentions" if failure.reason == "unreadable mentions" else "phrase"
+        edit = "negate" if draft.kind == NEG else "replace"
+        return {FACTS: "facts", CHOICE: "convincing"}.get(failure.check, edit)
 
     def key(self, item: Item) -> str:
         """Return the question with the transformation."""

@@ -1,0 +1,96 @@
+"""Which prompt of a builder is blamed for a failure, on which its optimization rests; and HaluAgent's other wording."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from halu_tasks.builders.pipeline import Draft, Failure
+from halu_tasks.builders.registry import pipeline_named, pipelines
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.prompting import PLACEHOLDER, PROMPTS, read_prompts
+
+
+@pytest.mark.parametrize(
+    ("builder", "kind", "check", "reason", "prompt"),
+    [
+        ("factchd_pipeline", "vanilla/FACTUAL", "format", "query: no JSON object", "query"),
+        ("factchd_pipeline", "vanilla/FACTUAL", "format", "response: same as for the other label", "response"),
+        ("factchd_pipeline", "vanilla/FACTUAL", "query", "states a label", "query"),
+        ("factchd_pipeline", "comparison/FACTUAL", "pattern", "does not follow its pattern", "query"),
+        ("factchd_pipeline", "comparison/FACTUAL", "pattern", "unreadable verdict: empty", None),
+        ("factchd_pipeline", "vanilla/FACTUAL", "consistency", "verified as NON-FACTUAL", "label_factual"),
+        ("factchd_pipeline", "vanilla/NON-FACTUAL", "consistency", "uncertain", "label_non_factual"),
+        ("factchd_pipeline", "vanilla/FACTUAL", "style", "unlike the demonstrations", "demonstrations"),
+        ("factchd_pipeline", "vanilla/FACTUAL", "explanation", "cites none of the evidence", "explanation"),
+        ("halluverse25_pipeline", "", "extraction", "fewer than requested", "extract"),
+        ("halluverse25_pipeline", "", "copy", "not in the document", "extract"),
+        ("halluverse25_pipeline", "entity", "edit", "no words", "entity"),
+        ("halluverse25_pipeline", "relation", "extent", "mostly rewritten", "relation"),
+        ("halluverse25_pipeline", "sentence", "type", "classified as entity", "sentence"),
+        ("halluverse25_pipeline", "sentence", "wrong", "unreadable", None),
+        ("halluverse25_pipeline", "sentence", "verdict", "no JSON object", None),
+        ("refact_pipeline", "neg", "facts", "no facts", "facts"),
+        ("refact_pipeline", "swap", "phrase", "in the question", "phrase"),
+        ("refact_pipeline", "swap", "phrase", "unreadable mentions", "mentions"),
+        ("refact_pipeline", "neg", "format", "unchanged", "negate"),
+        ("refact_pipeline", "swap", "format", "unreadable replacements", "replace"),
+        ("refact_pipeline", "swap", "equivalent", "same meaning", "replace"),
+        ("refact_pipeline", "neg", "choice", "unreadable choice", "convincing"),
+        ("refact_pipeline", "neg", "wrong", "not false", "negate"),
+        ("refact_pipeline", "swap", "tags", "tags do not match the edits", "replace"),
+        ("refact_pipeline", "swap", "tags", "no single-error rows", None),
+        ("refact_pipeline", "neg", "wrong", "unreadable verdict", None),
+        ("haluagent", "EntErr", "label", "type does not fit", "label"),
+    ],
+)
+def test_a_failure_is_blamed_on_a_prompt(builder: str, kind: str, check: str, reason: str, prompt: str | None) -> None:
+    pipeline = pipeline_named(builder, {})
+    failure = Failure(check, reason)
+    assert check in pipeline.checks
+    assert pipeline.blamed(failure, Draft("1", kind, (check,), (failure,))) == prompt
+    assert prompt is None or prompt in pipeline.generating
+
+
+def test_every_builder_can_be_optimized() -> None:
+    for name, cls in pipelines().items():
+        assert cls.generating and set(cls.generating) <= {*cls.prompts_used, *cls.prompts_optional}, name
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_prompts_with_examples_end_with_what_they_are_about(language: str) -> None:
+    plain = pipeline_named("haluagent", {"language": language})
+    pipeline = pipeline_named("haluagent", {"language": language, "examples": True})
+    assert pipeline.settings["prompt_hash"] != plain.settings["prompt_hash"]
+    changed = {name for name, text in pipeline.texts.items() if text != plain.texts[name]}
+    assert changed == set(pipeline.texts) - {"types", "choice"}
+    for name in changed:
+        text = pipeline.texts[name]
+        assert set(PLACEHOLDER.findall(text)) == set(PLACEHOLDER.findall(plain.texts[name])), name
+        example, end = ("Output: ", "Output:") if language == "en" else ("输出：[", "输出：")
+        assert text.index(example) < text.rindex("{") and text.endswith(end), name
+    assert pipeline.other_texts == {"without-examples": plain.texts}
+    assert plain.other_texts == {"with-examples": pipeline.texts}
+
+
+def test_a_users_prompts_take_the_place_of_both_wordings(tmp_path: Path) -> None:
+    packaged = read_prompts(PROMPTS / "haluagent.yaml")
+    own = tmp_path / "own.yaml"
+    question = "Mine: {document} {number} {type} {definition}"
+    own.write_text(f"haluagent_question_en:\n  user: '{question}'\n")
+    for examples in (False, True):
+        options = {"language": "en", "prompts": str(own), "examples": examples}
+        assert pipeline_named("haluagent", options).texts["question"] == question
+    french = tmp_path / "french.yaml"
+    lines = [
+        f"{name.removesuffix('_en')}_fr:\n  user: |-\n" + "".join(f"    {line}\n" for line in text["user"].split("\n"))
+        for name, text in packaged.items()
+        if name.endswith("_en") and "with_examples" not in name
+    ]
+    french.write_text("".join(lines))
+    assert pipeline_named("haluagent", {"language": "fr", "prompts": str(french)}).texts["question"]
+    with pytest.raises(
+        UsageError, match="no prompts with examples in 'fr'; provide a prompt file with haluagent_types_w"
+    ):
+        pipeline_named("haluagent", {"language": "fr", "prompts": str(french), "examples": True})
