@@ -26,6 +26,7 @@ COMMANDS = (
     "results.compare",
     "results.methods",
     "results.report",
+    "building.documents",
     "building.build",
     "building.collect",
     "building.optimize",
