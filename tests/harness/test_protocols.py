@@ -150,8 +150,8 @@ def test_lm_eval_runs_a_file_under_its_values(
         for key, value in config.metadata.items():
             if key.startswith("halu_") and (option := key.removeprefix("halu_")) in told:
                 assert told[option] == value, (name, option)
-        headline = results["results"][name][f"{TASKS[name].headline},none"]
-        assert not math.isnan(headline), name
+        headline = TASKS[name].headline_metric(told["scoring"]).name
+        assert not math.isnan(results["results"][name][f"{headline},none"]), name
     if judged:
         assert judged_here.asked and {request["temperature"] for request in judged_here.asked} == {0.0}
 
