@@ -1,4 +1,4 @@
-"""How often 95% intervals, tests and ranks are right: `python tests/coverage_of_intervals.py`, some minutes.
+"""How often 95% intervals and tests are right: `python tests/coverage_of_intervals.py`, some minutes.
 
 Five models are asked the items of clusters (documents) of 1 to 20 items, four on average. Clusters and items are hard
 for all models, and clusters also for one model by itself, so that the items of a cluster correlate in a run and in a
@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
 from halu_tasks.scorers.classification import macro_metric
@@ -21,7 +20,7 @@ from halu_tasks.scorers.metrics import Metric, by_cluster, estimate, mean
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.bootstrap import paired_bootstrap
 from halu_tasks.scorers.statistics.paired import difference
-from halu_tasks.scorers.statistics.significance import items_needed, mcnemar, rank_ranges
+from halu_tasks.scorers.statistics.significance import items_needed, mcnemar
 
 SKILLS = (0.72, 0.64, 0.64, 0.56, 0.70)
 """Of each model, the share of items that it has right, and its mean credit."""
@@ -73,11 +72,6 @@ def simulated(rng: np.random.Generator, clusters: int, models: Sequence[int] = r
     return runs
 
 
-def true_ranks(truth: npt.NDArray[np.float64]) -> list[tuple[int, int]]:
-    """Of each model, the best and worst of the ranks that it shares."""
-    return [(1 + int((truth > own).sum()), len(truth) - int((truth < own).sum())) for own in truth]
-
-
 def coverage(clusters: int, runs: int, draws: int) -> None:
     rng = np.random.default_rng(clusters)
     hits: dict[str, dict[str, list[float]]] = {name: defaultdict(list) for name in METRICS}
@@ -107,14 +101,6 @@ def count(
     hits["p < 0.05 of equal models"].append(equal.p < 0.05)
     if test := mcnemar(metric, scores[1], scores[2]):
         hits["McNemar's"].append(test.p < 0.05)
-    ranges = rank_ranges(found, len(scores), True)
-    sets = [
-        low <= best and worst <= high
-        for (low, high), (best, worst) in zip(ranges, true_ranks(np.array(truth)), strict=True)
-    ]
-    hits["ranks of a model"].append(float(np.mean(sets)))
-    hits["least sure model"].append(sets[2])
-    hits["ranks in a set"].append(float(np.mean([high - low + 1 for low, high in ranges])))
 
 
 def few_that_differ(clusters: int, runs: int, draws: int) -> None:

@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from halu_tasks.report.model.report import PairDifference, Report, ReportColumn, ReportGroup, Result, Superseded
+from halu_tasks.report.model.report import (
+    GroupResult,
+    PairDifference,
+    Report,
+    ReportColumn,
+    ReportGroup,
+    Result,
+    Superseded,
+)
 from halu_tasks.results.run import Skipped
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import Estimate
@@ -13,8 +21,8 @@ from halu_tasks.text.figures import NONE, format_estimate, format_p_value
 from halu_tasks.text.markdown import escaped, table
 
 PAIRS_HEAD = (
-    *("task", "first", "second", "first − second", "p (Holm)", "better", "only first / second right"),
-    *("McNemar p (Holm)", "items needed"),
+    *("task", "first", "second", "first − second", "adjusted p", "better", "only first / second right"),
+    *("McNemar p", "items needed"),
 )
 
 
@@ -30,7 +38,7 @@ def markdown(report: Report) -> str:
         if columns:
             parts += [f"## {heading}", *_leaderboard(report, columns, main=main)]
     if report.pairs:
-        parts += ["## Pairs", _pairs(report)]
+        parts += ["## Pairs", _pairs(report), report.rule]
     return "\n\n".join(parts) + "\n"
 
 
@@ -42,21 +50,21 @@ def _not_shown(title: str, sources: Sequence[Skipped | Superseded]) -> Iterator[
 def _leaderboard(report: Report, columns: Sequence[ReportColumn], *, main: bool) -> Iterator[str]:
     results = {(result.entry, result.column): result for result in report.results}
     groups = [group for group in report.groups if group.main == main]
-    means = {(mean.entry, mean.group): mean.figure for mean in report.group_results}
+    means = {(mean.entry, mean.group): mean for mean in report.group_results}
     entries = [entry for entry in report.entries if any((entry.id, column.id) in results for column in columns)]
     first: ReportColumn | ReportGroup = groups[0] if groups else columns[0]
 
     def sort_key(entry: str) -> float:
         """Sort entries by their first figure, best first."""
-        result = results.get((entry, first.id))
-        figure = means.get((entry, first.id)) if groups else _headline(result, columns[0])
+        mean = means.get((entry, first.id))
+        figure = (mean.figure if mean else None) if groups else _headline(results.get((entry, first.id)), columns[0])
         return math.inf if figure is None else -figure.value if first.higher_is_better else figure.value
 
     head = ["model", *map(_group_head, groups), *map(_column_head, columns)]
     rows = [
         [
             escaped(entry.label),
-            *(format_estimate(means.get((entry.id, group.id))) for group in groups),
+            *(_mean_cell(means.get((entry.id, group.id))) for group in groups),
             *(_cell(results.get((entry.id, column.id)), column) for column in columns),
         ]
         for entry in sorted(entries, key=lambda entry: sort_key(entry.id))
@@ -67,8 +75,9 @@ def _leaderboard(report: Report, columns: Sequence[ReportColumn], *, main: bool)
     notes = " ".join(f"{escaped(column.title)}: {escaped(note)}." for column in columns for note in column.notes)
     yield (
         "Figures have 95% intervals over clusters of items; "
-        f"{'#: the 95% confidence set of the rank; ' * ranked}n: the number of items asked. Replies without an answer "
-        f"(unparsed, abstained, empty) count as wrong. {notes}"
+        f"{'#: the ranks that are compatible with the data, at 95% for all together; ' * ranked}"
+        "n: the number of items asked. Replies without an answer (unparsed, abstained, empty) count as wrong. "
+        f"{notes}"
     ).strip()
     if not main:
         yield "\n".join(f"- {escaped(column.title)}: {escaped(column.why)}" for column in columns)
@@ -96,9 +105,7 @@ def _cell(result: Result | None, column: ReportColumn) -> str:
     if result is None:
         return ""
     lines = [format_estimate(_headline(result, column))]
-    if result.rank:
-        low, high = result.rank
-        lines.append(f"#{low}" if low == high else f"#{low}–{high}")
+    lines += _rank(result.rank)
     of = f" of {column.of:,}" if result.n < column.of else ""
     unanswered = {outcome: getattr(result, outcome) for outcome in NO_ANSWER}
     counts = [f"{count:,} {outcome}" for outcome, count in unanswered.items() if count or outcome == "unparsed"]
@@ -108,10 +115,23 @@ def _cell(result: Result | None, column: ReportColumn) -> str:
     return "<br>".join(lines)
 
 
+def _mean_cell(mean: GroupResult | None) -> str:
+    return "<br>".join([format_estimate(mean.figure), *_rank(mean.rank)]) if mean else NONE
+
+
+def _rank(rank: tuple[int, int] | None) -> list[str]:
+    if rank is None:
+        return []
+    low, high = rank
+    return [f"#{low}" if low == high else f"#{low}–{high}"]
+
+
 def _pairs(report: Report) -> str:
     labels = {entry.id: escaped(entry.label) for entry in report.entries}
     titles = {column.id: escaped(column.title) for column in report.columns}
-    return table(PAIRS_HEAD, [_pair_row(pair, titles[pair.column], labels) for pair in report.pairs])
+    titles |= {group.id: escaped(f"{group.title} {group.metric} (mean)") for group in report.groups}
+    rows = [_pair_row(pair, titles[pair.column or pair.group or ""], labels) for pair in report.pairs]
+    return table(PAIRS_HEAD, rows)
 
 
 def _pair_row(pair: PairDifference, title: str, labels: Mapping[str, str]) -> list[str]:
@@ -121,9 +141,9 @@ def _pair_row(pair: PairDifference, title: str, labels: Mapping[str, str]) -> li
         labels[pair.first],
         labels[pair.second],
         format_estimate(pair),
-        format_p_value(pair.p_holm),
+        format_p_value(pair.p_adjusted),
         labels[pair.better] if pair.better else "open",
         f"{test.only_first:,} / {test.only_second:,}" if test else NONE,
-        format_p_value(test.p_holm) if test else NONE,
+        format_p_value(test.p) if test else NONE,
         f"{pair.items_needed:,}" if pair.items_needed else NONE,
     ]

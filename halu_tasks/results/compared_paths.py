@@ -48,7 +48,7 @@ class TaskComparisons:
         return [comparison for comparisons in self.by_sides.values() for comparison in comparisons]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the comparisons as JSON values; p values are corrected over all of them."""
+        """Return the comparisons as JSON values; p values are adjusted for all of them."""
         tested = [tested for comparison in self.comparisons for tested in comparison.tested]
         differences = iter(tested_as_json(tested))
         comparisons = [

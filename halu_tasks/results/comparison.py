@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 from halu_tasks.core.errors import DataError, UsageError, did_you_mean
 from halu_tasks.results.comparability import not_paired, reordered
-from halu_tasks.results.paired_test import PairedTest, corrected, paired_test
+from halu_tasks.results.paired_test import PairedTest, adjusted, paired_test
 from halu_tasks.results.published import Published, published_for
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.methods.cost import total
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimates
 from halu_tasks.scorers.statistics.bootstrap import paired_bootstrap
+from halu_tasks.scorers.statistics.simultaneous import influence
 from halu_tasks.tasks import Task
 
 
@@ -128,18 +129,20 @@ def compare(runs: Sequence[Run], metrics: Sequence[str] = ()) -> Comparison:
 def _test(metrics: Sequence[Metric], runs: Sequence[Run], number: int) -> list[Tested]:
     """Test the run of that number, from 1, against the first one."""
     scores, first_scores = runs[number - 1].scores, runs[0].scores
+    scope = runs[0].benchmark_task.benchmark
     results = []
     for metric in metrics:
         paired = paired_bootstrap(metric, [scores, first_scores]).get((0, 1))
         if paired is None:
             continue
-        results.append(Tested(number, 1, paired_test(metric, scores, first_scores, paired)))
+        influences = influence(metric, scores, scope), influence(metric, first_scores, scope)
+        results.append(Tested(number, 1, paired_test(metric, scores, first_scores, paired, influences)))
     return results
 
 
 def tested_as_json(tested: Sequence[Tested]) -> list[dict[str, Any]]:
-    """Convert differences to plain JSON values, with their corrected p values."""
-    p_values = corrected([difference.test for difference in tested])
+    """Convert differences to plain JSON values, with p values that are adjusted for all of them."""
+    p_values = adjusted([difference.test for difference in tested])
     return [
         {
             "run": run,
@@ -147,19 +150,18 @@ def tested_as_json(tested: Sequence[Tested]) -> list[dict[str, Any]]:
             "metric": test.metric,
             "higher_is_better": test.higher_is_better,
             **test.paired._asdict(),
-            "p_holm": p,
+            "p_adjusted": p,
             "mcnemar": {
                 "only_run": test.only_first,
                 "only_minus": test.only_second,
                 "left_out": test.mcnemar.unknown,
                 "p": test.mcnemar.p,
-                "p_holm": exact,
             }
             if test.mcnemar
             else None,
             "items_needed": test.items_needed,
         }
-        for (run, minus, test), (p, exact) in zip(tested, p_values, strict=True)
+        for (run, minus, test), p in zip(tested, p_values, strict=True)
     ]
 
 

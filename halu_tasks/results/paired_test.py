@@ -8,7 +8,8 @@ from typing import NamedTuple
 from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.bootstrap import Paired
-from halu_tasks.scorers.statistics.significance import McNemar, holm, items_needed, mcnemar
+from halu_tasks.scorers.statistics.significance import McNemar, items_needed, mcnemar
+from halu_tasks.scorers.statistics.simultaneous import Contrast, Influence, adjusted_p_values
 
 
 class PairedTest(NamedTuple):
@@ -22,6 +23,7 @@ class PairedTest(NamedTuple):
         only_second: The number of items that only the second run has right; None like `only_first`.
         mcnemar: McNemar's exact test of these counts; None like `only_first`.
         items_needed: The number of items needed to detect a difference of this size.
+        influences: The influence of clusters on the figures of both runs.
     """
 
     metric: str
@@ -31,9 +33,16 @@ class PairedTest(NamedTuple):
     only_second: int | None
     mcnemar: McNemar | None
     items_needed: int | None
+    influences: tuple[Influence, Influence]
 
 
-def paired_test(metric: Metric, first: Sequence[Score], second: Sequence[Score], paired: Paired) -> PairedTest:
+def paired_test(
+    metric: Metric,
+    first: Sequence[Score],
+    second: Sequence[Score],
+    paired: Paired,
+    influences: tuple[Influence, Influence],
+) -> PairedTest:
     """Test the difference between two runs in one metric.
 
     Args:
@@ -41,6 +50,7 @@ def paired_test(metric: Metric, first: Sequence[Score], second: Sequence[Score],
         first: The scores of the first run.
         second: The scores of the second run, of the same items.
         paired: The difference between them, as `paired_bootstrap` computes it.
+        influences: The influence of clusters on the figures of both runs.
     """
     exact = mcnemar(metric, first, second)
     only_first = only_second = None
@@ -55,15 +65,10 @@ def paired_test(metric: Metric, first: Sequence[Score], second: Sequence[Score],
         only_second=only_second,
         mcnemar=exact,
         items_needed=items_needed(paired),
+        influences=influences,
     )
 
 
-def corrected(tests: Sequence[PairedTest]) -> list[tuple[float | None, float | None]]:
-    """Correct p values by Holm's method over all tests.
-
-    Returns:
-        For each test, the corrected p values of the bootstrap and of McNemar's test.
-    """
-    paired = holm([test.paired.p for test in tests])
-    exact = holm([test.mcnemar.p if test.mcnemar else None for test in tests])
-    return list(zip(paired, exact, strict=True))
+def adjusted(tests: Sequence[PairedTest]) -> list[float | None]:
+    """Adjust the p values of a family of tests, as `adjusted_p_values` does."""
+    return adjusted_p_values([Contrast(test.paired.p, *test.influences) for test in tests])

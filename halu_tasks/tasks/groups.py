@@ -13,7 +13,7 @@ from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile
 
 if TYPE_CHECKING:
-    from halu_tasks.scorers.metrics import Estimate
+    from halu_tasks.scorers.metrics import Estimate, Metric
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,18 +51,28 @@ class Group:
         Returns:
             The means by metric, without those that are not defined for every member.
         """
-        from halu_tasks.scorers.metrics import by_cluster, estimate, mean_of
+        from halu_tasks.scorers.metrics import by_cluster, estimate
 
-        tagged = [score.tagged({"task": name}) for name in self.members for score in by_task.get(name, ())]
+        clusters = by_cluster(self.scores(by_task))
         estimates: dict[str, Estimate] = {}
         for name in self.means:
-            metrics = {
-                task.name: next(metric for metric in task.scoring[scoring].metrics if metric.name == name)
-                for task in self.tasks
-            }
-            if mean := estimate(mean_of(name, metrics, "task"), by_cluster(tagged)):
+            if mean := estimate(self.metric(name, scoring), clusters):
                 estimates[name] = mean
         return estimates
+
+    def metric(self, name: str, scoring: str) -> Metric:
+        """Return the mean of a metric over the members, of scores as `scores` returns them."""
+        from halu_tasks.scorers.metrics import mean_of
+
+        members = {
+            task.name: next(metric for metric in task.scoring[scoring].metrics if metric.name == name)
+            for task in self.tasks
+        }
+        return mean_of(name, members, "task")
+
+    def scores(self, by_task: Mapping[str, Sequence[Score]]) -> list[Score]:
+        """Join the members' scores, each with the member's name as its tag `task`."""
+        return [score.tagged({"task": name}) for name in self.members for score in by_task.get(name, ())]
 
 
 def group_from(

@@ -30,7 +30,7 @@ from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from halu_tasks.scorers.metrics import Array, Metric
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.paired import items_of, left_out, rounding, same_items, sums_of
+from halu_tasks.scorers.statistics.paired import Sums, items_of, left_out, rounding, same_items, sums_of
 
 _CELLS = 2**20
 """The maximum number of drawn clusters in memory."""
@@ -71,8 +71,8 @@ def paired_bootstrap(
     The p-value inverts the interval. The share of draws on the other side of 0 is (count + 1) / (B + 1), where draws at
     0 count on both sides. It is converted back to a probability of Student's t, raised to the jackknife's p-value if
     that is larger, and doubled. If no draw is on the other side, the draws only show that p is smaller than they can
-    resolve, and the jackknife's is used; otherwise the correction for multiple comparisons (`significance.holm`) would
-    need more draws.
+    resolve, and the jackknife's is used; otherwise the correction for multiple comparisons
+    (`simultaneous.adjusted_p_values`) would need more draws.
 
     Only the jackknife is used in three cases: if the metric is `pooled`, since its sums over several clusters are not
     the sum of what each contributes; if there are too few clusters for the number of draws (fewer than about five for
@@ -96,14 +96,27 @@ def paired_bootstrap(
             raise ValueError(f"runs 0 and {number}: {problem}")
     if len(runs) < 2 or not runs[0]:
         return {}
-    sums = [sums_of(metric, run) for run in runs]
-    items = items_of(metric, runs[0])
+    return bootstrap_of_sums(metric, [sums_of(metric, run) for run in runs], items_of(metric, runs[0]), draws, seed)
+
+
+def bootstrap_of_sums(
+    metric: Metric, sums: Sequence[Sums], items: int, draws: int = 10_000, seed: int = 0
+) -> dict[tuple[int, int], Paired]:
+    """Compute the differences of `paired_bootstrap` from the sums of M runs.
+
+    Args:
+        metric: The metric.
+        sums: The metric's sums of each run, as `sums_of` computes them, with the same clusters in the same order.
+        items: The number of items in each run.
+        draws: The number of times that the clusters are drawn.
+        seed: The seed of the draws.
+    """
     values: Sequence[Array] = []
     if not metric.pooled:
-        drawn = np.split(_drawn(np.hstack([table for _, table in sums]), draws, seed), len(runs), axis=1)
+        drawn = np.split(_drawn(np.hstack([table for _, table in sums]), draws, seed), len(sums), axis=1)
         values = [metric.value(of_run) for of_run in drawn]
     pairs = {}
-    for i, j in combinations(range(len(runs)), 2):
+    for i, j in combinations(range(len(sums)), 2):
         jackknife = left_out(metric, sums[i], sums[j])
         if jackknife is None:
             continue

@@ -7,7 +7,7 @@ difference, and confidence sets for ranks.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from scipy.special import ndtri
@@ -126,48 +126,24 @@ def items_needed(difference: Paired, power: float = 0.8, level: float = 0.05) ->
     return math.ceil(difference.items * (reach * difference.stderr / difference.value) ** 2)
 
 
-def rank_ranges(
-    differences: Mapping[tuple[int, int], Paired], runs: int, higher_is_better: bool | None, level: float = 0.05
-) -> list[tuple[int, int]]:
+def rank_ranges(better: Iterable[tuple[int, int]], runs: int) -> list[tuple[int, int]]:
     """Compute confidence sets for the ranks of M runs, where 1 is the best.
 
     These are the sets of Mogstad, Romano, Shaikh and Wilhelm (2024, "Inference for Ranks", Review of Economic Studies
     91). They range from 1 + the number of runs that are significantly better to M - the number that are significantly
-    worse.
-
-    The comparisons of a run with the other M - 1 are 2(M - 1) one-sided tests, "not better" and "not worse" than each,
-    corrected by Holm's method; two-sided p-values would leave the direction of the difference open. With a probability
-    of 1 - `level`, no true hypothesis is rejected, and the set then contains the run's rank, and if runs tie, all ranks
-    that they share. This holds for each run on its own, not for all at once. Comparisons without a p-value are ignored.
+    worse. If the probability that any of the claims is false is at most 5%, as for the p-values of
+    `simultaneous.adjusted_p_values`, then with a probability of 95% the sets of all runs contain their ranks, and if
+    runs tie, all ranks that they share.
 
     Args:
-        differences: The result of `paired_bootstrap`, with up to M(M - 1)/2 pairs.
+        better: The pairs of runs of which the first is significantly better than the second.
         runs: The number M of runs.
-        higher_is_better: Whether higher values of the metric are better.
-        level: One minus the confidence level.
 
     Returns:
         The best and the worst rank of each run.
-
-    Raises:
-        ValueError: `higher_is_better` is None, so runs cannot be ranked.
     """
-    if higher_is_better is None:
-        raise ValueError("cannot rank runs by a metric of which neither direction is better")
-    # for each run, one-sided p-values of "not better" and "not worse" than each of the others
-    better: list[list[float | None]] = [[] for _ in range(runs)]
-    worse: list[list[float | None]] = [[] for _ in range(runs)]
-    for (i, j), pair in differences.items():
-        if pair.p is None:
-            continue
-        small, large = pair.p / 2, 1 - pair.p / 2
-        first, second = (small, large) if (pair.value > 0) == higher_is_better else (large, small)
-        better[i].append(first)
-        worse[i].append(second)
-        better[j].append(second)
-        worse[j].append(first)
-    ranges = []
-    for not_better, not_worse in zip(better, worse, strict=True):
-        rejected = [p is not None and p <= level for p in holm([*not_better, *not_worse])]
-        ranges.append((1 + sum(rejected[len(not_better) :]), runs - sum(rejected[: len(not_better)])))
+    ranges = [(1, runs)] * runs
+    for winner, loser in set(better):
+        ranges[winner] = ranges[winner][0], ranges[winner][1] - 1
+        ranges[loser] = ranges[loser][0] + 1, ranges[loser][1]
     return ranges

@@ -151,7 +151,8 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
         "groups": groups,
         "results": results,
         "group_results": [
-            {"entry": entry["id"], "group": "g0", "figure": estimate(skill[i], 0.02)} for i, entry in enumerate(people)
+            {"entry": entry["id"], "group": "g0", "figure": estimate(skill[i], 0.02), "rank": [1 + i // 2, entries]}
+            for i, entry in enumerate(people)
         ],
         "floors": [
             {"column": c["id"], "name": name, "metric": c["headline"], "value": value, "headline": True}
@@ -177,7 +178,9 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
             {"column": None, "group": "g0", "model": "GPT-4o", "method": "prompt", "metric": "acc", "value": 0.54}
             | {"scoring": "paper", "source": "ReFACT, Table 2", "note": "", "headline": True}
         ],
-        "pairs": [_pair(c, a, b, rng) for c in made for a, b in combinations(people, 2)],
+        "rule": "“Better” and ranks come from one analysis of the 54 differences between models.",
+        "pairs": [_pair(c, a, b, rng) for c in made for a, b in combinations(people, 2)]
+        + [_pair(made[0], a, b, rng) | {"column": None, "group": "g0"} for a, b in combinations(people, 2)],
         "wins": [
             {"first": a["id"], "second": b["id"], "better": 3 if a["id"] < b["id"] else 1}
             | {"worse": 1 if a["id"] < b["id"] else 3, "open": columns - 4}
@@ -248,9 +251,10 @@ def _column(number: int, task: tuple[str, str, str], again: int) -> dict[str, An
 def _pair(column: Mapping[str, Any], a: Mapping[str, Any], b: Mapping[str, Any], rng: random.Random) -> dict[str, Any]:
     value = rng.uniform(-0.3, 0.3)
     p = min(1.0, math.exp(-abs(value) * 30))
-    counts = {"only_first": 60, "only_second": 20, "p": p, "p_holm": min(1.0, 4 * p), "left_out": 0}
+    counts = {"only_first": 60, "only_second": 20, "p": p, "left_out": 0}
     return {
         "column": column["id"],
+        "group": None,
         "first": a["id"],
         "second": b["id"],
         "metric": column["headline"],
@@ -258,7 +262,7 @@ def _pair(column: Mapping[str, Any], a: Mapping[str, Any], b: Mapping[str, Any],
         "low": value - 0.08,
         "high": value + 0.08,
         "p": p,
-        "p_holm": min(1.0, 6 * p),
+        "p_adjusted": min(1.0, 6 * p),
         "by": "bootstrap",
         "items": column["n"],
         "clusters": column["clusters"],

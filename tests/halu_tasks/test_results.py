@@ -548,20 +548,20 @@ def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_ap
 def test_means_of_groups_are_of_results_that_were_asked_alike() -> None:
     members = GROUPS["refact"].members
     whole = [run_of(task, wrong=2) for task in members]
-    means = {(mean.group, mean.metric): mean.figures for mean in board(whole).groups()}
+    means = {(mean.group.name, mean.name): mean.figures for mean in board(whole).groups()}
     (entry,) = means["refact", "acc"]
     values = [1 - 2 / len(run.scores) for run in whole]
     assert means["refact", "acc"][entry].value == pytest.approx(sum(values) / 5)
     for other in ({"scoring": "paper"}, {"cot": True}, {"fewshot": 1}):
         mixed = [run_of(members[0], **other), *whole[1:]]
-        assert {mean.group for mean in board(mixed).groups()} == {"refact_localization"}
+        assert {mean.group.name for mean in board(mixed).groups()} == {"refact_localization"}
     # published scores apart have a mean of their own
     paper = [run_of(task, scoring="paper") for task in members]
-    (own,) = (mean for mean in board([*whole, *paper]).groups() if mean.group == "refact" and not mean.main)
+    (own,) = (mean for mean in board([*whole, *paper]).groups() if mean.group.name == "refact" and not mean.main)
     assert own.scoring == "paper" and own.figures[entry].value > means["refact", "acc"][entry].value
     # of an entry that lacks a member there is none
     two = [*whole, *(replace(run, model="n") for run in whole[1:])]
-    assert [list(mean.figures) for mean in board(two).groups() if mean.group == "refact"] == [[entry]]
+    assert [list(mean.figures) for mean in board(two).groups() if mean.group.name == "refact"] == [[entry]]
 
 
 def test_ranks_pairs_and_wins_of_models_that_differ(tmp_path: Path) -> None:
@@ -571,7 +571,7 @@ def test_ranks_pairs_and_wins_of_models_that_differ(tmp_path: Path) -> None:
     assert [own["rank"] for own in told["results"]] == [[1, 1], [2, 2], [3, 3]]
     first = told["pairs"][0]
     assert (first["value"], first["better"], first["mcnemar"]["only_first"]) == (0.5, "e1", 26)
-    assert (first["mcnemar"]["only_second"], first["low"] > 0, first["p_holm"] < 0.05) == (0, True, True)
+    assert (first["mcnemar"]["only_second"], first["low"] > 0, first["p_adjusted"] < 0.05) == (0, True, True)
     won = {(own["first"], own["second"]): (own["better"], own["worse"], own["open"]) for own in told["wins"]}
     assert won["e1", "e2"] == (1, 0, 0) and won["e3", "e1"] == (0, 1, 0)
     text = markdown(report)

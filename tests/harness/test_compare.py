@@ -132,7 +132,7 @@ def test_the_difference_is_what_a_calculation_by_hand_gives(tmp_path: Path, run:
     assert (found["run"], found["minus"], found["metric"], found["items"]) == (2, 1, "acc", 52)
     assert found["value"] == pytest.approx(2 / 52)
     assert found["stderr"] == pytest.approx(math.sqrt(sum(variances)))
-    assert found["low"] < 0 < found["high"] and found["p"] == found["p_holm"] > 0.05
+    assert found["low"] < 0 < found["high"] and found["p"] == found["p_adjusted"] > 0.05
     # items 1, 2, 8 and 20 are wrong in the first run alone, 5 and 9 in the second
     exact = found["mcnemar"]
     assert (exact["only_run"], exact["only_minus"], exact["left_out"]) == (4, 2, 0)
@@ -172,8 +172,8 @@ def test_the_tables(baseline: str, oracle: str, run: Run) -> None:
     assert cells[9:13] == ["52", "0", "0", "0"] and cells[-1] == "52"
     assert lines[5].split()[3:6] == ["halu-oracle", "1.0000", "[0.8597,"]
     below = [line.split() for line in lines[7:10]]
-    assert below[0][2:8] == ["difference", "95%", "interval", "p", "p", "(Holm)"]
-    assert below[2][:5] == ["2", "-", "1", "acc", "+0.5000"] and below[2][-6:-4] == ["26", "0"]
+    assert below[0][2:8] == ["difference", "95%", "interval", "p", "adjusted", "p"]
+    assert below[2][:5] == ["2", "-", "1", "acc", "+0.5000"] and below[2][-5:-3] == ["26", "0"]
     assert lines[11:13] == [f"run 1: {baseline}", f"run 2: {oracle}"]
 
 

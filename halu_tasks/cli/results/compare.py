@@ -28,7 +28,7 @@ COSTS = {
 }
 """Headings of the columns of costs, by name of the cost."""
 
-TESTS = ("difference", "95% interval", "p", "p (Holm)", "only it right", "only the other", "McNemar p", "p (Holm)")
+TESTS = ("difference", "95% interval", "p", "adjusted p", "only it right", "only the other", "McNemar p")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -98,7 +98,7 @@ def tasks_report(compared: TaskComparisons) -> str:
                 rows.append([*labels, *(f"{figure:.4f}" for figure in figures), *next(cells)])
         heading = "\n".join(_side(number, name, comparisons) for number, name in enumerate(names, 1))
         parts.append(heading + "\n\n" + _tests_table(["task", "scoring", "data", "metric", "1", "2"], rows))
-    parts.append("differences are 2 - 1; p (Holm) is corrected over all of them")
+    parts.append("differences are 2 - 1; adjusted p: 5% for any false claim among all of them")
     parts += [f"{comparison.runs[0].task}: {note}" for comparison in compared.comparisons for note in comparison.notes]
     return "\n\n".join([*parts, *compared.apart])
 
@@ -151,11 +151,11 @@ def _runs_table(comparison: Comparison) -> str:
 
 def _test_cells(differences: Sequence[Tested]) -> list[list[str]]:
     """Format the columns of `TESTS`, and the items and items needed."""
-    from halu_tasks.results.paired_test import corrected
+    from halu_tasks.results.paired_test import adjusted
 
     tests = [tested.test for tested in differences]
     rows = []
-    for test, (p, exact_p) in zip(tests, corrected(tests), strict=True):
+    for test, p in zip(tests, adjusted(tests), strict=True):
         paired = test.paired
         rows.append(
             [
@@ -166,7 +166,6 @@ def _test_cells(differences: Sequence[Tested]) -> list[list[str]]:
                 NONE if test.only_first is None else f"{test.only_first:,}",
                 NONE if test.only_second is None else f"{test.only_second:,}",
                 _p(test.mcnemar.p if test.mcnemar else None),
-                _p(exact_p),
                 f"{paired.items:,}",
                 f"{test.items_needed:,}" if test.items_needed else NONE,
             ]

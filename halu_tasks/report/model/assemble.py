@@ -16,7 +16,7 @@ from halu_tasks.report.model.details import details
 from halu_tasks.report.model.items import PER_KIND, text_limit
 from halu_tasks.report.model.leaderboard import Board
 from halu_tasks.report.model.names import Names
-from halu_tasks.report.model.pairs import differences, pairs, ranks, wins
+from halu_tasks.report.model.pairs import Pairs
 from halu_tasks.report.model.parquet import ItemTable
 from halu_tasks.report.model.report import ColumnDetails, ReplyWarning, Report, ReportEntry, Result, Superseded
 from halu_tasks.results.entry import Entry
@@ -41,21 +41,21 @@ def assemble(
         title: The report's title.
         step: Called with 1 after each column.
     """
-    names = Names.of(board)
-    column_differences = {column: differences(column) for column in board.columns}
-    compared = pairs(board, names, column_differences)
+    means = list(board.groups())
+    names = Names.of(board, means)
+    pairs = Pairs.of(board, means)
     all_results: list[Result] = []
     all_details: list[ColumnDetails] = []
     limit = text_limit(3 * PER_KIND * len(board.columns), len(board.entries))
     with ItemTable(table) as items:
         for column in board.columns:
             others = {entry: other_scores(column, run.answers) for entry, run in column.runs.items()}
-            all_results += results(column, names, ranks(column, column_differences[column]))
+            all_results += results(column, names, pairs.ranks[column])
             for entry, run in column.runs.items():
                 items.add(names.labels[entry], names.titles[column], column, run, others[entry])
             all_details.append(details(column, names, others, limit))
             step(1)
-    groups, group_results = group_means(board, names)
+    groups, group_results = group_means(means, names, pairs.ranks)
     return Report(
         title=title,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -67,8 +67,9 @@ def assemble(
         group_results=group_results,
         floors=[floor for column in board.columns for floor in floors(column, names)],
         published=published_figures(board, names, groups),
-        pairs=compared,
-        wins=wins(board, names, compared),
+        rule=pairs.rule,
+        pairs=pairs.records(board, names),
+        wins=pairs.wins(board, names),
         skipped=skipped,
         warnings=list(_warnings(board, names)),
         superseded=list(_superseded(board, names)),

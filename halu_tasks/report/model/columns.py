@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from halu_tasks.report.model.leaderboard import Board, Column
+from halu_tasks.report.model.leaderboard import Column, Mean
 from halu_tasks.report.model.names import Names
 from halu_tasks.report.model.report import GroupResult, ReportColumn, ReportGroup, Result
 from halu_tasks.results.entry import Entry
@@ -80,27 +80,34 @@ def _round_costs(cost: Mapping[str, float]) -> dict[str, float]:
     return {name: int(value) if value.is_integer() else round(value, 1) for name, value in cost.items()}
 
 
-def group_means(board: Board, names: Names) -> tuple[list[ReportGroup], list[GroupResult]]:
-    """Compute the means over groups, and those of each entry."""
+def group_means(
+    means: Sequence[Mean], names: Names, ranks: Mapping[Column | Mean, Mapping[Entry, tuple[int, int]]]
+) -> tuple[list[ReportGroup], list[GroupResult]]:
+    """Describe the means over groups, and those of each entry.
+
+    Args:
+        means: The means.
+        names: The names of entries, columns and means.
+        ranks: For each mean, the confidence sets of its entries' ranks.
+    """
     groups, group_results = [], []
-    for number, mean in enumerate(board.groups(), 1):
-        first = next(metric for metric in mean.columns[0].metrics if metric.name == mean.metric)
+    for mean in means:
         tasks = ", ".join(column.task.name for column in mean.columns)
         group = ReportGroup(
-            id=f"g{number}",
-            title=mean.group if mean.main else f"{mean.group}-{mean.scoring}",
-            group=mean.group,
-            metric=mean.metric,
+            id=names.groups[mean],
+            title=mean.group.name if mean.main else f"{mean.group.name}-{mean.scoring}",
+            group=mean.group.name,
+            metric=mean.name,
             scoring=mean.scoring,
             data=mean.columns[0].first.provenance.data,
             main=mean.main,
             columns=[names.columns[column] for column in mean.columns],
-            about=f"the unweighted mean of {mean.metric} over {tasks}",
-            higher_is_better=first.higher_is_better,
+            about=f"the unweighted mean of {mean.name} over {tasks}",
+            higher_is_better=mean.metric.higher_is_better,
         )
         groups.append(group)
         group_results += [
-            GroupResult(entry=names.entries[entry], group=group.id, figure=figure)
+            GroupResult(entry=names.entries[entry], group=group.id, figure=figure, rank=ranks[mean].get(entry))
             for entry, figure in mean.figures.items()
         ]
     return groups, group_results

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from halu_tasks.results.comparability import asked_otherwise, not_paired, reordered
 from halu_tasks.results.entry import Entry, labels_of
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.metrics import Estimate, Metric
-from halu_tasks.tasks import Task, registry
+from halu_tasks.scorers.score import Score
+from halu_tasks.tasks import Group, Task, registry
 
 _DATA = ("pinned", "extract", "local", "sample")
 """Kinds of data, beginning with those that best represent the benchmark."""
@@ -28,6 +29,11 @@ class Column:
 
     runs: dict[Entry, Run] = field(default_factory=dict)
     why: str = ""
+
+    @property
+    def main(self) -> bool:
+        """Whether this is the main column of its task."""
+        return not self.why
 
     @property
     def first(self) -> Run:
@@ -77,7 +83,7 @@ class Board:
     @property
     def main(self) -> list[Column]:
         """The main columns."""
-        return [column for column in self.columns if not column.why]
+        return [column for column in self.columns if column.main]
 
     def labels(self) -> dict[Entry, str]:
         """Label each entry."""
@@ -96,14 +102,11 @@ class Board:
                 if len(present) < len(columns) or not _same_condition(present):
                     continue
                 entries = [entry for entry in self.entries if all(entry in column.runs for column in present)]
-                figures = {
-                    entry: group.figures(mode, {c.task.name: c.runs[entry].scores for c in present})
-                    for entry in entries
-                }
+                figures = {entry: group.figures(mode, _scores(present, entry)) for entry in entries}
                 for name in group.means:
                     means = {entry: by_name[name] for entry, by_name in figures.items() if name in by_name}
                     if means:
-                        yield Mean(group.name, name, mode, present, means)
+                        yield Mean(group, name, mode, present, means)
 
     def _column(self, task: str, mode: str) -> Column | None:
         """Return the first column of a task in a mode: the main one if it is in that mode."""
@@ -111,19 +114,42 @@ class Board:
         return next(matching, None)
 
 
-class Mean(NamedTuple):
-    """The mean of a metric over the tasks of a group, for each entry with results in all of its columns."""
+@dataclass(frozen=True, eq=False)
+class Mean:
+    """The mean of a metric over the tasks of a group. Means are compared by identity.
 
-    group: str
-    metric: str
+    Attributes:
+        group: The group.
+        name: The metric's name.
+        scoring: The mode of the columns, `strict` or `paper`.
+        columns: A column of each member.
+        figures: The mean of each entry with results in all columns.
+    """
+
+    group: Group
+    name: str
     scoring: str
-    columns: list[Column]
-    figures: dict[Entry, Estimate]
+    columns: Sequence[Column]
+    figures: Mapping[Entry, Estimate]
+
+    @cached_property
+    def metric(self) -> Metric:
+        """The mean as a metric of the scores that `scores` returns."""
+        return self.group.metric(self.name, self.scoring)
+
+    def scores(self, entry: Entry) -> list[Score]:
+        """Join an entry's scores in all columns."""
+        return self.group.scores(_scores(self.columns, entry))
 
     @property
     def main(self) -> bool:
         """Whether the mean is over main columns only."""
-        return not any(column.why for column in self.columns)
+        return all(column.main for column in self.columns)
+
+
+def _scores(columns: Sequence[Column], entry: Entry) -> dict[str, Sequence[Score]]:
+    """Return an entry's scores by task."""
+    return {column.task.name: column.runs[entry].scores for column in columns}
 
 
 def board(runs: Sequence[Run]) -> Board:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from halu_tasks.report.model.leaderboard import Board, Column
+from halu_tasks.report.model.leaderboard import Board, Column, Mean
 from halu_tasks.results.entry import Entry
 
 
@@ -17,21 +17,24 @@ class Names:
     Attributes:
         entries: The ids of entries.
         columns: The ids of columns.
+        groups: The ids of the means of groups.
         labels: The labels of entries.
         titles: The titles of columns.
     """
 
     entries: Mapping[Entry, str]
     columns: Mapping[Column, str]
+    groups: Mapping[Mean, str]
     labels: Mapping[Entry, str]
     titles: Mapping[Column, str]
 
     @classmethod
-    def of(cls, board: Board) -> Names:
-        """Name the entries and columns of a board."""
+    def of(cls, board: Board, means: Sequence[Mean] = ()) -> Names:
+        """Name the entries and columns of a board, and the means of groups."""
         return cls(
             entries={entry: f"e{number}" for number, entry in enumerate(board.entries, 1)},
             columns={column: f"c{number}" for number, column in enumerate(board.columns, 1)},
+            groups={mean: f"g{number}" for number, mean in enumerate(means, 1)},
             labels=board.labels(),
             titles=_titles(board),
         )

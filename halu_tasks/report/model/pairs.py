@@ -1,85 +1,116 @@
-"""Pairwise comparison of a board's entries: differences, significance tests, wins and ranges of ranks."""
+"""The pairs of entries in a report: differences, tests, wins and ranges of ranks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from halu_tasks.report.model.leaderboard import Board, Column
+from halu_tasks.report.model.leaderboard import Board, Column, Mean
+from halu_tasks.report.model.measures import Measure, Tested, ranks, tested
 from halu_tasks.report.model.names import Names
 from halu_tasks.report.model.report import ExactTest, PairDifference, Wins
 from halu_tasks.results.entry import Entry
-from halu_tasks.results.paired_test import PairedTest, corrected, paired_test
-from halu_tasks.scorers.metrics import estimates
-from halu_tasks.scorers.statistics.bootstrap import Paired, paired_bootstrap
-from halu_tasks.scorers.statistics.significance import rank_ranges
-
-LEVEL = 0.05
-
-Differences = Mapping[tuple[int, int], Paired]
+from halu_tasks.results.paired_test import PairedTest
 
 
-def differences(column: Column) -> Differences:
-    """Compute the paired differences between a column's runs, by pairs of their positions."""
-    return paired_bootstrap(column.headline, [run.scores for run in column.runs.values()])
+@dataclass(frozen=True)
+class Pairs:
+    """All pairs of entries, compared in all columns and means.
 
+    Main columns and main means are one family of tests, and those apart another.
 
-def pairs(board: Board, names: Names, differences: Mapping[Column, Differences]) -> list[PairDifference]:
-    """Compare all pairs of entries in all columns.
-
-    The p values of a pair are corrected over its tasks, separately for main columns and columns apart.
-
-    Args:
-        board: The board.
-        names: The names of entries and columns.
-        differences: The differences of each column.
+    Attributes:
+        tests: The tests of main columns and means, then those apart.
+        ranks: For each column and mean, the confidence sets of the ranks of its entries.
     """
-    records: list[PairDifference] = []
-    for first, second in combinations(board.entries, 2):
+
+    tests: Sequence[Tested]
+    ranks: Mapping[Column | Mean, Mapping[Entry, tuple[int, int]]]
+
+    @classmethod
+    def of(cls, board: Board, means: Sequence[Mean]) -> Pairs:
+        """Compare all pairs of entries.
+
+        Args:
+            board: The board.
+            means: The means of groups.
+        """
+        tests: list[Tested] = []
+        ranges: dict[Column | Mean, dict[Entry, tuple[int, int]]] = {}
         for main in (True, False):
-            tests = {
-                column: test
-                for column in board.columns
-                if (not column.why) == main and (test := _test(column, first, second, differences[column]))
-            }
-            records += _records(tests, first, second, names)
-    return records
+            places: list[Column | Mean] = [mean for mean in means if mean.main == main]
+            places += [column for column in board.columns if column.main == main]
+            measures = [Measure.of(place) for place in places]
+            family = tested(measures)
+            tests += family
+            ranges |= {measure.place: ranks(measure, family) for measure in measures}
+        return cls(tests, ranges)
 
-
-def _test(column: Column, first: Entry, second: Entry, differences: Differences) -> PairedTest | None:
-    if first not in column.runs or second not in column.runs:
-        return None
-    order = list(column.runs)
-    paired = differences.get((order.index(first), order.index(second)))
-    runs = column.runs[first], column.runs[second]
-    return paired_test(column.headline, runs[0].scores, runs[1].scores, paired) if paired else None
-
-
-def _records(tests: Mapping[Column, PairedTest], first: Entry, second: Entry, names: Names) -> Iterator[PairDifference]:
-    """Describe the differences of one pair, with p values that are corrected over its tasks."""
-    for (column, test), (p, exact_p) in zip(tests.items(), corrected(list(tests.values())), strict=True):
-        first_ahead = (test.paired.value > 0) == bool(test.higher_is_better)
-        decided = p is not None and p < LEVEL
-        yield PairDifference(
-            metric=test.metric,
-            value=test.paired.value,
-            low=test.paired.low,
-            high=test.paired.high,
-            p=test.paired.p,
-            by=test.paired.by,
-            items=test.paired.items,
-            clusters=test.paired.clusters,
-            mcnemar=_exact_test(test, exact_p),
-            items_needed=test.items_needed,
-            column=names.columns[column],
-            first=names.entries[first],
-            second=names.entries[second],
-            p_holm=p,
-            better=names.entries[first if first_ahead else second] if decided else None,
+    @property
+    def rule(self) -> str:
+        """State in one sentence what `better` and ranks rest on; empty if there are no pairs."""
+        main = sum(test.measure.place.main for test in self.tests)
+        apart = len(self.tests) - main
+        if not self.tests:
+            return ""
+        families = " and ".join([
+            *([f"the {main:,} differences between models on main tasks and group means"] if main else []),
+            *([f"{'separately ' if main else ''}the {apart:,} differences in results shown apart"] if apart else []),
+        ])  # fmt: skip
+        return (
+            f"“Better” and ranks come from one analysis of {families}, in which the probability of any false claim is "
+            "at most 5% (p values adjusted by the step-down maximum of a bootstrap over clusters)."
         )
 
+    def records(self, board: Board, names: Names) -> list[PairDifference]:
+        """Describe the differences, pair by pair in the order of entries."""
+        order = {entry: number for number, entry in enumerate(board.entries)}
+        ordered = sorted(self.tests, key=lambda test: (order[test.first], order[test.second]))
+        return [_record(test, names) for test in ordered]
 
-def _exact_test(test: PairedTest, p_holm: float | None) -> ExactTest | None:
+    def wins(self, board: Board, names: Names) -> list[Wins]:
+        """Count, for all ordered pairs of entries, the main columns on which the first is better, worse, or neither."""
+        better: dict[tuple[Entry, Entry], list[Entry | None]] = {}
+        order = {entry: number for number, entry in enumerate(board.entries)}
+        for test in sorted(self.tests, key=lambda test: (order[test.first], order[test.second])):
+            if isinstance(test.measure.place, Column) and test.measure.place.main:
+                better.setdefault((test.first, test.second), []).append(test.better)
+                better.setdefault((test.second, test.first), []).append(test.better)
+        return [
+            Wins(
+                first=names.entries[first],
+                second=names.entries[second],
+                better=of_pair.count(first),
+                worse=of_pair.count(second),
+                open=of_pair.count(None),
+            )
+            for (first, second), of_pair in better.items()
+        ]
+
+
+def _record(tested: Tested, names: Names) -> PairDifference:
+    place, test = tested.measure.place, tested.test
+    return PairDifference(
+        metric=test.metric,
+        value=test.paired.value,
+        low=test.paired.low,
+        high=test.paired.high,
+        p=test.paired.p,
+        by=test.paired.by,
+        items=test.paired.items,
+        clusters=test.paired.clusters,
+        mcnemar=_exact_test(test),
+        items_needed=test.items_needed,
+        column=names.columns[place] if isinstance(place, Column) else None,
+        group=None if isinstance(place, Column) else names.groups[place],
+        first=names.entries[tested.first],
+        second=names.entries[tested.second],
+        p_adjusted=tested.p,
+        better=names.entries[tested.better] if tested.better else None,
+    )
+
+
+def _exact_test(test: PairedTest) -> ExactTest | None:
     if test.mcnemar is None or test.only_first is None or test.only_second is None:
         return None
     return ExactTest(
@@ -87,47 +118,4 @@ def _exact_test(test: PairedTest, p_holm: float | None) -> ExactTest | None:
         only_second=test.only_second,
         p=test.mcnemar.p,
         left_out=test.mcnemar.unknown,
-        p_holm=p_holm,
     )
-
-
-def ranks(column: Column, differences: Differences) -> dict[Entry, tuple[int, int]]:
-    """Compute the 95% confidence sets of the entries' ranks; empty if there is nothing to rank."""
-    if len(column.runs) < 2 or column.headline.higher_is_better is None:
-        return {}
-    # entries without a figure, as without a judge, are not ranked, and others are not ranked above them
-    ranked = [number for number, run in enumerate(column.runs.values()) if estimates([column.headline], run.scores)]
-    ranked_differences = {
-        (ranked.index(i), ranked.index(j)): paired
-        for (i, j), paired in differences.items()
-        if i in ranked and j in ranked
-    }
-    ranges = rank_ranges(ranked_differences, len(ranked), column.headline.higher_is_better)
-    entries = list(column.runs)
-    return {entries[number]: span for number, span in zip(ranked, ranges, strict=True)} if len(ranked) > 1 else {}
-
-
-def wins(board: Board, names: Names, compared: Sequence[PairDifference]) -> list[Wins]:
-    """Count, for all ordered pairs of entries, the main columns on which the first is better, worse, or neither.
-
-    Args:
-        board: The board.
-        names: The names of entries and columns.
-        compared: The result of `pairs`.
-    """
-    main = {names.columns[column] for column in board.main}
-    winners: dict[tuple[str, str], list[str | None]] = {}
-    for pair in compared:
-        if pair.column in main:
-            winners.setdefault((pair.first, pair.second), []).append(pair.better)
-            winners.setdefault((pair.second, pair.first), []).append(pair.better)
-    return [
-        Wins(
-            first=first,
-            second=second,
-            better=of_pair.count(first),
-            worse=of_pair.count(second),
-            open=of_pair.count(None),
-        )
-        for (first, second), of_pair in winners.items()
-    ]

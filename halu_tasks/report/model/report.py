@@ -29,7 +29,8 @@ class Report:
         group_results: The means of entries over groups.
         floors: Figures of uninformed replies.
         published: Figures published in papers.
-        pairs: Differences between two entries in a column.
+        rule: What decides which entry is better, in one sentence; empty if there are no pairs.
+        pairs: Differences between two entries in a column, or in the mean of a group.
         wins: How often an entry is better than another one.
         skipped: Files that were not read.
         warnings: Results with many replies that contain no answer.
@@ -48,6 +49,7 @@ class Report:
     group_results: Sequence[GroupResult]
     floors: Sequence[Floor]
     published: Sequence[PublishedFigure]
+    rule: str
     pairs: Sequence[PairDifference]
     wins: Sequence[Wins]
     skipped: Sequence[Skipped]
@@ -200,11 +202,12 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupResult:
-    """The mean of an entry over a group."""
+    """The mean of an entry over a group, and the 95% confidence set of its rank; None if there is nothing to rank."""
 
     entry: str
     group: str
     figure: Estimate
+    rank: tuple[int, int] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,22 +269,20 @@ class ExactTest:
         only_second: The number of items that only the second has right.
         p: The p value.
         left_out: The number of items whose figure is unknown, such as after a failure of the judge.
-        p_holm: The p value corrected over the tasks of the pair.
     """
 
     only_first: int
     only_second: int
     p: float
     left_out: int
-    p_holm: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairDifference:
-    """The headline of one entry minus that of another, on the same items.
+    """The headline of one entry minus that of another, on the same items, in a column or in the mean of a group.
 
     Attributes:
-        metric: The headline's name.
+        metric: The metric's name.
         value: The difference.
         low: The lower end of its 95% interval; None if there is no interval.
         high: The upper end of its 95% interval; None if there is no interval.
@@ -291,10 +292,11 @@ class PairDifference:
         clusters: The number of clusters.
         mcnemar: McNemar's test; None if items are not simply right or wrong.
         items_needed: The number of items needed to detect a difference of this size.
-        column: The column's id.
+        column: The column's id; None for a group.
+        group: The group's id; None for a column.
         first: The id of the first entry.
         second: The id of the second entry.
-        p_holm: The p value corrected over the tasks of the pair.
+        p_adjusted: The p value adjusted for all pairs, columns and groups; None if there is no interval.
         better: The id of the better entry; None if the items do not decide it.
     """
 
@@ -308,10 +310,11 @@ class PairDifference:
     clusters: int
     mcnemar: ExactTest | None
     items_needed: int | None
-    column: str
+    column: str | None
+    group: str | None
     first: str
     second: str
-    p_holm: float | None
+    p_adjusted: float | None
     better: str | None
 
 

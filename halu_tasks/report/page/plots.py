@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from halu_tasks.report.model.report import Calibration
+from halu_tasks.report.model.report import Calibration, ReportColumn
 from halu_tasks.report.page.charts import Bar, Curve, calibration, differences, interval_words, intervals
 from halu_tasks.report.page.escaping import plain
 from halu_tasks.report.page.numbers import defined, interval, number
@@ -48,7 +48,9 @@ def difference_plot(view: View, pair: Pair) -> Markup | None:
     """
     bars = []
     for row in pair.rows:
-        column = view.columns[view.column_number[row.column]]
+        column = view.place(row)
+        if not isinstance(column, ReportColumn):
+            continue
         better = column.directions.get(row.metric, column.higher_is_better)
         if column.main and better is not None and column.range == (0, 1) and defined(row.value):
             ends = (row.low, row.high) if better else (row.high, row.low)

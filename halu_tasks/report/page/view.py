@@ -46,11 +46,13 @@ class Cell:
 
     Attributes:
         figure: The figure; None if it is not defined.
+        rank: The confidence set of the rank; None if there is nothing to rank.
         result: The result, if the entry was measured in a column.
         note: The source and the scoring of a published figure.
     """
 
     figure: Estimate | None
+    rank: tuple[int, int] | None = None
     result: Result | None = None
     note: Sequence[str] = ()
 
@@ -107,7 +109,8 @@ class View:
         self.column_number = {column.id: i for i, column in enumerate(self.columns)}
         self.details: Mapping[int, ColumnDetails] = {self.column_number[one.column]: one for one in report.why}
         self._results = {(result.entry, result.column): result for result in report.results}
-        self._means = {(mean.entry, mean.group): mean.figure for mean in report.group_results}
+        self._means = {(mean.entry, mean.group): mean for mean in report.group_results}
+        self._groups = {group.id: group for group in report.groups}
 
     @cached_property
     def main(self) -> list[int]:
@@ -180,10 +183,10 @@ class View:
         for head in heads:
             if head.column is None:
                 mean = self._means.get((entry.id, head.record.id))
-                cells.append(Cell(mean) if mean else None)
+                cells.append(Cell(mean.figure, mean.rank) if mean else None)
             else:
                 result = self.result(number, head.column)
-                cells.append(Cell(result.metrics.get(head.metric), result) if result else None)
+                cells.append(Cell(result.metrics.get(head.metric), result.rank, result) if result else None)
         return Row("entry", entry.label, self.describe(entry), cells, number)
 
     @staticmethod
@@ -229,13 +232,19 @@ class View:
 
     @cached_property
     def pairs(self) -> list[Pair]:
-        """All pairs of entries that were compared, with the main columns first."""
+        """All pairs of entries that were compared, with main groups and columns first."""
         by_entries: dict[tuple[int, int], Pair] = {}
-        rows = sorted(self.report.pairs, key=lambda row: self.column_number[row.column] in self.apart)
-        for row in rows:
+        for row in sorted(self.report.pairs, key=lambda row: not self.place(row).main):
             key = self.entry_number[row.first], self.entry_number[row.second]
             by_entries.setdefault(key, Pair(*key)).rows.append(row)
         return [by_entries[key] for key in sorted(by_entries)]
+
+    def place(self, row: PairDifference) -> ReportColumn | ReportGroup:
+        """Return the column or group that a difference is in."""
+        if row.column is not None:
+            return self.columns[self.column_number[row.column]]
+        assert row.group is not None
+        return self._groups[row.group]
 
     @cached_property
     def wins(self) -> dict[tuple[int, int], Wins]:

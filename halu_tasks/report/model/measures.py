@@ -1,0 +1,120 @@
+"""What entries are compared by, the headlines of columns and the means of groups, and the tests of all at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
+
+from halu_tasks.report.model.leaderboard import Column, Mean
+from halu_tasks.results.entry import Entry
+from halu_tasks.results.paired_test import PairedTest, adjusted, paired_test
+from halu_tasks.scorers.metrics import Metric
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.bootstrap import Paired, paired_bootstrap
+from halu_tasks.scorers.statistics.paired import sums_of
+from halu_tasks.scorers.statistics.significance import rank_ranges
+from halu_tasks.scorers.statistics.simultaneous import LEVEL, Influence, influence
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """A metric by which the entries of a column or mean are compared. Measures are compared by identity.
+
+    Attributes:
+        place: The column or mean.
+        metric: The metric: the column's headline, or the mean.
+        entries: The entries for which the metric is defined.
+        differences: The differences between them, by their positions in `entries`.
+        influences: The influence of clusters on each entry's figure.
+    """
+
+    place: Column | Mean
+    metric: Metric
+    entries: Sequence[Entry]
+    differences: Mapping[tuple[int, int], Paired]
+    influences: Sequence[Influence]
+
+    @classmethod
+    def of(cls, place: Column | Mean) -> Measure:
+        """Compare the entries of a column or mean."""
+        scores: dict[Entry, Sequence[Score]]
+        if isinstance(place, Column):
+            metric, scope = place.headline, place.task.benchmark
+            scores = {entry: run.scores for entry, run in place.runs.items()}
+        else:
+            metric, scope = place.metric, place.columns[0].task.benchmark
+            scores = {entry: place.scores(entry) for entry in place.figures}
+        entries = [entry for entry in scores if not math.isnan(metric.value(sums_of(metric, scores[entry])[0]))]
+        compared = [scores[entry] for entry in entries]
+        influences = [influence(metric, own, scope) for own in compared]
+        return cls(place, metric, entries, paired_bootstrap(metric, compared), influences)
+
+
+class Tested(NamedTuple):
+    """A test of the difference between two entries.
+
+    Attributes:
+        measure: What they are compared by.
+        first: The entry from whose figure the other is subtracted.
+        second: The entry whose figure is subtracted.
+        test: The test.
+        p: The p value that is adjusted for all tests of the family; None if there is none.
+        better: The better entry; None if the items do not decide it.
+    """
+
+    measure: Measure
+    first: Entry
+    second: Entry
+    test: PairedTest
+    p: float | None
+    better: Entry | None
+
+
+def tested(measures: Sequence[Measure]) -> list[Tested]:
+    """Test the differences between all entries in a family of measures, with p values that are adjusted for all."""
+    pairs = [
+        (measure, measure.entries[i], measure.entries[j], _test(measure, i, j))
+        for measure in measures
+        for i, j in combinations(range(len(measure.entries)), 2)
+        if (i, j) in measure.differences
+    ]
+    p_values = adjusted([test for *_, test in pairs])
+    return [
+        Tested(measure, first, second, test, p, _better(first, second, test, p))
+        for (measure, first, second, test), p in zip(pairs, p_values, strict=True)
+    ]
+
+
+def _test(measure: Measure, i: int, j: int) -> PairedTest:
+    place = measure.place
+    # the items of a mean are those of several tasks, of which McNemar's test would count the larger ones more
+    runs = [place.runs[measure.entries[n]].scores if isinstance(place, Column) else () for n in (i, j)]
+    influences = measure.influences[i], measure.influences[j]
+    return paired_test(measure.metric, runs[0], runs[1], measure.differences[i, j], influences)
+
+
+def _better(first: Entry, second: Entry, test: PairedTest, p: float | None) -> Entry | None:
+    if test.higher_is_better is None or p is None or p >= LEVEL:
+        return None
+    return first if (test.paired.value > 0) == test.higher_is_better else second
+
+
+def ranks(measure: Measure, tests: Sequence[Tested]) -> dict[Entry, tuple[int, int]]:
+    """Compute the confidence sets of the entries' ranks; empty if there is nothing to rank.
+
+    Args:
+        measure: What the entries are compared by.
+        tests: The tests of all measures of the family.
+    """
+    if len(measure.entries) < 2 or measure.metric.higher_is_better is None:
+        return {}
+    position = {entry: number for number, entry in enumerate(measure.entries)}
+    decided = [
+        (position[test.better], position[test.second if test.better == test.first else test.first])
+        for test in tests
+        if test.measure is measure and test.better is not None
+    ]
+    return dict(zip(measure.entries, rank_ranges(decided, len(measure.entries)), strict=True))

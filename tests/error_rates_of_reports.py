@@ -1,0 +1,206 @@
+"""How often reports make false claims, and how often they find differences: `python tests/error_rates_of_reports.py`.
+
+Models answer the items of some tasks, in clusters of 1 to 20 items (four on average). Clusters and items are hard for
+all models, and clusters also for one model by itself. Every report compares all pairs of models on all tasks and on
+their mean. A claim is that one of two models is better. Two rules are compared:
+
+- before: the p-values of each pair are corrected over its tasks by Holm's method
+- now: all p-values of the report are adjusted at once by `simultaneous.adjusted_p_values`
+
+With equal models, each claim is false, and the first table prints the share of reports with any false claim. In the
+second table, one model is better than all others, which are equal, and the table prints the share of its differences
+that are found, and the share of reports with any false claim.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from halu_tasks.scorers.metrics import Metric, mean, mean_of
+from halu_tasks.scorers.statistics.bootstrap import Paired, bootstrap_of_sums
+from halu_tasks.scorers.statistics.paired import Sums
+from halu_tasks.scorers.statistics.significance import holm
+from halu_tasks.scorers.statistics.simultaneous import LEVEL, Contrast, adjusted_p_values, influence_of_sums
+
+Floats = npt.NDArray[np.float64]
+
+ACCURACY = mean("acc", "correct")
+
+
+class Design(NamedTuple):
+    """A kind of report.
+
+    Attributes:
+        models: The number of models.
+        tasks: The number of tasks.
+        clusters: The number of clusters in each task.
+        share: The share of items that the models have right.
+        better: By how much the first model has more items right.
+        shared: Whether all tasks are asked about the same clusters.
+        alone: Whether each item is a cluster.
+    """
+
+    models: int
+    tasks: int
+    clusters: int
+    share: float = 0.7
+    better: float = 0.0
+    shared: bool = True
+    alone: bool = False
+
+    def __str__(self) -> str:
+        clusters = f"{self.clusters} {'items' if self.alone else 'clusters'}{'' if self.shared else ' per task'}"
+        return f"{self.models:2} models, {self.tasks} tasks, {clusters}, {self.share}"
+
+
+EQUAL = [
+    *(Design(models, tasks, clusters) for clusters in (30, 100, 500) for models in (2, 5, 10) for tasks in (1, 5)),
+    *(Design(models, tasks, 100, shared=False) for models in (2, 10) for tasks in (5,)),
+    *(Design(models, tasks, 200, 0.97, alone=True) for models in (2, 5, 10) for tasks in (1, 5)),
+    *(Design(models, tasks, 200, 0.99, alone=True) for models in (2, 10) for tasks in (1, 5)),
+]
+"""Reports on equal models."""
+
+UNEQUAL = [
+    *(Design(models, tasks, 200, better=by) for by in (0.05, 0.1) for models in (2, 5, 10) for tasks in (1, 5)),
+    *(Design(models, tasks, 200, 0.9, 0.07, alone=True) for models in (2, 10) for tasks in (1, 5)),
+]
+"""Reports in which the first model is better."""
+
+
+def simulated_tables(rng: np.random.Generator, design: Design) -> tuple[list[Floats], list[Floats]]:
+    """Return for each task the right items of each model by cluster, shape (C, M), and the items, shape (C,)."""
+    clusters, models = design.clusters, design.models
+    skills = np.full(models, ndtri(design.share))
+    skills[0] = ndtri(design.share + design.better)
+    rights, sizes = [], []
+    shared = rng.normal(size=clusters), rng.normal(size=(clusters, models))
+    for _ in range(design.tasks):
+        if not design.shared:
+            shared = rng.normal(size=clusters), rng.normal(size=(clusters, models))
+        size = np.ones(clusters, int) if design.alone else np.minimum(rng.geometric(0.25, clusters), 20)
+        cluster = np.repeat(np.arange(clusters), size)
+        hard = math.sqrt(0.2) * shared[0][cluster] + math.sqrt(0.3) * rng.normal(size=len(cluster))
+        alone = math.sqrt(0.2) * shared[1][cluster] + math.sqrt(0.3) * rng.normal(size=(len(cluster), models))
+        right = (hard[:, None] + alone < skills).astype(float)
+        rights.append(np.add.reduceat(right, np.concatenate([[0], np.cumsum(size)[:-1]])))
+        sizes.append(size.astype(float))
+    return rights, sizes
+
+
+class Measure(NamedTuple):
+    """A task, or the mean over the tasks: its metric, the sums of all models, and the names of the clusters."""
+
+    metric: Metric
+    sums: list[Sums]
+    names: list[str]
+    items: int
+
+
+def measures(rng: np.random.Generator, design: Design) -> Iterator[Measure]:
+    """Simulate a report's tasks, and their mean if there are several."""
+    rights, sizes = simulated_tables(rng, design)
+    tables = [
+        [np.column_stack([right[:, model], size]) for right, size in zip(rights, sizes, strict=True)]
+        for model in range(design.models)
+    ]
+    names = [[f"{0 if design.shared else task}-{c}" for c in range(design.clusters)] for task in range(design.tasks)]
+    for task in range(design.tasks):
+        sums = [(table[task].sum(axis=0), table[task]) for table in tables]
+        yield Measure(ACCURACY, sums, names[task], int(sizes[task].sum()))
+    if design.tasks > 1:
+        metric = mean_of("acc", {str(task): ACCURACY for task in range(design.tasks)}, "task")
+        joined = [np.hstack(table) if design.shared else _block_diagonal(table) for table in tables]
+        all_names = names[0] if design.shared else [name for own in names for name in own]
+        yield Measure(metric, [(own.sum(axis=0), own) for own in joined], all_names, int(sum(map(np.sum, sizes))))
+
+
+def _block_diagonal(tables: Sequence[Floats]) -> Floats:
+    rows = [len(table) for table in tables]
+    joined = np.zeros((sum(rows), 2 * len(tables)))
+    for number, (table, end) in enumerate(zip(tables, np.cumsum(rows), strict=True)):
+        joined[end - len(table) : end, 2 * number : 2 * number + 2] = table
+    return joined
+
+
+class Claim(NamedTuple):
+    """A difference of a report, and whether each rule claims it. `task` is None for the mean."""
+
+    task: int | None
+    pair: tuple[int, int]
+    value: float
+    before: bool
+    now: bool
+
+
+def claims(rng: np.random.Generator, design: Design, draws: int) -> list[Claim]:
+    """Simulate a report, and return all its differences; the rule used before did not test means."""
+    differences: list[tuple[int | None, tuple[int, int], Paired]] = []
+    contrasts = []
+    for number, measure in enumerate(measures(rng, design)):
+        influences = [influence_of_sums(measure.metric, sums, measure.names, "") for sums in measure.sums]
+        paired = bootstrap_of_sums(measure.metric, measure.sums, measure.items, draws, seed=int(rng.integers(2**32)))
+        for (i, j), difference in paired.items():
+            differences.append((number if number < design.tasks else None, (i, j), difference))
+            contrasts.append(Contrast(difference.p, influences[i], influences[j]))
+    now = adjusted_p_values(contrasts, draws, seed=int(rng.integers(2**32)))
+    before: dict[int, bool] = {}
+    for pair in combinations(range(design.models), 2):
+        family = [n for n, (task, own, _) in enumerate(differences) if own == pair and task is not None]
+        p_values = holm([differences[n][2].p for n in family])
+        before |= {n: p is not None and p < LEVEL for n, p in zip(family, p_values, strict=True)}
+    return [
+        Claim(task, pair, difference.value, before.get(n, False), p is not None and p < LEVEL)
+        for n, ((task, pair, difference), p) in enumerate(zip(differences, now, strict=True))
+    ]
+
+
+def print_rates(designs: Sequence[Design], runs: int, draws: int) -> None:
+    """Simulate reports of each design, and print the rates of claims."""
+    for number, design in enumerate(designs):
+        rng = np.random.default_rng([number, design.models, design.tasks, design.clusters])
+        false_before = false_now = 0
+        found: dict[str, list[float]] = {"before": [], "now": [], "now, means": []}
+        for _ in range(runs):
+            of_report = claims(rng, design, draws)
+            wrong = [c for c in of_report if not design.better or c.pair[0] != 0 or c.value < 0]
+            false_before += any(claim.before for claim in wrong)
+            false_now += any(claim.now for claim in wrong)
+            right = [claim for claim in of_report if design.better and claim.pair[0] == 0]
+            tasks = [claim for claim in right if claim.task is not None]
+            found["before"] += [claim.before and claim.value > 0 for claim in tasks]
+            found["now"] += [claim.now and claim.value > 0 for claim in tasks]
+            found["now, means"] += [claim.now and claim.value > 0 for claim in right if claim.task is None]
+        line = f"  {design!s:52} any false claim: before {false_before / runs:.3f}, now {false_now / runs:.3f}"
+        if design.better:
+            shares = "; ".join(f"{rule} {np.mean(own):.3f}" for rule, own in found.items() if own)
+            line += f"; +{design.better} found: {shares}"
+        print(line, flush=True)
+
+
+def main() -> None:
+    """Parse the arguments, and print both tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=2_000, help="simulated reports of each kind (default: 2,000)")
+    parser.add_argument("--draws", type=int, default=1_000, help="draws of each bootstrap (default: 1,000)")
+    parser.add_argument("--only", choices=("equal", "power"), help="print one of the tables")
+    arguments = parser.parse_args()
+    print(f"{arguments.runs} simulated reports of each kind, {arguments.draws} draws")
+    if arguments.only in (None, "equal"):
+        print("equal models")
+        print_rates(EQUAL, arguments.runs, arguments.draws)
+    if arguments.only in (None, "power"):
+        print("one better model")
+        print_rates(UNEQUAL, arguments.runs, arguments.draws)
+
+
+if __name__ == "__main__":
+    main()
