@@ -287,6 +287,7 @@ def _why(
                 "cells": [
                     {
                         "entry": entry["id"],
+                        "n": None,
                         "figures": [
                             None if rng.random() < 0.05 else estimate(min(0.98, skill[i] + rng.uniform(-0.1, 0.1)))
                             for _ in values

@@ -578,6 +578,19 @@ def test_ranks_pairs_and_wins_of_models_that_differ(tmp_path: Path) -> None:
     assert "| halueval\\_summarization | a | b | 0.500 [" in text and "| 26 / 0 |" in text
 
 
+def test_figures_by_how_many_of_the_other_models_are_right(tmp_path: Path) -> None:
+    """Of 52 items, model a has all right, e none, and b, c and d those after the first 13, 26 and 39."""
+    runs = [run_of(HALUEVAL, wrong=13 * number, model=model) for number, model in enumerate("abcde")]
+    (shown,) = (one for one in assembled(runs, tmp_path)["why"][0]["breakdowns"] if one["by"] == "difficulty")
+    assert [value["value"][:6].strip() for value in shown["values"]] == ["0–25%", "25–50%", "50–75%", "75–100"]
+    counts = {row["entry"]: row["n"] for row in shown["cells"]}
+    assert counts["e1"] == [26, 13, 13, 0] and counts["e3"] == [13, 26, 13, 0] and counts["e5"] == [13] * 4
+    figures = {row["entry"]: [cell and cell["value"] for cell in row["figures"]] for row in shown["cells"]}
+    assert figures["e1"] == [1, 1, 1, None] and figures["e3"] == [0, 0.5, 1, None] and figures["e5"] == [0] * 4
+    four = assembled(runs[:4], tmp_path)["why"][0]["breakdowns"]
+    assert "difficulty" not in {one["by"] for one in four}
+
+
 def test_one_model_and_one_task_make_a_report(tmp_path: Path) -> None:
     report = report_on([run_of()], tmp_path)
     told = as_json(report)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 import numpy as np
 
@@ -28,6 +30,11 @@ from halu_tasks.scorers.statistics.probability import FACT
 UNPARSED = "unparsed"
 OTHER_MODE = {"strict": "paper", "paper": "strict"}
 
+_DIFFICULTY = "difficulty"
+_DIFFICULTIES = tuple(f"{share} of the other models right" for share in ("0–25%", "25–50%", "50–75%", "75–100%"))
+"""Quarters of the share of other entries that get an item right, hardest items first, each with its upper end."""
+_MODELS = 5
+"""Minimum number of entries for the breakdown by difficulty."""
 _VALUES = 24
 """Maximum number of values of a tag for a breakdown; more would not be readable."""
 _LABELS = 12
@@ -56,10 +63,53 @@ def breakdowns(column: Column, ids: Mapping[Entry, str]) -> list[Breakdown]:
         for entry, run in column.runs.items():
             tagged = by_cluster(score.tagged(tags[score.id]) for score in run.scores)
             figures = [estimate(column.headline.only(name, value, value), tagged) for value in values]
-            rows.append(BreakdownRow(entry=ids[entry], figures=figures))
+            rows.append(BreakdownRow(entry=ids[entry], figures=figures, n=None))
         sizes = [BreakdownValue(value=value, n=counts[value]) for value in values]
         result.append(Breakdown(by=name, metric=column.headline.name, values=sizes, cells=rows))
     return result
+
+
+def difficulty(column: Column, ids: Mapping[Entry, str]) -> Breakdown | None:
+    """Break the headline down by the share of the other entries that get an item right.
+
+    An entry's own answers do not count for its items' difficulty. Otherwise its figure on hard items would be low
+    because they are those that it gets wrong itself. The items of a quarter are therefore not the same for all entries.
+
+    Args:
+        column: The column.
+        ids: The ids of entries.
+
+    Returns:
+        The breakdown; None with fewer than five entries, or if the headline has no figure of single items.
+    """
+    if len(column.runs) < _MODELS:
+        return None
+    right = {entry: _correctness_by_item(column.headline, run.scores) for entry, run in column.runs.items()}
+    rows = []
+    for entry, run in column.runs.items():
+        others = [by_item for other, by_item in right.items() if other != entry]
+        quarter = {
+            id: _DIFFICULTIES[max(math.ceil(4 * fmean(values) - 1e-9) - 1, 0)]
+            for id in {score.id for score in run.scores}
+            if (values := [by_item[id] for by_item in others if id in by_item])
+        }
+        tagged = [score.tagged({_DIFFICULTY: quarter[score.id]}) for score in run.scores if score.id in quarter]
+        clusters = by_cluster(tagged)
+        counts = Counter(quarter.values())
+        figures = [estimate(column.headline.only(_DIFFICULTY, value, value), clusters) for value in _DIFFICULTIES]
+        rows.append(BreakdownRow(entry=ids[entry], figures=figures, n=[counts[value] for value in _DIFFICULTIES]))
+    if not any(any(row.n or ()) for row in rows):
+        return None
+    sizes = [BreakdownValue(value=value, n=None) for value in _DIFFICULTIES]
+    return Breakdown(by=_DIFFICULTY, metric=column.headline.name, values=sizes, cells=rows)
+
+
+def _correctness_by_item(headline: Metric, scores: Sequence[Score]) -> dict[str, float]:
+    by_item: dict[str, list[Score]] = {}
+    for score in scores:
+        by_item.setdefault(score.id, []).append(score)
+    correctness = ((id, correctness_of(headline, of_item)) for id, of_item in by_item.items())
+    return {id: value for id, value in correctness if value is not None}
 
 
 def _quarters(lengths: Mapping[str, int]) -> dict[str, str]:
@@ -164,6 +214,18 @@ def both_modes(entry: str, column: Column, scores: Sequence[Score], others: Sequ
         ),
         n=len(scores),
     )
+
+
+def correctness_of(headline: Metric, scores: Sequence[Score]) -> float | None:
+    """Compute how right the answers to an item are, from 0 to 1, as the mean over epochs; None if it is not defined."""
+    values = [value for score in scores if (value := value_of(headline, score)) is not None]
+    if not values:
+        return None
+    value = fmean(values)
+    if headline.higher_is_better:
+        return value
+    # shares are inverted, so that more is better; for counts, only the order matters
+    return 1 - value if headline.range[1] <= 1 else 1 / (1 + max(value, 0.0))
 
 
 def value_of(metric: Metric, score: Score) -> float | None:

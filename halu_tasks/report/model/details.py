@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from halu_tasks.report.model import items as shown_items
-from halu_tasks.report.model.breakdowns import both_modes, breakdowns, calibration, confusion
+from halu_tasks.report.model.breakdowns import both_modes, breakdowns, calibration, confusion, difficulty
 from halu_tasks.report.model.leaderboard import Column
 from halu_tasks.report.model.names import Names
 from halu_tasks.report.model.report import BothModes, ColumnDetails
@@ -39,10 +39,11 @@ def details(column: Column, names: Names, others: OtherScores, limit: int) -> Co
     curves = (calibration(entry, label, of_entry) for entry, of_entry in scores.items()) if label else ()
     labelled = isinstance(column.task.answer, Label)
     matrices = (confusion(entry, of_entry) for entry, of_entry in scores.items()) if labelled else ()
+    by_difficulty = difficulty(column, names.entries)
     modes, modes_missing = _modes(column, names, others)
     return ColumnDetails(
         column=names.columns[column],
-        breakdowns=breakdowns(column, names.entries),
+        breakdowns=[*breakdowns(column, names.entries), *([by_difficulty] if by_difficulty else [])],
         confusion=[matrix for matrix in matrices if matrix],
         calibration=[curve for curve in curves if curve],
         modes=modes,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
-from halu_tasks.report.model.breakdowns import OTHER_MODE, value_of
+from halu_tasks.report.model.breakdowns import OTHER_MODE, correctness_of, value_of
 from halu_tasks.report.model.leaderboard import Column
 from halu_tasks.report.model.report import GoldText, OtherScore, ShownItem, ShownReply
 from halu_tasks.results.entry import Entry
@@ -57,7 +57,11 @@ def chosen(column: Column, answers: Mapping[Entry, Answers]) -> dict[str, list[s
         The ids of the items, each with the kinds that it was chosen for.
     """
     ids = next(iter(answers.values()))
-    correctness = {id: [_correctness(column, by_id[id]) for by_id in answers.values()] for id in ids}
+    headline = column.headline
+    correctness = {
+        id: [correctness_of(headline, [answered.score for answered, _ in by_id[id]]) for by_id in answers.values()]
+        for id in ids
+    }
     defined = {id: [value for value in values if value is not None] for id, values in correctness.items()}
     difficulty = {id: 1 - fmean(values) for id, values in defined.items() if values}
     spread = {id: pvariance(values) for id, values in defined.items() if len(values) > 1}
@@ -76,19 +80,6 @@ def chosen(column: Column, answers: Mapping[Entry, Answers]) -> dict[str, list[s
         for id in ranked[:PER_KIND]:
             kinds.setdefault(id, []).append(kind)
     return kinds
-
-
-def _correctness(column: Column, answers: Sequence[tuple[ScoredReply, Score | None]]) -> float | None:
-    """Compute how right an entry is on an item, from 0 to 1, as the mean over epochs."""
-    headline = column.headline
-    values = [value for answered, _ in answers if (value := value_of(headline, answered.score)) is not None]
-    if not values:
-        return None
-    value = fmean(values)
-    if headline.higher_is_better:
-        return value
-    # shares are inverted, so that more is better; for counts, only the order matters
-    return 1 - value if headline.range[1] <= 1 else 1 / (1 + max(value, 0.0))
 
 
 def _other_headline(column: Column) -> Metric | None:
@@ -145,7 +136,9 @@ def shown_item(column: Column, id: str, kinds: Sequence[str], answers: Mapping[s
     item = first.item
     gold = column.task.answer.gold_spans(item.gold)
     marks = _Marks(Text(gold.text), gold.spans) if gold and len(gold.text) <= _MAX_MARKED else None
-    values = [_correctness(column, by_id[id]) for by_id in answers.values()]
+    values = [
+        correctness_of(column.headline, [answered.score for answered, _ in by_id[id]]) for by_id in answers.values()
+    ]
     prompt, prompt_cut = cut(item.prompt, limit)
     system, system_cut = cut(item.system, limit)
     target, target_cut = cut(item.target, limit)

@@ -357,7 +357,7 @@ class ColumnDetails:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breakdown:
-    """The headline by the values of a tag, or by the length of the prompt."""
+    """The headline by the values of a tag, by the length of the prompt, or by difficulty."""
 
     by: str
     metric: str
@@ -367,18 +367,25 @@ class Breakdown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BreakdownValue:
-    """A value of a tag, and the number of items that have it."""
+    """A value of a tag, and the number of items that have it; None if it is not the same for all entries."""
 
     value: str
-    n: int
+    n: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BreakdownRow:
-    """The figures of an entry, in the order of the breakdown's values."""
+    """The figures of an entry, in the order of the breakdown's values.
+
+    Attributes:
+        entry: The entry's id.
+        figures: The figures; None for those that are not defined.
+        n: The numbers of items; None if they are the same for all entries.
+    """
 
     entry: str
     figures: Sequence[Estimate | None]
+    n: Sequence[int] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
