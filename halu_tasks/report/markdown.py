@@ -13,6 +13,7 @@ from halu_tasks.report.model.report import (
     ReportGroup,
     Result,
     Superseded,
+    Wordings,
 )
 from halu_tasks.results.run import Skipped
 from halu_tasks.scorers.answer import NO_ANSWER
@@ -39,6 +40,8 @@ def markdown(report: Report) -> str:
             parts += [f"## {heading}", *_leaderboard(report, columns, main=main)]
     if report.pairs:
         parts += ["## Pairs", _pairs(report), report.rule]
+    if report.wordings:
+        parts += ["## Wordings", *(_wordings(report, spread) for spread in report.wordings)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -132,6 +135,23 @@ def _pairs(report: Report) -> str:
     titles |= {group.id: escaped(f"{group.title} {group.metric} (mean)") for group in report.groups}
     rows = [_pair_row(pair, titles[pair.column or pair.group or ""], labels) for pair in report.pairs]
     return table(PAIRS_HEAD, rows)
+
+
+def _wordings(report: Report, spread: Wordings) -> str:
+    labels = {entry.id: escaped(entry.label) for entry in report.entries}
+    titles = {column.id: escaped(column.title) for column in report.columns}
+    head = ["model", "mean (error over items)", "SD over wordings", "range", *(titles[id] for id in spread.columns)]
+    rows = [
+        [
+            labels[row.entry],
+            format_estimate(row.mean),
+            f"{row.sd:.3f}",
+            f"{row.lowest:.3f}–{row.highest:.3f}",
+            *map(format_estimate, row.figures),
+        ]
+        for row in spread.rows
+    ]
+    return f"{escaped(spread.task)} {escaped(spread.metric)}:\n\n{table(head, rows)}"
 
 
 def _pair_row(pair: PairDifference, title: str, labels: Mapping[str, str]) -> list[str]:

@@ -186,6 +186,19 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
             | {"worse": 1 if a["id"] < b["id"] else 3, "open": columns - 4}
             for a, b in permutations(people, 2)
         ],
+        "wordings": [
+            {
+                "task": made[0]["task"],
+                "metric": made[0]["headline"],
+                "higher_is_better": made[0]["higher_is_better"],
+                "columns": [made[0]["id"], made[-1]["id"]],
+                "rows": [
+                    {"entry": entry["id"], "figures": [estimate(skill[i], 0.02), None], "mean": estimate(skill[i])}
+                    | {"sd": 0.0213, "lowest": skill[i] - 0.02, "highest": skill[i] + 0.02}
+                    for i, entry in enumerate(people)
+                ],
+            }
+        ],
         "skipped": [
             {"source": "results/notes.json", "why": "no result of lm-eval or Inspect", "lost": False},
             {"source": "results/broken.eval", "why": "the log has status error: ran out of budget", "lost": True},

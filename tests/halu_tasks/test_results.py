@@ -591,6 +591,32 @@ def test_figures_by_how_many_of_the_other_models_are_right(tmp_path: Path) -> No
     assert "difficulty" not in {one["by"] for one in four}
 
 
+def test_figures_spread_over_the_wordings_of_a_task(tmp_path: Path) -> None:
+    """A packaged task, one that a user derived, and a prompt file; other decoding is no wording."""
+    prompts = tmp_path / "prompts.yaml"
+    prompts.write_text(f'{HALUEVAL}: {{user: "Hallucinated? {{{{document}}}} {{{{summary}}}}"}}\n')
+    own = tmp_path / "own.yaml"
+    base = TASKS[HALUEVAL].path
+    own.write_text(f"include: {base}\ntask: own\ndoc_to_text: |-\n  {{{{document}}}} {{{{summary}}}} Yes or No?\n")
+    colder = tmp_path / "colder.yaml"
+    colder.write_text(f"include: {base}\ntask: colder\ngeneration_kwargs: {{temperature: 0.1, do_sample: true}}\n")
+    runs = [
+        run_of(HALUEVAL, wrong=0),
+        run_of(HALUEVAL, wrong=13, prompts=str(prompts)),
+        run_of(str(own), wrong=26),
+        run_of(str(colder), wrong=52),
+        run_of(HALUEVAL, wrong=13, model="n"),
+    ]
+    report = report_on(runs, tmp_path)
+    (spread,) = as_json(report)["wordings"]
+    assert (spread["task"], spread["metric"], len(spread["columns"])) == (HALUEVAL, "acc", 3)
+    (row,) = spread["rows"]
+    assert sorted(figure["value"] for figure in row["figures"]) == [0.5, 0.75, 1.0]
+    assert (row["mean"]["value"], row["sd"], row["lowest"], row["highest"]) == (0.75, 0.25, 0.5, 1.0)
+    assert 0.01 < row["mean"]["stderr"] < 0.1
+    assert "| m | 0.750 [" in markdown(report) and "| 0.250 | 0.500–1.000 |" in markdown(report)
+
+
 def test_one_model_and_one_task_make_a_report(tmp_path: Path) -> None:
     report = report_on([run_of()], tmp_path)
     told = as_json(report)

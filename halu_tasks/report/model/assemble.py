@@ -19,6 +19,7 @@ from halu_tasks.report.model.names import Names
 from halu_tasks.report.model.pairs import Pairs
 from halu_tasks.report.model.parquet import ItemTable
 from halu_tasks.report.model.report import ColumnDetails, ReplyWarning, Report, ReportEntry, Result, Superseded
+from halu_tasks.report.model.wordings import wordings
 from halu_tasks.results.entry import Entry
 from halu_tasks.results.run import Skipped
 
@@ -70,6 +71,7 @@ def assemble(
         rule=pairs.rule,
         pairs=pairs.records(board, names),
         wins=pairs.wins(board, names),
+        wordings=list(wordings(board, names)),
         skipped=skipped,
         warnings=list(_warnings(board, names)),
         superseded=list(_superseded(board, names)),

@@ -32,6 +32,7 @@ class Report:
         rule: What decides which entry is better, in one sentence; empty if there are no pairs.
         pairs: Differences between two entries in a column, or in the mean of a group.
         wins: How often an entry is better than another one.
+        wordings: Spreads of figures over several prompts of a task.
         skipped: Files that were not read.
         warnings: Results with many replies that contain no answer.
         superseded: Runs that were replaced by later ones.
@@ -52,6 +53,7 @@ class Report:
     rule: str
     pairs: Sequence[PairDifference]
     wins: Sequence[Wins]
+    wordings: Sequence[Wordings]
     skipped: Sequence[Skipped]
     warnings: Sequence[ReplyWarning]
     superseded: Sequence[Superseded]
@@ -327,6 +329,49 @@ class Wins:
     better: int
     worse: int
     open: int
+
+
+# --- wordings ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wordings:
+    """The headline of a task in several wordings of its prompt.
+
+    Attributes:
+        task: The packaged task.
+        metric: The headline's name.
+        higher_is_better: Its direction; None if neither is better.
+        columns: The ids of the wordings' columns.
+        rows: The figures of entries with two or more of the wordings.
+    """
+
+    task: str
+    metric: str
+    higher_is_better: bool | None
+    columns: Sequence[str]
+    rows: Sequence[WordingRow]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordingRow:
+    """The figures of an entry over wordings.
+
+    Attributes:
+        entry: The entry's id.
+        figures: The figure in each column; None if there is none.
+        mean: The mean over the wordings, with its error over clusters of items.
+        sd: The standard deviation over the wordings.
+        lowest: The lowest figure.
+        highest: The highest figure.
+    """
+
+    entry: str
+    figures: Sequence[Estimate | None]
+    mean: Estimate
+    sd: float
+    lowest: float
+    highest: float
 
 
 # --- details of a column ----------------------------------------------------------------------------
