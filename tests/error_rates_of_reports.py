@@ -8,8 +8,8 @@ their mean. A claim is that one of two models is better. Two rules are compared:
 - now: all p-values of the report are adjusted at once by `simultaneous.adjusted_p_values`
 
 With equal models, each claim is false, and the first table prints the share of reports with any false claim. In the
-second table, one model is better than all others, which are equal, and the table prints the share of its differences
-that are found, and the share of reports with any false claim.
+second table, one model is better than all others, which are equal, or ("stairs") each is better than the next. The
+table prints the share of the true differences that are found, and the share of reports with any false claim.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ class Design(NamedTuple):
         clusters: The number of clusters in each task.
         share: The share of items that the models have right.
         better: By how much the first model has more items right.
+        stairs: Whether each model has that much more right than the next one, the second less than `share` and so on.
         shared: Whether all tasks are asked about the same clusters.
         alone: Whether each item is a cluster.
     """
@@ -55,10 +56,11 @@ class Design(NamedTuple):
     better: float = 0.0
     shared: bool = True
     alone: bool = False
+    stairs: bool = False
 
     def __str__(self) -> str:
         clusters = f"{self.clusters} {'items' if self.alone else 'clusters'}{'' if self.shared else ' per task'}"
-        return f"{self.models:2} models, {self.tasks} tasks, {clusters}, {self.share}"
+        return f"{self.models:2} models, {self.tasks} tasks, {clusters}, {self.share}{', stairs' * self.stairs}"
 
 
 EQUAL = [
@@ -72,6 +74,7 @@ EQUAL = [
 UNEQUAL = [
     *(Design(models, tasks, 200, better=by) for by in (0.05, 0.1) for models in (2, 5, 10) for tasks in (1, 5)),
     *(Design(10, tasks, 200, 0.9, 0.07, alone=True) for tasks in (1, 5)),
+    *(Design(10, tasks, 200, 0.8, 0.05, stairs=True) for tasks in (1, 5)),
 ]
 """Reports in which the first model is better."""
 
@@ -79,8 +82,8 @@ UNEQUAL = [
 def simulated_tables(rng: np.random.Generator, design: Design) -> tuple[list[Floats], list[Floats]]:
     """Return for each task the right items of each model by cluster, shape (C, M), and the items, shape (C,)."""
     clusters, models = design.clusters, design.models
-    skills = np.full(models, ndtri(design.share))
-    skills[0] = ndtri(design.share + design.better)
+    shares = design.share + design.better * (1.0 - np.arange(models))
+    skills = ndtri(shares if design.stairs else shares.clip(design.share))
     rights, sizes = [], []
     shared = rng.normal(size=clusters), rng.normal(size=(clusters, models))
     for _ in range(design.tasks):
@@ -150,7 +153,7 @@ def claims(rng: np.random.Generator, design: Design, draws: int) -> list[Claim]:
         paired = bootstrap_of_sums(measure.metric, measure.sums, measure.items, draws, seed=int(rng.integers(2**32)))
         for (i, j), difference in paired.items():
             differences.append((number if number < design.tasks else None, (i, j), difference))
-            contrasts.append(Contrast(difference.p, influences[i], influences[j]))
+            contrasts.append(Contrast(difference.value, difference.p, influences[i], influences[j]))
     now = adjusted_p_values(contrasts, draws, seed=int(rng.integers(2**32)))
     before: dict[int, bool] = {}
     for pair in combinations(range(design.models), 2):
@@ -171,14 +174,16 @@ def print_rates(designs: Sequence[Design], runs: int, draws: int) -> None:
         found: dict[str, list[float]] = {"before": [], "now": [], "now, means": []}
         for _ in range(runs):
             of_report = claims(rng, design, draws)
-            wrong = [c for c in of_report if not design.better or c.pair[0] != 0 or c.value < 0]
+            # of two models that differ in truth, the first is better
+            unequal = [c for c in of_report if design.better and (design.stairs or c.pair[0] == 0)]
+            equal = [c for c in of_report if not design.better or not (design.stairs or c.pair[0] == 0)]
+            wrong = [*equal, *(claim for claim in unequal if claim.value < 0)]
             false_before += any(claim.before for claim in wrong)
             false_now += any(claim.now for claim in wrong)
-            right = [claim for claim in of_report if design.better and claim.pair[0] == 0]
-            tasks = [claim for claim in right if claim.task is not None]
+            tasks = [claim for claim in unequal if claim.task is not None]
             found["before"] += [claim.before and claim.value > 0 for claim in tasks]
             found["now"] += [claim.now and claim.value > 0 for claim in tasks]
-            found["now, means"] += [claim.now and claim.value > 0 for claim in right if claim.task is None]
+            found["now, means"] += [claim.now and claim.value > 0 for claim in unequal if claim.task is None]
         line = f"  {design!s:52} any false claim: before {false_before / runs:.3f}, now {false_now / runs:.3f}"
         if design.better:
             shares = "; ".join(f"{rule} {np.mean(own):.3f}" for rule, own in found.items() if own)

@@ -71,4 +71,4 @@ def paired_test(
 
 def adjusted(tests: Sequence[PairedTest]) -> list[float | None]:
     """Adjust the p values of a family of tests, as `adjusted_p_values` does."""
-    return adjusted_p_values([Contrast(test.paired.p, *test.influences) for test in tests])
+    return adjusted_p_values([Contrast(test.paired.value, test.paired.p, *test.influences) for test in tests])

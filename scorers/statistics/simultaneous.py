@@ -17,6 +17,7 @@ found.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -32,6 +33,8 @@ from halu_tasks.scorers.statistics.significance import holm
 LEVEL = 0.05
 """The probability of any false claim in a family of differences."""
 
+_PLAUSIBLE = LEVEL / 100
+"""The probability that any difference exceeds the truth by more than what counts as plausible."""
 _CELLS = 2**21
 """The maximum number of weights, or of differences, in memory."""
 
@@ -56,11 +59,13 @@ class Contrast(NamedTuple):
     """A difference between two runs in one metric, as a member of a family of tests.
 
     Attributes:
+        value: The difference, the first run's figure minus the second's.
         p: The two-sided p-value of the difference by itself; None if it could not be tested.
         first: The influence of clusters on the first run's figure.
         second: The influence of clusters on the second run's figure, in the same scope.
     """
 
+    value: float
     p: float | None
     first: Influence
     second: Influence
@@ -105,9 +110,11 @@ def adjusted_p_values(contrasts: Sequence[Contrast], draws: int = 10_000, seed: 
 
     The adjusted p-value is the share of draws, (count + 1) / (B + 1), in which the largest deviate is at least that of
     the difference. The largest is that over the hypotheses with larger p-values, and over the opposites of those with
-    smaller ones. It is raised to the adjusted p-value of the difference before it, and it is neither larger than that
-    of Holm's method, which holds under any dependence, nor smaller than the difference's own p-value. A difference to
-    which no cluster contributes more than others, as between equal runs, has a weight of its own.
+    smaller ones. An opposite is lowered by as much as its difference exceeds what is plausible without one (Romano,
+    Shaikh and Wolf 2014, "A Practical Two-Step Method for Testing Moment Inequalities", Econometrica 82), so that clear
+    differences do not make it harder to find others. The adjusted p-value is at least that of the difference before it
+    and the difference's own p-value, and at most that of Holm's method, which holds under any dependence. A difference
+    to which all clusters contribute alike, as between equal runs, has a weight of its own.
 
     Args:
         contrasts: The differences.
@@ -117,7 +124,7 @@ def adjusted_p_values(contrasts: Sequence[Contrast], draws: int = 10_000, seed: 
     Returns:
         The adjusted p-values in the same order; None for differences that could not be tested, which do not count.
     """
-    tested = [(p, index) for index, (p, _, _) in enumerate(contrasts) if p is not None]
+    tested = [(contrast.p, index) for index, contrast in enumerate(contrasts) if contrast.p is not None]
     adjusted: list[float | None] = [None] * len(contrasts)
     if not tested:
         return adjusted
@@ -125,10 +132,12 @@ def adjusted_p_values(contrasts: Sequence[Contrast], draws: int = 10_000, seed: 
     order = sorted(tested)
     p_values = np.array([p for p, _ in order])
     deviates = -ndtri(np.maximum(p_values, np.finfo(float).tiny) / 2)
+    signs = np.array([math.copysign(1.0, contrasts[index].value) for _, index in order])
+    slack = np.maximum(deviates + ndtri(_PLAUSIBLE / (2 * len(order))), 0)
     counts = np.zeros(len(order))
     for drawn in _draws([contrasts[index] for _, index in order], draws, seed):
-        opposites = -drawn.min(axis=1, keepdims=True)
-        largest = np.maximum.accumulate(drawn[:, ::-1], axis=1)[:, ::-1]
+        opposites = (-signs * drawn - slack).max(axis=1, keepdims=True)
+        largest = np.maximum.accumulate(np.abs(drawn)[:, ::-1], axis=1)[:, ::-1]
         counts += (np.maximum(largest, opposites) >= deviates).sum(axis=0)
     by_holm = holm([*(p / 2 for p in p_values.tolist()), *(1 - p / 2 for p in p_values.tolist())])
     limits = np.array(by_holm[: len(order)], dtype=np.float64)
@@ -140,14 +149,14 @@ def adjusted_p_values(contrasts: Sequence[Contrast], draws: int = 10_000, seed: 
 
 def _draws(contrasts: Sequence[Contrast], draws: int, seed: int) -> Iterator[Array]:
     """Draw the m studentised differences under the hypothesis of no difference, in parts of shape (rows, m)."""
-    figures = list({id(figure): figure for _, *both in contrasts for figure in both}.values())
+    figures = list({id(figure): figure for contrast in contrasts for figure in contrast[2:]}.values())
     scopes = [_Scope.of(scope, figures) for scope in sorted({figure.scope for figure in figures})]
     position = {id(figure): n for n, figure in enumerate(figure for scope in scopes for figure in scope.figures)}
     first = [position[id(contrast.first)] for contrast in contrasts]
     second = [position[id(contrast.second)] for contrast in contrasts]
     by_id = {id(figure): row for scope in scopes for figure, row in zip(scope.figures, scope.table, strict=True)}
-    spreads = np.array([np.linalg.norm(by_id[id(one)] - by_id[id(other)]) for _, one, other in contrasts])
-    sizes = np.array([max(np.abs(by_id[id(one)]).max(), 1e-300) for _, one, _ in contrasts])
+    spreads = np.array([np.linalg.norm(by_id[id(one)] - by_id[id(other)]) for *_, one, other in contrasts])
+    sizes = np.array([max(np.abs(by_id[id(one)]).max(), 1e-300) for *_, one, _ in contrasts])
     constant = np.flatnonzero(spreads <= 1e-9 * sizes)
     spreads[constant] = 1.0
     rng = np.random.default_rng(seed)

@@ -51,15 +51,16 @@ class Pairs:
         """State in one sentence what `better` and ranks rest on; empty if there are no pairs."""
         main = sum(test.measure.place.main for test in self.tests)
         apart = len(self.tests) - main
-        if not self.tests:
+        families = []
+        if main:
+            families.append(f"one analysis of all {main:,} differences between models on main tasks and group means")
+        if apart:
+            families.append(f"one analysis of all {apart:,} differences in results shown apart")
+        if not families:
             return ""
-        families = " and ".join([
-            *([f"the {main:,} differences between models on main tasks and group means"] if main else []),
-            *([f"{'separately ' if main else ''}the {apart:,} differences in results shown apart"] if apart else []),
-        ])  # fmt: skip
         return (
-            f"“Better” and ranks come from one analysis of {families}, in which the probability of any false claim is "
-            "at most 5% (p values adjusted by the step-down maximum of a bootstrap over clusters)."
+            f"“Better” and ranks come from {' and '.join(families)}; in each, the probability of any false claim is at "
+            "most 5% (p values adjusted by the step-down maximum of a bootstrap over clusters)."
         )
 
     def records(self, board: Board, names: Names) -> list[PairDifference]:
