@@ -85,14 +85,17 @@ def difficulty(column: Column, ids: Mapping[Entry, str]) -> Breakdown | None:
     if len(column.runs) < _MODELS:
         return None
     right = {entry: _correctness_by_item(column.headline, run.scores) for entry, run in column.runs.items()}
+    answers = Counter(id for by_item in right.values() for id in by_item)
+    total = {id: sum(by_item.get(id, 0.0) for by_item in right.values()) for id in answers}
     rows = []
     for entry, run in column.runs.items():
-        others = [by_item for other, by_item in right.items() if other != entry]
-        quarter = {
-            id: _DIFFICULTIES[max(math.ceil(4 * fmean(values) - 1e-9) - 1, 0)]
-            for id in {score.id for score in run.scores}
-            if (values := [by_item[id] for by_item in others if id in by_item])
+        by_item = right[entry]
+        shares = {
+            id: (total[id] - by_item.get(id, 0.0)) / others
+            for id, number in answers.items()
+            if (others := number - (id in by_item))
         }
+        quarter = {id: _DIFFICULTIES[max(math.ceil(4 * share - 1e-9) - 1, 0)] for id, share in shares.items()}
         tagged = [score.tagged({_DIFFICULTY: quarter[score.id]}) for score in run.scores if score.id in quarter]
         clusters = by_cluster(tagged)
         counts = Counter(quarter.values())

@@ -35,6 +35,10 @@ class Column:
         """Whether this is the main column of its task."""
         return not self.why
 
+    def scores(self, entry: Entry) -> Sequence[Score]:
+        """Return the scores of an entry."""
+        return self.runs[entry].scores
+
     @property
     def first(self) -> Run:
         """The run of the first entry, which stands for the condition of all."""

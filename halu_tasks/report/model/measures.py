@@ -12,11 +12,10 @@ from halu_tasks.report.model.leaderboard import Column, Mean
 from halu_tasks.results.entry import Entry
 from halu_tasks.results.paired_test import PairedTest, adjusted, paired_test
 from halu_tasks.scorers.metrics import Metric
-from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.bootstrap import Paired, paired_bootstrap
-from halu_tasks.scorers.statistics.paired import sums_of
+from halu_tasks.scorers.statistics.bootstrap import Paired, bootstrap_of_sums
+from halu_tasks.scorers.statistics.paired import items_of, sums_of
 from halu_tasks.scorers.statistics.significance import rank_ranges
-from halu_tasks.scorers.statistics.simultaneous import LEVEL, Influence, influence
+from halu_tasks.scorers.statistics.simultaneous import LEVEL, Influence, influence_of_sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,17 +39,22 @@ class Measure:
     @classmethod
     def of(cls, place: Column | Mean) -> Measure:
         """Compare the entries of a column or mean."""
-        scores: dict[Entry, Sequence[Score]]
         if isinstance(place, Column):
-            metric, scope = place.headline, place.task.benchmark
-            scores = {entry: run.scores for entry, run in place.runs.items()}
+            metric, scope, entries = place.headline, place.task.benchmark, list(place.runs)
         else:
-            metric, scope = place.metric, place.columns[0].task.benchmark
-            scores = {entry: place.scores(entry) for entry in place.figures}
-        entries = [entry for entry in scores if not math.isnan(metric.value(sums_of(metric, scores[entry])[0]))]
-        compared = [scores[entry] for entry in entries]
-        influences = [influence(metric, own, scope) for own in compared]
-        return cls(place, metric, entries, paired_bootstrap(metric, compared), influences)
+            metric, scope, entries = place.metric, place.columns[0].task.benchmark, list(place.figures)
+        # the items of all entries of a column are the same
+        scores = place.scores(entries[0])
+        clusters, items = sorted({score.cluster for score in scores}), items_of(metric, scores)
+        all_sums = {entry: sums_of(metric, place.scores(entry)) for entry in entries}
+        sums = {entry: own for entry, own in all_sums.items() if not math.isnan(metric.value(own[0]))}
+        return cls(
+            place,
+            metric,
+            list(sums),
+            bootstrap_of_sums(metric, list(sums.values()), items) if len(sums) > 1 else {},
+            [influence_of_sums(metric, own, clusters, scope) for own in sums.values()],
+        )
 
 
 class Tested(NamedTuple):
@@ -91,7 +95,7 @@ def tested(measures: Sequence[Measure]) -> list[Tested]:
 def _test(measure: Measure, i: int, j: int) -> PairedTest:
     place = measure.place
     # the items of a mean are those of several tasks, of which McNemar's test would count the larger ones more
-    runs = [place.runs[measure.entries[n]].scores if isinstance(place, Column) else () for n in (i, j)]
+    runs = [place.scores(measure.entries[n]) if isinstance(place, Column) else () for n in (i, j)]
     influences = measure.influences[i], measure.influences[j]
     return paired_test(measure.metric, runs[0], runs[1], measure.differences[i, j], influences)
 

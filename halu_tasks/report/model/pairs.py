@@ -59,8 +59,8 @@ class Pairs:
         if not families:
             return ""
         return (
-            f"“Better” and ranks come from {' and '.join(families)}; in each, the probability of any false claim is at "
-            "most 5% (p values adjusted by the step-down maximum of a bootstrap over clusters)."
+            f"“Better” and ranks come from {' and '.join(families)}; the probability of any false claim in such an "
+            "analysis is at most 5% (p values adjusted by the step-down maximum of a bootstrap over clusters)."
         )
 
     def records(self, board: Board, names: Names) -> list[PairDifference]:

@@ -31,7 +31,7 @@ def wordings(board: Board, names: Names) -> Iterator[Wordings]:
     for column in board.columns:
         if column.first.provenance.prompt_hash:
             alike.setdefault(_condition(column), []).append(column)
-    for columns in alike.values():
+    for columns in (columns for columns in alike.values() if len(columns) > 1):
         rows = [row for entry in board.entries if (row := _row(columns, entry, names.entries[entry]))]
         if rows:
             first = columns[0]
