@@ -53,9 +53,9 @@ class Pairs:
         apart = len(self.tests) - main
         families = []
         if main:
-            families.append(f"one analysis of all {main:,} differences between models on main tasks and group means")
+            families.append(f"one analysis of {_differences(main)} between models on main tasks and group means")
         if apart:
-            families.append(f"one analysis of all {apart:,} differences in results shown apart")
+            families.append(f"one analysis of {_differences(apart)} in results shown apart")
         if not families:
             return ""
         return (
@@ -87,6 +87,10 @@ class Pairs:
             )
             for (first, second), of_pair in better.items()
         ]
+
+
+def _differences(number: int) -> str:
+    return "the difference" if number == 1 else f"the {number:,} differences"
 
 
 def _record(tested: Tested, names: Names) -> PairDifference:
