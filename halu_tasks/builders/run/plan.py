@@ -113,6 +113,9 @@ class Plan(Inputs):
         if not isinstance(source.get("name"), str):
             raise ValueError("'source' is damaged")
         values = {key: content[key] for key in _KEYS}
+        refused = content.get("refused", {})
+        if not isinstance(refused, dict) or not all(isinstance(number, int) for number in refused.values()):
+            raise ValueError("'refused' is damaged")
         source = Source(source["name"], source.get("sha256"))
         return cls(**{**values, "source": source}, files=_files(content), refused=content.get("refused"))
 
