@@ -211,7 +211,7 @@ def _rates(info: CardInfo) -> Iterator[str]:
     if info.gate and info.gate.samples:
         yield (
             f"Before all others, {info.gate.samples} documents of each kind were drafted as a test: "
-            f"{escaped(info.gate.describe())}. At least {info.gate.share:.0%} had to be."
+            f"{escaped(info.gate.describe())}. At least {info.gate.required} had to be."
         )
     elif info.gate:
         yield "Nothing was drafted as a test before all others; this step of the method was skipped."

@@ -51,9 +51,14 @@ class GateResult:
         return sum(drafts for _, drafts in self.groups.values())
 
     @property
+    def required(self) -> str:
+        """The required share in percent."""
+        return f"{self.share * 100:g}%"
+
+    @property
     def passed(self) -> bool:
         """Whether enough drafts are consistent; a skipped gate is passed."""
-        return self.consistent >= self.share * self.drafts
+        return not self.drafts or self.consistent / self.drafts >= self.share
 
     def describe(self) -> str:
         """Describe the result without a verdict."""

@@ -75,7 +75,7 @@ def pass_gate(folder: Folder, gate: Gate, run: Run, report: Callable[[str], None
     if not result.passed:
         reasons = ", ".join(f"{reason} ({count})" for reason, count in list(result.reasons.items())[:3])
         raise DataError(
-            f"{folder.path}: {result.describe()}; at least {gate.share:.0%} must be; most often: {reasons}; improve "
+            f"{folder.path}: {result.describe()}; at least {result.required} must be; most often: {reasons}; improve "
             "the prompts (-T prompts=) or the documents and build into another folder, or continue in this one, which "
             f"keeps the samples, with --gate-share below {gate.share:g} or --gate-samples 0"
         )

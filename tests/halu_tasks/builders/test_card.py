@@ -164,7 +164,8 @@ def test_the_paper_is_cited_as_the_documentation_does(info: Info, name: str) -> 
 
 
 def test_tasks_are_those_whose_file_is_there() -> None:
-    assert tasks_on("halluverse25", {"tr_final_data.csv": 3}) == ["halluverse25_tr", "halluverse25_binary_tr"]
+    expected = ["halluverse25_tr", "halluverse25_9shot_tr", "halluverse25_binary_tr"]
+    assert tasks_on("halluverse25", {"tr_final_data.csv": 3}) == expected
 
 
 def nasty(info: Info, text: str) -> CardInfo:
