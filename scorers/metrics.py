@@ -3,9 +3,8 @@
 A metric is a ratio (or another smooth function) of *sums over items*: accuracy is right / asked, F1 is
 2·tp / (2·tp + fp + fn). One pass therefore reduces the scores of a cluster to a short vector of sums, and everything
 else is arithmetic on these vectors. The standard error is that of the delete-one-cluster jackknife, which is
-deterministic, equals s/√n for a mean of independent items, and needs no resampling. The interval is Wilson's with the
-effective sample size that this standard error implies, so it stays within the metric's range and is not empty at
-0 or 1.
+deterministic, equals s/√n for a mean of independent items, and needs no resampling. `statistics.intervals` computes
+the interval from the same values without each cluster.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ import numpy.typing as npt
 
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.intervals import deviations, mean_interval, score_interval, support
 
 Array = npt.NDArray[np.float64]
 Counts = Callable[[Sequence[Score]], Sequence[float]]
@@ -33,7 +33,9 @@ class Estimate(NamedTuple):
 
     Attributes:
         value: The value, in the metric's unit.
-        stderr: The clustered standard error; None, as are `low` and `high`, if fewer than two clusters contribute.
+        stderr: The clustered standard error; None, as are `low` and `high`, if it cannot be estimated: fewer than two
+            clusters contribute, a class has items in fewer than five, the value is undefined without one of them, or
+            the metric has no error (`Metric.has_error`).
         low: The lower end of the 95% interval.
         high: The upper end of the 95% interval.
     """
@@ -63,6 +65,12 @@ class Metric:
         pooled: For a metric that compares items across clusters, the function that computes from all clusters the sums
             over all, shape (K,), and the part of them that is lost with each cluster, shape (C, K). `counts` then only
             counts items.
+        classes: For a metric that compares or averages classes, the function that determines from each cluster's sums,
+            shape (C, K), which classes it has items of, shape (C, L). An interval needs five clusters of each class.
+        averages_classes: Whether the metric is an average over these classes.
+        has_error: Whether the jackknife estimates the metric's error. It does not if the metric is biased by chance, as a
+            sum of absolute differences is.
+        members: The metrics whose mean this one is (`mean_of`).
         about: One line that explains the metric in listings.
     """
 
@@ -76,6 +84,10 @@ class Metric:
     contributes: Callable[[Array], npt.NDArray[np.bool_]] = lambda table: np.abs(table).sum(axis=1) > 0
     range: tuple[float, float] = (0.0, 1.0)
     pooled: Callable[[Sequence[Sequence[Score]]], tuple[Array, Array]] | None = None
+    classes: Callable[[Array], npt.NDArray[np.bool_]] | None = None
+    averages_classes: bool = False
+    has_error: bool = True
+    members: tuple[Metric, ...] = ()
     about: str = ""
 
     def sums(self, clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
@@ -117,11 +129,18 @@ def estimate(metric: Metric, clusters: Sequence[Sequence[Score]]) -> Estimate | 
     """Estimate a metric over the scores of each cluster (see `by_cluster`); None if it is undefined."""
     if not clusters:
         return None
-    total, table = metric.sums(clusters)
-    return jackknife(metric.value, total, table[metric.contributes(table)], metric.range)
+    if metric.members:
+        return _mean_estimate(metric, clusters)
+    return _estimate(metric, clusters)[0]
 
 
-def jackknife(value: Value, total: Array, table: Array, bounds: tuple[float, float] = (0.0, 1.0)) -> Estimate | None:
+def jackknife(
+    value: Value,
+    total: Array,
+    table: Array,
+    bounds: tuple[float, float] = (0.0, 1.0),
+    rests_on: int | None = None,
+) -> Estimate | None:
     """Estimate a value with its delete-one-cluster jackknife error.
 
     Args:
@@ -129,6 +148,7 @@ def jackknife(value: Value, total: Array, table: Array, bounds: tuple[float, flo
         total: The sums over all clusters, shape (K,).
         table: The part of the sums that is lost with each cluster, shape (C, K).
         bounds: The lowest and the highest possible value.
+        rests_on: The number of clusters on which the value rests, if fewer than C (`intervals.support`).
 
     Returns:
         The estimate; None if the value is undefined.
@@ -136,57 +156,66 @@ def jackknife(value: Value, total: Array, table: Array, bounds: tuple[float, flo
     point = float(value(total))
     if math.isnan(point):
         return None
-    clusters = len(table)
-    if clusters < 2:
-        return Estimate(point, None, None, None)
+    errors = _deviations(value, total, table)
+    return Estimate(point, None, None, None) if errors is None else _with_error(point, errors, bounds, rests_on)
+
+
+def _deviations(value: Value, total: Array, table: Array) -> Array | None:
+    """Compute the deviation of each cluster, shape (C,); None if it is unknown."""
+    if len(table) < 2:
+        return None
     without_one = value(total - table)
-    if np.isnan(without_one).any():
-        # undefined without one of the clusters, such as the only one with items of a class: the error is unknown
+    # undefined without one of the clusters, such as the only one with items of a class: the error is unknown
+    return None if np.isnan(without_one).any() else deviations(without_one)
+
+
+def _with_error(point: float, errors: Array, bounds: tuple[float, float], rests_on: int | None) -> Estimate:
+    low, high = score_interval(point, errors, bounds, rests_on)
+    return Estimate(point, math.sqrt(float(errors @ errors)), low, high)
+
+
+def _estimate(metric: Metric, clusters: Sequence[Sequence[Score]]) -> tuple[Estimate | None, Array]:
+    """Estimate a metric, with the deviation of each cluster, shape (C,), which is 0 if the estimate has no error."""
+    total, table = metric.sums(clusters)
+    point = float(metric.value(total))
+    every = np.zeros(len(table))
+    if math.isnan(point):
+        return None, every
+    contributes = metric.contributes(table)
+    table = table[contributes]
+    rests_on = support(metric.classes(table), averaged=metric.averages_classes) if metric.classes else len(table)
+    errors = _deviations(metric.value, total, table) if metric.has_error and rests_on else None
+    if errors is None:
+        return Estimate(point, None, None, None), every
+    every[contributes] = errors
+    return _with_error(point, errors, metric.range, rests_on), every
+
+
+def _mean_estimate(metric: Metric, clusters: Sequence[Sequence[Score]]) -> Estimate | None:
+    """Estimate the mean of a metric's members from their estimates; clusters in several members stay correlated."""
+    pairs = [_estimate(member, clusters) for member in metric.members]
+    members = [member for member, _ in pairs if member]
+    if len(members) < len(pairs):
+        return None
+    values = np.array([member.value for member in members])
+    point = float(values.mean())
+    if any(member.stderr is None for member in members):
         return Estimate(point, None, None, None)
-    spread = np.sum((without_one - without_one.mean()) ** 2)
-    stderr = math.sqrt((clusters - 1) / clusters * spread)
-    low, high = wilson(point, stderr, clusters, bounds)
-    return Estimate(point, stderr, low, high)
+    errors = np.array([errors for _, errors in pairs])
+    covariance = errors @ errors.T
+    sizes = np.sqrt(np.diag(covariance))
+    # a member without variance is correlated with none
+    correlation = covariance / np.outer(*[np.where(sizes > 0, sizes, 1.0)] * 2)
+    np.fill_diagonal(correlation, 1.0)
+    ends = np.array([[member.low for member in members], [member.high for member in members]], dtype=np.float64)
+    low, high = mean_interval(ends, values, correlation)
+    return Estimate(point, math.sqrt(float(covariance.sum())) / len(members), low, high)
 
 
 def estimates(metrics: Iterable[Metric], scores: Iterable[Score]) -> dict[str, Estimate]:
     """Estimate metrics by name, in the given order; those that are undefined are left out."""
     clusters = by_cluster(scores)
     return {metric.name: value for metric in metrics if (value := estimate(metric, clusters)) is not None}
-
-
-def wilson(value: float, stderr: float, clusters: int, bounds: tuple[float, float] = (0.0, 1.0)) -> tuple[float, float]:
-    """Compute the 95% score interval of a value.
-
-    For a share, this is Wilson's interval (1927) with the effective number of independent observations, p(1-p)/stderr²,
-    in place of n (Korn and Graubard 1998), and Student's t instead of the normal distribution, for few clusters. At the
-    ends of the range, where the standard error is 0, each cluster counts as one observation. The interval of a value
-    without an upper bound, which is not a share, is Student's t around the value.
-
-    Args:
-        value: The value.
-        stderr: Its standard error.
-        clusters: The number of clusters that contribute to it, 2 or more.
-        bounds: The lowest and the highest possible value; the highest may be infinite.
-
-    Returns:
-        The lower and the upper end, within the bounds.
-    """
-    from scipy.special import stdtrit  # imported here because it takes half a second, which listings do not need
-
-    if math.isinf(bounds[1]):
-        reach = float(stdtrit(clusters - 1, 0.975)) * stderr
-        return max(value - reach, bounds[0]), value + reach
-    bottom, width = bounds[0], bounds[1] - bounds[0]
-    p = min(max((value - bottom) / width, 0.0), 1.0)
-    variance = (stderr / width) ** 2
-    n = p * (1 - p) / variance if variance > 1e-18 and 0 < p < 1 else float(clusters)
-    z2 = float(stdtrit(clusters - 1, 0.975)) ** 2
-    centre = (p + z2 / (2 * n)) / (1 + z2 / n)
-    half = math.sqrt(z2 * (p * (1 - p) / n + z2 / (4 * n * n))) / (1 + z2 / n)
-    low = 0.0 if p == 0 else max(centre - half, 0.0)
-    high = 1.0 if p == 1 else min(centre + half, 1.0)
-    return bottom + width * low, bottom + width * high
 
 
 # --- metrics of common forms --------------------------------------------------------------------
@@ -271,7 +300,8 @@ def micro(name: str, part: str, whole: str, about: str = "", *, higher_is_better
 def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:
     """Create the unweighted mean of a metric over groups of items.
 
-    The mean is undefined if that of any group is. Items of one cluster in several groups stay correlated.
+    The mean is undefined if that of any group is, and has no interval if that of any group has none. Items of one
+    cluster in several groups stay correlated.
 
     Args:
         name: The name of the mean.
@@ -297,7 +327,7 @@ def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:
         return np.asarray(np.mean(values, axis=0))
 
     first = parts[0]
-    return Metric(name, counts, value, first.higher_is_better, range=first.range)
+    return Metric(name, counts, value, first.higher_is_better, range=first.range, members=tuple(parts))
 
 
 def as_json(estimates: Mapping[str, Estimate]) -> dict[str, Any]:

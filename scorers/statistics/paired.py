@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import stdtr, stdtrit
 
 from halu_tasks.scorers.metrics import Array, Metric, by_cluster
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.agreement import Labels
+from halu_tasks.scorers.statistics.intervals import carriers, deviations, support, unseen_share, unseen_weight
 
 Sums = tuple[Array, Array]
 """The result of `Metric.sums`: sums over all clusters, shape (K,), and the part lost with each one, shape (C, K)."""
@@ -67,10 +69,13 @@ class JackknifeDifference(NamedTuple):
     Attributes:
         value: The difference, in the metric's unit.
         stderr: Its jackknife standard error; 0 if all clusters differ by the same amount, None if fewer than two
-            contribute or the difference is undefined without one of them.
+            contribute, the difference is undefined without one of them, or the metric has no error.
         degrees: The degrees of freedom of the standard error.
         clusters: The number of clusters that contribute to the difference.
         width: The width of the metric's range, which is the largest possible difference; may be infinite.
+        unseen: The weight, 0 to 1, of clusters that differ from all that were seen; 1 if the standard error is 0, and 0
+            if the width is infinite.
+        rests_on: The number of clusters on which the difference rests (`intervals.support`).
     """
 
     value: float
@@ -78,34 +83,56 @@ class JackknifeDifference(NamedTuple):
     degrees: float
     clusters: int
     width: float
+    unseen: float = 0.0
+    rests_on: int = 0
 
     @property
     def interval(self) -> tuple[float, float] | None:
         """The 95% interval, which `difference` explains; None if there is none."""
-        if self.stderr:
-            reach = float(stdtrit(self.degrees, 0.975)) * self.stderr
-            return max(self.value - reach, -self.width), min(self.value + reach, self.width)
-        if self.stderr is None or math.isinf(self.width):
+        if not self._has_interval:
             return None
-        t = float(stdtrit(self.clusters - 1, 0.975))
-        unseen = t**2 / (self.clusters + t**2)
-        return self.value - unseen * (self.width + self.value), self.value + unseen * (self.width - self.value)
+        below, above = (self._reach(0.025, room) for room in (self.width + self.value, self.width - self.value))
+        return max(self.value - below, -self.width), min(self.value + above, self.width)
 
     @property
     def tails(self) -> tuple[float, float] | None:
         """The one-sided p-values of "not above 0" and "not below 0"; None if there is no interval.
 
-        A p-value is below 0.025 if and only if that end of the interval excludes 0. If all clusters differ by the same
-        amount, it is that of the t at which the end reaches 0.
+        A p-value is below 0.025 if and only if that end of the interval excludes 0.
         """
-        if self.stderr:
-            t, degrees = self.value / self.stderr, self.degrees
-        elif self.stderr is None or math.isinf(self.width):
+        if not self._has_interval:
             return None
+        return self._tail(self.value, self.width + self.value), self._tail(-self.value, self.width - self.value)
+
+    @property
+    def _has_interval(self) -> bool:
+        return self.stderr is not None and (self.stderr > 0 or self.unseen > 0)
+
+    def _reach(self, tail: float, room: float) -> float:
+        """Return how far an end of the interval is from the value.
+
+        Args:
+            tail: The probability beyond this end, up to 0.5.
+            room: How far unseen clusters can differ from the value in this direction.
+        """
+        assert self.stderr is not None
+        seen = -float(stdtrit(self.degrees, tail)) * self.stderr
+        if not self.unseen:
+            return seen
+        t = float(stdtrit(self.rests_on - 1, tail))
+        return math.hypot(seen, math.sqrt(self.unseen) * room * unseen_share(self.rests_on, t))
+
+    def _tail(self, value: float, room: float) -> float:
+        """Return the p-value of "the difference is not above 0", for a difference that is `value` above 0."""
+        if not self.unseen:
+            return float(stdtr(self.degrees, -value / self.stderr)) if self.stderr else 0.5
+        size = abs(value)
+        least = 1e-100
+        if not size or self._reach(least, room) <= size:
+            tail = 0.5 if not size else least
         else:
-            t = math.copysign(math.sqrt(self.clusters * abs(self.value) / self.width), self.value)
-            degrees = self.clusters - 1.0
-        return float(stdtr(degrees, -t)), float(stdtr(degrees, t))
+            tail = math.exp(brentq(lambda log: self._reach(math.exp(log), room) - size, math.log(least), math.log(0.5)))
+        return tail if value >= 0 else 1 - tail
 
 
 def left_out(metric: Metric, one: Sums, other: Sums) -> JackknifeDifference | None:
@@ -125,20 +152,26 @@ def left_out(metric: Metric, one: Sums, other: Sums) -> JackknifeDifference | No
         return None
     width = metric.range[1] - metric.range[0]
     contributes = metric.contributes(table) | metric.contributes(other_table)
-    without_one = metric.value(total - table[contributes]) - metric.value(other_total - other_table[contributes])
-    clusters = len(without_one)
-    degrees = clusters - 1.0
-    if clusters < 2 or np.isnan(without_one).any():
-        return JackknifeDifference(value, None, degrees, clusters, width)
-    variances = (clusters - 1) / clusters * (without_one - without_one.mean()) ** 2
-    variance = float(variances.sum())
-    if math.sqrt(variance) <= rounding(metric):
-        return JackknifeDifference(value, 0.0, degrees, clusters, width)
-    # clusters times the sum of squares over the squared sum is a kurtosis, which is 1 if all deviate equally
-    excess = clusters * float((variances**2).sum()) / variance**2 - 1
-    if excess > 0:
-        degrees = min(degrees, 2 * clusters / excess)
-    return JackknifeDifference(value, math.sqrt(variance), degrees, clusters, width)
+    table, other_table = table[contributes], other_table[contributes]
+    clusters = len(table)
+    rests_on: int | None = clusters
+    if metric.classes:
+        rests_on = support(metric.classes(table) | metric.classes(other_table), averaged=metric.averages_classes)
+    without_one = metric.value(total - table) - metric.value(other_total - other_table)
+    if clusters < 2 or not rests_on or not metric.has_error or np.isnan(without_one).any():
+        return JackknifeDifference(value, None, clusters - 1.0, clusters, width)
+    unit = width if math.isfinite(width) else 1.0
+    rests_on = min(rests_on, clusters)
+    spread = carriers(deviations(without_one) / unit)
+    return JackknifeDifference(
+        value,
+        math.sqrt(spread.variance) * unit,
+        min(spread.degrees, rests_on - 1.0),
+        clusters,
+        width,
+        unseen_weight(spread, 1 / rests_on) if math.isfinite(width) else 0.0,
+        rests_on,
+    )
 
 
 def rounding(metric: Metric) -> float:
@@ -173,7 +206,9 @@ def difference(metric: Metric, ones: Sequence[Score], others: Sequence[Score]) -
     If all clusters differ by the same amount, as in two equal runs, the standard error is 0. The interval then assumes
     that up to t²/(n + t²) of all clusters, the upper end of Wilson's interval for a share of 0 out of n, differ from
     those observed as far as the metric's range allows. Two equal runs of 100 clusters thus differ by 0 ± 0.04 in a
-    share. For a metric without an upper bound, `low` and `high` are None in this case.
+    share. For a metric without an upper bound, `low` and `high` are None in this case. If k clusters differ, this part
+    is reduced by the factor k, and the interval reaches as far as the root of the sum of both squares, so that one item
+    that flips does not narrow it (see `intervals`).
 
     Args:
         metric: The metric.

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest, t
 
 from halu_tasks.scorers.classification import both_right, label_metric, macro_metric, pairs_of
 from halu_tasks.scorers.metrics import (
@@ -23,7 +22,6 @@ from halu_tasks.scorers.metrics import (
     mean_of,
     micro,
     share_unparsed,
-    wilson,
 )
 from halu_tasks.scorers.score import Score
 
@@ -74,16 +72,6 @@ def test_all_right_leaves_room_below_one_and_nothing_known_leaves_nothing() -> N
     assert found(mean("v", "v"), right(1.0)) == Estimate(1.0, None, None, None)
     assert estimate(mean("v", "v"), []) is None
     assert estimate(mean("other", "other"), by_cluster(right(1.0, 0.0))) is None
-
-
-def test_wilson_is_the_textbook_interval_for_many_independent_items() -> None:
-    hits, n = 300, 1_000
-    p = hits / n
-    low, high = wilson(p, math.sqrt(p * (1 - p) / n), n)
-    expected = binomtest(hits, n).proportion_ci(method="wilson")
-    # Student's t with 999 degrees of freedom in place of the normal quantile
-    assert (low, high) == pytest.approx((expected.low, expected.high), abs=2e-4)
-    assert t.ppf(0.975, 999) == pytest.approx(1.96, abs=0.003)
 
 
 @pytest.mark.slow

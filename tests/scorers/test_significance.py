@@ -170,10 +170,10 @@ def test_with_many_clusters_the_interval_and_p_are_those_of_a_t_test() -> None:
 
 
 def test_few_draws_do_not_hide_a_difference_from_many_comparisons() -> None:
-    """No draw of a thousand is at 0 or below: p is that of a t test with half the items differing."""
+    """No draw of a thousand is at 0 or below: p is near that of a t test with half the items differing."""
     found = compared(ACC, run([1.0] * 60), run([1.0, 0.0] * 30))
     known = ttest_rel([1.0] * 60, [1.0, 0.0] * 30)
-    assert found.by == "bootstrap" and known.pvalue < 1e-8 and found.p == pytest.approx(known.pvalue, rel=1e-6)
+    assert found.by == "bootstrap" and known.pvalue < 1e-8 and found.p == pytest.approx(known.pvalue, rel=0.01)
 
 
 def test_rounding_breaks_no_ties() -> None:

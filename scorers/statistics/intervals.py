@@ -1,0 +1,189 @@
+"""95% intervals of a value, from its values without each cluster of items.
+
+One rule gives the interval of every metric. It is a score interval: the variance changes with the value, as that of a
+share, v(1-v), or that of a rate without an upper bound, v. Its scale is taken from the jackknife, which accounts for
+clusters and for metrics that are not means (Wilson 1927; Korn and Graubard 1998). Two things are added to this.
+
+*The scale is itself estimated.* If few clusters carry the variance, the scale is uncertain, and Student's t replaces
+the normal distribution, with Satterthwaite's degrees of freedom (1946). Only that part of the uncertainty counts which
+the value does not explain: right and wrong answers of single items have the variance v(1-v) whatever the sample.
+
+*Clusters that were not seen.* In a sample without any variance, up to t²/(n + t²) of all clusters may differ from those
+seen, the upper end of Wilson's interval for 0 of n. If one cluster differs a little, hardly more is known. This part of
+the interval is therefore not dropped at once, but in proportion to the square of the number of clusters that carry the
+variance, and is added to the other by the squares of the two distances (Zou and Donner 2008).
+
+`docs/statistics.md` explains this with an example, and `tests/coverage_of_intervals.py` measures it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+
+FEWEST = 5
+"""The least number of clusters with items of a class at which a metric that compares classes has an interval."""
+
+_NO_VARIANCE = 1e-18
+"""A variance up to this, on the scale of a share, is a rounding error."""
+
+
+class Carriers(NamedTuple):
+    """How a variance is spread over the clusters.
+
+    Attributes:
+        variance: The sum of the clusters' squared deviations, which is the squared standard error.
+        number: The number of clusters that carry the variance: k if k clusters deviate equally and the others do not,
+            about a third of the clusters if deviations have a normal distribution; 1 if the variance is 0.
+        degrees: The degrees of freedom of the variance.
+    """
+
+    variance: float
+    number: float
+    degrees: float
+
+
+def deviations(without_one: Array) -> Array:
+    """Compute the deviation of each cluster, shape (C,), whose squares sum up to the jackknife variance.
+
+    Args:
+        without_one: The value without each of C clusters, shape (C,).
+    """
+    clusters = len(without_one)
+    return np.asarray(math.sqrt((clusters - 1) / clusters) * (without_one.mean() - without_one))
+
+
+def carriers(deviations: Array, slope: float = 0.0) -> Carriers:
+    """Compute how a variance is spread over the clusters.
+
+    The degrees of freedom are Satterthwaite's, 2·V²/Var(V), with the variance of V from the contributions of the
+    clusters (Pan and Wall 2002), at most the number of clusters minus one and at least one.
+
+    Args:
+        deviations: The deviation of each cluster, shape (C,).
+        slope: The derivative by the value of the logarithm of the variance that the value implies; 0 if it implies
+            none.
+    """
+    clusters = len(deviations)
+    variance = float(deviations @ deviations)
+    if variance <= _NO_VARIANCE:
+        return Carriers(0.0, 1.0, clusters - 1.0)
+    shares = deviations**2 / variance
+    unexplained = float(np.sum((shares - 1 / clusters - slope * deviations) ** 2))
+    degrees = min(clusters - 1.0, 2 / unexplained) if unexplained > 0 else clusters - 1.0
+    return Carriers(variance, 1 / float(shares @ shares), max(degrees, 1.0))
+
+
+def unseen_weight(spread: Carriers, scale: float) -> float:
+    """Compute the weight, 0 to 1, of clusters that were not seen.
+
+    Args:
+        spread: How the variance is spread over the clusters.
+        scale: The variance if each cluster were a single observation, 0 or 1; infinite if there is no such limit.
+    """
+    return max(1 - spread.variance / scale, 0.0) / spread.number**2 if scale > 0 else 0.0
+
+
+def unseen_share(clusters: int, t: float) -> float:
+    """Compute the share of all clusters, at most, that are unlike each of those seen."""
+    return 1 / (1 + clusters / t / t) if t else 0.0
+
+
+def quantile(degrees: float) -> float:
+    """Compute the 0.975 quantile of Student's t."""
+    from scipy.special import stdtrit  # imported here because it takes half a second, which listings do not need
+
+    return float(stdtrit(degrees, 0.975))
+
+
+def support(classes: npt.NDArray[np.bool_], *, averaged: bool = False) -> int | None:
+    """Compute on how many clusters a metric rests that compares or averages classes.
+
+    Args:
+        classes: Whether each cluster has items of each class, shape (C, L).
+        averaged: Whether the metric is an average over the classes, each of which then only has a part in it.
+
+    Returns:
+        The number of clusters with items of the rarest class, times the number of classes if the metric is an average
+        over them; None if fewer than `FEWEST` clusters have items of a class.
+    """
+    clusters = classes.sum(axis=0)
+    occurring = clusters[clusters > 0]
+    if not len(occurring) or occurring.min() < FEWEST:
+        return None
+    return int(occurring.min()) * (len(occurring) if averaged else 1)
+
+
+def score_interval(
+    value: float, deviations: Array, bounds: tuple[float, float] = (0.0, 1.0), clusters: int | None = None
+) -> tuple[float, float]:
+    """Compute the 95% score interval of a value.
+
+    For the share of right answers among single items, this is Wilson's interval with Student's t; for a mean count
+    without an upper bound, it is the score interval of a Poisson rate.
+
+    Args:
+        value: The value.
+        deviations: The deviation of each cluster, shape (C,), two or more.
+        bounds: The lowest and the highest possible value; the highest may be infinite.
+        clusters: The number of clusters on which the value rests, if fewer than C.
+
+    Returns:
+        The lower and the upper end, within the bounds.
+    """
+    bottom, top = bounds
+    bounded = math.isfinite(top)
+    width = top - bottom if bounded else 1.0
+    v = max((value - bottom) / width, 0.0)
+    v = min(v, 1.0) if bounded else v
+    clusters = min(clusters or len(deviations), len(deviations))
+    implied = v * (1 - v) if bounded else v
+    interior = implied > 0
+    spread = carriers(deviations / width, ((1 - 2 * v if bounded else 1.0) / implied) if interior else 0.0)
+    low = high = v
+    if interior and spread.variance:
+        t = quantile(min(spread.degrees, clusters - 1.0))
+        low, high = _scored(v, implied / spread.variance, t, bounded=bounded)
+    weight = unseen_weight(spread, implied / clusters) if interior else 1.0
+    t = quantile(clusters - 1.0)
+    unseen = math.sqrt(weight) * unseen_share(clusters, t)
+    # what was not seen is at an end of the range; without an upper end, one event or as many as were seen on average
+    above = unseen * (1 - v) if bounded else math.sqrt(weight) * t * t / clusters * max(v, 1.0)
+    low = v - math.hypot(v - low, unseen * v)
+    high = v + math.hypot(high - v, above)
+    return bottom + width * max(low, 0.0), bottom + width * (min(high, 1.0) if bounded else high)
+
+
+def _scored(v: float, n: float, t: float, *, bounded: bool) -> tuple[float, float]:
+    """Compute Wilson's interval of a share, or the score interval of a Poisson rate, from n observations."""
+    z2 = t * t / n
+    if bounded:
+        centre, reach, scale = v + z2 / 2, math.sqrt(z2 * (v * (1 - v) + z2 / 4)), 1 + z2
+    else:
+        centre, reach, scale = v + z2 / 2, math.sqrt(z2 * (v + z2 / 4)), 1.0
+    return (centre - reach) / scale, (centre + reach) / scale
+
+
+def mean_interval(ends: Array, values: Array, correlation: Array) -> tuple[float, float]:
+    """Compute the 95% interval of the mean of M values from the intervals of each.
+
+    This is the method of variance estimates recovery, MOVER (Zou and Donner 2008): each distance from a value to an end
+    of its interval stands for a standard error, so that the interval of the mean is asymmetric where those of its
+    members are, and not too narrow because of members with few clusters.
+
+    Args:
+        ends: The lower and the upper ends, shape (2, M).
+        values: The values, shape (M,).
+        correlation: The correlation between the errors of each two values, shape (M, M).
+
+    Returns:
+        The lower and the upper end.
+    """
+    below, above = values - ends[0], ends[1] - values
+    down, up = (math.sqrt(max(float(reach @ correlation @ reach), 0.0)) / len(values) for reach in (below, above))
+    return float(values.mean()) - down, float(values.mean()) + up

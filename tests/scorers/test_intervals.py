@@ -1,0 +1,152 @@
+"""Intervals: against statsmodels where the definitions coincide, and where a standard error is 0 or nearly 0."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm, t
+from statsmodels.stats.proportion import proportion_confint
+from statsmodels.stats.rates import confint_poisson
+
+from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, mean
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics import intervals
+from halu_tasks.scorers.statistics.intervals import score_interval
+from halu_tasks.scorers.statistics.paired import difference
+
+ACC = mean("acc", "correct")
+COUNT = replace(mean("count", "correct"), range=(0.0, math.inf))
+
+
+def run(*clusters: Sequence[float]) -> list[Score]:
+    """Scores of the items of each cluster."""
+    return [
+        Score(f"{c}/{i}", str(c), "x", "x", {"correct": float(value)})
+        for c, values in enumerate(clusters)
+        for i, value in enumerate(values)
+    ]
+
+
+def ends(scores: list[Score], metric: object = ACC) -> tuple[float, float]:
+    found = estimate(metric, by_cluster(scores))  # type: ignore[arg-type]
+    assert found and found.low is not None and found.high is not None
+    return found.low, found.high
+
+
+@pytest.fixture
+def normal_quantile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Intervals with the normal quantile, as in the textbooks, in place of Student's t."""
+    monkeypatch.setattr(intervals, "quantile", lambda degrees: float(norm.ppf(0.975)))
+
+
+def test_a_share_of_single_items_has_wilsons_interval(normal_quantile: None) -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        n = int(rng.integers(20, 500))
+        values = (rng.random(n) < rng.random()).astype(float)
+        if 0 < values.mean() < 1:
+            # the jackknife divides by n - 1, as an unbiased variance does
+            known = proportion_confint(values.mean() * (n - 1), n - 1, method="wilson")
+            assert ends(run(*values[:, None])) == pytest.approx(known, abs=1e-9)
+        else:
+            known = proportion_confint(values.sum(), n, method="wilson")
+            assert ends(run(*values[:, None])) == pytest.approx(known, abs=1e-9)
+
+
+def test_a_rate_has_the_score_interval_of_a_poisson_rate(normal_quantile: None) -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        n, rate = int(rng.integers(20, 500)), float(rng.choice([0.1, 1, 20]))
+        # as many clusters below the mean as above it, by its root: the variance is the mean
+        values = rate + math.sqrt(rate) * np.resize([1.0, -1.0], 2 * n)
+        found = score_interval(rate, (values - rate) / (2 * n), (0.0, math.inf))
+        assert found == pytest.approx(confint_poisson(2 * n * rate, 2 * n, method="score"), abs=1e-9)
+    assert ends(run(*[[0.0]] * 40), COUNT) == pytest.approx(confint_poisson(0, 40, method="score"), abs=1e-9)
+
+
+def test_no_event_in_forty_summaries_has_an_upper_bound() -> None:
+    low, high = ends(run(*[[0.0]] * 40), COUNT)
+    assert low == 0 and high == pytest.approx(t.ppf(0.975, 39) ** 2 / 40)
+
+
+@pytest.mark.parametrize(("half", "clusters"), [([1.0, 0.0], 1_001), ([1.0, 0.0] * 5, 60)])
+def test_one_item_that_differs_does_not_narrow_an_interval(half: list[float], clusters: int) -> None:
+    """A reply that is always "False" gets one of the two items of every pair right."""
+    widths = []
+    for differ in (0, 1, 2, 3, 5, 10):
+        low, high = ends(run(*[half] * (clusters - differ), *[[1.0, 1.0, *half[2:]]] * differ))
+        middle = estimate(ACC, by_cluster(run(*[half] * (clusters - differ), *[[1.0, 1.0, *half[2:]]] * differ)))
+        assert middle and low < middle.value < high
+        widths.append(high - low)
+    assert widths[0] < 0.1
+    assert all(0.45 < later / earlier < 2 for earlier, later in pairwise(widths)), widths
+
+
+@pytest.mark.parametrize("value", [0.0, 0.3, 1.0])
+@given(size=st.floats(1e-12, 1e-3))
+def test_an_interval_is_continuous_where_its_standard_error_is_0(value: float, size: float) -> None:
+    still = score_interval(value, np.zeros(200))
+    moved = score_interval(abs(value - size / 200), np.array([size / 200] + [0.0] * 199))
+    assert moved == pytest.approx(still, abs=0.001 + 3 * size)
+
+
+@given(size=st.floats(1e-12, 1e-3))
+def test_a_difference_is_continuous_where_its_standard_error_is_0(size: float) -> None:
+    same = run(*[[0.5]] * 200)
+    still = difference(ACC, same, same)
+    moved = difference(ACC, same, run([0.5 + size], *[[0.5]] * 199))
+    assert still and moved
+    assert (moved.low, moved.high) == pytest.approx((still.low, still.high), abs=3e-4 + 3 * size)
+
+
+@given(
+    st.lists(st.lists(st.sampled_from([0.0, 0.3, 1.0]), min_size=1, max_size=4), min_size=2, max_size=30),
+    st.sampled_from([ACC, COUNT]),
+)
+def test_an_interval_holds_its_value_within_the_range(values: list[list[float]], metric: object) -> None:
+    low, high = ends(run(*values), metric)
+    value = sum(map(sum, values)) / sum(map(len, values))
+    assert 0 <= low <= value + 1e-9 and value - 1e-9 <= high <= (1 if metric is ACC else math.inf)
+    assert low < high
+
+
+@given(st.lists(st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=4), min_size=2, max_size=30))
+def test_the_interval_of_wrong_answers_mirrors_that_of_right_ones(values: list[list[float]]) -> None:
+    low, high = ends(run(*values))
+    other = ends(run(*[[1 - value for value in cluster] for cluster in values]))
+    assert other == pytest.approx((1 - high, 1 - low), abs=1e-9)
+
+
+@pytest.mark.parametrize(("clusters", "expected"), [(50, 1), (200, 3), (200, 4), (1_000, 5), (1_000, 8)])
+def test_intervals_cover_where_few_clusters_differ(clusters: int, expected: int) -> None:
+    """A standard error from one to ten clusters alone covers 83 to 93%."""
+    rng = np.random.default_rng(expected)
+    covered = []
+    for _ in range(1_000):
+        values = 0.5 + 0.5 * (rng.random(clusters) < expected / clusters)
+        low, high = score_interval(float(values.mean()), (values - values.mean()) / clusters)
+        covered.append(low <= 0.5 + 0.5 * expected / clusters <= high)
+    assert np.mean(covered) > 0.93
+
+
+@pytest.mark.parametrize(("clusters", "rate"), [(50, 0.02), (200, 0.02), (200, 0.2), (50, 3.0)])
+def test_intervals_cover_rates_of_rare_and_frequent_events(clusters: int, rate: float) -> None:
+    rng = np.random.default_rng(clusters)
+    covered = []
+    for _ in range(1_000):
+        # more varied than Poisson counts
+        values = rng.poisson(rng.gamma(2, rate / 2, clusters)).astype(float)
+        low, high = score_interval(float(values.mean()), (values - values.mean()) / clusters, (0.0, math.inf))
+        covered.append(low <= rate <= high)
+    assert 0.91 < np.mean(covered) < 0.985
+
+
+def test_a_single_cluster_has_no_interval() -> None:
+    assert estimate(COUNT, by_cluster(run([1.0, 2.0]))) == Estimate(1.5, None, None, None)
