@@ -78,8 +78,15 @@ def label_metric(
         figures = np.where(whole > 0, part / np.maximum(whole, 1), 0.0)
         return np.asarray(np.where(sums[..., 3] > 0, figures, np.nan))
 
-    about = _MEANING[figure].format(label=label)
-    return Metric(name, counts, value, contributes=lambda table: part_and_whole(table)[1] > 0, about=about)
+    return Metric(
+        name,
+        counts,
+        value,
+        contributes=lambda table: part_and_whole(table)[1] > 0,
+        # precision and recall are shares; F1 compares them
+        classes=(lambda table: np.asarray(table[:, 2:3] > 0)) if figure == "f1" else None,
+        about=_MEANING[figure].format(label=label),
+    )
 
 
 def macro_metric(
@@ -122,7 +129,14 @@ def macro_metric(
 
     unparsed = "one more label" if unparsed_is_label else "misses"
     about = f"unweighted mean of {'F1' if figure == 'f1' else figure} over the labels; unparsed replies are {unparsed}"
-    return Metric(name, counts, value, about=about)
+    return Metric(
+        name,
+        counts,
+        value,
+        classes=lambda table: np.asarray(table.reshape(len(table), len(names), 4)[..., 2] > 0),
+        averages_classes=True,
+        about=about,
+    )
 
 
 def both_right(name: str, parts: tuple[str, str]) -> Metric:

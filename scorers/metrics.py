@@ -68,8 +68,8 @@ class Metric:
         classes: For a metric that compares or averages classes, the function that determines from each cluster's sums,
             shape (C, K), which classes it has items of, shape (C, L). An interval needs five clusters of each class.
         averages_classes: Whether the metric is an average over these classes.
-        has_error: Whether the jackknife estimates the metric's error. It does not if the metric is biased by chance, as a
-            sum of absolute differences is.
+        has_error: Whether the jackknife estimates the metric's error. It does not if the metric is biased by chance, as
+            a sum of absolute differences is.
         members: The metrics whose mean this one is (`mean_of`).
         about: One line that explains the metric in listings.
     """

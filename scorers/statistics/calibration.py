@@ -7,19 +7,21 @@ average precision. All metrics are undefined if no item has a probability.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from halu_tasks.scorers.metrics import Array, Metric, Value, ratio
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.probability import FACT, roc_auc
+from halu_tasks.scorers.statistics.probability import FACT, Probabilities, roc_auc
 from halu_tasks.scorers.statistics.threshold import tuned_metrics
 
 BINS = 10
 """The number of bins of equal width in the calibration error."""
-_GROUPS = 200
-"""The maximum number of groups in which clusters are left out, since each needs a new average precision."""
+
+_LARGEST = 64
+"""The largest number of items of a cluster that is left out at the same time as others."""
 
 
 def probability_metrics(label: str) -> tuple[Metric, ...]:
@@ -39,40 +41,122 @@ def auprc(label: str) -> Metric:
     """
 
     def pooled(clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
-        number = np.repeat(np.arange(len(clusters)) % _GROUPS, [len(scores) for scores in clusters])
-        flat = [s for scores in clusters for s in scores]
-        has = np.array([s.target == label for s in flat], dtype=bool)
-        probability = np.array([s.measurements.get(FACT, np.nan) for s in flat])
-        if np.isnan(probability).all():
-            return np.array([np.nan]), np.zeros((len(clusters), 1))
-        order = np.argsort(-probability, kind="stable")  # NaN comes last
-        has, probability, number = has[order], probability[order], number[order]
-        whole = _average_precision(has, probability)
-        groups = min(len(clusters), _GROUPS)
-        without = [_average_precision(has[keep], probability[keep]) for keep in (number != g for g in range(groups))]
-        return np.array([whole]), (whole - np.array(without))[:, None]
+        items = Probabilities.of(clusters, label)
+        table = np.zeros((len(clusters), 3))
+        if np.isnan(items.probability).all():
+            return np.array([np.nan, 0.0, 0.0]), table
+        whole, without_one = average_precision(items, len(clusters))
+        table[:, 0] = whole - without_one
+        table[:, 1], table[:, 2] = (
+            np.bincount(items.cluster[one], minlength=len(table)) for one in (items.has, ~items.has)
+        )
+        return np.array([whole, 0.0, 0.0]), table
 
     return Metric(
         "auprc",
         lambda scores: (len(scores),),
         lambda sums: np.asarray(sums[..., 0]),
         pooled=pooled,
+        classes=lambda table: np.asarray(table[:, 1:] > 0),
         requires_option="probability",
-        contributes=lambda table: np.ones(len(table), dtype=bool),
+        contributes=lambda table: np.asarray(table[:, 1:].sum(axis=1) > 0),
         about=f"average precision of the probability of {label}",
     )
 
 
-def _average_precision(has: npt.NDArray[np.bool_], probability: Array) -> float:
-    """Compute the average precision of items in descending order of probability, NaN last."""
-    positives = has.sum()
-    if not positives:
-        return float("nan")
-    scored = int((~np.isnan(probability)).sum())
-    hits = np.cumsum(has[:scored])
-    ends = np.flatnonzero(np.append(np.diff(probability[:scored]) != 0, True)) if scored else np.array([], dtype=int)
-    steps = np.diff(hits[ends], prepend=0)
-    return float((steps * hits[ends] / (ends + 1)).sum() / positives)
+def average_precision(items: Probabilities, clusters: int) -> tuple[float, Array]:
+    """Compute the average precision of items, and that without each cluster.
+
+    Sorted by probability, an item with the label adds H / R, where R items are above the end of its threshold, H of
+    them with the label. Without a cluster that has r of the R items and h of the H, it adds (H - h) / (R - r). Between
+    two items of the cluster, r and h do not change, so that the sum is a cumulative sum of H / (R - r) minus h times
+    one of 1 / (R - r). There are as many such sums as a cluster has items; larger clusters are left out one by one.
+
+    Args:
+        items: The items.
+        clusters: The number C of clusters.
+
+    Returns:
+        The value and the values without each cluster, shape (C,); NaN without items with the label.
+    """
+    ranked = _Ranked.of(items)
+    positives = np.bincount(items.cluster[items.has], minlength=clusters).astype(np.float64)
+    sums = _without_each(ranked, clusters)
+    for large in np.flatnonzero(np.bincount(items.cluster, minlength=clusters) > _LARGEST):
+        rest = items.cluster != large
+        sums[large] = _Ranked.of(Probabilities(items.cluster[rest], items.has[rest], items.probability[rest])).total()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        left = positives.sum() - positives
+        return float(ranked.total() / positives.sum()), np.asarray(np.where(left > 0, sums / left, np.nan))
+
+
+class _Ranked(NamedTuple):
+    """The N items with a probability, in descending order of it.
+
+    Attributes:
+        cluster: The number of each item's cluster, shape (N,).
+        has: Whether each item has the label, shape (N,).
+        begin: The first item at the threshold of each, shape (N,).
+        end: The last item at the threshold of each, shape (N,).
+        retrieved: The number of items up to `end`, shape (N,).
+        hits: The number of items up to `end` with the label, shape (N,).
+    """
+
+    cluster: npt.NDArray[np.int64]
+    has: npt.NDArray[np.bool_]
+    begin: npt.NDArray[np.int64]
+    end: npt.NDArray[np.int64]
+    retrieved: Array
+    hits: Array
+
+    @classmethod
+    def of(cls, items: Probabilities) -> _Ranked:
+        order = np.argsort(-items.probability, kind="stable")  # NaN comes last
+        order = order[: np.count_nonzero(~np.isnan(items.probability))]
+        cluster, has, probability = items.cluster[order], items.has[order], items.probability[order]
+        ends = np.flatnonzero(np.append(np.diff(probability) != 0, True)) if len(order) else order
+        threshold = np.searchsorted(ends, np.arange(len(order)))
+        begin, end = np.append(0, ends[:-1] + 1)[threshold], ends[threshold]
+        retrieved, hits = (column.astype(np.float64) for column in (end + 1, np.cumsum(has)[end]))
+        return cls(cluster, has, begin, end, retrieved, hits)
+
+    def total(self) -> float:
+        """Compute the sum of H / R over the items with the label."""
+        ends = np.flatnonzero(self.end == np.arange(len(self.end)))
+        return float((np.diff(self.hits[ends], prepend=0) * self.hits[ends] / self.retrieved[ends]).sum())
+
+
+def _without_each(ranked: _Ranked, clusters: int) -> Array:
+    """Compute the sum of (H - h) / (R - r) over the items that are left with the label, without each small cluster."""
+    cluster, has, begin, end, retrieved, hits = ranked
+    items = len(cluster)
+    by_cluster = np.argsort(cluster, kind="stable")
+    size = np.bincount(cluster, minlength=clusters)
+    first = np.cumsum(size) - size
+    own = has[by_cluster].astype(np.float64)
+    before = np.cumsum(own) - own
+    own_hits = before + own - np.repeat(before[first[size > 0]], size[size > 0])
+
+    def left(r: Array | int) -> Array:
+        return np.where(retrieved > r, 1 / np.maximum(retrieved - r, 1), 0.0)
+
+    sums = np.zeros(clusters)
+    for r in range(min(int(size.max(initial=0)), _LARGEST) + 1):
+        # from the threshold of the r-th item of a cluster up to that of its next one
+        which = np.flatnonzero((size >= r) & (size <= _LARGEST))
+        last = first[which] + r - 1
+        starts = begin[by_cluster[last]] if r else np.zeros(len(which), dtype=np.int64)
+        stops = np.full(len(which), items)
+        more = size[which] > r
+        stops[more] = begin[by_cluster[last[more] + 1]]
+        share = has * left(r)
+        precisions, shares = np.append(0.0, np.cumsum(hits * share)), np.append(0.0, np.cumsum(share))
+        h = own_hits[last] if r else np.zeros(len(which))
+        sums[which] += precisions[stops] - precisions[starts] - h * (shares[stops] - shares[starts])
+    # these sums include the cluster's own items
+    last = np.searchsorted(cluster[by_cluster] * items + by_cluster, cluster * items + end, side="right") - 1
+    added = has * (hits - own_hits[last]) * left(last - first[cluster] + 1.0)
+    return np.asarray(sums - np.bincount(cluster, added, clusters))
 
 
 def brier(label: str) -> Metric:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from halu_tasks.scorers.metrics import Array, Metric, ratio
 from halu_tasks.scorers.score import Score
@@ -98,9 +99,10 @@ def roc_auc(label: str) -> tuple[Metric, Metric]:
         return (len(scores),)
 
     def pooled(clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
-        if not any(FACT in s.measurements for scores in clusters for s in scores):
+        items = Probabilities.of(clusters, label)
+        if np.isnan(items.probability).all():
             return np.zeros(3), np.zeros((len(clusters), 3))
-        return _pair_sums([_split(scores, label) for scores in clusters])
+        return pair_sums(items, len(clusters))
 
     def value(sums: Array) -> Array:
         return ratio(np.stack([sums[..., 0], sums[..., 1] * sums[..., 2]], axis=-1))
@@ -116,6 +118,7 @@ def roc_auc(label: str) -> tuple[Metric, Metric]:
             counts,
             value,
             pooled=pooled,
+            classes=lambda table: np.asarray(table[:, 1:] > 0),
             requires_option="probability",
             about=f"area under the ROC curve of the probability of {label}",
         ),
@@ -131,40 +134,76 @@ def roc_auc(label: str) -> tuple[Metric, Metric]:
     )
 
 
-def _pair_sums(clusters: Sequence[tuple[Array, Array]]) -> tuple[Array, Array]:
+class Probabilities(NamedTuple):
+    """N items with the probability of a label.
+
+    Attributes:
+        cluster: The number of each item's cluster, shape (N,).
+        has: Whether each item has the label, shape (N,).
+        probability: The probability of the label for each item, shape (N,); NaN for a missing one.
+    """
+
+    cluster: npt.NDArray[np.int64]
+    has: npt.NDArray[np.bool_]
+    probability: Array
+
+    @classmethod
+    def of(cls, clusters: Sequence[Sequence[Score]], label: str) -> Probabilities:
+        """Collect the items of C clusters, which are numbered in order."""
+        scores = [score for cluster in clusters for score in cluster]
+        return cls(
+            np.repeat(np.arange(len(clusters)), [len(cluster) for cluster in clusters]),
+            np.array([score.target == label for score in scores], dtype=bool),
+            np.array([score.measurements.get(FACT, math.nan) for score in scores], dtype=np.float64),
+        )
+
+
+def pair_sums(items: Probabilities, clusters: int) -> tuple[Array, Array]:
     """Count pairs that are in the right order, items with the label, and items without it.
 
     Args:
-        clusters: The probabilities of the items with the label and of those without it, in each of C clusters.
+        items: The items.
+        clusters: The number C of clusters.
 
     Returns:
         The counts over all clusters, shape (3,), and the part of them that is lost with each cluster, shape (C, 3).
     """
-    positive, negative = (np.concatenate(parts) for parts in zip(*clusters, strict=True))
-    won = _wins(positive, negative)
-    lost = len(positive) - _wins(negative, positive)
-    table = np.zeros((len(clusters), 3))
-    begin = [0, 0]
-    for row, (with_label, without_label) in zip(table, clusters, strict=True):
-        ends = begin[0] + len(with_label), begin[1] + len(without_label)
-        within = _wins(with_label, without_label).sum()
-        # lost with the cluster are its pairs with other clusters and, counted once, those within it
-        pairs = won[begin[0] : ends[0]].sum() + lost[begin[1] : ends[1]].sum() - within
-        row[:] = pairs, len(with_label), len(without_label)
-        begin = [*ends]
-    return np.array([won.sum(), len(positive), len(negative)]), table
+    rank = np.unique(items.probability, return_inverse=True)[1]
+    rank[np.isnan(items.probability)] = -1
+    has, cluster = items.has, items.cluster
+    everywhere = np.zeros_like(cluster)
+    won = _wins(everywhere[has], rank[has], everywhere[~has], rank[~has])
+    lost = has.sum() - _wins(everywhere[~has], rank[~has], everywhere[has], rank[has])
+    within = _wins(cluster[has], rank[has], cluster[~has], rank[~has])
+    # lost with a cluster are its pairs with other clusters and, counted once, those within it
+    pairs = np.bincount(cluster[has], won - within, clusters) + np.bincount(cluster[~has], lost, clusters)
+    with_label, without_label = (np.bincount(cluster[one], minlength=clusters) for one in (has, ~has))
+    total = np.array([won.sum(), has.sum(), (~has).sum()], dtype=np.float64)
+    return total, np.stack([pairs, with_label, without_label], axis=1).astype(np.float64)
 
 
-def _split(scores: Sequence[Score], label: str) -> tuple[Array, Array]:
-    """Return the probabilities of the items with the label and of those without; NaN for a missing one."""
-    parts: tuple[list[float], list[float]] = ([], [])
-    for score in scores:
-        parts[score.target != label].append(score.measurements.get(FACT, math.nan))
-    return np.array(parts[0]), np.array(parts[1])
+Numbers = npt.NDArray[np.int64]
 
 
-def _wins(ones: Array, others: Array) -> Array:
-    """Count for each of `ones` the `others` that are lower, where ties count as half and NaN ties with everything."""
-    defined = np.sort(others[~np.isnan(others)])
-    above = (np.searchsorted(defined, ones, "left") + np.searchsorted(defined, ones, "right")) / 2
-    return np.asarray(np.where(np.isnan(ones), len(others) / 2, above + (len(others) - len(defined)) / 2))
+def _wins(group: Numbers, rank: Numbers, other_group: Numbers, other_rank: Numbers) -> Array:
+    """Count for each item the others of its group that are lower; ties and missing probabilities count as half.
+
+    Args:
+        group: The number of each item's group, shape (N,).
+        rank: The rank of each item's probability among all items, shape (N,); -1 for a missing one.
+        other_group: The numbers of the other items' groups, shape (M,).
+        other_rank: The ranks of the other items, shape (M,).
+
+    Returns:
+        The counts, shape (N,).
+    """
+    groups = max(group.max(initial=0), other_group.max(initial=0)) + 1
+    ranks = max(rank.max(initial=0), other_rank.max(initial=0)) + 1
+    missing = other_rank < 0
+    others = np.bincount(other_group, minlength=groups)[group]
+    unknown = np.bincount(other_group[missing], minlength=groups)[group]
+    keys = np.sort(other_group[~missing] * ranks + other_rank[~missing])
+    key = group * ranks + rank
+    lower = (np.searchsorted(keys, key, "left") + np.searchsorted(keys, key, "right")) / 2
+    lower -= np.searchsorted(keys, group * ranks, "left")
+    return np.asarray(np.where(rank < 0, others / 2, lower + unknown / 2))

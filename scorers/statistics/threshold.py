@@ -112,12 +112,12 @@ def _at_threshold(figure_name: str, label: str, part_and_whole: PartAndWhole) ->
         return np.asarray(np.where(counts[..., 4] > 0, figures, np.nan))
 
     def pooled(clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
-        table = np.zeros((len(clusters), 2))
+        table = np.zeros((len(clusters), 3))
         items = _test_items(clusters, label)
         train = np.array([_averaged(scores, label) for scores in clusters])
         threshold = float(_threshold(train.sum(axis=0)))
         if not len(items.has) or np.isnan(threshold):
-            return np.array([np.nan, 0.0]), table
+            return np.array([np.nan, 0.0, 0.0]), table
         counts = np.zeros((len(clusters), 5))
         np.add.at(counts, items.cluster, items.counted(threshold))
         total = counts.sum(axis=0)
@@ -131,8 +131,8 @@ def _at_threshold(figure_name: str, label: str, part_and_whole: PartAndWhole) ->
         if 0 < whole < 1 or np.isnan(moved).any():
             table[tunes, 0] += _slope(items, figure, threshold, moved) * moved
             contributes = contributes | tunes
-        table[:, 1] = contributes
-        return np.array([whole, 0.0]), table
+        table[:, 1], table[:, 2] = contributes, counts[:, 2]
+        return np.array([whole, 0.0, 0.0]), table
 
     of = "" if figure_name == "acc" else f" of {label}"
     return Metric(
@@ -143,6 +143,7 @@ def _at_threshold(figure_name: str, label: str, part_and_whole: PartAndWhole) ->
         pooled=pooled,
         requires_option="probability",
         contributes=lambda table: table[:, 1] > 0,
+        classes=(lambda table: np.asarray(table[:, 2:] > 0)) if figure_name == "f1" else None,
         about=f"{figure_name}{of} over the test items at the tuned threshold",
     )
 

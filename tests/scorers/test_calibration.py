@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
 
-from halu_tasks.scorers.metrics import estimates
+from halu_tasks.scorers.metrics import estimates, jackknife
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.calibration import probability_metrics
-from halu_tasks.scorers.statistics.probability import with_probability
+from halu_tasks.scorers.statistics.calibration import average_precision, probability_metrics
+from halu_tasks.scorers.statistics.intervals import support
+from halu_tasks.scorers.statistics.probability import Probabilities, pair_sums, with_probability
 
 METRICS = probability_metrics("Yes")
 
@@ -72,6 +75,74 @@ def test_intervals_cover_the_figures_of_a_population() -> None:
     assert all(0.90 <= number / 200 <= 0.995 for number in covered.values()), covered
 
 
-def test_many_clusters_are_left_out_in_groups() -> None:
-    rows = [(i % 2 == 0, (i * 7919 % 1000) / 1000) for i in range(20_000)]
-    assert estimates(METRICS, scores(rows))["auprc"].stderr is not None
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 12), st.booleans(), st.none() | st.sampled_from([0.0, 0.05, 0.3, 0.31, 0.5, 1.0])),
+        min_size=20,
+        max_size=200,
+    )
+)
+def test_average_precision_is_left_out_by_cluster(rows: list[tuple[int, bool, float | None]]) -> None:
+    """A cluster of more than 64 items, of which there are some, is left out in another way."""
+    clusters = np.array([min(c, 8) for c, _, _ in rows])  # the last one is large
+    has, probability = np.array([y for _, y, _ in rows]), np.array([np.nan if p is None else p for _, _, p in rows])
+    value, without = average_precision(Probabilities(clusters, has, probability), 9)
+    retrieved = np.where(np.isnan(probability), -1.0, probability)  # at a threshold of its own, which adds nothing
+
+    def definition(rest: npt.NDArray[np.bool_]) -> float:
+        return sum(
+            (np.sum(has[rest] & (retrieved[rest] >= p)) / np.sum(retrieved[rest] >= p))
+            for p in retrieved[rest & has]
+            if p >= 0
+        ) / np.sum(has[rest])
+
+    with np.errstate(invalid="ignore"):
+        for cluster, found in [(-1, value), *enumerate(without)]:
+            assert found == pytest.approx(definition(clusters != cluster), abs=1e-12, nan_ok=True)
+
+
+def test_the_order_of_items_changes_nothing() -> None:
+    rng = np.random.default_rng(5)
+    rows = [
+        Score(f"{c}/{i}", str(c), "Yes", "Yes" if rng.random() < 0.3 else "No", {"probability": float(rng.random())})
+        for c in range(600)
+        for i in range(1 + c % 3)
+    ]
+    first = estimates(METRICS, rows)["auprc"]
+    assert first.stderr
+    for _ in range(5):
+        shuffled = [rows[i] for i in rng.permutation(len(rows))]
+        assert estimates(METRICS, shuffled)["auprc"] == pytest.approx(first, rel=1e-12)
+
+
+def test_rankings_have_an_interval_from_five_clusters_of_each_class_on() -> None:
+    for rare in range(1, 8):
+        found = estimates(METRICS, scores([(i < rare, (i * 7919 % 1000) / 1000) for i in range(100)]))
+        for name in ("roc_auc", "auprc"):
+            assert (found[name].low is None) == (found[name].stderr is None) == (rare < 5)
+
+
+@pytest.mark.parametrize(("name", "n", "rare"), [("roc_auc", 200, 10), ("auprc", 200, 10), ("auprc", 1_000, 10)])
+def test_intervals_of_rankings_cover_where_a_class_is_rare(name: str, n: int, rare: int) -> None:
+    """Intervals from all clusters cover 69 to 88%."""
+    rng = np.random.default_rng(n)
+    metric = next(metric for metric in METRICS if metric.name == name)
+    assert metric.classes
+    truth = []
+    found = []
+    for run in range(240):
+        has = rng.random(n if run >= 40 else 20_000) < rare / n
+        probability = norm.cdf(3 * has - 1.5 + rng.normal(size=len(has)))
+        items = Probabilities(np.arange(len(has)), has, probability)
+        if name == "roc_auc":
+            total, table = pair_sums(items, len(has))
+        else:
+            whole, without = average_precision(items, len(has))
+            total, table = np.array([whole, 0, 0]), np.column_stack([whole - without, has, ~has])
+        if run < 40:
+            truth.append(float(metric.value(total)))
+        elif rests_on := support(metric.classes(table)):
+            found.append(jackknife(metric.value, total, table, metric.range, rests_on))
+    expected = np.mean(truth)
+    assert len(found) > 100
+    assert np.mean([e.low <= expected <= e.high for e in found]) > 0.925  # type: ignore[operator, union-attr]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -186,3 +187,22 @@ def test_one_unparsed_reply_does_not_blow_up_the_error_of_a_macro_average() -> N
     one = found(metric, labelled(*pairs, ("A", None))).stderr
     two = found(metric, labelled(*pairs, ("A", None), ("B", None))).stderr
     assert one is not None and two is not None and one == pytest.approx(two, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "metric", [label_metric("f1", "A", "f"), macro_metric("f1", "AB", "m", unparsed_is_label=False)]
+)
+def test_figures_of_classes_have_an_interval_from_five_clusters_of_each_on(metric: Metric) -> None:
+    common: list[tuple[str, str | None]] = [("B", "B"), ("B", "A"), ("B", "B")] * 30
+    for rare in range(8):
+        e = found(metric, labelled(*[("A", "A"), ("A", "B")] * (rare // 2), *[("A", "A")] * (rare % 2), *common))
+        # without any item of a class, its F1 is unknown; the average is that of the others
+        assert (e.low is None) == (e.stderr is None) == (rare < 5 and not (rare == 0 and metric.averages_classes))
+    # clusters count, not items
+    together = [replace(s, cluster="one") if s.target == "A" else s for s in labelled(*[("A", "A")] * 20, *common)]
+    assert found(metric, together).low is None
+
+
+def test_shares_of_a_rare_class_keep_their_wide_interval() -> None:
+    recall = found(label_metric("recall", "A", "r"), labelled(("A", "A"), ("A", "A"), *[("B", "B")] * 100))
+    assert recall.value == 1 and recall.low is not None and recall.low < 0.05
