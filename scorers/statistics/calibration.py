@@ -7,6 +7,7 @@ average precision. All metrics are undefined if no item has a probability.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -27,10 +28,10 @@ _LARGEST = 64
 def probability_metrics(label: str) -> tuple[Metric, ...]:
     """Create all metrics of the probability of `label`.
 
-    These are `roc_auc`, `auprc`, `brier`, `ece`, `no_probability`, and those of a tuned threshold.
+    These are `roc_auc`, `auprc`, `brier`, `ece`, `ece_by_chance`, `no_probability`, and those of a tuned threshold.
     """
     area, missing = roc_auc(label)
-    return area, auprc(label), brier(label), ece(label), missing, *tuned_metrics(label)
+    return area, auprc(label), brier(label), ece(label), ece_by_chance(label), missing, *tuned_metrics(label)
 
 
 def auprc(label: str) -> Metric:
@@ -184,20 +185,88 @@ def ece(label: str) -> Metric:
 
     It is the mean over ten bins of equal width, weighted by their items, of the absolute difference between the average
     probability in the bin and the share of its items that have the label.
+
+    Absolute differences do not cancel, so that calibrated probabilities have an error too, which falls only with the
+    root of the number of items: `ece_by_chance` is that part. An interval around the error would leave out the true
+    one, so it has none.
     """
 
-    def counts(scores: Sequence[Score]) -> Sequence[float]:
-        gaps = [0.0] * BINS
-        for s in scores:
-            probability = s.measurements.get(FACT, 0.5)
-            gaps[min(int(probability * BINS), BINS - 1)] += probability - (s.target == label)
-        return *gaps, len(scores), sum(FACT in s.measurements for s in scores)
-
     def value(sums: Array) -> Array:
-        return ratio(np.stack([np.abs(sums[..., :BINS]).sum(axis=-1), sums[..., BINS]], axis=-1))
+        gaps = np.abs(sums[..., _GAPS]).sum(axis=-1)
+        return ratio(np.stack([gaps, sums[..., _ITEMS].sum(axis=-1)], axis=-1))
 
     about = f"expected calibration error of the probability of {label}, in {BINS} bins"
-    return Metric("ece", counts, _if_any(value), higher_is_better=False, requires_option="probability", about=about)
+    return Metric(
+        "ece",
+        partial(_binned, label=label),
+        _if_any(value),
+        higher_is_better=False,
+        requires_option="probability",
+        has_error=False,
+        about=about,
+    )
+
+
+def ece_by_chance(label: str) -> Metric:
+    """Create the average `ece` of calibrated probabilities, 0 to 1, for the same probabilities and number of items.
+
+    The items of a bin that have the label are taken for independent draws with the items' probabilities. Their number
+    has about the binomial distribution with the same mean and variance, whose mean absolute deviation is
+    2 (1 - p) k C(n, k) pᵏ (1 - p)ⁿ⁻ᵏ with k = ⌊n p⌋ + 1 (de Moivre 1730).
+    """
+
+    def value(sums: Array) -> Array:
+        items, expected, squares = sums[..., _ITEMS], sums[..., _EXPECTED], sums[..., _SQUARES]
+        # of the items with and without the label, the rarer ones are counted
+        rest = items - expected
+        rare = np.minimum(expected, rest)
+        of_rest = items - 2 * expected + squares
+        gaps = _mean_deviation(rare, np.where(expected <= rest, squares, of_rest))
+        return ratio(np.stack([gaps.sum(axis=-1), items.sum(axis=-1)], axis=-1))
+
+    about = "average ece of calibrated probabilities: the part of ece that is due to chance"
+    return Metric(
+        "ece_by_chance",
+        partial(_binned, label=label),
+        _if_any(value),
+        higher_is_better=None,
+        requires_option="probability",
+        has_error=False,
+        about=about,
+    )
+
+
+_ITEMS, _EXPECTED, _SQUARES, _GAPS = (slice(i * BINS, (i + 1) * BINS) for i in range(4))
+"""The sums by bin: of items, their probabilities, the squares of these, and the probabilities minus 1 or 0."""
+
+
+def _binned(scores: Sequence[Score], label: str) -> Sequence[float]:
+    """Compute the sums by bin, then the number of items with a probability."""
+    sums = [0.0] * 4 * BINS
+    for s in scores:
+        probability = s.measurements.get(FACT, 0.5)
+        index = min(int(probability * BINS), BINS - 1)
+        for part, number in enumerate((1.0, probability, probability**2, probability - (s.target == label))):
+            sums[part * BINS + index] += number
+    return *sums, sum(FACT in s.measurements for s in scores)
+
+
+def _mean_deviation(expected: Array, squares: Array) -> Array:
+    """Compute the mean absolute deviation of the number of hits of independent items, from sums of probabilities.
+
+    Args:
+        expected: The sum of the probabilities.
+        squares: The sum of their squares.
+    """
+    from scipy.special import gammaln, xlog1py, xlogy  # imported here because listings do not need it
+
+    expected = np.maximum(expected, 0.0)
+    p = np.clip(np.where(expected > 0, squares / np.where(expected > 0, expected, 1.0), 0.0), 0.0, 1.0)
+    n = np.where(p > 0, expected / np.where(p > 0, p, 1.0), 0.0)
+    k = np.floor(expected) + 1
+    rest = np.maximum(n - k, 0.0)
+    log = gammaln(n + 1) - gammaln(k + 1) - gammaln(rest + 1) + xlogy(k, p) + xlog1py(rest, -p)
+    return np.asarray(np.where(expected > 0, 2 * (1 - p) * k * np.exp(log), 0.0))
 
 
 def _if_any(value: Value) -> Value:

@@ -12,6 +12,7 @@ from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_s
 
 from halu_tasks.scorers.metrics import estimates, jackknife
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.bootstrap import paired_bootstrap
 from halu_tasks.scorers.statistics.calibration import average_precision, probability_metrics
 from halu_tasks.scorers.statistics.intervals import support
 from halu_tasks.scorers.statistics.probability import Probabilities, pair_sums, with_probability
@@ -47,7 +48,9 @@ def test_an_item_without_a_probability_is_counted_and_helps_nothing() -> None:
     found = estimates(METRICS, scores([(True, 1.0), (False, 0.0), (True, None), (False, None)]))
     # half of the positives are never retrieved; two squared errors of a quarter; 0.5 against half of the two
     assert {name: e.value for name, e in found.items()} == {
-        "roc_auc": (1 + 0.5 * 3) / 4, "auprc": 0.5, "brier": 0.125, "ece": 0.0, "no_probability": 0.5,
+        "roc_auc": (1 + 0.5 * 3) / 4, "auprc": 0.5, "brier": 0.125, "ece": 0.0,
+        # by chance, of the two items at 0.5 none, one or both have the label
+        "ece_by_chance": 0.125, "no_probability": 0.5,
     }  # fmt: skip
 
 
@@ -146,3 +149,26 @@ def test_intervals_of_rankings_cover_where_a_class_is_rare(name: str, n: int, ra
     expected = np.mean(truth)
     assert len(found) > 100
     assert np.mean([e.low <= expected <= e.high for e in found]) > 0.925  # type: ignore[operator, union-attr]
+
+
+@pytest.mark.parametrize("n", [20, 300, 2_000])
+@pytest.mark.parametrize(("a", "b"), [(1, 1), (0.9, 4), (0.05, 0.5), (0.1, 0.1), (30, 30)])
+def test_calibrated_probabilities_have_the_error_that_is_stated(n: int, a: float, b: float) -> None:
+    rng = np.random.default_rng(n)
+    p = rng.beta(a, b, n)
+    has = rng.random((400, n)) < p
+    bins = np.eye(10)[np.minimum((p * 10).astype(int), 9)]
+    simulated = np.abs((has - p) @ bins).sum(axis=1) / n
+    found = estimates(METRICS, scores(list(zip(has[0].tolist(), p.tolist(), strict=True))))
+    assert found["ece_by_chance"].value == pytest.approx(simulated.mean(), rel=0.01, abs=4 * simulated.std() / 20)
+    assert found["ece"].value == pytest.approx(simulated[0])
+
+
+def test_the_calibration_error_has_no_interval() -> None:
+    rows = [(i % 3 == 0, (i * 7919 % 1000) / 1000) for i in range(300)]
+    for name in ("ece", "ece_by_chance"):
+        e = estimates(METRICS, scores(list(rows)))[name]
+        assert e.stderr is None and e.low is None and e.high is None
+    metric = next(metric for metric in METRICS if metric.name == "ece")
+    pair = paired_bootstrap(metric, [scores(list(rows)), scores([(y, p / 2) for y, p in rows])], draws=200)[0, 1]
+    assert pair.value and pair.low is None and pair.p is None
