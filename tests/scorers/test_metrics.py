@@ -25,6 +25,7 @@ from halu_tasks.scorers.metrics import (
     share_unparsed,
 )
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.intervals import mean_interval, score_interval
 
 
 def right(*values: float, clusters: Sequence[str] | None = None) -> list[Score]:
@@ -206,3 +207,55 @@ def test_figures_of_classes_have_an_interval_from_five_clusters_of_each_on(metri
 def test_shares_of_a_rare_class_keep_their_wide_interval() -> None:
     recall = found(label_metric("recall", "A", "r"), labelled(("A", "A"), ("A", "A"), *[("B", "B")] * 100))
     assert recall.value == 1 and recall.low is not None and recall.low < 0.05
+
+
+def members_of(*values: Sequence[float], shared: bool = False) -> tuple[Metric, list[Score]]:
+    """A mean over members with these values, one a cluster; clusters are the same in all members if `shared`."""
+    names = [str(n) for n in range(len(values))]
+    scores = [
+        Score(f"{name}/{i}", str(i) if shared else f"{name}/{i}", "x", "x", {"v": value}, {"task": name})
+        for name, own in zip(names, values, strict=True)
+        for i, value in enumerate(own)
+    ]
+    return mean_of("v", {name: mean("v", "v") for name in names}, "task"), scores
+
+
+def test_the_interval_of_a_mean_is_recovered_from_those_of_its_members() -> None:
+    """A member of five items that are all right is not known to be perfect."""
+    small, large = [1.0] * 5, [1.0, 0.0] * 500
+    e = found(*members_of(small, large))
+    ends = [found(mean("v", "v"), right(*values)) for values in (small, large)]
+    assert e.value == 0.75
+    for end, sign in (("low", -1), ("high", 1)):
+        reach = math.hypot(*[getattr(member, end) - member.value for member in ends]) / 2
+        assert getattr(e, end) == pytest.approx(0.75 + sign * reach)
+    assert e.low is not None and e.low < 0.55 and e.high is not None and e.high < 0.77
+    # leaving out a cluster of a member says nothing of the other's number of clusters
+    assert e.stderr == pytest.approx(math.hypot(*[member.stderr or 0 for member in ends]) / 2)
+
+
+def test_the_interval_of_a_mean_of_equal_members_is_theirs() -> None:
+    values = [1.0, 1.0, 0.0, 1.0] * 10
+    alone = found(mean("v", "v"), right(*values))
+    assert found(*members_of(values, values, shared=True)) == pytest.approx(alone)
+    opposite = [1 - value for value in values]
+    e = found(*members_of(values, opposite, shared=True))
+    assert e.value == 0.5 and e.stderr == pytest.approx(0, abs=1e-9) and e.low is not None and 0.35 < e.low < 0.5
+
+
+def test_a_mean_has_no_interval_if_a_member_has_none() -> None:
+    assert found(*members_of([1.0], [1.0, 0.0] * 10)) == Estimate(0.75, None, None, None)
+
+
+@pytest.mark.parametrize("sizes", [(5, 1_000), (20, 1_000, 1_000)])
+def test_intervals_of_means_cover_with_a_small_member(sizes: tuple[int, ...]) -> None:
+    """Intervals from all clusters together cover 67 and 88%, or less where the small member is all right."""
+    rng = np.random.default_rng(len(sizes))
+    covered = []
+    for _ in range(300):
+        drawn = [(rng.random(n) < 0.9).astype(float) for n in sizes]
+        values = np.array([own.mean() for own in drawn])
+        ends = [score_interval(float(own.mean()), (own - own.mean()) / len(own)) for own in drawn]
+        low, high = mean_interval(np.array(ends).T, values, np.eye(len(sizes)))
+        covered.append(low <= 0.9 <= high)
+    assert np.mean(covered) > 0.93
