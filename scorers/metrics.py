@@ -139,7 +139,9 @@ def jackknife(
     total: Array,
     table: Array,
     bounds: tuple[float, float] = (0.0, 1.0),
-    rests_on: int | None = None,
+    classes: npt.NDArray[np.bool_] | None = None,
+    *,
+    averaged: bool = False,
 ) -> Estimate | None:
     """Estimate a value with its delete-one-cluster jackknife error.
 
@@ -148,47 +150,55 @@ def jackknife(
         total: The sums over all clusters, shape (K,).
         table: The part of the sums that is lost with each cluster, shape (C, K).
         bounds: The lowest and the highest possible value.
-        rests_on: The number of clusters on which the value rests, if fewer than C (`intervals.support`).
+        classes: For a value that compares or averages classes, whether each cluster has items of each, shape (C, L).
+        averaged: Whether the value is an average over the classes.
 
     Returns:
         The estimate; None if the value is undefined.
     """
     point = float(value(total))
-    if math.isnan(point):
-        return None
-    errors = _deviations(value, total, table)
-    return Estimate(point, None, None, None) if errors is None else _with_error(point, errors, bounds, rests_on)
+    return None if math.isnan(point) else _with_error(point, value, total, table, bounds, classes, averaged)[0]
 
 
-def _deviations(value: Value, total: Array, table: Array) -> Array | None:
-    """Compute the deviation of each cluster, shape (C,); None if it is unknown."""
-    if len(table) < 2:
-        return None
+def _with_error(
+    point: float,
+    value: Value,
+    total: Array,
+    table: Array,
+    bounds: tuple[float, float],
+    classes: npt.NDArray[np.bool_] | None,
+    averaged: bool,
+) -> tuple[Estimate, Array]:
+    """Estimate a value, with the deviation of each cluster, shape (C,), which is 0 if the error is unknown."""
+    unknown = Estimate(point, None, None, None), np.zeros(len(table))
+    rests_on = len(table) if classes is None else support(classes, averaged=averaged)
+    if len(table) < 2 or rests_on is None:
+        return unknown
     without_one = value(total - table)
-    # undefined without one of the clusters, such as the only one with items of a class: the error is unknown
-    return None if np.isnan(without_one).any() else deviations(without_one)
-
-
-def _with_error(point: float, errors: Array, bounds: tuple[float, float], rests_on: int | None) -> Estimate:
+    if np.isnan(without_one).any():
+        # undefined without one of the clusters, such as the only one with items of a class
+        return unknown
+    errors = deviations(without_one)
     low, high = score_interval(point, errors, bounds, rests_on)
-    return Estimate(point, math.sqrt(float(errors @ errors)), low, high)
+    return Estimate(point, math.sqrt(float(errors @ errors)), low, high), errors
 
 
 def _estimate(metric: Metric, clusters: Sequence[Sequence[Score]]) -> tuple[Estimate | None, Array]:
-    """Estimate a metric, with the deviation of each cluster, shape (C,), which is 0 if the estimate has no error."""
+    """Estimate a metric, with the deviation of each cluster, shape (C,), which is 0 if the error is unknown."""
     total, table = metric.sums(clusters)
     point = float(metric.value(total))
     every = np.zeros(len(table))
     if math.isnan(point):
         return None, every
+    if not metric.has_error:
+        return Estimate(point, None, None, None), every
     contributes = metric.contributes(table)
     table = table[contributes]
-    rests_on = support(metric.classes(table), averaged=metric.averages_classes) if metric.classes else len(table)
-    errors = _deviations(metric.value, total, table) if metric.has_error and rests_on else None
-    if errors is None:
-        return Estimate(point, None, None, None), every
-    every[contributes] = errors
-    return _with_error(point, errors, metric.range, rests_on), every
+    classes = metric.classes(table) if metric.classes else None
+    known, every[contributes] = _with_error(
+        point, metric.value, total, table, metric.range, classes, metric.averages_classes
+    )
+    return known, every
 
 
 def _mean_estimate(metric: Metric, clusters: Sequence[Sequence[Score]]) -> Estimate | None:

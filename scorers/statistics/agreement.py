@@ -65,7 +65,7 @@ def cohen_kappa(one: Labels, other: Labels, clusters: Sequence[str] | None = Non
         by_chance = (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1)
         return _beyond_chance(_over(np.trace(table, axis1=-2, axis2=-1), n), _over(by_chance, n**2))
 
-    return _estimate(kappa, cells.reshape(len(coded), -1), clusters, (-1.0, 1.0))
+    return _estimate(kappa, cells.reshape(len(coded), -1), clusters, (-1.0, 1.0), _counts(coded)[:, 2:])
 
 
 def fleiss_kappa(raters: Sequence[Labels], clusters: Sequence[str] | None = None) -> Estimate | None:
@@ -89,7 +89,8 @@ def fleiss_kappa(raters: Sequence[Labels], clusters: Sequence[str] | None = None
         shares = _over(labels, labels.sum(axis=-1, keepdims=True))
         return _beyond_chance(_agreed(sums, len(raters)), (shares**2).sum(axis=-1))
 
-    return _estimate(kappa, _counts(_coded(raters)), clusters, (-1.0, 1.0))
+    counts = _counts(_coded(raters))
+    return _estimate(kappa, counts, clusters, (-1.0, 1.0), counts[:, 2:])
 
 
 def krippendorff_alpha(raters: Sequence[Labels], clusters: Sequence[str] | None = None) -> Estimate | None:
@@ -121,7 +122,8 @@ def krippendorff_alpha(raters: Sequence[Labels], clusters: Sequence[str] | None 
         values = np.array([_alpha(np.repeat(kinds, row, axis=0)) for row in rows])
         return values if sums.ndim > 1 else values[0]
 
-    return _estimate(alpha, occurrences, clusters, (-1.0, 1.0))
+    pairable = counts.sum(axis=1, keepdims=True) > 1
+    return _estimate(alpha, occurrences, clusters, (-1.0, 1.0), counts * pairable)
 
 
 def agreement(raters: Mapping[str, Labels], clusters: Sequence[str] | None = None) -> dict[str, Estimate]:
@@ -189,13 +191,31 @@ def _over(part: Array, whole: Array) -> Array:
 
 
 def _estimate(
-    value: Value, items: Array, clusters: Sequence[str] | None, bounds: tuple[float, float]
+    value: Value,
+    items: Array,
+    clusters: Sequence[str] | None,
+    bounds: tuple[float, float],
+    labels: Array | None = None,
 ) -> Estimate | None:
-    """Estimate the value of the sums of `items`, shape (N, K), with its clustered jackknife error."""
+    """Estimate the value of the sums of `items`, shape (N, K), with its clustered jackknife error.
+
+    Args:
+        value: The function that computes the value from sums.
+        items: What each item adds to the sums.
+        clusters: The clusters of the items; None if each item is a cluster.
+        bounds: The lowest and the highest possible value.
+        labels: For a value that compares labels, how often each item has each of them, shape (N, L). Like a metric of
+            two classes, the most common label and all others, it needs five clusters of each for an interval.
+    """
     names = clusters if clusters is not None else range(len(items))
     if len(names) != len(items):
         raise ValueError(f"expected the clusters of {len(items)} items, got {len(names)}")
     _, number = np.unique(np.asarray(names), return_inverse=True)
     table = np.zeros((int(number.max()) + 1, items.shape[1]))
     np.add.at(table, number, items)
-    return jackknife(value, items.sum(axis=0), table, bounds)
+    if labels is None:
+        return jackknife(value, items.sum(axis=0), table, bounds)
+    common = int(labels.sum(axis=0).argmax())
+    both = np.stack([labels[:, common], labels.sum(axis=1) - labels[:, common]], axis=1)
+    classes = np.stack([np.bincount(number.ravel(), column) > 0 for column in both.T], axis=1)
+    return jackknife(value, items.sum(axis=0), table, bounds, classes, averaged=True)

@@ -142,7 +142,7 @@ def _without_each(ranked: _Ranked, clusters: int) -> Array:
         return np.where(retrieved > r, 1 / np.maximum(retrieved - r, 1), 0.0)
 
     sums = np.zeros(clusters)
-    for r in range(min(int(size.max(initial=0)), _LARGEST) + 1):
+    for r in range(int(size[size <= _LARGEST].max(initial=0)) + 1):
         # from the threshold of the r-th item of a cluster up to that of its next one
         which = np.flatnonzero((size >= r) & (size <= _LARGEST))
         last = first[which] + r - 1

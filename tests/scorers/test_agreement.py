@@ -154,3 +154,13 @@ def test_the_interval_of_alpha_is_wider_for_clusters_of_equal_items() -> None:
     assert once and twice and once.stderr and twice.stderr
     # the same clusters with twice the weight: nearly the same value and error, not half of it
     assert twice.stderr == pytest.approx(once.stderr, rel=0.1)
+
+
+def test_a_kappa_has_an_interval_from_five_clusters_off_the_most_common_label_on() -> None:
+    for rare in range(8):
+        one = ["b"] * rare + ["a"] * 60
+        other = ["b"] * (rare // 2) + ["c"] * (rare - rare // 2) + ["a"] * 60
+        for kappa in (cohen_kappa(one, other), fleiss_kappa([one, other]), krippendorff_alpha([one, other])):
+            assert (kappa is None) == (rare == 0)
+            assert kappa is None or (kappa.low is None) == (kappa.stderr is None) == (rare < 5)
+        assert pairwise_agreement([one, other]).low is not None
