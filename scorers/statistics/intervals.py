@@ -2,7 +2,7 @@
 
 One rule gives the interval of every metric. It is a score interval: the variance changes with the value, as that of a
 share, v(1-v), or that of a rate without an upper bound, v. Its scale is taken from the jackknife, which accounts for
-clusters and for metrics that are not means (Wilson 1927; Korn and Graubard 1998). Two things are added to this.
+clusters and for metrics that are not means (Wilson 1927; Korn and Graubard 1998). Three things are added to this.
 
 *The scale is itself estimated.* If few clusters carry the variance, the scale is uncertain, and Student's t replaces
 the normal distribution, with Satterthwaite's degrees of freedom (1946). Only that part of the uncertainty counts which
@@ -12,6 +12,8 @@ the value does not explain: right and wrong answers of single items have the var
 seen, the upper end of Wilson's interval for 0 of n. If one cluster differs a little, hardly more is known. This part of
 the interval is therefore not dropped at once, but in proportion to the square of the number of clusters that carry the
 variance, and is added to the other by the squares of the two distances (Zou and Donner 2008).
+
+*One to three events.* There, the end of a score interval that is nearer to 0 is too far from it (`_scored`).
 
 `docs/statistics.md` explains this with an example, and `tests/coverage_of_intervals.py` measures it.
 """
@@ -160,13 +162,26 @@ def score_interval(
 
 
 def _scored(v: float, n: float, t: float, *, bounded: bool) -> tuple[float, float]:
-    """Compute Wilson's interval of a share, or the score interval of a Poisson rate, from n observations."""
+    """Compute Wilson's interval of a share, or the score interval of a Poisson rate, from n observations.
+
+    Around 1 to 3 events, the lower end of a score interval is too high: it excludes rates at which these are common.
+    It is lowered to the exact one-sided limit at 95%, as in the modified interval of Brown, Cai and DasGupta (2001),
+    and less so up to 4 events. The same holds for the upper end of a share and the events that did not occur.
+    """
+    from scipy.special import betaincinv, gammaincinv
+
     z2 = t * t / n
-    if bounded:
-        centre, reach, scale = v + z2 / 2, math.sqrt(z2 * (v * (1 - v) + z2 / 4)), 1 + z2
-    else:
-        centre, reach, scale = v + z2 / 2, math.sqrt(z2 * (v + z2 / 4)), 1.0
-    return (centre - reach) / scale, (centre + reach) / scale
+    centre, reach = v + z2 / 2, math.sqrt(z2 * ((v * (1 - v) if bounded else v) + z2 / 4))
+    scale = 1 + z2 if bounded else 1.0
+    low, high = (centre - reach) / scale, (centre + reach) / scale
+    events, others = n * v, n * (1 - v)
+    if events < 4:
+        exact = float(betaincinv(events, others + 1, 0.05)) if bounded else float(gammaincinv(events, 0.05)) / n
+        low -= min(4 - events, 1.0) * max(low - exact, 0.0)
+    if bounded and others < 4:
+        exact = 1 - float(betaincinv(others, events + 1, 0.05))
+        high += min(4 - others, 1.0) * max(exact - high, 0.0)
+    return low, high
 
 
 def mean_interval(ends: Array, values: Array, correlation: Array) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm, t
+from scipy.stats import binom, norm, t
 from statsmodels.stats.proportion import proportion_confint
 from statsmodels.stats.rates import confint_poisson
 
@@ -51,13 +51,32 @@ def test_a_share_of_single_items_has_wilsons_interval(normal_quantile: None) -> 
     for _ in range(50):
         n = int(rng.integers(20, 500))
         values = (rng.random(n) < rng.random()).astype(float)
-        if 0 < values.mean() < 1:
+        known = proportion_confint(values.sum(), n, method="wilson")
+        if 0 < values.sum() < n:
             # the jackknife divides by n - 1, as an unbiased variance does
             known = proportion_confint(values.mean() * (n - 1), n - 1, method="wilson")
+        if not 0 < min(values.sum(), n - values.sum()) < 5:
             assert ends(run(*values[:, None])) == pytest.approx(known, abs=1e-9)
-        else:
-            known = proportion_confint(values.sum(), n, method="wilson")
-            assert ends(run(*values[:, None])) == pytest.approx(known, abs=1e-9)
+
+
+def of_events(events: int, n: int) -> tuple[float, float]:
+    values = np.arange(n) < events
+    return score_interval(events / n, (values - events / n) / math.sqrt(n * (n - 1)))
+
+
+@pytest.mark.parametrize("n", [20, 50, 200, 1_000])
+def test_shares_near_0_and_1_are_covered_whatever_they_are(n: int) -> None:
+    """Wilson's interval covers 84% of some shares near 0.2 / n, 89% near 0.5 / n and 92% near 1 / n."""
+    low, high = np.array([of_events(events, n) for events in range(n + 1)]).T
+    for p in [*np.arange(0.02, 8, 0.02) / n, *np.arange(0.1, 0.5, 0.05)]:
+        for share in (p, 1 - p):
+            covers = (low <= share) & (share <= high)
+            assert binom.pmf(np.arange(n + 1), n, share)[covers].sum() > 0.925
+
+
+def test_intervals_move_with_the_events() -> None:
+    low, high = np.array([of_events(events, 100) for events in range(101)]).T
+    assert (np.diff(low) > 0).all() and (np.diff(high) > 0).all()
 
 
 def test_a_rate_has_the_score_interval_of_a_poisson_rate(normal_quantile: None) -> None:
