@@ -10,6 +10,7 @@ from typing import Any
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.data.rows import Row, json_lines, require_text
+from halu_tasks.text.language import language_of
 
 _LETTER = re.compile(r"[^\W\d_]")
 _END = re.compile(r"[.!?。！？؟…।]")
@@ -137,11 +138,3 @@ def refusal(
     if language is not None and letters >= _SURE and (detected := language_of(text)) != language:
         return "another language", f"looks like {detected!r}, expected {language!r}"
     return None
-
-
-def language_of(text: str) -> str:
-    """Return the ISO 639-1 code of a text's most likely language; varieties of Chinese are `zh`."""
-    from py3langid.langid import classify  # imported here because it takes memory that most commands do not need
-
-    code = str(classify(text[:5_000])[0])
-    return "zh" if code in ("wuu", "yue", "lzh", "gan", "hak", "nan") else code

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import UsageError
-from halu_tasks.core.options import Options, OptionSpec, ValueType
+from halu_tasks.core.options import DATA_OPTIONS, Options, OptionSpec, ValueType
 
 if TYPE_CHECKING:
     from halu_tasks.inspect_adapter.run_models import RunModels
@@ -80,7 +80,7 @@ def add_task_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the task, and the options that change which items it has."""
     parser.add_argument("task", metavar="TASK", help=TASK_HELP)
     of_some_tasks = [name for name, spec in Options.of_some_tasks().items() if not spec.of_harnesses]
-    add_options(parser, "data", *of_some_tasks)
+    add_options(parser, *DATA_OPTIONS, *of_some_tasks)
 
 
 def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
@@ -91,7 +91,7 @@ def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
 
 def _add_option(parser: argparse.ArgumentParser, spec: OptionSpec) -> None:
     kind = spec.type
-    if kind is None or tuple in kind.accepts:
+    if kind is None:
         raise TypeError(f"option {spec.name} cannot be given on the command line")
     if bool in kind.accepts:
         parser.add_argument(spec.flag, action="store_true", help=spec.about)

@@ -209,11 +209,25 @@ def task_option(
 # --- options of tasks -----------------------------------------------------------------------------
 
 
+DATA_OPTIONS = ("data", "data_split", "data_config", "data_streaming", "columns")
+"""The options that say which data a task reads."""
+
+
 @dataclass(frozen=True)
 class Options:
     """The options of tasks: how a task is asked and scored."""
 
-    data: str | None = option(None, "a file, a folder, or the packaged sample", metavar="PATH|sample")
+    data: str | None = option(
+        None,
+        "a file, a folder, a dataset of the Hub (hf://USER/NAME@REVISION), or the packaged sample",
+        metavar="PATH|hf://…|sample",
+    )
+    data_split: str | None = option(None, "the split of a dataset in the Hub's layout", metavar="SPLIT")
+    data_config: str | None = option(None, "the configuration of a dataset that has several", metavar="CONFIG")
+    data_streaming: bool = option(False, "read a dataset of the Hub without storing it")
+    columns: tuple[str, ...] = option(
+        (), "where the data have fields under other names, as FIELD:COLUMN", metavar="FIELD:COLUMN,…"
+    )
     scoring: str = option(
         "strict",
         "strict reads replies robustly; paper reads and scores as the paper did, faults included",
@@ -243,12 +257,25 @@ class Options:
 
     def __post_init__(self) -> None:
         for name, spec in option_specs(Options).items():
-            spec.check(getattr(self, name))
+            value = getattr(self, name)
+            if spec.type and tuple in spec.type.accepts:
+                # harnesses pass a list, or a string if it has one element
+                value = spec.type.parse(value) if isinstance(value, str) else value
+                object.__setattr__(self, name, tuple(value) if isinstance(value, list) else value)
+            spec.check(value)
+        for pair in self.columns:
+            if not all(pair.partition(":")[::2]):
+                raise UsageError(f"option columns: expected FIELD:COLUMN, got {pair!r}")
         if self.fewshot < 0:
             raise UsageError(f"option fewshot: expected 0 or more, got {self.fewshot}")
         for name in ("judge_max_failures", "adjustment"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"option {name}: expected a number from 0 to 1, got {getattr(self, name)}")
+
+    @property
+    def column_names(self) -> dict[str, str]:
+        """The columns that the user named, by field."""
+        return {field: column for field, _, column in (pair.partition(":") for pair in self.columns)}
 
     @classmethod
     def specs(cls) -> Mapping[str, OptionSpec]:
@@ -278,6 +305,10 @@ class Options:
         """Return the options of some tasks that are not at their default and not among `names`."""
         changed = self.changed()
         return [name for name in self.of_some_tasks() if name in changed and name not in names]
+
+    def for_tasks(self, names: Iterable[str]) -> Options:
+        """Return these options with the default for the options of some tasks that are not among `names`."""
+        return replace(self, **{name: self.of_some_tasks()[name].default for name in self.unused(names)})
 
     @classmethod
     def from_metadata(cls, metadata: Mapping[str, Any]) -> Options:

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from halu_tasks.core.errors import DataError
+from halu_tasks.data.hub import SCHEME, HubAddress, cached
 from halu_tasks.data.sources import Source
 
 HOW_TO_NAME = (
@@ -23,8 +24,20 @@ def cache_folder() -> Path:
 
 
 def cached_path(source: Source, name: str) -> Path:
-    """Return where the cache keeps a file of a source, whether or not it has been downloaded."""
+    """Return where this package keeps a file of a source, whether or not it has been downloaded."""
     return cache_folder() / "data" / source.name / source.revision[:25] / name
+
+
+def cached_file(source: Source, name: str) -> Path | None:
+    """Return the path of a published file; None if it has not been downloaded.
+
+    Files of the Hub are in the Hub's own cache.
+    """
+    url = source.file(name).url or ""
+    if url.startswith(SCHEME):
+        return cached(HubAddress.parse(url))
+    path = cached_path(source, name)
+    return path if path.is_file() else None
 
 
 def sha256_of(path: Path) -> str:

@@ -1,4 +1,7 @@
-"""Downloading published files: with retries, verified, written atomically, safe for concurrent processes."""
+"""Downloading published files: with retries, verified, written atomically, safe for concurrent processes.
+
+Files on the Hub are downloaded by the Hub's own client.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,14 @@ from pathlib import Path
 
 import httpx
 from filelock import FileLock
-from huggingface_hub import get_token
 from tqdm import tqdm
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.data.cache import HOW_TO_NAME, cached_path, verify
+from halu_tasks.data.hub import SCHEME, HubAddress, download
 from halu_tasks.data.sources import Source
 
 _ATTEMPTS = 3
-_HUB = "https://huggingface.co/"
 
 
 def fetch(source: Source, name: str) -> Path:
@@ -36,6 +38,10 @@ def fetch(source: Source, name: str) -> Path:
             f"{source.title}: {name} cannot be downloaded automatically, as no pinned address is known; download it "
             f"manually from {source.homepage} and {HOW_TO_NAME}"
         )
+    if url.startswith(SCHEME):
+        path = download(HubAddress.parse(url), HOW_TO_NAME, gated=source.gated)
+        verify(source, name, path)
+        return path
     path = cached_path(source, name)
     try:
         return _fetch(source, name, url, path)
@@ -64,16 +70,9 @@ def _fetch(source: Source, name: str, url: str, path: Path) -> Path:
 
 
 def _download(source: Source, name: str, url: str, target: Path) -> None:
-    headers = {}
-    if url.startswith(_HUB):
-        url = os.environ.get("HF_ENDPOINT", _HUB).rstrip("/") + "/" + url.removeprefix(_HUB)
-        if token := get_token():
-            headers["Authorization"] = f"Bearer {token}"
     for attempt in range(1, _ATTEMPTS + 1):
         try:
-            with httpx.stream("GET", url, headers=headers, follow_redirects=True, timeout=30) as reply:
-                if reply.status_code in (401, 403) and source.gated:
-                    raise DataError(_gated_message(source, name))
+            with httpx.stream("GET", url, follow_redirects=True, timeout=30) as reply:
                 reply.raise_for_status()
                 size = int(reply.headers.get("Content-Length", 0)) or None
                 with (
@@ -94,10 +93,3 @@ def _download(source: Source, name: str, url: str, target: Path) -> None:
                 what = " ".join(str(error).split()) or type(error).__name__
                 raise DataError(f"{source.title}: cannot download {url} ({what}); {HOW_TO_NAME}") from None
             time.sleep(attempt)
-
-
-def _gated_message(source: Source, name: str) -> str:
-    return (
-        f"{source.title}: {name} is gated; accept the terms at {source.homepage} and set HF_TOKEN to a token of "
-        f"that account, or {HOW_TO_NAME}"
-    )

@@ -1,4 +1,4 @@
-"""Locating data files: those the user named, else those in `HALU_TASKS_DATA`, else those of the pinned source.
+"""Locating data: what the user named, else what `HALU_TASKS_DATA` names, else the pinned source.
 
 A pinned source is downloaded once, verified and cached. The packaged sample is used only when it is asked for by the
 word `sample`.
@@ -7,75 +7,156 @@ word `sample`.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from halu_tasks.core.errors import DataError
-from halu_tasks.data.cache import HOW_TO_NAME, cached_path, sha256_of, verify
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.hashing import stable_hash
+from halu_tasks.core.options import Options
+from halu_tasks.data.cache import HOW_TO_NAME, cached_file, sha256_of, verify
+from halu_tasks.data.hub import SCHEME, HubAddress
+from halu_tasks.data.loading import (
+    PARQUET,
+    Dataset,
+    checksum,
+    downloaded_dataset,
+    file_dataset,
+    folder_dataset,
+    hub_dataset,
+    is_dataset_folder,
+)
 from halu_tasks.data.sources import Source
 
 Kind = Literal["pinned", "extract", "sample", "local"]
 
 
 SAMPLE = Path(__file__).parent.parent / "sample"
+NO_OPTIONS = Options()
 
 
 @dataclass(frozen=True)
 class Located:
-    """A data file.
+    """Data that a task reads.
 
     Attributes:
-        path: The file.
+        content: The file, or the dataset.
         kind: How far results on it represent the benchmark. `pinned`: the published data, byte for byte if a checksum
             is known; `extract`: only some of the published rows; `sample`: the packaged sample; `local`: any other
-            file that the user named.
+            data that the user named.
         sha256: Its checksum, in hex.
+        columns: The columns that the user named, by field.
     """
 
-    path: Path
+    content: Path | Dataset
     kind: Kind
     sha256: str
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return str(self.content)
+
+    @property
+    def name(self) -> str:
+        """The name that results record: a file's name, or the address or name of a dataset."""
+        content = self.content
+        if isinstance(content, Path):
+            return content.name
+        return content.name if content.revision or content.name.startswith(SCHEME) else Path(content.name).name
 
 
-def locate(source: Source, name: str, data: str | None = None) -> Located:
-    """Locate a data file, downloading it if necessary.
+def locate(source: Source, name: str, options: Options = NO_OPTIONS) -> Located:
+    """Locate the data of a task, downloading a published file if necessary.
 
     Args:
         source: The source that publishes it.
-        name: Its name in the source.
-        data: The user's file or folder, or `sample`; by default, `HALU_TASKS_DATA` or the pinned source.
+        name: The name of its file in the source.
+        options: The options that say which data the user wants; by default, `HALU_TASKS_DATA` or the pinned source.
 
     Raises:
         DataError: It does not exist and cannot be downloaded, or its checksum is not the published one.
+        UsageError: An option does not apply to the data.
     """
-    named = data or os.environ.get("HALU_TASKS_DATA")
-    if named == "sample":
+    named = options.data or os.environ.get("HALU_TASKS_DATA")
+    if named and named.startswith(SCHEME):
+        return _user_dataset(hub_dataset(named, options), options)
+    if named and named != "sample":
+        return _named_data(source, name, Path(named).expanduser(), options)
+    _refuse(options, "data_split", "data_config", "columns", "data_streaming")
+    if named:
         path = SAMPLE / source.name / name
         if not path.is_file():
             raise DataError(f"{source.title}: the packaged sample has no {name}")
         return Located(path, "sample", sha256_of(path))
-    if named:
-        file = source.file(name)
-        path = _named_file(source, name, Path(named).expanduser())
-        sha256 = sha256_of(path)
-        kind: Kind = "pinned" if sha256 == file.sha256 else "extract" if sha256 in file.extracts else "local"
-        return Located(path, kind, sha256)
-    path = cached_path(source, name)
-    if not path.is_file() or source.file(name).url is None:
+    if source.file(name).url is None or not cached_file(source, name):
         from halu_tasks.data.download import fetch
 
         fetch(source, name)
-    return Located(path, "pinned", verify(source, name, path))
+    pinned = cached(source, name)
+    assert pinned
+    return pinned
 
 
-def _named_file(source: Source, name: str, named: Path) -> Path:
+def cached(source: Source, name: str) -> Located | None:
+    """Return a published file that has been downloaded; None if it has not been.
+
+    Raises:
+        DataError: Its checksum is not the published one.
+    """
+    path = cached_file(source, name)
+    if path is None:
+        return None
+    sha256, url = verify(source, name, path), source.file(name).url or ""
+    content = downloaded_dataset(path, HubAddress.parse(url)) if url.startswith(SCHEME) else path
+    return Located(content, "pinned", sha256)
+
+
+def _named_data(source: Source, name: str, named: Path, options: Options) -> Located:
+    """Locate data that the user named as a file or folder."""
+    _refuse(options, "data_streaming")
+    _check_exists(source, named)
+    if named.is_dir() and not in_folder(source, name, named) and is_dataset_folder(named, options):
+        return _user_dataset(folder_dataset(named, options), options)
+    _refuse(options, "data_split", "data_config")
+    path = _named_file(source, name, named)
+    if path.suffix == PARQUET:
+        return Located(file_dataset(path), "local", _with_columns(sha256_of(path), options), options.column_names)
+    sha256, file = sha256_of(path), source.file(name)
+    kind: Kind = "pinned" if sha256 == file.sha256 else "extract" if sha256 in file.extracts else "local"
+    return Located(path, kind, _with_columns(sha256, options), options.column_names)
+
+
+def _user_dataset(dataset: Dataset, options: Options) -> Located:
+    return Located(dataset, "local", _with_columns(checksum(dataset), options), options.column_names)
+
+
+def _with_columns(sha256: str, options: Options) -> str:
+    """Return a checksum of data of which the user named columns."""
+    return stable_hash(sha256, *sorted(options.columns)) if options.columns else sha256
+
+
+def _refuse(options: Options, *names: str) -> None:
+    """Raise UsageError if an option is set that does not apply to the data."""
+    for name in names:
+        if name in options.changed():
+            kinds = "a dataset of the Hub (hf://USER/NAME)"
+            if name != "data_streaming":
+                kinds += " or a folder in its layout" if name != "columns" else ", a folder or a file of your own"
+            raise UsageError(f"option {name}: only for {kinds}")
+
+
+def _check_exists(source: Source, named: Path) -> None:
+    """Raise DataError if there is no file or folder of a name."""
     try:
         named.stat()
     except OSError as error:
         # the file does not exist, or no file can have this name
         reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
         raise DataError(f"{source.title}: data {str(named)!r} {reason}; {HOW_TO_NAME}") from None
+
+
+def _named_file(source: Source, name: str, named: Path) -> Path:
     if named.is_file():
         others = [known for file in source.files if file.name != name for known in file.names]
         if any(named.match(known) for known in others):
@@ -85,6 +166,8 @@ def _named_file(source: Source, name: str, named: Path) -> Path:
         return path
     alternatives = [known for known in source.file(name).names if known != name]
     also = f"; the file may also be named {', '.join(alternatives)}" if alternatives else ""
+    if any(path.suffix in (".csv", ".json", ".jsonl") for path in named.iterdir()):
+        also += "; if it is a dataset in the Hub's layout, name its split with the option data_split"
     raise DataError(f"{source.title}: {named} contains neither {name} nor {source.name}/{name}{also}")
 
 
@@ -122,18 +205,23 @@ def is_sample(data: str | None) -> bool:
     return (data or os.environ.get("HALU_TASKS_DATA")) == "sample"
 
 
-def find_beside(source: Source, name: str, data: str | None) -> Path | None:
+def find_beside(source: Source, name: str, options: Options, *, fetch: bool = True) -> Located | None:
     """Locate an optional data file, as `locate` does.
 
     Args:
         source: The source that publishes it.
         name: Its name in the source.
-        data: The user's folder, or `sample`; by default, `HALU_TASKS_DATA` or the pinned source.
+        options: The options that say which data the user wants.
+        fetch: Download a published file if necessary.
 
     Returns:
-        The file; None for the packaged sample, or if the user's folder does not contain it.
+        The file; None for the packaged sample, if the user's data are no folder that contains it, or if it would have
+        to be downloaded without `fetch`.
     """
-    named = data or os.environ.get("HALU_TASKS_DATA")
+    named = options.data or os.environ.get("HALU_TASKS_DATA")
     if named is None:
-        return locate(source, name).path
-    return None if is_sample(data) else in_folder(source, name, Path(named).expanduser())
+        return locate(source, name) if fetch else cached(source, name)
+    if is_sample(options.data) or named.startswith(SCHEME):
+        return None
+    path = in_folder(source, name, Path(named).expanduser())
+    return None if path is None else Located(path, "local", sha256_of(path), options.column_names)

@@ -8,7 +8,7 @@ import gzip
 import json
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,32 +18,62 @@ from halu_tasks.core.hashing import short_hash
 Row = dict[str, Any]
 
 
+NO_COLUMNS: Mapping[str, str] = {}
+
 Lines = Callable[[Path], Iterator[tuple[int, Row]]]
 """A function that reads a file as rows, each with the number of its first line."""
 
 
-def read_rows(path: Path, fields: Mapping[str, type], check: Callable[[Row], None], lines: Lines) -> Iterator[Row]:
-    """Read and validate the rows of a file; no row is ever skipped.
+def read_rows(
+    lines: Iterable[tuple[int, Row]],
+    place: object,
+    fields: Mapping[str, type],
+    check: Callable[[Row], None],
+    columns: Mapping[str, str] = NO_COLUMNS,
+) -> Iterator[Row]:
+    """Validate rows; none is ever skipped.
 
     Args:
-        path: The file.
+        lines: The rows with their numbers.
+        place: The file or dataset that they are from, for error messages.
         fields: The required fields with their types.
         check: Called with each row; raises ValueError with the reason if a row is invalid.
-        lines: Reads the file as rows.
+        columns: Other names of fields in the rows, by field.
 
     Raises:
         DataError: A row is invalid, or there are none; the message names file, line and reason.
     """
     row = None
-    for number, row in lines(path):
+    for number, row in lines:
         try:
+            if columns:
+                row = _renamed(row, columns, fields)
             require_fields(row, fields)
             check(row)
         except ValueError as error:
-            raise DataError(f"{path}:{number}: {error}") from None
+            raise DataError(f"{place}:{number}: {error}") from None
         yield row
     if row is None:
-        raise DataError(f"{path}: contains no rows")
+        raise DataError(f"{place}: contains no rows")
+
+
+def _renamed(row: Row, columns: Mapping[str, str], fields: Container[str]) -> Row:
+    """Rename the fields of a row.
+
+    Args:
+        row: The row.
+        columns: The present names, by new name.
+        fields: The required fields.
+
+    Raises:
+        ValueError: The row lacks the column of a required field.
+    """
+    for name, column in columns.items():
+        if column not in row and name in fields:
+            raise ValueError(f"column {column!r} ({name}:{column}) is missing (has {', '.join(map(repr, row))})")
+    new_names = {column: name for name, column in columns.items()}
+    others = {name: value for name, value in row.items() if name not in columns and name not in new_names}
+    return {**others, **{new_names[name]: value for name, value in row.items() if name in new_names}}
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, Row]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _GITHUB = "https://raw.githubusercontent.com"
 _HUB = "https://huggingface.co/datasets"
@@ -15,14 +15,14 @@ class SourceFile:
 
     Attributes:
         name: Its name.
-        url: The address to download it from; None if there is none.
+        url: The address to download it from, which begins with `hf://` for a file on the Hub; None if there is none.
         sha256: Its checksum, in hex; None if it is not known.
         also: Other names that the file may have in a user's folder; paths and patterns (`*`) are allowed.
         extracts: The checksums of published files that contain only some of its rows.
     """
 
     name: str
-    url: str | None
+    url: str | None = None
     sha256: str | None = None
     also: tuple[str, ...] = ()
     extracts: tuple[str, ...] = ()
@@ -98,27 +98,35 @@ def github_source(
 
 
 def hub_source(
-    name: str, title: str, repo: str, licence: str, files: Sequence[str], *, gated: bool = False, paper: str = ""
+    name: str,
+    title: str,
+    repo: str,
+    licence: str,
+    files: Sequence[SourceFile],
+    *,
+    revision: str = "main",
+    gated: bool = False,
+    paper: str = "",
 ) -> Source:
-    """Declare data on the Hugging Face hub, of which the newest files are downloaded.
+    """Declare data on the Hugging Face Hub.
 
     Args:
         name: The source's name, which its folders have, too.
         title: The benchmark's name.
         repo: The dataset, `OWNER/NAME`.
         licence: The licence of the data.
-        files: The names of the files.
+        files: The files; their addresses follow from the dataset and the revision.
+        revision: The commit; `main` for the newest files.
         gated: Whether the terms must be accepted on the hub and a token is needed.
         paper: Where the benchmark is published.
     """
-    address = f"{_HUB}/{repo}"
     return Source(
         name,
         title,
-        address,
+        f"{_HUB}/{repo}",
         licence,
-        "main",
-        tuple(SourceFile(file, f"{address}/resolve/main/{file}") for file in files),
+        revision,
+        tuple(replace(file, url=f"hf://{repo}@{revision}/{file.name}") for file in files),
         gated,
         paper,
     )
@@ -154,28 +162,24 @@ CFAITH = Source(
     paper="Zhang et al. 2025, arXiv 2504.10167",
 )
 
-_FACTCHD = f"{_HUB}/zjunlp/FactCHD/resolve/12d00b048630728fc2f8626b678e91658f258bbe"
-
-FACTCHD = Source(
+FACTCHD = hub_source(
     "factchd",
     "FactCHD",
-    f"{_HUB}/zjunlp/FactCHD",
+    "zjunlp/FactCHD",
     "MIT",
-    "12d00b048630728fc2f8626b678e91658f258bbe",
     (
         SourceFile(
             "fact_test_noe.jsonl",
-            f"{_FACTCHD}/fact_test_noe.jsonl",
             also=("test.jsonl", "test_case_sample.jsonl"),
             extracts=("aafb76210f9de73a8088468ee2d682617f7d9a937cec099195c79e5509d2937b",),
         ),
         SourceFile(
             "fact_train_noe.jsonl",
-            f"{_FACTCHD}/fact_train_noe.jsonl",
             also=("train.jsonl", "train_case_sample.jsonl"),
             extracts=("753e4447f689fa6a32a15537b3ab26f6bd7575282c7e3a25a3cdebdc18891bf2",),
         ),
     ),
+    revision="12d00b048630728fc2f8626b678e91658f258bbe",
     paper="Chen et al., IJCAI 2024, arXiv 2310.12086",
 )
 
@@ -184,7 +188,7 @@ HALLUVERSE25 = hub_source(
     "HalluVerse25",
     "sabdalja/HalluVerse3",
     "gated",
-    ("en_final_data.csv", "ar_final_data.csv", "tr_final_data.csv"),
+    [SourceFile(f"{language}_final_data.csv") for language in ("en", "ar", "tr")],
     gated=True,
     paper="Abdaljalil, Kurban and Serpedin 2025, arXiv 2503.07833",
 )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.data import workbooks
-from halu_tasks.data.rows import Row, text_lines
+from halu_tasks.data.rows import NO_COLUMNS, Row, text_lines
 
 
-def table_lines(path: Path, columns: Mapping[str, Sequence[str]]) -> Iterator[tuple[int, Row]]:
+def table_lines(
+    path: Path, columns: Mapping[str, Sequence[str]], named: Mapping[str, str] = NO_COLUMNS
+) -> Iterator[tuple[int, Row]]:
     """Read (number of its first line, cells by column) of each row of a table with a header row.
 
     The table is a CSV file, or the first sheet of a workbook if the file's name ends in `.xlsx`. Quoted cells of a CSV
@@ -21,6 +23,7 @@ def table_lines(path: Path, columns: Mapping[str, Sequence[str]]) -> Iterator[tu
         path: The file.
         columns: The required columns, each with its alternative names. Case, spaces and underscores are ignored, and
             the table may have other columns, too.
+        named: The columns that the user named, by the column that they stand for.
 
     Raises:
         DataError: The file is not UTF-8, CSV or a workbook; a column is missing or repeated; or a row has more or
@@ -29,10 +32,7 @@ def table_lines(path: Path, columns: Mapping[str, Sequence[str]]) -> Iterator[tu
     workbook = path.suffix.lower() == workbooks.SUFFIX
     rows = workbooks.workbook_cells(path) if workbook else _csv_cells(path)
     number, head = next(rows, (1, []))
-    try:
-        names = _named_columns([cell.strip() for cell in head], columns) if head else []
-    except ValueError as error:
-        raise DataError(f"{path}:{number}: {error}") from None
+    names = _names(f"{path}:{number}", [cell.strip() for cell in head], columns, named) if head else []
     for number, cells in rows:
         # a workbook omits empty cells at the end of a row
         cells += [""] * (len(names) - len(cells)) if workbook else []
@@ -41,17 +41,49 @@ def table_lines(path: Path, columns: Mapping[str, Sequence[str]]) -> Iterator[tu
         yield number, dict(zip(names, cells, strict=True))
 
 
-def _named_columns(head: list[str], columns: Mapping[str, Sequence[str]]) -> list[str]:
-    """Name the columns of a table, replacing alternative names by the keys of `columns`."""
+def table_rows(
+    rows: Iterable[tuple[int, Row]],
+    place: object,
+    columns: Mapping[str, Sequence[str]],
+    named: Mapping[str, str] = NO_COLUMNS,
+) -> Iterator[tuple[int, Row]]:
+    """Give the rows of a table that is not a file the names of its columns, and its cells as text.
+
+    Args:
+        rows: The rows with their numbers; all have the same columns.
+        place: The dataset, for error messages.
+        columns: The required columns, as in `table_lines`.
+        named: The columns that the user named, as in `table_lines`.
+
+    Raises:
+        DataError: A column is missing or repeated; the message names the dataset.
+    """
+    names = None
+    for number, row in rows:
+        if names is None:
+            names = _names(f"{place}:{number}", list(row), columns, named)
+        cells = (value if isinstance(value, str) else workbooks.cell_text(value) for value in row.values())
+        yield number, dict(zip(names, cells, strict=True))
+
+
+def _names(place: str, head: list[str], columns: Mapping[str, Sequence[str]], named: Mapping[str, str]) -> list[str]:
+    """Name the columns of a table, replacing alternative names by the keys of `columns`.
+
+    Raises:
+        DataError: A column is missing or repeated; the message begins with `place`.
+    """
     keys = [_column_key(name) for name in head]
-    names = list(head)
-    for column, others in columns.items():
-        accepted = [_column_key(name) for name in (column, *others)]
+    # a column whose name the user gave to another one is not read
+    names = ["" if name in named else name for name in head]
+    for column, others in (dict.fromkeys(named, ()) | dict(columns)).items():
+        others = [named[column]] if column in named else others
+        accepted = [_column_key(name) for name in ([] if column in named else [column]) + list(others)]
         places = [place for place, key in enumerate(keys) if key in accepted]
         if len(places) != 1:
             fault = "occurs more than once" if places else "is missing"
-            also = f"; it may also be named {', '.join(others)}" if others else ""
-            raise ValueError(f"column {column!r} {fault}{also} (has {', '.join(map(repr, head))})")
+            also = f"; it may also be named {', '.join(others)}" if others and column not in named else ""
+            asked = f"{named[column]!r} ({column}:{named[column]})" if column in named else repr(column)
+            raise DataError(f"{place}: column {asked} {fault}{also} (has {', '.join(map(repr, head))})")
         names[places[0]] = column
     return names
 

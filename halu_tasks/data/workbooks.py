@@ -43,14 +43,15 @@ def workbook_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
         # openpyxl passes on any error of the zip and XML readers
         raise DataError(f"{path}: not an Excel workbook ({' '.join(str(error).split())})") from None
     for number, values in enumerate(rows, 1):
-        cells = [unescape(value) if isinstance(value, str) else _text(value) for value in values]
+        cells = [unescape(value) if isinstance(value, str) else cell_text(value) for value in values]
         while cells and not cells[-1].strip():
             cells.pop()
         if cells:
             yield number, cells
 
 
-def _text(value: Any) -> str:
+def cell_text(value: Any) -> str:
+    """Write a cell as text, as Excel shows it unformatted."""
     match value:
         case None:
             return ""

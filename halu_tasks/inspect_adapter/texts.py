@@ -66,7 +66,8 @@ def texts_task(input: str, solver: Solver) -> Task:
         raise UsageError(f"input={input}: no such file")
     samples = []
     seen: set[str] = set()
-    for text_hash, row in with_ids(read_rows(path, {"text": str, "source": object}, check_row, json_lines), "text"):
+    rows = read_rows(json_lines(path), path, {"text": str, "source": object}, check_row)
+    for text_hash, row in with_ids(rows, "text"):
         id = row.get("id", text_hash)
         if id in seen:
             raise DataError(f"{path}: duplicate id {id!r}; ids must be unique")

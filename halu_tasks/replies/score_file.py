@@ -17,7 +17,7 @@ from halu_tasks import __version__
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_write
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.core.options import Options
+from halu_tasks.core.options import DATA_OPTIONS, Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.replies.predictions import (
     ID_FIELD,
@@ -118,7 +118,7 @@ class ScoredFile:
     def _run(self) -> dict[str, Any]:
         """Return what is known of the run; how the model was asked is not."""
         built, request = self.built, self.request
-        names = {"data", *built.task.task_options}
+        names = {*DATA_OPTIONS, *built.task.task_options}
         return {
             "model": request.model,
             "predictions": request.predictions,

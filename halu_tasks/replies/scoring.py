@@ -141,6 +141,9 @@ def score_command(built: Built, predictions: Path) -> str:
     options = built.options
     flags = {
         "--data": options.data,
+        "--data-split": options.data_split,
+        "--data-config": options.data_config,
+        "--columns": ",".join(options.columns),
         "--scoring": options.scoring if options.scoring != "strict" else None,
         "--judge": options.judge,
         "--judge-base-url": redacted(options.judge_base_url) if options.judge_base_url else None,

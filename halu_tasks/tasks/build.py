@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.hashing import short_hash
 from halu_tasks.core.items import Example, Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, given_prompts, prompt_hash, render
@@ -49,22 +50,23 @@ class Built:
         Raises:
             DataError: A row is malformed, an id occurs twice, or there is no row for this task.
         """
-        path = self.located.path
-        rows = self.task.reader.rows(path)
+        rows = self.task.reader.rows(self.located)
         seen: set[str] = set()
         cases = self.task.cases(rows, self.options)
         for case in sampled(cases, self.options) if "split" in self.task.task_options else cases:
             if case.id in seen:
-                raise DataError(f"{path}: two rows make the item {case.id!r}; ids must be unique")
+                raise DataError(f"{self.located}: two rows make the item {case.id!r}; ids must be unique")
             seen.add(case.id)
             try:
                 self.task.answer.check(case)
             except ValueError as error:
-                raise DataError(f"{path}: item {case.id!r}: {error}") from None
+                raise DataError(f"{self.located}: item {case.id!r}: {error}") from None
             yield render(case, self.prompt, cot=self.options.cot)
         if not seen:
             tags = ", ".join(self.options.version_tags(self.task.task_options))
-            raise DataError(f"{path}: contains no row for task {self.task.name}{f' under {tags}' if tags else ''}")
+            raise DataError(
+                f"{self.located}: contains no row for task {self.task.name}{f' under {tags}' if tags else ''}"
+            )
 
     @cached_property
     def items(self) -> list[Item]:
@@ -111,6 +113,9 @@ class Built:
         """
         options = self.options
         tags: list[str] = [self.located.kind] if self.located.kind != "pinned" else []
+        tags += [f"split_{options.data_split}"] if options.data_split else []
+        tags += [f"config_{options.data_config}"] if options.data_config else []
+        tags += [f"columns_{short_hash(*sorted(options.columns))[:8]}"] if options.columns else []
         tags += ["paper"] if options.scoring == "paper" else []
         tags += options.version_tags(self.task.task_options)
         tags += ["cot"] if options.cot else []
@@ -137,20 +142,26 @@ class Built:
     @property
     def provenance(self) -> Provenance:
         """What is asked and how, as logs record it."""
-        names = (*self.task.task_options, *(["judge"] if self.task.judged else []))
+        given = [name for name in self.options.changed() if name in ("data_split", "data_config", "columns")]
+        names = (*given, *self.task.task_options, *(["judge"] if self.task.judged else []))
         return Provenance(
             task=TaskReference.of(self.task),
             version=self.version,
             scoring=self.options.scoring,
             data=self.located.kind,
-            data_file=self.located.path.name,
+            data_file=self.located.name,
             data_sha256=self.located.sha256,
             items=len(self.items),
             prompt_hash=self.prompt_hash,
             fewshot=self.options.fewshot,
             cot=self.options.cot,
-            options={name: getattr(self.options, name) for name in names},
+            options={name: _as_json(getattr(self.options, name)) for name in names},
         )
+
+
+def _as_json(value: Any) -> Any:
+    """Return the value of an option as JSON has it."""
+    return list(value) if isinstance(value, tuple) else value
 
 
 def prompt_of(task: Task, options: Options) -> Prompt:
@@ -185,7 +196,7 @@ def build(name: str | Task, options: Options) -> Built:
     prompt = prompt_of(task, options)
     if options.cot and "cot" not in prompt:
         raise UsageError(f"task {task.name} has no chain-of-thought prompt; leave the option cot out")
-    located = locate(task.reader.source, task.reader.file(options), options.data)
+    located = locate(task.reader.source, task.reader.file(options), options)
     examples = worked_examples(task, options, prompt)[: options.fewshot] if options.fewshot else []
     if len(examples) < options.fewshot:
         raise UsageError(

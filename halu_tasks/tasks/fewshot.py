@@ -35,15 +35,15 @@ def worked_examples(task: Task, options: Options, prompt: Prompt) -> list[Exampl
 
 
 def _example_rows(task: Task, options: Options, prompt: Prompt) -> Iterator[Row]:
-    path = task.reader.training_path(options)
-    if path is None:
+    training = task.reader.training_data(options)
+    if training is None:
         if task.lacks_training(options):
             logger.warning(OWN_EXAMPLES, task.name, task.reader.training)
         yield from task.reader.fewshot_rows(options)
         return
-    located = locate(task.reader.source, task.reader.file(options), options.data)
-    tested = {_shown_fields(case, prompt) for case in task.cases(task.reader.rows(located.path), options)}
-    for row in task.reader.rows(path):
+    located = locate(task.reader.source, task.reader.file(options), options)
+    tested = {_shown_fields(case, prompt) for case in task.cases(task.reader.rows(located), options)}
+    for row in task.reader.rows(training):
         if not any(_shown_fields(case, prompt) in tested for case in task.cases([row], options)):
             yield row
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from halu_tasks.core.items import Case, Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, next_question
-from halu_tasks.data.locate import SAMPLE, find_beside, is_sample
+from halu_tasks.data.loading import Dataset
+from halu_tasks.data.locate import SAMPLE, Located, find_beside, is_sample
 from halu_tasks.data.rows import Lines, Row, json_lines, read_rows
 from halu_tasks.data.sources import Source
+from halu_tasks.data.tables import table_lines, table_rows
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.kinds import AnswerKind, Label
 from halu_tasks.scorers.reading.judge import JudgeSpec, Verdict
@@ -53,7 +55,8 @@ class Reader:
         file: The name of the file under some options.
         fields: The fields that a row must have, with their types.
         check: Raises ValueError if a row is invalid.
-        lines: Reads the format of the file.
+        lines: Reads the format of the file, unless it is a table.
+        columns: The columns of a table, each with its other names; empty if the file is not a table.
         training: The file of the benchmark's training part; None if it has none.
     """
 
@@ -62,15 +65,26 @@ class Reader:
     fields: Mapping[str, type]
     check: Callable[[Row], None]
     lines: Lines = json_lines
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     training: str | None = None
 
-    def rows(self, path: Path) -> Iterator[Row]:
-        """Read the rows of a file.
+    def rows(self, data: Located | Path) -> Iterator[Row]:
+        """Read the rows of a file or dataset.
 
         Raises:
             DataError: A row is invalid, or there are none.
         """
-        return read_rows(path, self.fields, self.check, self.lines)
+        content, named = (data, {}) if isinstance(data, Path) else (data.content, data.columns)
+        if self.columns:
+            # the columns that the user named are part of the table's head
+            return read_rows(self._table(content, named), content, self.fields, self.check)
+        lines = self.lines(content) if isinstance(content, Path) else content.rows()
+        return read_rows(lines, content, self.fields, self.check, named)
+
+    def _table(self, content: Path | Dataset, named: Mapping[str, str]) -> Iterator[tuple[int, Row]]:
+        if isinstance(content, Path):
+            return table_lines(content, self.columns, named)
+        return table_rows(content.rows(nulls=True), content, self.columns, named)
 
     def fewshot_rows(self, options: Options) -> Iterator[Row]:
         """Read the package's rows for worked examples, if there are any."""
@@ -83,9 +97,9 @@ class Reader:
         path = folder / (self.training or self.file(options))
         return path if path.is_file() else folder / (self.training or self.file(Options()))
 
-    def training_path(self, options: Options) -> Path | None:
-        """Return the path of the training part, which is pinned or in the user's folder; None if there is none."""
-        return find_beside(self.source, self.training, options.data) if self.training else None
+    def training_data(self, options: Options) -> Located | None:
+        """Return the training part, which is pinned or in the user's folder; None if there is none."""
+        return find_beside(self.source, self.training, options) if self.training else None
 
 
 class Subject(NamedTuple):
@@ -284,7 +298,7 @@ class Task:
     def lacks_training(self, options: Options) -> bool:
         """Whether the benchmark has a training part that the user's data lack."""
         reader = self.reader
-        return reader.training is not None and not is_sample(options.data) and not reader.training_path(options)
+        return reader.training is not None and not is_sample(options.data) and not reader.training_data(options)
 
     @property
     def benchmark(self) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, messages, render
-from halu_tasks.data.locate import is_sample, locate
+from halu_tasks.data.locate import Located, is_sample, locate
 from halu_tasks.tasks.build import prompt_of
 from halu_tasks.tasks.registry import registry
 from halu_tasks.tasks.task import Task
@@ -33,14 +33,14 @@ def training_chats(task: Task, options: Options) -> Iterator[Chat]:
         able = sorted(other.name for other in registry()[0].values() if other.reader.training)
         raise UsageError(f"{task.name} has no training part; tasks with one: {', '.join(able)}")
     if is_sample(options.data):
-        path = reader.fewshot_path(options)
+        data: Located | Path = reader.fewshot_path(options)
     else:
-        path = locate(reader.source, reader.training, options.data).path
+        data = locate(reader.source, reader.training, options)
     # look for the prompt now, so that a missing one is an error before the first chat is read
-    return _chats(task, path, options, prompt_of(task, options))
+    return _chats(task, data, options, prompt_of(task, options))
 
 
-def _chats(task: Task, path: Path, options: Options, prompt: Prompt) -> Iterator[Chat]:
-    for case in task.cases(task.reader.rows(path), options):
+def _chats(task: Task, data: Located | Path, options: Options, prompt: Prompt) -> Iterator[Chat]:
+    for case in task.cases(task.reader.rows(data), options):
         item = render(case, prompt)
         yield {"messages": [*messages(item), {"role": "assistant", "content": task.oracle(item)}]}

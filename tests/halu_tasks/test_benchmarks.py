@@ -86,17 +86,17 @@ def test_the_baseline_is_what_one_computes_by_hand(shared_data: Path) -> None:
 @pytest.mark.parametrize("task", TASKS)
 def test_the_order_of_rows_changes_no_id_and_no_target(task: str, tmp_path: Path) -> None:
     built = build(task, Options(data="sample"))
-    name = built.located.path.name
+    name = built.located.content.name
     if name.endswith(".csv"):
-        with built.located.path.open(encoding="utf-8", newline="") as file:
+        with built.located.content.open(encoding="utf-8", newline="") as file:
             head, *cells = csv.reader(file)
         with (tmp_path / name).open("w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([head, *reversed(cells)])
     elif task == "fave":
-        rows = json.loads(built.located.path.read_text(encoding="utf-8"))
+        rows = json.loads(built.located.content.read_text(encoding="utf-8"))
         (tmp_path / name).write_text(json.dumps(rows[::-1]), encoding="utf-8")
     else:
-        lines = built.located.path.read_text(encoding="utf-8").splitlines()
+        lines = built.located.content.read_text(encoding="utf-8").splitlines()
         (tmp_path / name).write_text("\n".join(lines[::-1]) + "\n", encoding="utf-8")
     again = build(task, Options(data=str(tmp_path)))
     assert again.located.kind == "local"
@@ -123,7 +123,7 @@ def test_worked_examples_are_no_rows_under_test(task: str, cot: bool, shared_dat
     shown = {example.prompt for example in built.examples}
     assert len(shown) == 2 and not shown & {item.prompt for item in built.items}
     # not every real file is there
-    if in_folder(built.task.reader.source, built.located.path.name, shared_data):
+    if in_folder(built.task.reader.source, built.located.content.name, shared_data):
         real = build(task, Options(data=str(shared_data), cot=cot))
         assert not shown & {item.prompt for item in real.items}
     # the examples are right, and read as such

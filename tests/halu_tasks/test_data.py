@@ -58,26 +58,26 @@ def test_a_named_file_wins_over_the_environment_and_the_cache(tmp_path: Path, mo
     put(cached_path(TOY, ROWS), PUBLISHED)
     monkeypatch.setenv("HALU_TASKS_DATA", str(put(tmp_path / "environment" / ROWS).parent))
     named = put(tmp_path / "named.jsonl", b'{"a": "named"}\n')
-    found = locate(TOY, ROWS, str(named))
-    assert (found.path, found.kind, found.sha256) == (named, "local", hashlib.sha256(named.read_bytes()).hexdigest())
+    found = locate(TOY, ROWS, Options(data=str(named)))
+    assert (found.content, found.kind, found.sha256) == (named, "local", hashlib.sha256(named.read_bytes()).hexdigest())
 
 
 def test_the_environment_wins_over_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(cached_path(TOY, ROWS), PUBLISHED)
     folder = put(tmp_path / "environment" / ROWS).parent
     monkeypatch.setenv("HALU_TASKS_DATA", str(folder))
-    assert locate(TOY, ROWS).path == folder / ROWS
+    assert locate(TOY, ROWS).content == folder / ROWS
 
 
 def test_the_cache_serves_when_nothing_is_named() -> None:
     path = put(cached_path(TOY, ROWS), PUBLISHED)
     found = locate(TOY, ROWS)
-    assert (found.path, found.kind) == (path, "pinned")
+    assert (found.content, found.kind) == (path, "pinned")
 
 
 def test_the_sample_is_read_when_it_is_asked_for_by_its_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = locate(REFACT, "refact_multi_error.jsonl", "sample")
-    assert (found.path, found.kind) == (SAMPLE / "refact" / "refact_multi_error.jsonl", "sample")
+    found = locate(REFACT, "refact_multi_error.jsonl", Options(data="sample"))
+    assert (found.content, found.kind) == (SAMPLE / "refact" / "refact_multi_error.jsonl", "sample")
     monkeypatch.setenv("HALU_TASKS_DATA", "sample")
     assert locate(CFAITH, "generative_qa.jsonl").kind == "sample"
 
@@ -94,7 +94,7 @@ def test_missing_data_never_become_the_sample(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_benchmark_that_the_sample_lacks_is_an_error() -> None:
     with pytest.raises(DataError, match=r"Toy: the packaged sample has no rows\.jsonl"):
-        locate(TOY, ROWS, "sample")
+        locate(TOY, ROWS, Options(data="sample"))
 
 
 # --- what a name may be -------------------------------------------------------------------------
@@ -104,33 +104,33 @@ def test_a_benchmark_that_the_sample_lacks_is_an_error() -> None:
 def test_a_folder_or_the_root_of_one_folder_a_benchmark(tmp_path: Path, inside: str) -> None:
     path = put(tmp_path / inside)
     put(tmp_path / "elsewhere" / ROWS)
-    assert locate(TOY, ROWS, str(tmp_path)).path == path
+    assert locate(TOY, ROWS, Options(data=str(tmp_path))).content == path
 
 
 def test_a_file_may_have_any_name(tmp_path: Path) -> None:
     path = put(tmp_path / "mine.txt")
-    assert locate(TOY, ROWS, str(path)).path == path
+    assert locate(TOY, ROWS, Options(data=str(path))).content == path
 
 
 def test_a_name_may_begin_with_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     path = put(tmp_path / "data" / ROWS)
-    assert locate(TOY, ROWS, "~/data").path == path
+    assert locate(TOY, ROWS, Options(data="~/data")).content == path
 
 
 def test_a_copy_of_the_published_file_is_as_good_as_the_pinned_one(tmp_path: Path) -> None:
-    assert locate(TOY, ROWS, str(put(tmp_path / ROWS, PUBLISHED))).kind == "pinned"
-    assert locate(TOY, ROWS, str(put(tmp_path / "x" / ROWS, PUBLISHED + b"\n"))).kind == "local"
+    assert locate(TOY, ROWS, Options(data=str(put(tmp_path / ROWS, PUBLISHED)))).kind == "pinned"
+    assert locate(TOY, ROWS, Options(data=str(put(tmp_path / "x" / ROWS, PUBLISHED + b"\n")))).kind == "local"
 
 
 def test_a_file_without_a_published_sum_is_local_when_named(tmp_path: Path) -> None:
-    assert locate(TOY, OTHER, str(put(tmp_path / OTHER))).kind == "local"
+    assert locate(TOY, OTHER, Options(data=str(put(tmp_path / OTHER)))).kind == "local"
 
 
 def test_the_file_of_another_task_of_the_benchmark_is_refused(tmp_path: Path) -> None:
     path = put(tmp_path / OTHER)
     with pytest.raises(DataError, match=f"{path}: this task reads {ROWS}, not {OTHER}; name the folder"):
-        locate(TOY, ROWS, str(path))
+        locate(TOY, ROWS, Options(data=str(path)))
 
 
 def test_the_generative_file_is_refused_by_the_choice_task() -> None:
@@ -142,18 +142,18 @@ def test_the_generative_file_is_refused_by_the_choice_task() -> None:
 
 def test_a_path_that_does_not_exist_is_named_with_the_ways_to_name_another(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"Toy: data '.*/nowhere' does not exist; name a local copy with halu_data="):
-        locate(TOY, ROWS, str(tmp_path / "nowhere"))
+        locate(TOY, ROWS, Options(data=str(tmp_path / "nowhere")))
 
 
 def test_a_folder_without_the_file_says_what_it_lacks(tmp_path: Path) -> None:
     put(tmp_path / OTHER)
     with pytest.raises(DataError, match=f"Toy: {tmp_path} contains neither {ROWS} nor toy/{ROWS}"):
-        locate(TOY, ROWS, str(tmp_path))
+        locate(TOY, ROWS, Options(data=str(tmp_path)))
 
 
 def test_a_name_that_no_file_can_have_is_an_error_of_one_line() -> None:
     with pytest.raises(DataError, match="cannot be read"):
-        locate(TOY, ROWS, "x" * 5000)
+        locate(TOY, ROWS, Options(data="x" * 5000))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may read anything")
@@ -161,7 +161,7 @@ def test_a_file_that_may_not_be_read_is_named(tmp_path: Path) -> None:
     path = put(tmp_path / ROWS)
     path.chmod(0)
     with pytest.raises(DataError, match=f"{path}: Permission denied"):
-        locate(TOY, ROWS, str(path))
+        locate(TOY, ROWS, Options(data=str(path)))
 
 
 @pytest.mark.parametrize(
@@ -200,8 +200,8 @@ def test_a_cached_file_of_another_sum_is_named_with_both_sums_and_not_used() -> 
 
 def test_the_real_files_are_the_pinned_ones(shared_data: Path) -> None:
     for file in REFACT.files:
-        found = locate(REFACT, file.name, str(shared_data))
-        assert (found.kind, found.sha256) == ("pinned", file.sha256 or sha256_of(found.path))
+        found = locate(REFACT, file.name, Options(data=str(shared_data)))
+        assert (found.kind, found.sha256) == ("pinned", file.sha256 or sha256_of(found.content))
 
 
 # --- lines --------------------------------------------------------------------------------------

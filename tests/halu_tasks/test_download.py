@@ -122,9 +122,9 @@ def test_a_download_is_kept_and_not_repeated(server: Server, halu_cache: Path) -
     server.acts = [body()]
     toy = source(server.url)
     found = locate(toy, NAME)
-    assert (found.kind, found.sha256, found.path) == ("pinned", SUM, cached_path(toy, NAME))
-    assert found.path.read_bytes() == BODY
-    assert locate(toy, NAME) == found and fetch(toy, NAME) == found.path
+    assert (found.kind, found.sha256, found.content) == ("pinned", SUM, cached_path(toy, NAME))
+    assert found.content.read_bytes() == BODY
+    assert locate(toy, NAME) == found and fetch(toy, NAME) == found.content
     assert server.paths == [f"/x/{NAME}"]
     assert left_in(halu_cache) == {NAME}
 

@@ -129,7 +129,7 @@ def test_the_whole_test_file_is_found_before_the_extract(name: str, tmp_path: Pa
     (tmp_path / "factchd").mkdir(exist_ok=True)
     shutil.copy(TEST, tmp_path / "factchd" / "test_case_sample.jsonl")
     built = build("factchd", Options(data=str(tmp_path)))
-    assert built.located.path == tmp_path / name and built.version_tags == ("local",)
+    assert built.located.content == tmp_path / name and built.version_tags == ("local",)
 
 
 def test_the_training_file_is_not_taken_for_the_test_file(tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def test_judges(
     if task == "fave":
         data = str(papers)
     else:
-        (source,) = (path for path in Path(build(task, Options(data="sample")).located.path).parent.glob("*gen*"))
+        (source,) = (path for path in Path(build(task, Options(data="sample")).located.content).parent.glob("*gen*"))
         text = source.read_text(encoding="utf-8")
         item = build(task, Options(data="sample")).items[0]
         data = str(tmp_path / source.name)

@@ -103,7 +103,7 @@ def test_every_prompt_renders_for_every_item_with_its_fields_in_it(name: str, sa
 
 
 def _rows(built: Built) -> list[dict[str, str]]:
-    return list(built.task.reader.rows(built.located.path))
+    return list(built.task.reader.rows(built.located.content))
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from halu_tasks.builders.quality.overlaps import Compared
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.options import Options
-from halu_tasks.data.cache import cached_path, verify
-from halu_tasks.data.locate import in_folder
-from halu_tasks.data.rows import json_lines
+from halu_tasks.data.locate import cached, in_folder
+from halu_tasks.data.rows import Row, json_lines
 from halu_tasks.tasks import Reader, registry, source_named
 
 NAMED, _CACHE = "named", "cache"
@@ -40,24 +39,29 @@ def at_hand(named: Sequence[Path]) -> tuple[list[Compared], list[str]]:
         published |= {name: compared for name, compared in files if name is not None}
     for name, reader in _readers().items():
         source, file = name.split("/")
-        path = cached_path(source_named(source), file)
-        if name not in published and path.is_file():
-            verify(source_named(source), file, path)
-            published[name] = Compared(source, file, _CACHE, Texts(path, reader))
+        if name not in published and (located := cached(source_named(source), file)):
+            published[name] = Compared(source, file, _CACHE, Texts(partial(reader.rows, located)))
     missing = [name for name in _readers() if name not in published]
     return [*(published[name] for name in sorted(published)), *others], missing
 
 
 class Texts:
-    """The strings in all rows of a file, in any field and at any depth; the file is read on each iteration."""
+    """The strings in all rows, in any field and at any depth.
 
-    def __init__(self, path: Path, reader: Reader | None) -> None:
-        self.path, self.reader = path, reader
+    Args:
+        rows: Reads the rows; called on each iteration.
+    """
+
+    def __init__(self, rows: Callable[[], Iterable[Row]]) -> None:
+        self._rows = rows
 
     def __iter__(self) -> Iterator[str]:
-        rows = self.reader.rows(self.path) if self.reader else (row for _, row in json_lines(self.path))
-        for row in rows:
+        for row in self._rows():
             yield from _texts(row)
+
+
+def _json_rows(path: Path) -> Iterator[Row]:
+    return (row for _, row in json_lines(path))
 
 
 @cache
@@ -80,7 +84,7 @@ def _of_folder(folder: Path) -> list[tuple[str | None, Compared]]:
     for name, reader in _readers().items():
         source, file = name.split("/")
         if path := in_folder(source_named(source), file, folder):
-            files.append((name, Compared(source, file, NAMED, Texts(path, reader))))
+            files.append((name, Compared(source, file, NAMED, Texts(partial(reader.rows, path)))))
     if not files:
         raise DataError(f"{folder}: contains no file of a published benchmark; list their names with: halu-tasks data")
     return files
@@ -93,8 +97,8 @@ def _of_file(path: Path) -> list[tuple[str | None, Compared]]:
     for name, reader in _readers().items():
         source, file = name.split("/")
         if any(path.match(pattern) for pattern in source_named(source).file(file).names if "*" not in pattern):
-            return [(name, Compared(source, file, NAMED, Texts(path, reader)))]
-    return [(None, Compared("", path.name, NAMED, Texts(path, None)))]
+            return [(name, Compared(source, file, NAMED, Texts(partial(reader.rows, path))))]
+    return [(None, Compared("", path.name, NAMED, Texts(partial(_json_rows, path))))]
 
 
 def _texts(value: Any) -> Iterator[str]:

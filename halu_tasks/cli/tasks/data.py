@@ -35,22 +35,24 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _list(sources: Sequence[Source]) -> int:
-    from halu_tasks.data.cache import cache_folder, cached_path
+    from halu_tasks.data.cache import cache_folder, cached_file
     from halu_tasks.tasks import registry
 
     counts = Counter(task.reader.source.name for task in registry()[0].values())
     rows = []
     for source in sources:
         for file in source.files:
-            path = cached_path(source, file.name)
-            cached = path.is_file()
-            size = f"{path.stat().st_size:,}" if cached else ""
+            path = cached_file(source, file.name)
+            size = f"{path.stat().st_size:,}" if path else ""
             missing = "manual" if file.url is None else "gated" if source.gated else "missing"
-            state = "cached" if cached else missing
+            state = "cached" if path else missing
             tasks = str(counts[source.name] or "none")
             rows.append([source.name, file.name, source.licence, size, state, tasks, source.homepage])
     print(table(["source", "file", "licence", "bytes", "state", "tasks", "from"], rows, right=(3,)))
-    print(f"\nCached in {cache_folder()} (HALU_TASKS_CACHE). Download with: halu-tasks data fetch SOURCE")
+    print(
+        f"\nCached in {cache_folder()} (HALU_TASKS_CACHE), files of the Hub in its own cache (HF_HOME). Download with: "
+        "halu-tasks data fetch SOURCE"
+    )
     if any("manual" in row for row in rows):
         print("Files marked manual have no address: download them manually.")
     return 0
@@ -63,11 +65,11 @@ def _fetch(sources: Sequence[Source]) -> int:
 
 
 def _verify(sources: Sequence[Source]) -> int:
-    from halu_tasks.data.cache import cached_path, verify
+    from halu_tasks.data.cache import cached_file, verify
 
     def verify_file(source: Source, name: str) -> str:
-        path = cached_path(source, name)
-        if not path.is_file():
+        path = cached_file(source, name)
+        if path is None:
             fetch = f"fetch it with: halu-tasks data fetch {source.name}"
             advice = fetch if source.file(name).url else "download it manually"
             raise DataError(f"{source.name}: {name} is not cached; {advice}")

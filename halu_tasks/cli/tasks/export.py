@@ -12,7 +12,7 @@ from typing import TextIO
 
 from halu_tasks.cli.arguments import add_options
 from halu_tasks.core.files import atomic_write
-from halu_tasks.core.options import Options
+from halu_tasks.core.options import DATA_OPTIONS, Options
 
 HELP = "the training part of a benchmark as chats, one JSON line each"
 
@@ -20,7 +20,7 @@ HELP = "the training part of a benchmark as chats, one JSON line each"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("task", metavar="TASK", help="a task whose benchmark has a training part (factchd)")
-    add_options(parser, "data", "prompts")
+    add_options(parser, *DATA_OPTIONS, "prompts")
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write (default: standard output)")
 
 
@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
     from halu_tasks.tasks import task_named
     from halu_tasks.tasks.training import training_chats
 
-    options = Options(data=arguments.data, prompts=arguments.prompts)
+    options = Options(**{name: getattr(arguments, name) for name in (*DATA_OPTIONS, "prompts")})
     chats = training_chats(task_named(arguments.task), options)
     with _open(arguments.output) as file:
         for chat in chats:

@@ -46,7 +46,7 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
     built = build(provenance.task.resolve(), options)
     if built.located.sha256 != provenance.data_sha256:
         raise DataError(
-            f"{path}: the data {built.located.path} have changed since the predictions were scored; score them again"
+            f"{path}: the data {built.located} have changed since the predictions were scored; score them again"
         )
     predictions = _locate_file(path, record["predictions"], record["predictions_sha256"])
     # older versions had no options for field names

@@ -14,7 +14,6 @@ from halu_tasks.core.prompting import render_jinja
 from halu_tasks.data.json_arrays import array_lines
 from halu_tasks.data.rows import Lines, Row, json_lines
 from halu_tasks.data.sources import SOURCES, Source
-from halu_tasks.data.tables import table_lines
 from halu_tasks.tasks.definition.keys import TaskKeys, named_in
 from halu_tasks.tasks.definition.prompts import check_placeholders
 from halu_tasks.tasks.task import Reader
@@ -31,7 +30,9 @@ def read_reader(keys: TaskKeys) -> Reader:
     source, file = _source(keys), keys.string("file")
     columns = _columns(keys, rows.get("columns") or {})
     row_fields = _row_fields(keys, rows.get("fields") or dict.fromkeys(columns, "string"))
-    lines = _lines(keys, rows.get("format", "json_lines"), columns or dict.fromkeys(row_fields, ()))
+    format = _format(keys, rows.get("format", "json_lines"))
+    lines = _FORMATS.get(format, json_lines)
+    table: Mapping[str, tuple[str, ...]] = {} if format in _FORMATS else columns or dict.fromkeys(row_fields, ())
     check_placeholders(keys, "file", file, [option.name for option in fields(Options)], "an option")
     training = keys.optional_string("training_file")
     _check_file(keys, "file", source, _file_name(file, Options()))
@@ -39,7 +40,7 @@ def read_reader(keys: TaskKeys) -> Reader:
         _check_file(keys, "training_file", source, training)
     check = keys.load("rows", rows["check"]) if "check" in rows else _accept
     keys.check_signature("rows", check, {})
-    return Reader(source, partial(_file_name, file), row_fields, check, lines, training)
+    return Reader(source, partial(_file_name, file), row_fields, check, lines, table, training)
 
 
 def read_cases(keys: TaskKeys) -> Callable[[Iterable[Row], Options], Iterable[Case]]:
@@ -75,11 +76,11 @@ def _row_fields(keys: TaskKeys, types: Any) -> dict[str, type]:
     return {name: _ROW_TYPES[kind] for name, kind in types.items()}
 
 
-def _lines(keys: TaskKeys, name: Any, columns: Mapping[str, tuple[str, ...]]) -> Lines:
-    """Return the function that reads a file of a format."""
+def _format(keys: TaskKeys, name: Any) -> str:
+    """Return the name of a format."""
     if name not in _FORMAT_NAMES:
         keys.fail("rows", f"format: expected {', '.join(_FORMAT_NAMES)}, got {name!r}")
-    return _FORMATS.get(name) or partial(table_lines, columns=columns)
+    return str(name)
 
 
 def _check_file(keys: TaskKeys, key: str, source: Source, name: str) -> None:

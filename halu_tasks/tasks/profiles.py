@@ -1,0 +1,316 @@
+"""Statistics of data: rows, lengths and languages of a file, and the labels, types and spans of the tasks on it.
+
+They correspond to the tables of the papers: ReFACT, Appendix B; FactCHD, Table 2 and Figure 3; HalluVerse25, Table 2
+and Figure 3; C-FAITH, Table 4. Everything follows from the rows and from what task files declare: the kind of answer
+and the tags of cases. Rows are read one at a time, and counts are kept by length, so memory does not grow with them.
+"""
+
+from __future__ import annotations
+
+import heapq
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from halu_tasks.core.errors import UsageError, did_you_mean
+from halu_tasks.core.hashing import stable_number
+from halu_tasks.core.items import Case, Item
+from halu_tasks.core.options import Options
+from halu_tasks.data.locate import Located, cached, find_beside
+from halu_tasks.data.rows import Row
+from halu_tasks.scorers.kinds import Label, Spans, Strings
+from halu_tasks.tasks.build import build
+from halu_tasks.tasks.derived import task_named
+from halu_tasks.tasks.registry import registry, sources
+from halu_tasks.tasks.task import Task
+from halu_tasks.text.language import language_of
+from halu_tasks.text.tokens import SPACELESS
+
+_SAMPLED = 200
+"""The number of rows whose language is identified."""
+_SPACELESS = re.compile(f"[{SPACELESS}]")
+
+
+# --- counts ---------------------------------------------------------------------------------------
+
+
+class Lengths:
+    """A distribution of lengths, kept as the number of times that each length occurs."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[int] = Counter()
+
+    def add(self, length: int) -> None:
+        """Count a length."""
+        self._counts[length] += 1
+
+    def summary(self) -> LengthSummary | None:
+        """Summarize the lengths; None if there are none."""
+        count = self._counts.total()
+        if not count:
+            return None
+        ordered = sorted(self._counts.items())
+        total = sum(length * times for length, times in ordered)
+        middle = (_at(ordered, (count - 1) // 2) + _at(ordered, count // 2)) / 2
+        return LengthSummary(total, total / count, middle, ordered[0][0], ordered[-1][0])
+
+
+def _at(ordered: Sequence[tuple[int, int]], position: int) -> int:
+    """Return the length at a position, from 0, of all lengths in order."""
+    for length, times in ordered:
+        position -= times
+        if position < 0:
+            return length
+    raise IndexError(position)
+
+
+@dataclass(frozen=True)
+class LengthSummary:
+    """A summary of lengths."""
+
+    total: int
+    mean: float
+    median: float
+    minimum: int
+    maximum: int
+
+
+class _FieldCounts:
+    """What is counted of a field."""
+
+    def __init__(self) -> None:
+        self.texts = self.spaceless = 0
+        self.characters, self.words, self.entries = Lengths(), Lengths(), Lengths()
+
+    def add_text(self, text: str) -> None:
+        self.texts += 1
+        self.characters.add(len(text))
+        self.words.add(len(text.split()))
+        self.spaceless += len(text) > 0 and len(_SPACELESS.findall(text)) * 2 > len(text)
+
+    def summary(self, name: str) -> FieldProfile:
+        words = None if self.spaceless * 2 > self.texts else self.words.summary()
+        return FieldProfile(name, self.texts, self.characters.summary(), words, self.entries.summary())
+
+
+# --- profiles -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FieldProfile:
+    """The lengths of a field.
+
+    Attributes:
+        name: The field; `a.b` is a field of an object, `a[]` an element of a list.
+        texts: The number of strings.
+        characters: The lengths of the strings in characters.
+        words: Their lengths in words, which white space separates; None for scripts without it.
+        entries: The lengths of the lists, if the field contains lists.
+    """
+
+    name: str
+    texts: int
+    characters: LengthSummary | None
+    words: LengthSummary | None
+    entries: LengthSummary | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskProfile:
+    """The items of a task.
+
+    Attributes:
+        task: The task.
+        published: The number of items of the published data, under the default options; None if it is not known.
+        items: The number of items.
+        clusters: The number of sources that items share.
+        labels: The number of items by label; empty unless labels are asked for.
+        tags: The number of items by value of each tag, such as `type` or `domain`.
+        spans: The number of gold spans, or gold strings, of an item; None if the task asks for neither.
+    """
+
+    task: str
+    published: int | None
+    items: int
+    clusters: int
+    labels: Mapping[str, int]
+    tags: Mapping[str, Mapping[str, int]]
+    spans: LengthSummary | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataProfile:
+    """The rows of a file or dataset.
+
+    Attributes:
+        source: The name of the source.
+        data: The name of the file or dataset.
+        kind: How far it represents the benchmark, as in `Located`.
+        sha256: Its checksum.
+        training: Whether it is the training part, of which worked examples are made.
+        rows: The number of rows.
+        fields: The lengths of the fields.
+        languages: The number of rows by language, of those whose language was identified.
+        tasks: The tasks that read it.
+    """
+
+    source: str
+    data: str
+    kind: str
+    sha256: str
+    training: bool
+    rows: int
+    fields: tuple[FieldProfile, ...]
+    languages: Mapping[str, int]
+    tasks: tuple[TaskProfile, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Convert to JSON."""
+        return asdict(self)
+
+
+def tasks_of(name: str) -> list[Task]:
+    """Return the tasks that a name stands for: a benchmark's, a group's, or the task itself.
+
+    Raises:
+        UsageError: There is no such benchmark, group or task.
+    """
+    tasks, groups = registry()
+    if members := [task for task in tasks.values() if task.benchmark == name]:
+        return members
+    if name in groups:
+        return list(groups[name].tasks)
+    if name in tasks or name.endswith((".yaml", ".yml")):
+        return [task_named(name)]
+    known = (*sources(), *groups, *tasks)
+    raise UsageError(f"no benchmark, group, task or build folder {name!r}{did_you_mean(name, known)}")
+
+
+def profiles(tasks: Iterable[Task], options: Options) -> Iterator[DataProfile]:
+    """Describe the data that tasks read.
+
+    Args:
+        tasks: The tasks.
+        options: Their options; a task ignores those that only others have.
+
+    Raises:
+        DataError: Data are missing, or a row is invalid.
+    """
+    by_data: dict[str, list[tuple[Task, Options]]] = {}
+    located: dict[str, Located] = {}
+    for task in tasks:
+        own = options.for_tasks(task.task_options)
+        data = build(task, own).located
+        by_data.setdefault(str(data), []).append((task, own))
+        located[str(data)] = data
+    seen: set[str] = set()
+    for key, readers in by_data.items():
+        yield _profile(located[key], readers)
+        # the training part is read by the same tasks, and the usual one of them describes it
+        task, own = readers[0]
+        training = _training(task, own)
+        if training and str(training) not in seen:
+            seen.add(str(training))
+            yield _profile(training, [(task, own)], training=True)
+
+
+def _training(task: Task, options: Options) -> Located | None:
+    """Return a task's training part if it is there; nothing is downloaded."""
+    reader = task.reader
+    if not reader.training:
+        return None
+    return find_beside(reader.source, reader.training, options, fetch=False)
+
+
+def _profile(data: Located, readers: Sequence[tuple[Task, Options]], *, training: bool = False) -> DataProfile:
+    task, _ = readers[0]
+    counts: dict[str, _FieldCounts] = {}
+    rows, sampled = 0, _Sample()
+    for row in task.reader.rows(data):
+        rows += 1
+        for name, value in row.items():
+            _count(value, name, counts)
+        sampled.add(rows, row)
+    return DataProfile(
+        source=task.benchmark,
+        data=data.name,
+        kind=data.kind,
+        sha256=data.sha256,
+        training=training,
+        rows=rows,
+        fields=tuple(counted.summary(name) for name, counted in counts.items()),
+        languages=sampled.languages(),
+        tasks=tuple(
+            _task_profile(task, task.cases(task.reader.rows(data), own) if training else build(task, own).stream())
+            for task, own in readers
+        ),
+    )
+
+
+def _count(value: Any, name: str, counts: dict[str, _FieldCounts]) -> None:
+    """Count the strings and lists of a value at any depth."""
+    if isinstance(value, str):
+        counts.setdefault(name, _FieldCounts()).add_text(value)
+    elif isinstance(value, list):
+        counts.setdefault(name, _FieldCounts()).entries.add(len(value))
+        for entry in value:
+            _count(entry, f"{name}[]", counts)
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            _count(part, f"{name}.{key}", counts)
+
+
+def _task_profile(task: Task, cases: Iterable[Case | Item]) -> TaskProfile:
+    labels: Counter[str] = Counter()
+    tags: dict[str, Counter[str]] = {}
+    clusters: set[str] = set()
+    spans, items = Lengths(), 0
+    for case in cases:
+        items += 1
+        clusters.add(case.cluster)
+        for tag, value in case.tags.items():
+            tags.setdefault(tag, Counter())[value] += 1
+        if isinstance(task.answer, Label):
+            labels[case.target] += 1
+        elif isinstance(task.answer, Spans):
+            spans.add(len(task.answer.gold_spans(case.gold).spans))
+        elif isinstance(task.answer, Strings):
+            spans.add(len(case.gold["originals"]))
+    return TaskProfile(
+        task=task.name,
+        published=task.size,
+        items=items,
+        clusters=len(clusters),
+        labels=dict(labels.most_common()),
+        tags={tag: dict(counted.most_common()) for tag, counted in tags.items()},
+        spans=spans.summary(),
+    )
+
+
+# --- languages ------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Sample:
+    """A sample of rows by a hash of their number, which the order of tasks and earlier rows do not affect."""
+
+    rows: list[tuple[int, int, str]] = field(default_factory=list)
+
+    def add(self, number: int, row: Row) -> None:
+        rank = -stable_number("language", number)
+        if len(self.rows) < _SAMPLED:
+            heapq.heappush(self.rows, (rank, number, _prose(row)))
+        elif rank > self.rows[0][0]:
+            heapq.heapreplace(self.rows, (rank, number, _prose(row)))
+
+    def languages(self) -> dict[str, int]:
+        """Identify the languages."""
+        return dict(Counter(language_of(text) for _, _, text in self.rows if text).most_common())
+
+
+def _prose(row: Row) -> str:
+    """Return the strings of a row that are sentences, not ids or labels."""
+    texts = (value for value in row.values() if isinstance(value, str))
+    return "\n".join(text for text in texts if len(text.split()) > 3 or len(_SPACELESS.findall(text)) > 6)
