@@ -79,17 +79,22 @@ def key_values(arguments: Sequence[str], flag: str) -> dict[str, Any]:
 def add_task_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the task, and the options that change which items it has."""
     parser.add_argument("task", metavar="TASK", help=TASK_HELP)
+    add_item_options(parser)
+
+
+def add_item_options(parser: argparse._ActionsContainer) -> None:
+    """Add the options that change which items a task has."""
     of_some_tasks = [name for name, spec in Options.of_some_tasks().items() if not spec.of_harnesses]
     add_options(parser, *DATA_OPTIONS, *of_some_tasks)
 
 
-def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
+def add_options(parser: argparse._ActionsContainer, *names: str) -> None:
     """Add options of tasks, as `Options` declares them."""
     for name in names:
         _add_option(parser, Options.specs()[name])
 
 
-def _add_option(parser: argparse.ArgumentParser, spec: OptionSpec) -> None:
+def _add_option(parser: argparse._ActionsContainer, spec: OptionSpec) -> None:
     kind = spec.type
     if kind is None:
         raise TypeError(f"option {spec.name} cannot be given on the command line")
@@ -118,11 +123,21 @@ def task_options(arguments: argparse.Namespace, **others: Any) -> Options:
     """
     from halu_tasks.tasks import task_named
 
-    given = {name: getattr(arguments, name) for name in Options.specs() if name in arguments}
-    options = Options(**given | others)
+    options = given_options(arguments, **others)
     if unused := options.unused(task_named(arguments.task).task_options):
         raise UsageError(f"task {arguments.task} has no option {Options.specs()[unused[0]].flag}")
     return options
+
+
+def given_options(arguments: argparse.Namespace, **others: Any) -> Options:
+    """Return the options that a command line gives, whatever the task.
+
+    Args:
+        arguments: The command line.
+        **others: Further options.
+    """
+    given = {name: getattr(arguments, name) for name in Options.specs() if name in arguments}
+    return Options(**given | others)
 
 
 # --- models ---------------------------------------------------------------------------------------

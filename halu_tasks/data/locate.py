@@ -122,6 +122,10 @@ def _named_data(source: Source, name: str, named: Path, options: Options) -> Loc
     path = _named_file(source, name, named)
     if path.suffix == PARQUET:
         return Located(file_dataset(path), "local", _with_columns(sha256_of(path), options), options.column_names)
+    return _user_file(source, name, path, options)
+
+
+def _user_file(source: Source, name: str, path: Path, options: Options) -> Located:
     sha256, file = sha256_of(path), source.file(name)
     kind: Kind = "pinned" if sha256 == file.sha256 else "extract" if sha256 in file.extracts else "local"
     return Located(path, kind, _with_columns(sha256, options), options.column_names)
@@ -224,4 +228,4 @@ def find_beside(source: Source, name: str, options: Options, *, fetch: bool = Tr
     if is_sample(options.data) or named.startswith(SCHEME):
         return None
     path = in_folder(source, name, Path(named).expanduser())
-    return None if path is None else Located(path, "local", sha256_of(path), options.column_names)
+    return None if path is None else _user_file(source, name, path, options)

@@ -18,8 +18,8 @@ from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.core.hashing import stable_number
 from halu_tasks.core.items import Case, Item
 from halu_tasks.core.options import Options
-from halu_tasks.data.locate import Located, cached, find_beside
-from halu_tasks.data.rows import Row
+from halu_tasks.data.locate import Located, find_beside
+
 from halu_tasks.scorers.kinds import Label, Spans, Strings
 from halu_tasks.tasks.build import build
 from halu_tasks.tasks.derived import task_named
@@ -81,7 +81,7 @@ class _FieldCounts:
     """What is counted of a field."""
 
     def __init__(self) -> None:
-        self.texts = self.spaceless = 0
+        self.texts = self.spaceless = self.lists = 0
         self.characters, self.words, self.entries = Lengths(), Lengths(), Lengths()
 
     def add_text(self, text: str) -> None:
@@ -90,9 +90,13 @@ class _FieldCounts:
         self.words.add(len(text.split()))
         self.spaceless += len(text) > 0 and len(_SPACELESS.findall(text)) * 2 > len(text)
 
+    def add_list(self, entries: int) -> None:
+        self.lists += 1
+        self.entries.add(entries)
+
     def summary(self, name: str) -> FieldProfile:
         words = None if self.spaceless * 2 > self.texts else self.words.summary()
-        return FieldProfile(name, self.texts, self.characters.summary(), words, self.entries.summary())
+        return FieldProfile(name, self.texts, self.lists, self.characters.summary(), words, self.entries.summary())
 
 
 # --- profiles -------------------------------------------------------------------------------------
@@ -105,13 +109,15 @@ class FieldProfile:
     Attributes:
         name: The field; `a.b` is a field of an object, `a[]` an element of a list.
         texts: The number of strings.
+        lists: The number of lists.
         characters: The lengths of the strings in characters.
         words: Their lengths in words, which white space separates; None for scripts without it.
-        entries: The lengths of the lists, if the field contains lists.
+        entries: The lengths of the lists.
     """
 
     name: str
     texts: int
+    lists: int
     characters: LengthSummary | None
     words: LengthSummary | None
     entries: LengthSummary | None
@@ -243,7 +249,9 @@ def _profile(data: Located, readers: Sequence[tuple[Task, Options]], *, training
         fields=tuple(counted.summary(name) for name, counted in counts.items()),
         languages=sampled.languages(),
         tasks=tuple(
-            _task_profile(task, task.cases(task.reader.rows(data), own) if training else build(task, own).stream())
+            _task_profile(task, task.cases(task.reader.rows(data), own), published=None)
+            if training
+            else _task_profile(task, build(task, own).stream(), published=_published(task, own))
             for task, own in readers
         ),
     )
@@ -254,7 +262,7 @@ def _count(value: Any, name: str, counts: dict[str, _FieldCounts]) -> None:
     if isinstance(value, str):
         counts.setdefault(name, _FieldCounts()).add_text(value)
     elif isinstance(value, list):
-        counts.setdefault(name, _FieldCounts()).entries.add(len(value))
+        counts.setdefault(name, _FieldCounts()).add_list(len(value))
         for entry in value:
             _count(entry, f"{name}[]", counts)
     elif isinstance(value, dict):
@@ -262,7 +270,12 @@ def _count(value: Any, name: str, counts: dict[str, _FieldCounts]) -> None:
             _count(part, f"{name}.{key}", counts)
 
 
-def _task_profile(task: Task, cases: Iterable[Case | Item]) -> TaskProfile:
+def _published(task: Task, options: Options) -> int | None:
+    """Return the number of published items, which is known for the default options."""
+    return None if options.changed().keys() & set(task.task_options) else task.size
+
+
+def _task_profile(task: Task, cases: Iterable[Case | Item], *, published: int | None) -> TaskProfile:
     labels: Counter[str] = Counter()
     tags: dict[str, Counter[str]] = {}
     clusters: set[str] = set()
@@ -280,7 +293,7 @@ def _task_profile(task: Task, cases: Iterable[Case | Item]) -> TaskProfile:
             spans.add(len(case.gold["originals"]))
     return TaskProfile(
         task=task.name,
-        published=task.size,
+        published=published,
         items=items,
         clusters=len(clusters),
         labels=dict(labels.most_common()),
@@ -298,19 +311,21 @@ class _Sample:
 
     rows: list[tuple[int, int, str]] = field(default_factory=list)
 
-    def add(self, number: int, row: Row) -> None:
+    def add(self, number: int, row: Mapping[str, Any]) -> None:
         rank = -stable_number("language", number)
         if len(self.rows) < _SAMPLED:
-            heapq.heappush(self.rows, (rank, number, _prose(row)))
+            heapq.heappush(self.rows, (rank, number, _prose(dict(row))))
         elif rank > self.rows[0][0]:
-            heapq.heapreplace(self.rows, (rank, number, _prose(row)))
+            heapq.heapreplace(self.rows, (rank, number, _prose(dict(row))))
 
     def languages(self) -> dict[str, int]:
         """Identify the languages."""
         return dict(Counter(language_of(text) for _, _, text in self.rows if text).most_common())
 
 
-def _prose(row: Row) -> str:
-    """Return the strings of a row that are sentences, not ids or labels."""
-    texts = (value for value in row.values() if isinstance(value, str))
-    return "\n".join(text for text in texts if len(text.split()) > 3 or len(_SPACELESS.findall(text)) > 6)
+def _prose(value: Any) -> str:
+    """Return the strings of a value, at any depth, that are sentences and not ids or labels."""
+    if isinstance(value, str):
+        return value if len(value.split()) > 3 or len(_SPACELESS.findall(value)) > 6 else ""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return "\n".join(filter(None, map(_prose, parts)))

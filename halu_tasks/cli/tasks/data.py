@@ -1,32 +1,45 @@
-"""`halu-tasks data`: the sources of data; download them, or verify what is cached."""
+"""`halu-tasks data`: the sources of data; download them, verify what is cached, or describe data by statistics."""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from halu_tasks.cli.output import EXIT_PARTIAL, warn
-from halu_tasks.cli.tables import table
-from halu_tasks.core.errors import DataError, HaluTasksError
+from halu_tasks.cli.arguments import add_item_options, add_json_argument, given_options
+from halu_tasks.cli.output import EXIT_PARTIAL, print_json, warn
+from halu_tasks.cli.tables import NONE, table
+from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
+from halu_tasks.core.options import Options
 
 if TYPE_CHECKING:
+    from halu_tasks.builders.workflow.describe import BuildProfile
     from halu_tasks.data.sources import Source
+    from halu_tasks.tasks.profiles import DataProfile, LengthSummary, TaskProfile
 
-HELP = "list the sources, download them, or verify what is cached"
+HELP = "list the sources, download or verify them, or describe data by statistics"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("action", nargs="?", choices=("list", "fetch", "verify"), default="list")
-    parser.add_argument("sources", nargs="*", metavar="SOURCE", help="names from the list (default: all)")
+    parser.add_argument("action", nargs="?", choices=("list", "fetch", "verify", "describe"), default="list")
+    about = "names from the list (default: all); describe also takes a task, a group, or a folder that was built"
+    parser.add_argument("sources", nargs="*", metavar="SOURCE", help=about)
+    add_item_options(parser.add_argument_group("options of describe"))
+    add_json_argument(parser, "tables of describe", "one JSON list")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the action."""
     from halu_tasks.tasks import source_named, sources
 
+    options = given_options(arguments)
+    if arguments.action == "describe":
+        return _describe(arguments.sources or list(sources()), options, json=arguments.json)
+    if arguments.json or options.changed():
+        raise UsageError(f"halu-tasks data {arguments.action}: takes no options; those are for: data describe")
     named = [source_named(name) for name in arguments.sources]
     every = list(sources().values())
     # to fetch everything does not include what can only be downloaded manually
@@ -93,3 +106,109 @@ def _each_file(sources: Sequence[Source], action: Callable[[Source, str], str]) 
     if failed:
         warn(f"{failed} of {total} files failed (above)")
     return 0 if not failed else 2 if failed == total else EXIT_PARTIAL
+
+
+# --- describe -------------------------------------------------------------------------------------
+
+
+def _describe(names: Sequence[str], options: Options, *, json: bool) -> int:
+    """Print the statistics of data; return the exit status."""
+    described: list[dict[str, Any]] = []
+    failed = 0
+    for name in names:
+        try:
+            for profile in _profiles(name, options):
+                if json:
+                    described.append(profile.as_json())
+                else:
+                    _show(profile)
+        except DataError as error:
+            failed += 1
+            warn(str(error))
+    if json:
+        print_json(described)
+    return 0 if not failed else 2 if failed == len(names) else EXIT_PARTIAL
+
+
+def _profiles(name: str, options: Options) -> Iterable[DataProfile | BuildProfile]:
+    """Describe what a name stands for."""
+    from halu_tasks.builders.workflow.describe import build_folder, describe_build
+    from halu_tasks.tasks.profiles import profiles, tasks_of
+
+    if folder := build_folder(Path(name).expanduser()):
+        if options.changed():
+            raise UsageError(f"{name}: options do not apply to a folder that was built")
+        return [describe_build(folder)]
+    tasks = tasks_of(name)
+    if unused := options.unused({option for task in tasks for option in task.task_options}):
+        raise UsageError(f"{name} has no option {Options.specs()[unused[0]].flag}")
+    return profiles(tasks, options)
+
+
+def _show(profile: DataProfile | BuildProfile) -> None:
+    from halu_tasks.builders.workflow.describe import BuildProfile
+
+    if isinstance(profile, BuildProfile):
+        _show_build(profile)
+    else:
+        _show_data(profile)
+
+
+def _show_build(build: BuildProfile) -> None:
+    kinds = ", ".join(f"{kind} {count:,}" for kind, count in build.kinds.items())
+    print(f"built by {build.builder}: {build.items:,} items of {build.used:,} of {build.documents:,} documents")
+    print(f"kinds: {kinds or 'none'}\n")
+    for data in build.data:
+        _show_data(data)
+
+
+def _show_data(data: DataProfile) -> None:
+    part = ", training part" if data.training else ""
+    print(f"{data.source}: {data.data} ({data.kind}{part}), {data.rows:,} rows")
+    if data.languages:
+        languages = ", ".join(f"{code} {count:,}" for code, count in data.languages.items())
+        print(f"languages of {sum(data.languages.values()):,} rows: {languages}")
+    head = ["field", "length in", "number", "total", "mean", "median", "min", "max"]
+    rows = [
+        [field.name, unit, f"{number:,}", *_summary(lengths)]
+        for field in data.fields
+        for unit, number, lengths in (
+            ("characters", field.texts, field.characters),
+            ("words", field.texts, field.words),
+            ("entries", field.lists, field.entries),
+        )
+        # ids and labels are single words
+        if lengths and not (unit == "words" and lengths.maximum == 1)
+    ]
+    print("\n" + table(head, rows, right=range(2, 8)) + "\n")
+    rows = [
+        [task.task, f"{task.items:,}", f"{task.published:,}" if task.published else NONE, f"{task.clusters:,}"]
+        + (_summary(task.spans) if task.spans else [NONE] * 5)
+        for task in data.tasks
+    ]
+    head = ["task", "items", "published", "clusters", "spans", "mean", "median", "min", "max"]
+    print(table(head, rows, right=range(1, 9)) + "\n")
+    _show_breakdown(data.tasks)
+
+
+def _show_breakdown(tasks: Sequence[TaskProfile]) -> None:
+    """Print the labels and tags of tasks, once for all tasks with the same numbers."""
+    names: dict[tuple[tuple[str, str, int, float], ...], list[str]] = {}
+    for task in tasks:
+        # the tag of some tasks is their label
+        tags = {name: counts for name, counts in task.tags.items() if counts != task.labels}
+        for name, counts in {"label": task.labels, **tags}.items():
+            numbers = tuple((name, value, count, count / task.items) for value, count in counts.items())
+            names.setdefault(numbers, []).append(task.task)
+    rows = [
+        ["all" if 1 < len(alike) == len(tasks) else ", ".join(alike), name, value, f"{count:,}", f"{share:.1%}"]
+        for numbers, alike in names.items()
+        for name, value, count, share in numbers
+    ]
+    if rows:
+        print(table(["task", "by", "value", "items", "share"], rows, right=(3, 4)) + "\n")
+
+
+def _summary(lengths: LengthSummary) -> list[str]:
+    mean, median = f"{lengths.mean:,.2f}", f"{lengths.median:,.1f}"
+    return [f"{lengths.total:,}", mean, median, f"{lengths.minimum:,}", f"{lengths.maximum:,}"]

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from halu_tasks.cli.arguments import add_options
+from halu_tasks.cli.arguments import add_options, given_options
 from halu_tasks.core.files import atomic_write
-from halu_tasks.core.options import DATA_OPTIONS, Options
+from halu_tasks.core.options import DATA_OPTIONS
 
 HELP = "the training part of a benchmark as chats, one JSON line each"
 
@@ -29,8 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
     from halu_tasks.tasks import task_named
     from halu_tasks.tasks.training import training_chats
 
-    options = Options(**{name: getattr(arguments, name) for name in (*DATA_OPTIONS, "prompts")})
-    chats = training_chats(task_named(arguments.task), options)
+    chats = training_chats(task_named(arguments.task), given_options(arguments))
     with _open(arguments.output) as file:
         for chat in chats:
             file.write(json.dumps(chat, ensure_ascii=False) + "\n")
