@@ -120,10 +120,11 @@ def hub_errors(address: HubAddress, advice: str, *, gated: bool = False) -> Iter
         # without a connection the client says that a file is not cached, and only its cause says why
         raise DataError(f"{address}: cannot reach the Hub ({_reason(error)}); {advice}") from None
     except OSError as error:
-        # the local cache, since errors of the Hub are above
+        if error.filename is None:
+            raise
+        # errors of the Hub are above, so this one is of its cache
         raise DataError(
-            f"{address}: cannot write {error.filename or 'to the cache'} ({error.strerror or _reason(error)}); name "
-            "another folder with HF_HOME=PATH"
+            f"{address}: cannot write {error.filename} ({error.strerror}); name another folder with HF_HOME=PATH"
         ) from None
 
 
@@ -131,18 +132,18 @@ def _refusal(address: HubAddress, error: Exception, advice: str, gated: bool) ->
     """Describe an answer of the Hub that is an error."""
     from huggingface_hub import errors
 
-    cause = error if isinstance(error, errors.HfHubHTTPError) else error.__cause__
-    status = cause.response.status_code if isinstance(cause, errors.HfHubHTTPError) else None
-    if isinstance(cause, errors.GatedRepoError) or (gated and status in (401, 403)):
+    status = error.response.status_code if isinstance(error, errors.HfHubHTTPError) else None
+    # datasets drops the cause of its error, so only the message says that the dataset is gated
+    if "gated dataset" in str(error) or isinstance(error, errors.GatedRepoError) or (gated and status in (401, 403)):
         return (
             f"{address} is gated; accept the terms at {address.homepage} and set HF_TOKEN to a token of that account, "
             f"or {advice}"
         )
-    if isinstance(cause, errors.RevisionNotFoundError):
+    if isinstance(error, errors.RevisionNotFoundError):
         return f"{address}: the dataset has no revision {address.revision!r}; see {address.homepage}"
-    if isinstance(cause, errors.EntryNotFoundError):
+    if isinstance(error, errors.EntryNotFoundError):
         return f"{address}: the dataset has no such file; see {address.homepage}"
-    if isinstance(cause, errors.RepositoryNotFoundError) or status in (401, 403):
+    if isinstance(error, errors.RepositoryNotFoundError) or status in (401, 403):
         return (
             f"{address}: no such dataset on the Hub, or no access to it; check the name, and set HF_TOKEN to a token "
             "that may read it if it is private"

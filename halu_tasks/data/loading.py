@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from halu_tasks.core.errors import DataError, UsageError, did_you_mean
 from halu_tasks.core.hashing import stable_hash
@@ -19,9 +19,20 @@ from halu_tasks.data.cache import HOW_TO_NAME, sha256_of
 from halu_tasks.data.hub import HubAddress
 from halu_tasks.data.rows import Row
 
+Format = Literal["parquet", "csv", "other"]
+
 PARQUET = ".parquet"
 _FILE_SPLIT = "rows"
-_MOST_COLUMNS = 256
+"""The name that the only split of a file gets."""
+
+_ARGUMENTS: dict[Format, dict[str, Any]] = {
+    # by default whole row groups are read, several of them ahead, which takes as much memory as all rows
+    "parquet": {"batch_size": 1_000},
+    # cells are text, whatever they look like; the keys are the numbers of columns
+    "csv": {"converters": dict.fromkeys(range(256), str), "keep_default_na": False},
+    "other": {},
+}
+"""Arguments of `datasets` for a format."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +46,7 @@ class Dataset:
         config: The configuration, if there are several.
         files: The files, or a pattern of files; None for those that the layout gives.
         split: The split.
+        format: The format of the files.
         streaming: Whether rows are read from the files as they are needed, instead of from a copy in the cache.
     """
 
@@ -44,6 +56,7 @@ class Dataset:
     revision: str | None = None
     config: str | None = None
     files: str | None = None
+    format: Format = "other"
     streaming: bool = True
 
     def __str__(self) -> str:
@@ -68,7 +81,7 @@ class Dataset:
 
 def file_dataset(path: Path) -> Dataset:
     """Return the rows of a Parquet file."""
-    return Dataset(name=str(path), path="parquet", files=str(path), split=_FILE_SPLIT)
+    return Dataset(name=str(path), path="parquet", files=str(path), split=_FILE_SPLIT, format="parquet")
 
 
 def downloaded_dataset(path: Path, address: HubAddress) -> Dataset:
@@ -80,7 +93,8 @@ def downloaded_dataset(path: Path, address: HubAddress) -> Dataset:
     """
     assert address.path
     folder = path.parents[address.path.count("/")]
-    return Dataset(name=str(address), path=str(folder), files=address.path, split=_FILE_SPLIT)
+    format: Format = "csv" if path.suffix == ".csv" else "other"
+    return Dataset(name=str(address), path=str(folder), files=address.path, split=_FILE_SPLIT, format=format)
 
 
 def hub_dataset(text: str, options: Options) -> Dataset:
@@ -130,18 +144,19 @@ def checksum(dataset: Dataset) -> str:
     if dataset.revision:
         return stable_hash(dataset.path, dataset.revision, dataset.files or "", *parts)
     with _one_line(dataset.name):
-        files = [Path(str(file)) for file in _files_by_split(dataset)[dataset.split]]
+        files = [Path(str(file)) for file in _layout(dataset).data_files[dataset.split]]
     return stable_hash(*(sha256_of(file) for file in files), *parts)
 
 
 def _with_split(dataset: Dataset) -> Dataset:
-    """Return a dataset with its split: the one that is named, or the only one there is.
+    """Return a dataset with its format and its split: the one that is named, or the only one there is.
 
     Raises:
         UsageError: There is no such split, or several to choose from.
     """
     with _one_line(dataset.name):
-        splits = [str(split) for split in _files_by_split(dataset)]
+        layout = _layout(dataset)
+        splits = [str(split) for split in layout.data_files]
     if dataset.split and dataset.split not in splits:
         close = did_you_mean(dataset.split, splits)
         raise UsageError(f"{dataset}: no split {dataset.split!r}{close}; splits: {', '.join(splits)}")
@@ -149,18 +164,16 @@ def _with_split(dataset: Dataset) -> Dataset:
         raise UsageError(f"{dataset}: has the splits {', '.join(splits)}; choose one with the option data_split")
     split = dataset.split or splits[0]
     config = f"{dataset.config}/" if dataset.config else ""
-    return replace(dataset, name=f"{dataset.name} ({config}{split})", split=split)
+    format: Format = "parquet" if type(layout).__name__ == "ParquetConfig" else "other"
+    return replace(dataset, name=f"{dataset.name} ({config}{split})", split=split, format=format)
 
 
-def _files_by_split(dataset: Dataset) -> Mapping[Any, Any]:
-    """Return the files of each split of a dataset, as its layout gives them."""
+def _layout(dataset: Dataset) -> Any:
+    """Return the configuration that the layout of a dataset gives: its format, and the files of each split."""
     from datasets import load_dataset_builder
 
-    builder = load_dataset_builder(
-        dataset.path, dataset.config, revision=dataset.revision, data_files=_data_files(dataset)
-    )
-    files: Mapping[Any, Any] = builder.config.data_files
-    return files
+    files = _data_files(dataset)
+    return load_dataset_builder(dataset.path, dataset.config, revision=dataset.revision, data_files=files).config
 
 
 def _load(dataset: Dataset) -> Any:
@@ -168,7 +181,6 @@ def _load(dataset: Dataset) -> Any:
     from datasets import disable_progress_bars, load_dataset
 
     disable_progress_bars()
-    csv = dataset.split == _FILE_SPLIT and str(dataset.files).endswith(".csv")
     return load_dataset(
         dataset.path,
         dataset.config,
@@ -176,8 +188,7 @@ def _load(dataset: Dataset) -> Any:
         data_files=_data_files(dataset),
         split=dataset.split,
         streaming=dataset.streaming,
-        # cells are text, whatever they look like
-        **({"converters": dict.fromkeys(range(_MOST_COLUMNS), str), "keep_default_na": False} if csv else {}),
+        **_ARGUMENTS[dataset.format],
     )
 
 

@@ -19,7 +19,6 @@ from halu_tasks.core.hashing import stable_number
 from halu_tasks.core.items import Case, Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import Located, find_beside
-
 from halu_tasks.scorers.kinds import Label, Spans, Strings
 from halu_tasks.tasks.build import build
 from halu_tasks.tasks.derived import task_named

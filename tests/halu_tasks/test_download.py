@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import socket
 import subprocess
 import sys
@@ -17,12 +16,10 @@ from types import SimpleNamespace
 import pytest
 
 from halu_tasks.core.errors import DataError
-from halu_tasks.core.options import Options
 from halu_tasks.data.cache import HOW_TO_NAME, cached_path
 from halu_tasks.data.download import fetch
 from halu_tasks.data.locate import locate
 from halu_tasks.data.sources import Source, SourceFile
-from halu_tasks.tasks import build
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 Act = Callable[[BaseHTTPRequestHandler], None]
@@ -238,41 +235,7 @@ def test_processes_that_start_at_once_download_once(server: Server) -> None:
     assert len(server.asked) == 1
 
 
-# --- gated sources, from the command line ---------------------------------------------------------
-
-GATED_FILES = ["en_final_data.csv", "ar_final_data.csv", "tr_final_data.csv"]
-
-
-@pytest.mark.parametrize("code", [401, 403])
-def test_a_gated_source_says_how_to_get_in(code: int, server: Server, cli: Cli, halu_cache: Path) -> None:
-    server.acts = [status(code)]
-    run = cli("data", "fetch", "halluverse25", env={"HF_ENDPOINT": server.url})
-    assert run.returncode == 2 and run.stdout == ""
-    *each, last = run.stderr.splitlines()
-    assert last == "halu-tasks: 3 of 3 files failed (above)"
-    for name, line in zip(GATED_FILES, each, strict=True):
-        assert line.startswith(f"halu-tasks: HalluVerse25: {name} is gated; accept the terms at https://huggingface.co")
-        assert "HF_TOKEN" in line and "halu_data=PATH" in line
-    assert len(server.asked) == 3 and left_in(halu_cache) == set()
-
-
-def test_a_gated_source_is_fetched_with_a_token_listed_and_verified(server: Server, cli: Cli) -> None:
-    server.acts = [body()]
-    run = cli("data", "fetch", "halluverse25", env={"HF_ENDPOINT": f"{server.url}/", "HF_TOKEN": "hf_secret"})
-    assert run.returncode == 0, run.stderr
-    assert len(run.stdout.splitlines()) == 3 and all(line.startswith("fetched ") for line in run.stdout.splitlines())
-    assert {token for _, token in server.asked} == {"Bearer hf_secret"}
-    assert all(path.startswith("/datasets/sabdalja/HalluVerse3/") for path in server.paths)
-    assert "hf_secret" not in run.stdout + run.stderr
-
-    listed = [line.split() for line in cli("data", "list", "halluverse25").stdout.splitlines()]
-    for name in GATED_FILES:
-        row = next(row for row in listed if name in row)
-        assert row[0] == "halluverse25" and f"{len(BODY):,}" in row and "cached" in row
-
-    verified = cli("data", "verify", "halluverse25")
-    assert verified.returncode == 0
-    assert verified.stdout.count(f"sha256 {SUM}, no published checksum to compare with") == 3
+# --- tokens ------------------------------------------------------------------------------------
 
 
 def test_a_token_goes_to_the_hub_alone(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,36 +243,3 @@ def test_a_token_goes_to_the_hub_alone(server: Server, monkeypatch: pytest.Monke
     server.acts = [body()]
     fetch(source(server.url), NAME)
     assert server.asked == [(f"/x/{NAME}", None)]
-
-
-def test_one_file_that_fails_does_not_keep_the_others_from_coming(server: Server, cli: Cli, halu_cache: Path) -> None:
-    server.acts = [status(404), body()]
-    run = cli("data", "fetch", "halluverse25", env={"HF_ENDPOINT": server.url})
-    assert run.returncode == 3
-    assert len(run.stdout.splitlines()) == 2
-    assert run.stderr.splitlines()[-1] == "halu-tasks: 1 of 3 files failed (above)"
-    assert left_in(halu_cache) == set(GATED_FILES[1:])
-
-
-def test_the_training_part_is_fetched_when_examples_are_asked_and_not_before(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    row = {"query": "Q?", "response": "R.", "label": "FACTUAL", "reason": "FACTUAL.One."}
-    test = [{**row, "id": number, "query": f"Q{number}?"} for number in range(3)]
-    patterns = ("Conventional", "Reasoning", "Comparing", "Operation")
-    train = [{**row, "id": f"t{i}", "query": f"T{i}?", "category": patterns[i % 4]} for i in range(8)]
-    parts = {"fact_test_noe.jsonl": test, "fact_train_noe.jsonl": train}
-
-    def serve(handler: BaseHTTPRequestHandler) -> None:
-        rows = parts[handler.path.rpartition("/")[2]]
-        body("".join(json.dumps(row) + "\n" for row in rows).encode())(handler)
-
-    server.acts = [serve]
-    monkeypatch.setenv("HF_ENDPOINT", server.url)
-    zero_shot = build("factchd", Options())
-    assert [item.id for item in zero_shot.items] == ["0", "1", "2"] and zero_shot.version_tags == ()
-    pinned = "/datasets/zjunlp/FactCHD/resolve/12d00b048630728fc2f8626b678e91658f258bbe/"
-    assert server.paths == [f"{pinned}fact_test_noe.jsonl"]
-    four_shot = build("factchd_4shot", Options(fewshot=4))
-    assert server.paths == [f"{pinned}fact_test_noe.jsonl", f"{pinned}fact_train_noe.jsonl"]
-    assert all("#Question#: T" in example.prompt for example in four_shot.examples) and four_shot.version_tags == ()

@@ -1,0 +1,356 @@
+"""Data on the Hub: the real clients, `huggingface_hub` and `datasets`, ask a server on loopback."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from halu_tasks.core.errors import DataError
+from halu_tasks.core.options import Options
+from halu_tasks.data.hub import HubAddress
+from halu_tasks.data.locate import SAMPLE
+from halu_tasks.data.rows import json_lines
+from halu_tasks.data.sources import FACTCHD
+from halu_tasks.tasks import build
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+TOKEN = "hf_good"
+ROWS = [row for _, row in json_lines(SAMPLE / "refact" / "refact_multi_error.jsonl")]
+GATED = ["en_final_data.csv", "ar_final_data.csv", "tr_final_data.csv"]
+
+
+def parquet(rows: list[dict[str, Any]]) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), buffer)
+    return buffer.getvalue()
+
+
+def factchd_rows(prefix: str, count: int) -> bytes:
+    patterns = ("Conventional", "Reasoning", "Comparing", "Operation")
+    rows: list[dict[str, Any]] = [
+        {
+            "id": f"{prefix}{number}" if number % 2 else number,
+            "query": f"{prefix} {number}?",
+            "response": "R.",
+            "label": "FACTUAL",
+            "reason": "FACTUAL.One.",
+            "category": patterns[number % 4],
+            # pieces of evidence are lists in some rows and strings in others, as published
+            "evidence": [["a", "b"], "c"] if number % 2 else ["2005-01-01"],
+        }
+        for number in range(count)
+    ]
+    del rows[-1]["evidence"]
+    return "".join(json.dumps(row) + "\n" for row in rows).encode()
+
+
+class Repository(NamedTuple):
+    """A dataset on the Hub; a gated one needs the token."""
+
+    files: dict[str, bytes]
+    gated: bool = False
+
+
+RENAMED = [{("frage" if name == "question" else name): value for name, value in row.items()} for row in ROWS]
+HUB = {
+    "zjunlp/FactCHD": Repository(
+        {"fact_test_noe.jsonl": factchd_rows("q", 6), "fact_train_noe.jsonl": factchd_rows("t", 8)}
+    ),
+    "sabdalja/HalluVerse3": Repository(
+        {name: (SAMPLE / "halluverse25" / name).read_bytes() for name in GATED}, gated=True
+    ),
+    "user/refact": Repository(
+        {
+            "README.md": b"---\nlicense: mit\n---\n",
+            "data/train-00000-of-00001.parquet": parquet(RENAMED[:3]),
+            "data/test-00000-of-00002.parquet": parquet(RENAMED[:20]),
+            "data/test-00001-of-00002.parquet": parquet(RENAMED[20:]),
+        }
+    ),
+    "user/gated": Repository({"test.jsonl": b'{"a": 1}\n'}, gated=True),
+}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """The part of the Hub's interface that the clients use."""
+
+    protocol_version = "HTTP/1.1"
+    server: HubServer
+
+    def _reply(self, code: int, body: bytes | list[Any] | dict[str, Any] = b"", **headers: str) -> None:
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.send_response(code)
+        for name, value in {**headers, "Content-Length": str(len(content))}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def do_GET(self) -> None:
+        self.server.asked.append((self.path, self.headers.get("Authorization")))
+        kind, _, rest = self.path.partition("?")[0].removeprefix("/api").strip("/").partition("/")
+        name = "/".join(rest.split("/")[:2])
+        repository = HUB.get(name)
+        if kind != "datasets" or repository is None:
+            return self._reply(401, b"Invalid username or password.", X_Error_Code="RepoNotFound")
+        files = repository.files
+        if "/resolve/" in rest:
+            return self._file(repository, rest.partition("/resolve/")[2].partition("/")[2])
+        if "/tree/" in rest:
+            return self._reply(200, _tree(files, rest.partition("/tree/")[2].partition("/")[2]))
+        if "/paths-info/" in rest:
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            paths = json.loads(body)["paths"] if body.startswith("{") else parse_qs(body)["paths"]
+            return self._reply(200, [_entry(path, files) for path in paths if path in files])
+        if (revision := rest.partition("/revision/")[2]) not in ("", "main", COMMIT, FACTCHD.revision):
+            return self._reply(404, f"Invalid rev id: {revision}".encode(), X_Error_Code="RevisionNotFound")
+        siblings = [{"rfilename": path} for path in files]
+        return self._reply(200, {"_id": "1", "id": name, "sha": COMMIT, "siblings": siblings, "private": False})
+
+    do_HEAD = do_POST = do_GET
+
+    def _file(self, repository: Repository, path: str) -> None:
+        if repository.gated and self.headers.get("Authorization") != f"Bearer {TOKEN}":
+            return self._reply(401, b"Access to this dataset is restricted.", X_Error_Code="GatedRepo")
+        if path not in repository.files:
+            return self._reply(404, b"Entry not found", X_Error_Code="EntryNotFound", X_Repo_Commit=COMMIT)
+        content = repository.files[path]
+        tag = hashlib.sha256(content).hexdigest()
+        return self._reply(200, content, ETag=f'"{tag}"', X_Repo_Commit=COMMIT)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def _entry(path: str, files: dict[str, bytes]) -> dict[str, Any]:
+    return {"type": "file", "path": path, "size": len(files[path]), "oid": "0" * 40}
+
+
+def _tree(files: dict[str, bytes], folder: str) -> list[dict[str, Any]]:
+    """List what is directly in a folder."""
+    prefix = f"{folder}/" if folder else ""
+    below = [path.removeprefix(prefix) for path in files if path.startswith(prefix)]
+    folders = {prefix + path.partition("/")[0] for path in below if "/" in path}
+    return [{"type": "directory", "path": path, "size": 0, "oid": "0" * 40} for path in sorted(folders)] + [
+        _entry(prefix + path, files) for path in below if "/" not in path
+    ]
+
+
+class HubServer(ThreadingHTTPServer):
+    """A Hub with the datasets of `HUB`; records what was asked, and with which token."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.asked: list[tuple[str, str | None]] = []
+        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+COMMANDS: dict[str, tuple[str, dict[str, str]]] = {
+    "factchd": ("items factchd --json", {}),
+    "factchd again": ("items factchd --json", {}),
+    "training": ("items factchd_4shot --json --limit 1", {}),
+    "no token": ("data fetch halluverse25", {}),
+    "token": ("data fetch halluverse25", {"HF_TOKEN": TOKEN}),
+    "list": ("data list halluverse25", {}),
+    "verify": ("data verify halluverse25", {}),
+    "csv": ("items halluverse25_ar --json", {}),
+    "no split": ("items refact_correction --data hf://user/refact", {}),
+    "other split": ("items refact_correction --data hf://user/refact --data-split tset", {}),
+    "other column": ("items refact_correction --data hf://user/refact --data-split test --columns question:fragen", {}),
+    "no columns": ("items refact_correction --data hf://user/refact --data-split test", {}),
+    "test": (
+        "items refact_correction --json --data hf://user/refact@main --data-split test --columns question:frage",
+        {},
+    ),
+    "streamed": (
+        "items refact_correction --json --data hf://datasets/user/refact --data-split test --columns question:frage "
+        "--data-streaming",
+        {},
+    ),
+    "file": (
+        "items refact_correction --json --data hf://user/refact/data/train-00000-of-00001.parquet --columns "
+        "question:frage",
+        {},
+    ),
+    "gated": ("items refact_correction --data hf://user/gated", {}),
+    "unknown": ("items refact_correction --data hf://user/nothing", {}),
+    "unknown revision": ("items refact_correction --data hf://user/refact@v9", {}),
+}
+
+SESSION = """
+import contextlib, io, json, os, sys
+from halu_tasks.cli import main
+for name, (command, env) in json.load(sys.stdin).items():
+    os.environ.update(env)
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            status = main(command.split())
+        except SystemExit as ended:
+            status = ended.code
+    for key in env:
+        del os.environ[key]
+    print(json.dumps([name, status or 0, out.getvalue(), err.getvalue()]))
+"""
+
+
+class Ran(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+    @property
+    def items(self) -> list[dict[str, Any]]:
+        assert self.status == 0, self.err
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def error(self) -> str:
+        """The only line of an error."""
+        assert self.status == 2 and not self.out
+        (line,) = [line for line in self.err.splitlines() if line.startswith("halu-tasks: ")]
+        return line.removeprefix("halu-tasks: ")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[HubServer]:
+    with HubServer() as running:
+        yield running
+        running.shutdown()
+
+
+@pytest.fixture(scope="module")
+def ran(server: HubServer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
+    """All commands, in one process, since the clients read their settings when they are imported."""
+    home = tmp_path_factory.mktemp("home")
+    settings = {"HF_HUB_OFFLINE": "0", "HF_DATASETS_OFFLINE": "0", "HF_ENDPOINT": server.url, "HF_HOME": str(home)}
+    settings |= {"HALU_TASKS_CACHE": str(home / "own"), "HF_HUB_DISABLE_TELEMETRY": "1"}
+    session = subprocess.run(
+        [sys.executable, "-c", SESSION],
+        input=json.dumps(COMMANDS),
+        capture_output=True,
+        text=True,
+        cwd=sys.prefix,
+        env={**os.environ, **settings},
+        timeout=120,
+    )
+    assert session.returncode == 0, session.stderr
+    return {name: Ran(*rest) for name, *rest in map(json.loads, session.stdout.splitlines())}
+
+
+# --- pinned sources -----------------------------------------------------------------------------
+
+
+def test_a_pinned_source_is_fetched_at_its_commit_and_kept_in_the_hubs_cache(
+    ran: dict[str, Ran], server: HubServer
+) -> None:
+    items = ran["factchd"].items
+    assert [item["id"] for item in items] == ["0", "q1", "2", "q3", "4", "q5"]
+    assert items == ran["factchd again"].items
+    fetched = [path for path, _ in server.asked if path.endswith("fact_test_noe.jsonl")]
+    assert set(fetched) == {f"/datasets/zjunlp/FactCHD/resolve/{FACTCHD.revision}/fact_test_noe.jsonl"}
+    assert len(fetched) == 2  # its size and then the file, once
+
+
+def test_the_training_part_is_fetched_only_for_worked_examples(ran: dict[str, Ran], server: HubServer) -> None:
+    assert all("#Question#: t " in example["prompt"] for example in ran["training"].items[0]["examples"])
+    paths = [path for path, _ in server.asked]
+    training = next(at for at, path in enumerate(paths) if path.endswith("fact_train_noe.jsonl"))
+    assert any(path.endswith("fact_test_noe.jsonl") for path in paths[:training])
+
+
+def test_a_gated_source_says_how_to_get_in_and_is_fetched_with_a_token(ran: dict[str, Ran]) -> None:
+    refused = ran["no token"]
+    *each, last = refused.err.splitlines()
+    assert refused.status == 2 and refused.out == "" and last == "halu-tasks: 3 of 3 files failed (above)"
+    for name, line in zip(GATED, each, strict=True):
+        assert f"/{name} is gated; accept the terms at https://huggingface.co/datasets/sabdalja/HalluVerse3" in line
+        assert "set HF_TOKEN" in line and "halu_data=PATH" in line
+    fetched = ran["token"]
+    assert fetched.status == 0 and len(fetched.out.splitlines()) == 3 and TOKEN not in fetched.out + fetched.err
+    assert ran["list"].out.count(" cached ") == 3
+    assert ran["verify"].out.count(", no published checksum to compare with") == 3
+
+
+def test_rows_of_the_hub_are_those_of_the_same_file_on_disk(ran: dict[str, Ran]) -> None:
+    local = build("halluverse25_ar", Options(data="sample"))
+    assert [(item["id"], item["prompt"]) for item in ran["csv"].items] == [
+        (item.id, item.prompt) for item in local.items
+    ]
+
+
+def test_a_token_is_sent_to_the_hub(ran: dict[str, Ran], server: HubServer) -> None:
+    assert {token for path, token in server.asked if "HalluVerse3/resolve" in path} == {None, f"Bearer {TOKEN}"}
+    assert {token for path, token in server.asked if "FactCHD" in path} == {None}
+
+
+# --- the user's datasets ------------------------------------------------------------------------
+
+
+def test_a_users_dataset_has_the_items_of_its_split(ran: dict[str, Ran]) -> None:
+    items = [item["id"] for item in ran["test"].items]
+    assert items == [item.id for item in build("refact_correction", Options(data="sample")).items]
+    assert ran["streamed"].items == ran["test"].items
+    swapped = [row["sample_id"] for row in ROWS[:3] if row["error_type"] == "swap"]
+    assert [item["id"] for item in ran["file"].items] == swapped
+
+
+def test_errors_name_splits_columns_and_the_token(ran: dict[str, Ran]) -> None:
+    place = f"hf://user/refact@{COMMIT}"
+    assert ran["no split"].error == f"{place}: has the splits train, test; choose one with the option data_split"
+    wrong = f"{place}: no split 'tset' (did you mean 'test'?); splits: train, test"
+    assert ran["other split"].error == wrong
+    assert ran["other column"].error.startswith(
+        f"{place} (test):1: column 'fragen' (question:fragen) is missing (has 'sample_id', 'frage', "
+    )
+    assert ran["no columns"].error.startswith(
+        f"{place} (test):1: field 'question' is missing (has 'sample_id', 'frage'"
+    )
+    gated = f"hf://user/gated@{COMMIT} is gated; accept the terms at https://huggingface.co/datasets/user/gated and set"
+    assert ran["gated"].error.startswith(f"{gated} HF_TOKEN to a token of that account")
+    assert ran["unknown"].error.startswith("hf://user/nothing: no such dataset on the Hub, or no access to it; ")
+    assert "HF_TOKEN" in ran["unknown"].error
+    assert ran["unknown revision"].error.startswith("hf://user/refact@v9: the dataset has no revision 'v9'")
+
+
+def test_without_a_network_an_address_is_an_error_of_one_line() -> None:
+    with pytest.raises(DataError, match=r"^hf://user/refact: cannot reach the Hub \(HF_HUB_OFFLINE is set\); name a "):
+        build("refact_correction", Options(data="hf://user/refact", data_split="test"))
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("hf://user/name", ("user/name", None, None)),
+        ("hf://datasets/user/name@main/", ("user/name", "main", None)),
+        ("hf://user/name@refs/convert/parquet/a/b.parquet", ("user/name", "refs/convert/parquet", "a/b.parquet")),
+        ("hf://user/name@refs%2Fpr%2F1", ("user/name", "refs/pr/1", None)),
+    ],
+)
+def test_addresses_are_those_of_the_hub(text: str, parts: tuple[str, str | None, str | None]) -> None:
+    assert HubAddress.parse(text) == parts
+
+
+@pytest.mark.parametrize("text", ["hf://", "hf://name", "hf://user/name@", "hf://user/@main"])
+def test_another_address_is_an_error(text: str) -> None:
+    with pytest.raises(DataError, match="expected hf://USER/NAME"):
+        HubAddress.parse(text)

@@ -1,0 +1,259 @@
+"""The user's own data: Parquet files, folders in the Hub's layout, splits, and columns under other names."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from datasets import ClassLabel, Dataset, Features, Value
+
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.options import Options
+from halu_tasks.data.locate import SAMPLE
+from halu_tasks.data.rows import json_lines
+from halu_tasks.tasks import Built, build
+
+Here = Callable[..., subprocess.CompletedProcess[str]]
+SWAPS = build("refact_correction", Options(data="sample"))
+ROWS = [row for _, row in json_lines(SAMPLE / "refact" / "refact_multi_error.jsonl")]
+
+
+def parquet(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    columns = dict.fromkeys(name for row in rows for name in row)
+    pq.write_table(pa.Table.from_pylist([{name: row.get(name) for name in columns} for row in rows]), path)
+    return path
+
+
+def renamed(rows: list[dict[str, Any]], **names: str) -> list[dict[str, Any]]:
+    return [{names.get(name, name): value for name, value in row.items()} for row in rows]
+
+
+def same_items(built: Built, other: Built) -> bool:
+    return [(item.id, item.prompt, item.target) for item in built.items] == [
+        (item.id, item.prompt, item.target) for item in other.items
+    ]
+
+
+# --- Parquet and folders --------------------------------------------------------------------------
+
+
+def test_a_parquet_file_has_the_items_of_its_rows(tmp_path: Path) -> None:
+    built = build("refact_correction", Options(data=str(parquet(tmp_path / "rows.parquet", ROWS))))
+    assert same_items(built, SWAPS)
+    assert (built.version, built.provenance.data_file) == ("1-local", "rows.parquet")
+
+
+@pytest.mark.parametrize(
+    ("task", "file", "lines"),
+    [
+        ("factchd", "factchd/fact_test_noe.jsonl", True),
+        ("cfaith_choice", "cfaith/single_choice_qa.jsonl", True),
+        ("halueval_general_localization", "halueval/general_data.json", True),
+        ("fave", "fave/paper_dataset.json", False),
+        ("halluverse25_ar", "halluverse25/ar_final_data.csv", False),
+    ],
+)
+def test_every_format_can_be_parquet(task: str, file: str, lines: bool, tmp_path: Path) -> None:
+    path = SAMPLE / file
+    if path.suffix == ".csv":
+        with path.open(encoding="utf-8", newline="") as cells:
+            rows: list[dict[str, Any]] = list(csv.DictReader(cells))
+    else:
+        rows = [row for _, row in json_lines(path)] if lines else json.loads(path.read_text(encoding="utf-8"))
+    for row in rows:
+        # Parquet cannot mix lists and strings
+        row.pop("evidence", None)
+    data = str(parquet(tmp_path / "rows.parquet", rows))
+    assert same_items(build(task, Options(data=data)), build(task, Options(data="sample")))
+
+
+def test_a_folder_is_loaded_by_its_layout_and_its_split(tmp_path: Path) -> None:
+    parquet(tmp_path / "data" / "train-00000-of-00001.parquet", ROWS[:2])
+    parquet(tmp_path / "data" / "test-00000-of-00002.parquet", ROWS[:9])
+    parquet(tmp_path / "data" / "test-00001-of-00002.parquet", ROWS[9:])
+    built = build("refact_correction", Options(data=str(tmp_path), data_split="test"))
+    assert same_items(built, SWAPS)
+    assert built.version == "1-local-split_test"
+    assert built.provenance.as_json()["data_split"] == "test" and built.provenance.data_file.endswith(" (test)")
+    with pytest.raises(UsageError, match=r"has the splits train, test; choose one with the option data_split$"):
+        build("refact_correction", Options(data=str(tmp_path)))
+    with pytest.raises(UsageError, match=r"no split 'tests' \(did you mean 'test'\?\); splits: train, test$"):
+        build("refact_correction", Options(data=str(tmp_path), data_split="tests"))
+
+
+def test_a_change_of_any_file_of_a_split_changes_the_recorded_checksum(tmp_path: Path) -> None:
+    parquet(tmp_path / "test-0.parquet", ROWS[:9])
+    sums = set()
+    for rows in (ROWS[9:], ROWS[10:]):
+        parquet(tmp_path / "test-1.parquet", rows)
+        sums.add(build("refact_correction", Options(data=str(tmp_path))).located.sha256)
+    assert len(sums) == 2
+
+
+def test_a_folder_of_several_configurations_names_them(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text(
+        "---\nconfigs:\n- config_name: one\n  data_files: a.jsonl\n- config_name: two\n  data_files: b.jsonl\n---\n"
+    )
+    for name, rows in (("a.jsonl", ROWS[:1]), ("b.jsonl", ROWS)):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    options = {"data": str(tmp_path), "data_split": "train"}
+    with pytest.raises(DataError, match=r"cannot be loaded \(Config name is missing.*'one', 'two'"):
+        build("refact_correction", Options(**options))
+    assert same_items(build("refact_correction", Options(**options, data_config="two")), SWAPS)
+
+
+def test_numbers_of_labels_are_read_as_their_names(tmp_path: Path) -> None:
+    rows = [dict(row) for row in ROWS]
+    features = Features({name: Value("string") for name in rows[0]} | {"error_type": ClassLabel(names=["neg", "swap"])})
+    Dataset.from_list(rows, features=features).to_parquet(tmp_path / "rows.parquet")
+    assert same_items(build("refact_correction", Options(data=str(tmp_path / "rows.parquet"))), SWAPS)
+
+
+def test_a_damaged_file_is_an_error_of_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    path.write_bytes(b"PAR1 but not really")
+    with pytest.raises(DataError, match=rf"^{path}: cannot be loaded \(.*\)$"):
+        _ = build("refact_correction", Options(data=str(path))).items
+
+
+def test_a_row_that_is_not_valid_is_named_by_its_number(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "rows.parquet", [*ROWS[:2], {**ROWS[2], "question": None}])
+    with pytest.raises(DataError, match=rf"^{path}:3: field 'question' is missing \(has 'sample_id', "):
+        _ = build("refact_correction", Options(data=str(path))).items
+
+
+# --- columns --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_columns_may_have_other_names(suffix: str, tmp_path: Path) -> None:
+    rows = [{**row, "question": "not this one"} for row in renamed(ROWS, question="q", sample_id="key")]
+    path = tmp_path / f"rows.{suffix}"
+    if suffix == "parquet":
+        parquet(path, rows)
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    built = build("refact_correction", Options(data=str(path), columns=("question:q", "sample_id:key")))
+    assert same_items(built, SWAPS)
+    other = build("refact_correction", Options(data=str(path), columns=("question:question", "sample_id:key")))
+    assert built.version != other.version and built.located.sha256 != other.located.sha256
+    assert built.provenance.as_json()["columns"] == ["question:q", "sample_id:key"]
+    with pytest.raises(DataError, match=r":1: column 'frage' \(question:frage\) is missing \(has 'key', 'q', "):
+        _ = build("refact_correction", Options(data=str(path), columns=("question:frage",))).items
+
+
+def test_columns_of_a_table_may_have_other_names(tmp_path: Path) -> None:
+    text = (SAMPLE / "halluverse25" / "en_final_data.csv").read_text(encoding="utf-8")
+    path = tmp_path / "rows.csv"
+    path.write_text(text.replace("edited_sentence", "Mine", 1))
+    built = build("halluverse25_en", Options(data=str(path), columns=("edited_sentence:mine",)))
+    assert same_items(built, build("halluverse25_en", Options(data="sample")))
+    with pytest.raises(DataError, match=r":1: column 'yours' \(edited_sentence:yours\) is missing \(has "):
+        _ = build("halluverse25_en", Options(data=str(path), columns=("edited_sentence:yours",))).items
+
+
+def test_harnesses_pass_columns_as_a_string_or_a_list() -> None:
+    assert Options(columns="a:b,c:d").columns == Options(columns=["a:b", "c:d"]).columns == ("a:b", "c:d")  # type: ignore[arg-type]
+    assert Options.from_metadata({"halu_columns": "a:b"}).column_names == {"a": "b"}
+    for wrong in ("a", "a:", ":b", ["a:b", "c"]):
+        with pytest.raises(UsageError, match="option columns: expected FIELD:COLUMN, got "):
+            Options(columns=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("data", "option", "reason"),
+    [
+        ("sample", {"columns": ("a:b",)}, "option columns: only for a dataset of the Hub"),
+        ("sample", {"data_split": "test"}, "option data_split: only for a dataset of the Hub"),
+        (str(SAMPLE), {"data_streaming": True}, "option data_streaming: only for a dataset of the Hub"),
+        (str(SAMPLE), {"data_split": "test"}, "option data_split: only for a dataset of the Hub"),
+    ],
+)
+def test_an_option_that_does_not_apply_to_the_data_is_an_error(data: str, option: dict[str, Any], reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        build("refact_correction", Options(data=data, **option))
+
+
+# --- what is imported -----------------------------------------------------------------------------
+
+
+def test_datasets_is_imported_only_for_what_it_loads(cli: Here) -> None:
+    imported = {"PYTHONPROFILEIMPORTTIME": "1"}
+    for words in (["list"], ["items", "refact_correction", "--data", "sample"], ["--help"]):
+        modules = [line.rpartition("|")[2].strip() for line in cli(*words, env=imported).stderr.splitlines()]
+        assert "argparse" in modules and "datasets" not in modules
+
+
+# --- statistics -----------------------------------------------------------------------------------
+
+
+def test_statistics_count_rows_spans_labels_and_lengths(here: Here, tmp_path: Path) -> None:
+    rows = [row for row in ROWS if row["error_type"] == "swap"][:3] + [
+        row for row in ROWS if row["error_type"] == "neg"
+    ][:2]
+    path = parquet(tmp_path / "rows.parquet", rows)
+    (data,) = json.loads(here("data", "describe", "refact", "--data", path, "--json").stdout)
+    assert (data["rows"], data["kind"], data["languages"]) == (5, "local", {"en": 5})
+    answers = next(field for field in data["fields"] if field["name"] == "correct_answer")
+    lengths = sorted(len(row["correct_answer"]) for row in rows)
+    assert answers["characters"] == {
+        "total": sum(lengths),
+        "mean": sum(lengths) / 5,
+        "median": lengths[2],
+        "minimum": lengths[0],
+        "maximum": lengths[-1],
+    }
+    assert answers["words"]["total"] == sum(len(row["correct_answer"].split()) for row in rows)
+    tasks = {task["task"]: task for task in data["tasks"]}
+    assert tasks["refact_judgment_independent"]["labels"] == {"True": 5, "False": 5}
+    assert tasks["refact_judgment_independent"]["tags"]["type"] == {"swap": 6, "neg": 4}
+    spans = sum(row["error_spans"].count("<swap>") for row in rows)
+    entity = tasks["refact_localization_entity"]
+    assert (entity["items"], entity["spans"]["total"], tasks["refact_correction"]["spans"]["total"]) == (
+        3,
+        spans,
+        spans,
+    )
+
+
+def test_statistics_of_nested_fields_and_of_scripts_without_spaces(here: Here) -> None:
+    (fave,) = json.loads(here("data", "describe", "fave", "--data", "sample", "--json").stdout)
+    fields = {field["name"]: field for field in fave["fields"]}
+    assert fields["papers"]["entries"]["total"] == fields["papers[].summary"]["texts"]
+    chinese, _ = json.loads(here("data", "describe", "cfaith", "--data", "sample", "--json").stdout)
+    question = next(field for field in chinese["fields"] if field["name"] == "question")
+    assert question["words"] is None and question["characters"]["mean"] > 5 and chinese["languages"] == {"zh": 36}
+
+
+def test_statistics_include_the_training_part_of_the_users_folder(here: Here, shared_data: Path) -> None:
+    test, train = json.loads(here("data", "describe", "factchd", "--data", shared_data, "--json").stdout)
+    assert (test["training"], train["training"], test["rows"], train["rows"]) == (False, True, 50, 50)
+    assert sum(train["tasks"][0]["tags"]["pattern"].values()) == 50
+
+
+def test_published_statistics_of_refact(here: Here, shared_data: Path) -> None:
+    (data,) = json.loads(here("data", "describe", "refact", "--data", shared_data, "--json").stdout)
+    tasks = {task["task"]: task for task in data["tasks"]}
+    assert data["rows"] == 1001 and all(task["items"] == task["published"] for task in data["tasks"])
+    assert tasks["refact_judgment_comparative"]["tags"]["type"] == {"neg": 527, "swap": 474}  # section 3.3
+
+
+def test_what_cannot_be_described_is_an_error_of_one_line(here: Here, tmp_path: Path) -> None:
+    unknown = here("data", "describe", "refat", "--data", "sample")
+    assert unknown.returncode == 2
+    assert unknown.stderr.startswith(
+        "halu-tasks: no benchmark, group, task or build folder 'refat' (did you mean 'refact'"
+    )
+    missing = here("data", "describe", "refact", "fave", "--data", SAMPLE / "fave")
+    assert missing.returncode == 3 and missing.stderr.startswith("halu-tasks: ReFACT: ") and "fave: " in missing.stdout
+    other = here("data", "describe", "fave", "--subset", "single_error", "--data", "sample")
+    assert other.stderr == "halu-tasks: fave has no option --subset\n"
+    assert "takes no options" in here("data", "list", "--data", "sample").stderr
