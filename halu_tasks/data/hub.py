@@ -109,23 +109,27 @@ def hub_errors(address: HubAddress, advice: str, *, gated: bool = False) -> Iter
         gated: Whether access to the dataset is known to need a token.
     """
     from datasets.exceptions import DatasetNotFoundError
-    from httpx import HTTPError
     from huggingface_hub import errors
 
     try:
         yield
     except (errors.HfHubHTTPError, DatasetNotFoundError) as error:
         raise DataError(_refusal(address, error, advice, gated)) from None
-    except (HTTPError, errors.OfflineModeIsEnabled, ConnectionError, errors.LocalEntryNotFoundError) as error:
+    except Exception as error:
         # without a connection the client says that a file is not cached, and only its cause says why
-        raise DataError(f"{address}: cannot reach the Hub ({_reason(error)}); {advice}") from None
-    except OSError as error:
-        if error.filename is None:
+        if isinstance(error, errors.LocalEntryNotFoundError) or _is_connection_error(error):
+            raise DataError(f"{address}: cannot reach the Hub ({_reason(error)}); {advice}") from None
+        if not isinstance(error, OSError) or error.filename is None:
             raise
         # errors of the Hub are above, so this one is of its cache
         raise DataError(
             f"{address}: cannot write {error.filename} ({error.strerror}); name another folder with HF_HOME=PATH"
         ) from None
+
+
+def _is_connection_error(error: Exception) -> bool:
+    """Return whether an error is of a connection; releases of the client use different HTTP libraries."""
+    return any(kind.__name__ in ("HTTPError", "ConnectionError") for kind in type(error).__mro__)
 
 
 def _refusal(address: HubAddress, error: Exception, advice: str, gated: bool) -> str:

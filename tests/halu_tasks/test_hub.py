@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
@@ -26,6 +26,7 @@ from halu_tasks.data.rows import json_lines
 from halu_tasks.data.sources import FACTCHD
 from halu_tasks.tasks import build
 
+Cli = Callable[..., subprocess.CompletedProcess[str]]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TOKEN = "hf_good"
 ROWS = [row for _, row in json_lines(SAMPLE / "refact" / "refact_multi_error.jsonl")]
@@ -335,6 +336,13 @@ def test_errors_name_splits_columns_and_the_token(ran: dict[str, Ran]) -> None:
 def test_without_a_network_an_address_is_an_error_of_one_line() -> None:
     with pytest.raises(DataError, match=r"^hf://user/refact: cannot reach the Hub \(HF_HUB_OFFLINE is set\); name a "):
         build("refact_correction", Options(data="hf://user/refact", data_split="test"))
+
+
+def test_a_hub_that_cannot_be_reached_is_an_error_of_one_line(cli: Cli) -> None:
+    # nothing listens on the discard port
+    unreachable = {"HF_HUB_OFFLINE": "0", "HF_DATASETS_OFFLINE": "0", "HF_ENDPOINT": "http://127.0.0.1:9"}
+    (line,) = cli("items", "refact_correction", "--data", "hf://user/refact", env=unreachable).stderr.splitlines()
+    assert line.startswith("halu-tasks: hf://user/refact: cannot reach the Hub (") and "halu_data=PATH" in line
 
 
 @pytest.mark.parametrize(

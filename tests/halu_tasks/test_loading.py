@@ -12,7 +12,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from datasets import ClassLabel, Dataset, Features, Value
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import Options
@@ -111,6 +110,8 @@ def test_a_folder_of_several_configurations_names_them(tmp_path: Path) -> None:
 
 
 def test_numbers_of_labels_are_read_as_their_names(tmp_path: Path) -> None:
+    from datasets import ClassLabel, Dataset, Features, Value  # reads settings that the fixtures set
+
     rows = [dict(row) for row in ROWS]
     features = Features({name: Value("string") for name in rows[0]} | {"error_type": ClassLabel(names=["neg", "swap"])})
     Dataset.from_list(rows, features=features).to_parquet(tmp_path / "rows.parquet")
