@@ -47,7 +47,7 @@ def same_items(built: Built, other: Built) -> bool:
 def test_a_parquet_file_has_the_items_of_its_rows(tmp_path: Path) -> None:
     built = build("refact_correction", Options(data=str(parquet(tmp_path / "rows.parquet", ROWS))))
     assert same_items(built, SWAPS)
-    assert (built.version, built.provenance.data_file) == ("1-local", "rows.parquet")
+    assert (built.version_tags, built.provenance.data_file) == (("local",), "rows.parquet")
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_folder_is_loaded_by_its_layout_and_its_split(tmp_path: Path) -> None:
     parquet(tmp_path / "data" / "test-00001-of-00002.parquet", ROWS[9:])
     built = build("refact_correction", Options(data=str(tmp_path), data_split="test"))
     assert same_items(built, SWAPS)
-    assert built.version == "1-local-split_test"
+    assert built.version == f"{SWAPS.task.version}-local-split_test"
     assert built.provenance.as_json()["data_split"] == "test" and built.provenance.data_file.endswith(" (test)")
     with pytest.raises(UsageError, match=r"has the splits train, test; choose one with the option data_split$"):
         build("refact_correction", Options(data=str(tmp_path)))
