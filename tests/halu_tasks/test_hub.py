@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs
@@ -26,7 +26,6 @@ from halu_tasks.data.rows import json_lines
 from halu_tasks.data.sources import FACTCHD
 from halu_tasks.tasks import build
 
-Cli = Callable[..., subprocess.CompletedProcess[str]]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 TOKEN = "hf_good"
 ROWS = [row for _, row in json_lines(SAMPLE / "refact" / "refact_multi_error.jsonl")]
@@ -338,11 +337,15 @@ def test_without_a_network_an_address_is_an_error_of_one_line() -> None:
         build("refact_correction", Options(data="hf://user/refact", data_split="test"))
 
 
-def test_a_hub_that_cannot_be_reached_is_an_error_of_one_line(cli: Cli) -> None:
+def test_a_hub_that_cannot_be_reached_is_an_error_of_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     # nothing listens on the discard port
-    unreachable = {"HF_HUB_OFFLINE": "0", "HF_DATASETS_OFFLINE": "0", "HF_ENDPOINT": "http://127.0.0.1:9"}
-    (line,) = cli("items", "refact_correction", "--data", "hf://user/refact", env=unreachable).stderr.splitlines()
-    assert line.startswith("halu-tasks: hf://user/refact: cannot reach the Hub (") and "halu_data=PATH" in line
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    with pytest.raises(DataError) as raised:
+        build("refact_correction", Options(data="hf://user/refact"))
+    message = str(raised.value)
+    assert message.startswith("hf://user/refact: cannot reach the Hub (") and "refused" in message
+    assert "halu_data=PATH" in message and len(message.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
