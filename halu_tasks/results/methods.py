@@ -89,6 +89,4 @@ def run_methods(request: MethodsRequest) -> MethodRuns:
 def _check_data(run: Run, built: Built) -> None:
     """Raise DataError if an earlier run used other data than the file has now."""
     if run.provenance.data_sha256 != built.located.sha256:
-        raise DataError(
-            f"{run.source} used other data than {built.located} now contains; choose another --log-dir"
-        )
+        raise DataError(f"{run.source} used other data than {built.located} now contains; choose another --log-dir")
