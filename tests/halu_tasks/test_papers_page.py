@@ -41,10 +41,9 @@ def command(words: list[str]) -> set[str] | None:
     """The flags of a command of `halu-tasks`; None if there is no such command."""
     parser: argparse.ArgumentParser = build_parser()
     for word in words:
-        positional = [action for action in parser._get_positional_actions() if action.dest == "action"]
-        if positional and word in (positional[0].choices or ()):
-            continue  # what the command does, as in `halu-tasks data describe`
         nested = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+        if not nested and any(word in (action.choices or ()) for action in parser._get_positional_actions()):
+            continue  # what the command does, as in `halu-tasks data describe`
         if not nested or word not in nested[0].choices:
             return None
         parser = nested[0].choices[word]
