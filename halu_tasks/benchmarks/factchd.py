@@ -19,6 +19,8 @@ from halu_tasks.data.rows import Row, require_fields, require_text
 from halu_tasks.scorers.benchmarks import factchd
 from halu_tasks.scorers.benchmarks.factchd import LABELS, PATTERNS
 
+DOMAINS = {"COVID-19": "covid_19", "public health": "public_health"}
+"""The names in metrics of released domains (Figure 3) that are written otherwise there."""
 _RELEASED = dict.fromkeys(("query", "response", "label", "reason"), str)
 _MARKED = dict.fromkeys(("input", "output"), str)
 _INPUT = re.compile(r"\s*#Question#:(.*?)#Answer#:(.*)", re.DOTALL)
@@ -43,6 +45,8 @@ def check_row(row: Row) -> None:
         raise ValueError(f"label is {label!r}, expected {' or '.join(map(repr, LABELS))}")
     if not isinstance(row.get("category", ""), str) or row.get("category", "Conventional") not in PATTERNS:
         raise ValueError(f"category is {row['category']!r}, expected one of {', '.join(PATTERNS)}")
+    if not isinstance(row.get("domain", ""), str):
+        raise ValueError(f"domain is {row['domain']!r}, expected a string")
     _evidence(row)
 
 
@@ -104,9 +108,11 @@ def cases(rows: Iterable[Row], options: Options, *, shown: Sequence[str] = ("que
         fields = {name: fields[name] for name in fields if name in shown}
         if lines is not None:
             fields["evidence"] = "\n".join(lines) or "none"
-        pattern = PATTERNS.get(row.get("category", ""), "unstated")
+        tags = {"pattern": PATTERNS.get(row.get("category", ""), "unstated")}
+        if domain := row.get("domain"):
+            tags["domain"] = DOMAINS.get(domain, domain)
         id = str(row["id"])
-        yield Case(id, id, fields, str(label), {"reason": reason}, {"pattern": pattern})
+        yield Case(id, id, fields, str(label), {"reason": reason, "alpha": options.alpha}, tags)
 
 
 def one_a_pattern(cases: Iterable[Case], options: Options) -> list[Case]:

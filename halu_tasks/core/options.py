@@ -253,6 +253,7 @@ class Options:
     with_zero: bool = task_option(False, "HalluVerse: also the rows labelled 0, which have no error of the three types")
     without_original: bool = task_option(False, "HalluVerse25 binary: show the sentence without the original")
     adjustment: float = task_option(2 / 3, "fave: the share of reported hallucinations that are real", metavar="SHARE")
+    alpha: float = task_option(0.7, "FactCHD: the weight of an explanation's body in ExpMatch", metavar="WEIGHT")
     part: str = task_option("qa", "HalluVerse-M3: which of its two parts", ("qa", "summarization"))
 
     def __post_init__(self) -> None:
@@ -271,6 +272,8 @@ class Options:
         for name in ("judge_max_failures", "adjustment"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"option {name}: expected a number from 0 to 1, got {getattr(self, name)}")
+        if not 0 < self.alpha <= 1:
+            raise UsageError(f"option alpha: expected a number above 0, up to 1, got {self.alpha}")
 
     @property
     def column_names(self) -> dict[str, str]:

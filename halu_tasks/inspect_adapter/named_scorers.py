@@ -17,6 +17,7 @@ from inspect_ai.solver import TaskState
 from halu_tasks.core.errors import ArgumentError
 from halu_tasks.inspect_adapter.figures import spread
 from halu_tasks.inspect_adapter.scorer import shown_answer
+from halu_tasks.scorers.benchmarks.expmatch import ALPHA
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.score import Score
@@ -79,15 +80,16 @@ def exact_match(cluster: str = "cluster") -> Scorer:
 
 @scorer(metrics=[clustered()])
 @checked
-def expmatch(cluster: str = "cluster") -> Scorer:
+def expmatch(alpha: float = ALPHA, cluster: str = "cluster") -> Scorer:
     """Score how much of the target, a reference explanation, a reply holds: FactCHD's ExpMatch.
 
     The value is the weighted mean of three parts, 0 to 1.
 
     Args:
+        alpha: The weight of the explanation's body, above 0, up to 1; head and tail share the rest.
         cluster: Name of the metadata with the sample's cluster. Without it each sample is a cluster.
     """
-    return _scorer("expmatch", {}, {"cluster": cluster})
+    return _scorer("expmatch", {"alpha": alpha}, {"cluster": cluster})
 
 
 @scorer(metrics=[clustered()])

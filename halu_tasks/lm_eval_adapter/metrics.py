@@ -21,6 +21,7 @@ from lm_eval.api import registry
 from halu_tasks.core.errors import LM_EVAL, DataError, UsageError, did_you_mean, install_excepthook
 from halu_tasks.replies.scoring import reply_warnings
 from halu_tasks.scorers.answer import NO_ANSWER
+from halu_tasks.scorers.benchmarks.expmatch import ALPHA
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
 from halu_tasks.scorers.metrics import by_cluster, estimate
 from halu_tasks.scorers.score import Score
@@ -98,15 +99,16 @@ def halu_exact_match(references: Pair, predictions: Pair, **common: Any) -> dict
     return _figures(_named("exact_match", {}, {}, common), str(references[0]).splitlines(), predictions, common)
 
 
-def halu_expmatch(references: Pair, predictions: Pair, **common: Any) -> dict[str, Figure]:
+def halu_expmatch(references: Pair, predictions: Pair, alpha: float = ALPHA, **common: Any) -> dict[str, Figure]:
     """Score how much of the target, a reference explanation, is in a reply.
 
     Args:
         references: The target.
         predictions: The reply.
+        alpha: The weight of the explanation's body, above 0, up to 1; head and tail share the rest.
         **common: As in `halu_iou`.
     """
-    return _figures(_named("expmatch", {}, {}, common), references, predictions, common)
+    return _figures(_named("expmatch", {"alpha": alpha}, {}, common), references, predictions, common)
 
 
 def halu_error_type(

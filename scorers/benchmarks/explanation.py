@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer, strip_reasoning
-from halu_tasks.scorers.benchmarks.expmatch import Parts, expmatch, parts_scores, split
+from halu_tasks.scorers.benchmarks.expmatch import ALPHA, Parts, expmatch, parts_scores, split
 from halu_tasks.scorers.metrics import mean, share_unparsed
 from halu_tasks.scorers.reading.steps.declining import declines, stated
 from halu_tasks.scorers.reading.steps.sentences import sentences_of
@@ -25,15 +25,20 @@ def read_explanation(reply: str) -> Answer[str]:
     return Answer(text)
 
 
-def score_explanation(item: Item, reply: str) -> Score:
+def score_explanation(item: Item, reply: str, alpha: float = ALPHA) -> Score:
     """Score an explanation against the reference, which is the item's target.
 
     Measurements, all 0 to 1: `expmatch`, and `expmatch_body`, `expmatch_head` and `expmatch_tail` for the parts that
     the reference has.
+
+    Args:
+        item: The item.
+        reply: The reply.
+        alpha: The weight of the body in `expmatch`, above 0, up to 1.
     """
     answer = read_explanation(reply)
     parts = parts_scores(split(answer.value or ""), split(item.target))
-    measurements = {"expmatch": expmatch(parts) or 0.0}
+    measurements = {"expmatch": expmatch(parts, alpha) or 0.0}
     measurements |= {f"expmatch_{part}": score for part, score in parts.items() if score is not None}
     return Score(
         item.id, item.cluster, answer.value, item.target, measurements, item.tags, answer.reason, answer.outcome
@@ -47,10 +52,18 @@ METRICS = (
 )
 
 
-def expmatch_scorer() -> TaskScorer:
+def expmatch_scorer(alpha: float = ALPHA) -> TaskScorer:
     """Score how much of a reference explanation a reply contains (FactCHD, section 5.1).
+
+    Args:
+        alpha: The weight of the body, above 0, up to 1; head and tail share the rest.
 
     Returns:
         A scorer with the metrics `expmatch`, `expmatch_body`, `expmatch_head` and `expmatch_tail`, all 0 to 1.
+
+    Raises:
+        ValueError: `alpha` is not a number above 0, up to 1.
     """
-    return TaskScorer(lambda item, reply, _: score_explanation(item, reply), METRICS)
+    if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not 0 < alpha <= 1:
+        raise ValueError(f"alpha: expected a number above 0, up to 1, got {alpha!r}")
+    return TaskScorer(lambda item, reply, _: score_explanation(item, reply, alpha), METRICS)

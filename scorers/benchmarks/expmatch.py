@@ -2,7 +2,7 @@
 
 Explanations are split at full stops, as in the authors' evaluator: the first sentence is the head, the last one the
 tail, and those in between are the body. The body is scored by the F1 of its tokens, head and tail by the recall of
-ROUGE-L; ExpMatch is their mean with the weights 0.7, 0.15 and 0.15.
+ROUGE-L. ExpMatch is their mean with the weights α for the body, and half of 1 - α each for head and tail.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from rapidfuzz.distance import LCSseq
 
-WEIGHTS = {"body": 0.7, "head": 0.15, "tail": 0.15}
+ALPHA = 0.7
+"""The weight of the body in the published figures; a footnote also tries 0.75 and 0.8."""
 
 
 class Parts(NamedTuple):
@@ -54,23 +55,47 @@ def parts_scores(given: Parts, gold: Parts) -> dict[str, float | None]:
     }
 
 
-def expmatch(scores: Mapping[str, float | None]) -> float | None:
+def weights(alpha: float) -> dict[str, float]:
+    """Return the weight of each part by name; they add up to 1.
+
+    Args:
+        alpha: The weight of the body, above 0, up to 1.
+    """
+    # rounded, so that 0.7 leaves 0.15 and not 0.15000000000000002
+    rest = round((1 - alpha) / 2, 12)
+    return {"body": alpha, "head": rest, "tail": rest}
+
+
+def expmatch(scores: Mapping[str, float | None], alpha: float = ALPHA) -> float | None:
     """Compute the weighted mean of the scores of the parts that the gold explanation has, 0 to 1.
 
-    The weights are scaled so that they add up to 1, and the gold explanation itself scores 1. None if it has no parts.
+    The weights are scaled so that they add up to 1, and the gold explanation itself scores 1.
+
+    Args:
+        scores: The score of each part by name; None for parts that the gold explanation lacks.
+        alpha: The weight of the body, above 0, up to 1.
+
+    Returns:
+        The mean; None if the gold explanation has no parts.
     """
-    weighted = [(WEIGHTS[part], score) for part, score in scores.items() if score is not None]
+    weight_of = weights(alpha)
+    weighted = [(weight_of[part], score) for part, score in scores.items() if score is not None]
     if not weighted:
         return None
     return sum(weight * score for weight, score in weighted) / sum(weight for weight, _ in weighted)
 
 
-def expmatch_published(scores: Mapping[str, float | None]) -> float:
+def expmatch_published(scores: Mapping[str, float | None], alpha: float = ALPHA) -> float:
     """Compute the weighted sum, 0 to 1, with 0 for parts that the gold explanation lacks (`paper`).
 
     No reply can score 1 if the gold explanation has fewer than three sentences.
+
+    Args:
+        scores: The score of each part by name; None for parts that the gold explanation lacks.
+        alpha: The weight of the body, above 0, up to 1.
     """
-    return sum(WEIGHTS[part] * (score or 0.0) for part, score in scores.items())
+    weight_of = weights(alpha)
+    return sum(weight_of[part] * (score or 0.0) for part, score in scores.items())
 
 
 def token_f1(given: str, gold: str) -> float:

@@ -56,7 +56,11 @@ def score(item: Item, reply: str) -> Score:
     found = parts_scores(split(explanation), split(explanation_of(str(item.gold["reason"]))))
     if answer.value is None:
         found = {part: None if value is None else 0.0 for part, value in found.items()}
-    return _with_facts(item, answer, {"expmatch": expmatch(found), **{f"expmatch_{k}": v for k, v in found.items()}})
+    return _with_facts(
+        item,
+        answer,
+        {"expmatch": expmatch(found, item.gold["alpha"]), **{f"expmatch_{k}": v for k, v in found.items()}},
+    )
 
 
 def _with_facts(item: Item, answer: Answer[str], facts: dict[str, float | None]) -> Score:
@@ -110,7 +114,7 @@ def score_published(item: Item, reply: str) -> Score:
     gold = published_parts(published_clean(str(item.gold["reason"])))
     found = {part: value or 0.0 for part, value in parts_scores(published_parts(cleaned), gold).items()}
     facts: dict[str, float | None] = {
-        "expmatch": expmatch_published(found),
+        "expmatch": expmatch_published(found, item.gold["alpha"]),
         **{f"expmatch_{k}": v for k, v in found.items()},
     }
     return _with_facts(item, Answer(label, "" if label else "does not begin with a label"), facts)
@@ -129,7 +133,9 @@ def _metrics(unparsed: Unparsed) -> tuple[Metric, ...]:
     factcls, *others = (label_metric(figure, NON_FACTUAL, name, unparsed=unparsed) for name, figure in _CLASS.items())
     # an F1 has no figure of one item; what a harness shows beside it is whether its label is right
     factcls = replace(factcls, item=lambda s: s.measurements["correct"])
-    about = "mean match of explanation and gold explanation: 0.7 body + 0.15 head + 0.15 tail"
+    about = (
+        "mean match of explanation and gold explanation: α body + (1 - α)/2 head + (1 - α)/2 tail; α is 0.7, or alpha"
+    )
     everywhere = (
         factcls,
         *others,

@@ -127,6 +127,9 @@ def test_expmatch_weighs_head_body_and_tail(scored: Callable[..., Any]) -> None:
     found = figures(log)
     assert found["expmatch_body"] == pytest.approx((1 + 2 / 3) / 4)
     assert (found["expmatch_head"], found["abstained"], found["unparsed"]) == pytest.approx((0.5, 0.25, 0.25))
+    log = scored("expmatch", [target(reference) for _ in range(2)], replies[:2], alpha=0.8)
+    assert values(log) == pytest.approx([1, 0.2 + 0.8 * 2 / 3])
+    assert figures(log)["expmatch"] == pytest.approx((1.2 + 0.8 * 2 / 3) / 2)
 
 
 def test_error_type_in_several_languages(scored: Callable[..., Any]) -> None:
@@ -317,6 +320,8 @@ def test_each_other_metric_of_the_target(run_yaml: Callable[..., dict[str, Any]]
     found = run_yaml(metrics, rows, ["A is B. It was X. Therefore D."])["results"]["mine"]
     assert found["halu_expmatch,none"] == pytest.approx(0.3 + 0.7 * 2 / 3)
     assert found["halu_expmatch_stderr,none"] == "N/A"
+    found = run_yaml(metrics.replace("}", ", alpha: 0.8}"), rows, ["A is B. It was X. Therefore D."])["results"]["mine"]
+    assert found["halu_expmatch,none"] == pytest.approx(0.2 + 0.8 * 2 / 3)
     metrics = "metric_list: [{metric: halu_error_type, none_allowed: true}]\n"
     found = run_yaml(metrics, [{"target": "relation"}, {"target": "none"}], ["Relation error.", "entity"])
     assert found["results"]["mine"]["halu_error_type,none"] == 0.5

@@ -22,8 +22,10 @@ GOLD = "NON-FACTUAL.\nThe answer is wrong. Rome is in Italy. Therefore the answe
 SHORT = "FACTUAL.\nRome is in Italy. Therefore all is well."
 
 
-def item(target: str = "NON-FACTUAL", reason: str = GOLD, id: str = "i", pattern: str = "vanilla") -> Item:
-    return Item(id, id, target, "", "", {"reason": reason}, {"pattern": pattern})
+def item(
+    target: str = "NON-FACTUAL", reason: str = GOLD, id: str = "i", pattern: str = "vanilla", alpha: float = 0.7
+) -> Item:
+    return Item(id, id, target, "", "", {"reason": reason, "alpha": alpha}, {"pattern": pattern})
 
 
 LABELLED = {
@@ -150,6 +152,17 @@ def test_expmatch_by_hand() -> None:
     assert facts["expmatch_tail"] == 4 / 5
     assert facts["expmatch"] == pytest.approx(0.7 * 3 / 4 + 0.15 * 2 / 4 + 0.15 * 4 / 5)
     assert factchd.score_published(item(), reply).measurements == pytest.approx(facts)
+
+
+def test_alpha_is_the_weight_of_the_body() -> None:
+    reply = "NON-FACTUAL.\nThe answer errs. Rome is in France. Therefore the answer is bad."
+    for score in (factchd.score, factchd.score_published):
+        for alpha in (0.75, 0.8, 1.0):
+            facts = score(item(alpha=alpha), reply).measurements
+            head_and_tail = (facts["expmatch_head"] + facts["expmatch_tail"]) / 2
+            assert facts["expmatch"] == pytest.approx(alpha * facts["expmatch_body"] + (1 - alpha) * head_and_tail)
+    # the gold explanation scores 1 under every weight, also where it lacks parts
+    assert factchd.score(item("FACTUAL", SHORT, alpha=0.8), SHORT).measurements["expmatch"] == 1.0
 
 
 def test_token_f1_counts_tokens_as_often_as_they_occur() -> None:

@@ -28,8 +28,7 @@ class _MetricEntry:
     Attributes:
         name: The name under which the metric is reported.
         of: The scorer's metric.
-        by: The tag by which the metric is also split; empty if it is not.
-        values: The tag's values.
+        by: The tags by which the metric is also split, with the values of each.
         requires: The option without which the metric is not reported.
         split_requires: The option without which the split is not reported.
         headline: The mode in which the metric is the headline although it is not the first; None if there is none.
@@ -37,8 +36,7 @@ class _MetricEntry:
 
     name: str
     of: str
-    by: str
-    values: tuple[str, ...]
+    by: Mapping[str, tuple[str, ...]]
     requires: str | None
     split_requires: str | None
     headline: str | None
@@ -95,7 +93,9 @@ def _reported_metrics(
         metric = replace(base, name=entry.name, requires_option=entry.requires or base.requires_option)
         listed.append(metric)
         part = replace(metric, requires_option=entry.split_requires or metric.requires_option)
-        splits += [part.only(entry.by, value, f"{entry.name}_{value}") for value in entry.values]
+        splits += [
+            part.only(tag, value, f"{entry.name}_{value}") for tag, values in entry.by.items() for value in values
+        ]
     if not listed:
         keys.fail("metric_list", f"lists no metric that the scorer of {mode} has")
     if "unparsed" not in metrics:
@@ -131,15 +131,18 @@ def _each_entry(keys: TaskKeys, metrics: Mapping[str, Metric]) -> Iterator[_Metr
 def _entry(
     keys: TaskKeys, name: str, values: Mapping[str, Any], metrics: Mapping[str, Metric], tags: Mapping[str, Any]
 ) -> _MetricEntry:
-    of, by = values.get("of", name), values.get("by")
+    of, by = values.get("of", name), values.get("by") or []
     if not named_in(of, metrics):
         close = did_you_mean(str(of), metrics)
         keys.fail("metric_list", f"unknown metric {of!r}{close}; the scorer has {', '.join(metrics)}")
     higher_is_better = metrics[of].higher_is_better
     if values.get("higher_is_better", higher_is_better) is not higher_is_better:
         keys.fail("metric_list", f"{name}: higher_is_better is {higher_is_better} by the metric's definition")
-    if by is not None and not named_in(by, tags):
-        keys.fail("metric_list", f"{name}: by: expected one of the tags ({', '.join(tags) or 'none'}), got {by!r}")
+    split_by = by if isinstance(by, list) else [by]
+    for tag in split_by:
+        if not named_in(tag, tags):
+            expected = f"expected tags ({', '.join(tags) or 'none are declared'})"
+            keys.fail("metric_list", f"{name}: by: {expected}, got {tag!r}")
     headline = values.get("headline")
     if headline is not None and not named_in(headline, MODES):
         keys.fail("metric_list", f"{name}: headline: expected {' or '.join(MODES)}, got {headline!r}")
@@ -147,4 +150,5 @@ def _entry(
     for option in options:
         if option is not None and option not in [known.name for known in fields(Options)]:
             keys.fail("metric_list", f"{name}: unknown option {option!r}")
-    return _MetricEntry(name, of, by or "", keys.as_strings("tags", tags[by]) if by else (), *options, headline)
+    tags_of = {tag: keys.as_strings("tags", tags[tag]) for tag in split_by}
+    return _MetricEntry(name, of, tags_of, *options, headline)
