@@ -63,6 +63,8 @@ def test_the_baseline_is_what_one_computes_by_hand(shared_data: Path) -> None:
     # False, always: half of the items, all of the confabulated and none of the factual
     assert independent == {
         "acc": 0.5,
+        "acc_neg": 0.5,
+        "acc_swap": 0.5,
         "precision_confabulated": 0.5,
         "recall_confabulated": 1.0,
         "f1_confabulated": pytest.approx(2 / 3),
@@ -79,6 +81,7 @@ def test_the_baseline_is_what_one_computes_by_hand(shared_data: Path) -> None:
     comparative = figures(built, "baseline")
     assert comparative["acc"] == share and comparative["position_bias"] == pytest.approx(1 - share)
     assert 0.45 < share < 0.55
+    assert (527 * comparative["acc_neg"] + 474 * comparative["acc_swap"]) / 1001 == pytest.approx(share)
     choice = figures(build("cfaith_choice", Options(data="sample")), "baseline")
     assert choice["hallucination_rate"] == 0.75
 
