@@ -13,6 +13,7 @@ solvers; see `docs/methods.md`.
 Arguments of `fave`:
     data: A file, a folder, or `sample`; by default, the pinned source.
     adjustment: The share of reported hallucinations that are real, for adjusted figures; 2/3 by default.
+    adjustment_error: The standard error of that share; 0, the default, takes it as known.
     fewshot, prompts: As for every task.
     judge, judge_base_url, judge_max_failures: The judge, unless there is a model role `grader`.
 """

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.intervals import deviations, mean_interval, score_interval, support
+from halu_tasks.scorers.statistics.intervals import NORMAL, deviations, mean_interval, score_interval, support
 
 Array = npt.NDArray[np.float64]
 Counts = Callable[[Sequence[Score]], Sequence[float]]
@@ -71,6 +71,9 @@ class Metric:
         has_error: Whether the jackknife estimates the metric's error. It does not if the metric is biased by chance, as
             a sum of absolute differences is.
         members: The metrics whose mean this one is (`mean_of`).
+        shared: For a metric that depends on a number estimated elsewhere, such as an adjustment factor, the function
+            that computes from sums how much the metric changes, with its sign, if this number is one standard error
+            higher. Runs share the number, and so its error.
         about: One line that explains the metric in listings.
     """
 
@@ -88,6 +91,7 @@ class Metric:
     averages_classes: bool = False
     has_error: bool = True
     members: tuple[Metric, ...] = ()
+    shared: Value | None = None
     about: str = ""
 
     def sums(self, clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
@@ -129,9 +133,30 @@ def estimate(metric: Metric, clusters: Sequence[Sequence[Score]]) -> Estimate | 
     """Estimate a metric over the scores of each cluster (see `by_cluster`); None if it is undefined."""
     if not clusters:
         return None
-    if metric.members:
-        return _mean_estimate(metric, clusters)
-    return _estimate(metric, clusters)[0]
+    known = _mean_estimate(metric, clusters) if metric.members else _estimate(metric, clusters)[0]
+    if known is None or metric.shared is None:
+        return known
+    return _with_shared_error(known, float(metric.shared(metric.sums(clusters)[0])), metric)
+
+
+def _with_shared_error(known: Estimate, shared: float, metric: Metric) -> Estimate:
+    """Add an error that does not come from the clusters, by the squares of the distances (Zou and Donner 2008).
+
+    Args:
+        known: The estimate with the error of its clusters.
+        shared: The standard error to add (`Metric.shared`).
+        metric: The metric; if it has no error of its own, the added one is all of it.
+    """
+    if not shared:
+        return known
+    value, stderr, low, high = known
+    if not metric.has_error:
+        stderr, low, high = 0.0, value, value
+    if stderr is None or low is None or high is None:
+        return known
+    reach = NORMAL * abs(shared)
+    low, high = value - math.hypot(value - low, reach), value + math.hypot(high - value, reach)
+    return Estimate(value, math.hypot(stderr, shared), max(low, metric.range[0]), min(high, metric.range[1]))
 
 
 def jackknife(
@@ -336,8 +361,25 @@ def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:
         ]
         return np.asarray(np.mean(values, axis=0))
 
+    def shared(sums: Array) -> Array:
+        errors = [
+            metric.shared(sums[..., end - width : end])
+            for metric, width, end in zip(parts, widths, ends, strict=True)
+            if metric.shared
+        ]
+        return np.asarray(np.sum(errors, axis=0) / len(parts))
+
     first = parts[0]
-    return Metric(name, counts, value, first.higher_is_better, range=first.range, members=tuple(parts))
+    depends = any(metric.shared for metric in parts)
+    return Metric(
+        name,
+        counts,
+        value,
+        first.higher_is_better,
+        range=first.range,
+        members=tuple(parts),
+        shared=shared if depends else None,
+    )
 
 
 def as_json(estimates: Mapping[str, Estimate]) -> dict[str, Any]:

@@ -46,7 +46,13 @@ def cases(rows: Iterable[Row], options: Options) -> Iterator[Case]:
         )
         summary = str(row.get("summary", ""))
         query = row["query"].strip()
-        gold = {"query": query, "papers": papers, "summary": summary, "adjustment": options.adjustment}
+        gold = {
+            "query": query,
+            "papers": papers,
+            "summary": summary,
+            "adjustment": options.adjustment,
+            "adjustment_error": options.adjustment_error,
+        }
         yield Case(id, id, {"query": query, "papers": listed}, summary, gold)
 
 

@@ -23,6 +23,7 @@ COMMANDS = (
     "tasks.export",
     "results.score",
     "results.agree",
+    "results.adjust",
     "results.compare",
     "results.methods",
     "results.report",

@@ -253,6 +253,9 @@ class Options:
     with_zero: bool = task_option(False, "HalluVerse: also the rows labelled 0, which have no error of the three types")
     without_original: bool = task_option(False, "HalluVerse25 binary: show the sentence without the original")
     adjustment: float = task_option(2 / 3, "fave: the share of reported hallucinations that are real", metavar="SHARE")
+    adjustment_error: float = task_option(
+        0.0, "fave: the standard error of adjustment; if 0, adjustment is taken as known", metavar="NUMBER"
+    )
     alpha: float = task_option(0.7, "FactCHD: the weight of an explanation's body in ExpMatch", metavar="WEIGHT")
     part: str = task_option("qa", "HalluVerse-M3: which of its two parts", ("qa", "summarization"))
 
@@ -269,7 +272,7 @@ class Options:
                 raise UsageError(f"option columns: expected FIELD:COLUMN, got {pair!r}")
         if self.fewshot < 0:
             raise UsageError(f"option fewshot: expected 0 or more, got {self.fewshot}")
-        for name in ("judge_max_failures", "adjustment"):
+        for name in ("judge_max_failures", "adjustment", "adjustment_error"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"option {name}: expected a number from 0 to 1, got {getattr(self, name)}")
         if not 0 < self.alpha <= 1:

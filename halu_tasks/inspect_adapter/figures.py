@@ -113,13 +113,17 @@ def _estimates(task: Task, records: Sequence[ScoreRecord]) -> dict[str, Estimate
 
 
 def _draft_estimates(task: Task, records: Sequence[ScoreRecord]) -> dict[str, Estimate]:
-    """Return every metric of the drafts, as `…_before`, and how revision changed the headline, as `…_change`."""
+    """Return every metric of the drafts, as `…_before`, and how revision changed the main ones, as `…_change`.
+
+    These are the headline and, in judged tasks, the coverage (`JudgeSpec.coverage`).
+    """
     metrics = task.scoring[records[0].scoring].metrics
     after, before = [record.score for record in records], [record.draft for record in records if record.draft]
     values = {f"{name}_before": estimate for name, estimate in estimates(metrics, before).items()}
-    headline = metrics[0]
-    if change := difference(headline, after, before):
-        values[f"{headline.name}_change"] = Estimate(change.value, change.stderr, change.low, change.high)
+    names = (metrics[0].name, task.judged.coverage if task.judged else None)
+    for main in metrics:
+        if main.name in names and (change := difference(main, after, before)):
+            values[f"{main.name}_change"] = Estimate(change.value, change.stderr, change.low, change.high)
     return values
 
 

@@ -22,7 +22,7 @@ from halu_tasks.inspect_adapter.judges import check_address, judge_of_run
 from halu_tasks.inspect_adapter.records import ScoreRecord
 from halu_tasks.judging.judge import Judge
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.replies.scoring import logger, outcome_of, reply_warnings
+from halu_tasks.replies.scoring import logger, outcome_of, reply_warnings, revision_warnings
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.methods.cost import cost_of
 from halu_tasks.scorers.reading.judge import Verdict
@@ -156,7 +156,7 @@ def _describe(verdict: Verdict) -> str:
 
 @cache
 def _warn_of_replies() -> None:
-    """Have `reply_warnings` logged at the end of each Inspect task whose samples this package scores.
+    """Have `reply_warnings` and `revision_warnings` logged at the end of each Inspect task that this package scores.
 
     The hook is registered when the first sample is scored, because Inspect announces any hook that it finds at its
     start, in runs of other packages too.
@@ -166,6 +166,7 @@ def _warn_of_replies() -> None:
     class ReplyWarnings(Hooks):
         def __init__(self) -> None:
             self._outcomes: dict[str, dict[str, Counter[Outcome]]] = {}
+            self._revised: dict[str, list[ScoreRecord]] = {}
 
         async def on_sample_end(self, data: SampleEnd) -> None:
             records = (ScoreRecord.of(score) for score in (data.sample.scores or {}).values())
@@ -173,8 +174,22 @@ def _warn_of_replies() -> None:
                 assert record.task
                 outcome = outcome_of(data.sample.output.completion, record.score, record.scoring)
                 self._outcomes.setdefault(data.eval_id, {}).setdefault(record.task.task, Counter())[outcome] += 1
+                if record.draft:
+                    self._revised.setdefault(data.eval_id, []).append(record)
 
         async def on_task_end(self, data: TaskEnd) -> None:
             for task, outcomes in self._outcomes.pop(data.eval_id, {}).items():
                 for warning in reply_warnings(task, outcomes):
                     logger.warning(warning)
+            for warning in _of_revisions(self._revised.pop(data.eval_id, [])):
+                logger.warning(warning)
+
+
+def _of_revisions(records: Sequence[ScoreRecord]) -> list[str]:
+    """Return `revision_warnings` of the records of one run, all of which have a draft."""
+    if not records:
+        return []
+    first = records[0]
+    assert first.task
+    before = [record.draft for record in records if record.draft]
+    return revision_warnings(first.task.resolve(), first.scoring, before, [record.score for record in records])

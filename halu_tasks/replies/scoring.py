@@ -136,6 +136,33 @@ def reply_warnings(task: str, outcomes: Mapping[Outcome, int]) -> list[str]:
     ]
 
 
+def revision_warnings(task: Task, mode: str, before: Sequence[Score], after: Sequence[Score]) -> list[str]:
+    """Warn of revisions that leave the judge less to check, so that fewer faults do not mean fewer hallucinations.
+
+    Args:
+        task: The task.
+        mode: The scoring mode, `strict` or `paper`.
+        before: The scores of the drafts.
+        after: The scores of the revised replies, of the same items.
+
+    Returns:
+        A line if the coverage of a judged task (`JudgeSpec.coverage`) is lower after the revision, unless the 95%
+        interval of a difference that varies between items includes 0; else nothing.
+    """
+    from halu_tasks.scorers.statistics.paired import difference  # imports numpy, which listings avoid
+
+    name = task.judged.coverage if task.judged else None
+    metric = next((metric for metric in task.scoring[mode].metrics if metric.name == name), None)
+    change = difference(metric, after, before) if metric else None
+    if change is None or change.value >= 0 or (change.stderr and change.high is not None and change.high >= 0):
+        return []
+    interval = "" if change.low is None else f" [{change.low:.4f}, {change.high:.4f}]"
+    return [
+        f"{task.name}: the revision changed {name} by {change.value:.4f}{interval}, so the judge checked less of the "
+        f"revised replies; what it does not check cannot count as wrong, so compare {task.headline} with care"
+    ]
+
+
 def score_command(built: Built, predictions: Path) -> str:
     """Return the command that scores a predictions file with the options of this run."""
     options = built.options

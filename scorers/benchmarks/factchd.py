@@ -18,7 +18,7 @@ from typing import Literal
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks.expmatch import Parts, expmatch, expmatch_published, parts_scores, split
+from halu_tasks.scorers.benchmarks.expmatch import ALPHA, Parts, expmatch, expmatch_published, parts_scores, split
 from halu_tasks.scorers.classification import Unparsed, label_metric, score_label
 from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
 from halu_tasks.scorers.reading.labels import factchd as labels
@@ -59,8 +59,13 @@ def score(item: Item, reply: str) -> Score:
     return _with_facts(
         item,
         answer,
-        {"expmatch": expmatch(found, item.gold["alpha"]), **{f"expmatch_{k}": v for k, v in found.items()}},
+        {"expmatch": expmatch(found, _alpha(item)), **{f"expmatch_{k}": v for k, v in found.items()}},
     )
+
+
+def _alpha(item: Item) -> float:
+    # logs of older versions have none
+    return float(item.gold.get("alpha", ALPHA))
 
 
 def _with_facts(item: Item, answer: Answer[str], facts: dict[str, float | None]) -> Score:
@@ -114,7 +119,7 @@ def score_published(item: Item, reply: str) -> Score:
     gold = published_parts(published_clean(str(item.gold["reason"])))
     found = {part: value or 0.0 for part, value in parts_scores(published_parts(cleaned), gold).items()}
     facts: dict[str, float | None] = {
-        "expmatch": expmatch_published(found, item.gold["alpha"]),
+        "expmatch": expmatch_published(found, _alpha(item)),
         **{f"expmatch_{k}": v for k, v in found.items()},
     }
     return _with_facts(item, Answer(label, "" if label else "does not begin with a label"), facts)

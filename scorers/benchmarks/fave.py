@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypedDict
 
@@ -17,7 +17,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.citations.citations import cited
 from halu_tasks.scorers.citations.references import Paper, Reference, references
-from halu_tasks.scorers.metrics import Metric, mean, micro, share_unparsed
+from halu_tasks.scorers.metrics import Metric, mean, micro, ratio, share_unparsed
 from halu_tasks.scorers.reading.claims import UNSUPPORTED, read_support
 from halu_tasks.scorers.reading.judge import FAILED, LONGEST, JudgeSpec, fence
 from halu_tasks.scorers.registry import TaskScorer
@@ -116,7 +116,7 @@ def questions(item: Item, reply: str) -> list[Mapping[str, str]]:
     ]
 
 
-JUDGING = JudgeSpec("fave_support", questions, read_support, unjudged="share_cited")
+JUDGING = JudgeSpec("fave_support", questions, read_support, unjudged="share_cited", coverage="share_cited")
 
 
 def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
@@ -147,16 +147,15 @@ def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
     if verdicts is not None:
         if len(verdicts) != len(judged):
             raise ValueError(f"item {item.id}: expected {len(judged)} verdicts, got {len(verdicts)}")
-        factor = float(item.gold["adjustment"])
         wrong = sum(verdict == UNSUPPORTED for verdict in verdicts) + len(claims) - len(judged) + (summary is None)
         measurements |= {
             "asked": float(len(judged)),
             "failed": float(sum(verdict == FAILED for verdict in verdicts)),
             "hallucinations": float(wrong),
             "any": float(wrong > 0),
-            "adjusted": wrong * factor,
-            "any_adjusted": (wrong > 0) * factor,
-            "factor": factor,
+            "factor": float(item.gold["adjustment"]),
+            # logs of older versions have no error
+            "factor_error": float(item.gold.get("adjustment_error", 0.0)),
         }
     reason = "" if summary else "empty" if strip_reasoning(reply) is not None else "unclosed reasoning"
     return Score(item.id, item.cluster, summary and summary[:_KEPT], item.target, measurements, item.tags, reason)
@@ -167,17 +166,66 @@ def _count(name: str, measurement: str, about: str, *, higher_is_better: bool | 
     return replace(mean(name, measurement, about, higher_is_better=higher_is_better), range=(0.0, math.inf))
 
 
+def _adjusted(
+    name: str,
+    real: Callable[[float, float], float],
+    slope: Callable[[float, float], float],
+    about: str,
+    *,
+    share: bool = False,
+    higher_is_better: bool | None = False,
+) -> Metric:
+    """Create the mean of a number that depends on the adjustment factor, whose error it carries (the delta method).
+
+    Args:
+        name: The metric's name.
+        real: Computes the number of a summary from the reported hallucinations, k, and the factor.
+        slope: Its derivative by the factor.
+        about: One line that explains the metric.
+        share: Whether the number is a share, 0 to 1.
+        higher_is_better: Whether higher values are better; None if neither direction is.
+    """
+
+    def of(function: Callable[[float, float], float], s: Score) -> float:
+        return function(s.measurements["hallucinations"], s.measurements["factor"])
+
+    def counts(scores: Sequence[Score]) -> Sequence[float]:
+        judged = [s for s in scores if "factor" in s.measurements]
+        errors = (of(slope, s) * s.measurements.get("factor_error", 0.0) for s in judged)
+        return sum(of(real, s) for s in judged), len(judged), sum(errors)
+
+    return Metric(
+        name,
+        counts,
+        ratio,
+        higher_is_better,
+        item=lambda s: of(real, s) if "factor" in s.measurements else math.nan,
+        requires_option="judge",
+        range=(0.0, 1.0 if share else math.inf),
+        shared=lambda sums: ratio(sums[..., [2, 1]]),
+        about=about,
+    )
+
+
+def _any_real(reported: float, factor: float) -> float:
+    """Return the probability that one of the reported hallucinations is real, if each is so independently."""
+    return float(1 - (1 - factor) ** reported)
+
+
+def _any_real_slope(reported: float, factor: float) -> float:
+    return float(reported * (1 - factor) ** (reported - 1)) if reported else 0.0
+
+
 def fave_scorer() -> TaskScorer:
     """Score a summary whose cited sentences are checked by a judge.
 
     Returns:
         A scorer with `METRICS`: those of hallucinations, for which a judge is needed, and numbers of sentences and
-        citations. The adjusted ones are multiplied by the share of reported hallucinations that are taken to be real.
+        citations. The adjusted ones assume that a certain share of reported hallucinations is real, and carry the error
+        of this share.
     """
     return TaskScorer(score, METRICS)
 
-
-_ADJUSTED = "times the adjustment factor"
 
 METRICS = (
     _count("hallucinations_per_summary", "hallucinations", "mean number of cited sentences that are not supported"),
@@ -190,18 +238,32 @@ METRICS = (
                 "share of summaries with a cited sentence that is not supported",
                 higher_is_better=False,
             ),
-            _count("hallucinations_per_summary_adjusted", "adjusted", f"hallucinations_per_summary {_ADJUSTED}"),
-            mean(
-                "summaries_with_any_adjusted",
-                "any_adjusted",
-                f"summaries_with_any {_ADJUSTED}",
-                higher_is_better=False,
+            _adjusted(
+                "hallucinations_per_summary_adjusted",
+                lambda reported, factor: reported * factor,
+                lambda reported, _: reported,
+                "hallucinations_per_summary times the adjustment factor",
             ),
-            _count(
-                "adjustment_factor",
-                "factor",
-                "share of reported hallucinations that are taken to be real",
-                higher_is_better=None,
+            _adjusted(
+                "summaries_with_any_adjusted",
+                _any_real,
+                _any_real_slope,
+                "mean of 1 - (1 - adjustment factor)^k over summaries with k reported hallucinations, each of which is "
+                "taken to be real independently of the others",
+                share=True,
+            ),
+            # it does not vary between summaries, so that its error is the given one alone
+            replace(
+                _adjusted(
+                    "adjustment_factor",
+                    lambda _, factor: factor,
+                    lambda *_: 1.0,
+                    "share of reported hallucinations that are taken to be real; known exactly unless adjustment_error "
+                    "is given",
+                    share=True,
+                    higher_is_better=None,
+                ),
+                has_error=False,
             ),
             micro(
                 "judge_failed",

@@ -43,12 +43,15 @@ class JudgeSpec:
             judge. A field `about` names the part of the reply that a question is about.
         read: Reads the judge's reply as one of a few labels.
         unjudged: The figure to look at when no judge is named.
+        coverage: The metric of how much of a reply the judge is asked about, if a reply can avoid that; a revision that
+            lowers it leaves less to be found wrong.
     """
 
     prompt: str
     questions: Callable[[Item, str], list[Mapping[str, str]]]
     read: VerdictReader
     unjudged: str
+    coverage: str | None = None
 
 
 LONGEST = 8_000

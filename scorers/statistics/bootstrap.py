@@ -74,8 +74,9 @@ def paired_bootstrap(
     resolve, and the jackknife's is used; otherwise the correction for multiple comparisons
     (`simultaneous.adjusted_p_values`) would need more draws.
 
-    Only the jackknife is used in three cases: if the metric is `pooled`, since its sums over several clusters are not
-    the sum of what each contributes; if there are too few clusters for the number of draws (fewer than about five for
+    Only the jackknife is used in four cases: if the metric is `pooled`, since its sums over several clusters are not
+    the sum of what each contributes; if it has an error that runs share (`Metric.shared`), which does not come from the
+    clusters; if there are too few clusters for the number of draws (fewer than about five for
     10,000 draws); and if all draws are 0. Draws in which the metric is undefined for one of the runs, such as those
     without any item with the metric's tag, are left out.
 
@@ -112,7 +113,8 @@ def bootstrap_of_sums(
         seed: The seed of the draws.
     """
     values: Sequence[Array] = []
-    if not metric.pooled:
+    has_shared = metric.shared is not None and any(metric.shared(total) for total, _ in sums)
+    if not metric.pooled and not has_shared:
         drawn = np.split(_drawn(np.hstack([table for _, table in sums]), draws, seed), len(sums), axis=1)
         values = [metric.value(of_run) for of_run in drawn]
     pairs = {}
@@ -131,7 +133,7 @@ def bootstrap_of_sums(
                 above, below = max(above, percentiles.above), max(below, percentiles.below)
                 by = "bootstrap"
         p = None if above is None or below is None else min(2 * min(above, below), 1.0)
-        pairs[i, j] = Paired(jackknife.value, low, high, p, jackknife.stderr, items, jackknife.clusters, by)
+        pairs[i, j] = Paired(jackknife.value, low, high, p, jackknife.total_stderr, items, jackknife.clusters, by)
     return pairs
 
 

@@ -31,7 +31,7 @@ Array = npt.NDArray[np.float64]
 FEWEST = 5
 """The least number of clusters with items of a class at which a metric that compares classes has an interval."""
 
-_NORMAL = 1.959963984540054
+NORMAL = 1.959963984540054
 """The 0.975 quantile of the normal distribution."""
 
 _NO_VARIANCE = 1e-18
@@ -158,7 +158,7 @@ def score_interval(
     t = quantile(clusters - 1.0)
     unseen = math.sqrt(weight) * unseen_share(clusters, t)
     # what was not seen is at an end of the range; without an upper end, one event or as many as were seen on average
-    above = unseen * (1 - v) if bounded else math.sqrt(weight) * _NORMAL**2 / clusters * max(v, 1.0)
+    above = unseen * (1 - v) if bounded else math.sqrt(weight) * NORMAL**2 / clusters * max(v, 1.0)
     low = v - math.hypot(v - low, unseen * v)
     high = v + math.hypot(high - v, above)
     return bottom + width * max(low, 0.0), bottom + width * (min(high, 1.0) if bounded else high)
@@ -175,7 +175,7 @@ def _scored(v: float, n: float, t: float, *, bounded: bool) -> tuple[float, floa
 
     t2 = t * t / n
     # the skewness of a count does not grow with the uncertainty of its variance; that of a share has room up to 1
-    skew, variance, scale = (t2, v * (1 - v), 1 + t2) if bounded else (_NORMAL**2 / n, v, 1.0)
+    skew, variance, scale = (t2, v * (1 - v), 1 + t2) if bounded else (NORMAL**2 / n, v, 1.0)
     centre, reach = v + skew / 2, math.sqrt(t2 * variance + skew**2 / 4)
     low, high = (centre - reach) / scale, (centre + reach) / scale
     events, others = n * v, n * (1 - v)

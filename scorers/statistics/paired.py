@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import stdtr, stdtrit
+from scipy.special import ndtri, stdtr, stdtrit
 
 from halu_tasks.scorers.metrics import Array, Metric, by_cluster
 from halu_tasks.scorers.score import Score
@@ -76,6 +76,8 @@ class JackknifeDifference(NamedTuple):
         unseen: The weight, 0 to 1, of clusters that differ from all that were seen; 1 if the standard error is 0, and 0
             if the width is infinite.
         rests_on: The number of clusters on which the difference rests (`intervals.support`).
+        shared: The part of the standard error that does not come from the clusters (`Metric.shared`), which is not in
+            `stderr`.
     """
 
     value: float
@@ -85,6 +87,12 @@ class JackknifeDifference(NamedTuple):
     width: float
     unseen: float = 0.0
     rests_on: int = 0
+    shared: float = 0.0
+
+    @property
+    def total_stderr(self) -> float | None:
+        """The standard error with the shared part."""
+        return self.stderr if self.stderr is None else math.hypot(self.stderr, self.shared)
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -116,7 +124,7 @@ class JackknifeDifference(NamedTuple):
             room: How far unseen clusters can differ from the value in this direction.
         """
         assert self.stderr is not None
-        seen = -float(stdtrit(self.degrees, tail)) * self.stderr
+        seen = math.hypot(float(stdtrit(self.degrees, tail)) * self.stderr, float(ndtri(tail)) * self.shared)
         if not self.unseen:
             return seen
         t = float(stdtrit(self.rests_on - 1, tail))
@@ -124,7 +132,7 @@ class JackknifeDifference(NamedTuple):
 
     def _tail(self, value: float, room: float) -> float:
         """Return the p-value of "the difference is not above 0", for a difference that is `value` above 0."""
-        if not self.unseen:
+        if not self.unseen and not self.shared:
             return float(stdtr(self.degrees, -value / self.stderr)) if self.stderr else 0.5
         size = abs(value)
         least = 1e-100
@@ -171,6 +179,7 @@ def left_out(metric: Metric, one: Sums, other: Sums) -> JackknifeDifference | No
         width,
         unseen_weight(spread, 1 / rests_on) if math.isfinite(width) else 0.0,
         rests_on,
+        float(abs(metric.shared(total) - metric.shared(other_total))) if metric.shared else 0.0,
     )
 
 
@@ -229,7 +238,7 @@ def difference(metric: Metric, ones: Sequence[Score], others: Sequence[Score]) -
     if jackknife is None:
         return None
     low, high = jackknife.interval or (None, None)
-    return Difference(jackknife.value, jackknife.stderr, low, high, items_of(metric, ones))
+    return Difference(jackknife.value, jackknife.total_stderr, low, high, items_of(metric, ones))
 
 
 def flips(ones: Sequence[Score], others: Sequence[Score]) -> dict[str, int]:

@@ -14,9 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t, ttest_rel
 
+from halu_tasks.scorers.benchmarks import fave
 from halu_tasks.scorers.classification import both_right, label_metric, macro_metric
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate, mean
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.bootstrap import paired_bootstrap
 from halu_tasks.scorers.statistics.calibration import auprc
 from halu_tasks.scorers.statistics.paired import Difference, difference, flip_table, flips, same_items
 from halu_tasks.scorers.statistics.probability import roc_auc
@@ -283,3 +285,24 @@ def test_thousands_of_clusters_take_no_time() -> None:
     for metric in (ACC, MACRO, AUC):
         compared(metric, ones, others)
     assert time.perf_counter() - begin < 2
+
+
+def test_an_error_that_runs_share_counts_as_far_as_their_figures_depend_on_it() -> None:
+    factor = {"factor": 0.5, "factor_error": 0.1}
+    adjusted = next(metric for metric in fave.METRICS if metric.name == "hallucinations_per_summary_adjusted")
+    reports = ([4, 2, 3, 1, 0, 2], [1, 2, 0, 1, 0, 2])
+
+    def run(counts: list[int], **facts: float) -> list[Score]:
+        return [Score(str(i), str(i), "", "", {"hallucinations": k, **factor, **facts}) for i, k in enumerate(counts)]
+
+    known = difference(adjusted, *(run(counts, factor_error=0.0) for counts in reports))
+    found = difference(adjusted, *(run(counts) for counts in reports))
+    assert known and found and known.stderr and found.value == known.value == 0.5
+    # the runs have 2 and 1 reports per summary
+    assert found.stderr == pytest.approx(math.hypot(known.stderr, (2 - 1) * 0.1))
+    pair = paired_bootstrap(adjusted, [run(counts) for counts in reports], draws=500)[0, 1]
+    assert pair.by == "jackknife" and pair.stderr == found.stderr
+    # and none where they do not
+    equal = difference(adjusted, run([4, 2, 3]), run([3, 4, 2]))
+    exact = difference(adjusted, run([4, 2, 3], factor_error=0.0), run([3, 4, 2], factor_error=0.0))
+    assert equal == exact
