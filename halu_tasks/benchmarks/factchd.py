@@ -109,7 +109,7 @@ def cases(rows: Iterable[Row], options: Options, *, shown: Sequence[str] = ("que
         if lines is not None:
             fields["evidence"] = "\n".join(lines) or "none"
         tags = {"pattern": PATTERNS.get(row.get("category", ""), "unstated")}
-        if domain := row.get("domain"):
+        if domain := str(row.get("domain", "")):
             tags["domain"] = DOMAINS.get(domain, domain)
         id = str(row["id"])
         yield Case(id, id, fields, str(label), {"reason": reason, "alpha": options.alpha}, tags)

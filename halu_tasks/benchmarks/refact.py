@@ -97,18 +97,29 @@ def comparative(rows: Iterable[Row], options: Options) -> Iterator[Case]:
 
 
 def localization_cases(rows: Iterable[Row], options: Options, *, error_type: str) -> Iterator[Case]:
-    """Yield one case per row of an error type; the gold has the confabulated answer, the spans and their strings."""
+    """Yield one case per row of an error type; the gold has the confabulated answer, the spans and their strings.
+
+    If the row of the other error type has the same id but for its ending, the gold also has that row's text, with which
+    the published evaluation scores a reply a second time.
+    """
+    rows = list(rows)
+    texts = {row["sample_id"]: row["confabulated_answer"] for row in rows}
+    other = "swap" if error_type == "neg" else "neg"
     for row in rows:
         if row["error_type"] != error_type:
             continue
         text, spans = tagged_spans(row["error_spans"])
-        gold = [text[start:end] for start, end in spans]
+        strings = [text[start:end] for start, end in spans]
+        gold = {"text": text, "spans": [list(span) for span in spans], "strings": strings}
+        same, ending, _ = row["sample_id"].rpartition(f"_{error_type}")
+        if ending and (other_text := texts.get(f"{same}_{other}")) is not None:
+            gold["other_text"] = other_text
         yield Case(
             row["sample_id"],
             cluster(row["sample_id"]),
             {"question": row["question"], "answer": text},
-            "\n".join(gold),
-            {"text": text, "spans": [list(span) for span in spans], "strings": gold},
+            "\n".join(strings),
+            gold,
             explanation=row.get("explanation", ""),
         )
 

@@ -98,7 +98,16 @@ def score_sentence_published(item: Item, reply: str) -> Score:
 
 def _score_published(item: Item, returned: list[str], accuracy: Callable[[Sequence[str], list[str]], float]) -> Score:
     gold = list(item.gold["strings"])
-    measurements = {"acc": accuracy(gold, returned), "iou": published.iou(item.gold["text"], gold, returned)}
+    texts = [item.gold[name] for name in ("text", "other_text") if name in item.gold]
+    ious = [published.iou(text, gold, returned) for text in texts]
+    acc = accuracy(gold, returned)
+    measurements = {
+        "acc": acc,
+        "iou": ious[0],
+        "joined": float(len(texts)),
+        "acc_joined": acc * len(texts),
+        "iou_joined": sum(ious),
+    }
     answer = returned if any(string.strip() for string in returned) else None
     return Score(item.id, item.cluster, answer, gold, measurements, item.tags, "" if answer else "no string")
 
@@ -164,9 +173,13 @@ def fixed_replies(scores: Sequence[Score]) -> dict[str, dict[str, float]]:
     }
 
 
+_JOIN = " an item counts twice if a row of the other error type has its id, the second time with the text of that row"
+
 PUBLISHED_METRICS = (
     mean("acc", "acc", "mean share of the gold strings that are returned, as raw strings"),
     mean("iou", "iou", "mean intersection over union of the first occurrences of the strings"),
+    micro("acc_published_join", "acc_joined", "joined", "acc as in the published tables, where" + _JOIN),
+    micro("iou_published_join", "iou_joined", "joined", "iou as in the published tables, where" + _JOIN),
     share_unparsed(),
 )
 
@@ -181,7 +194,8 @@ def iou_scorer(returns: Literal["sentence", "entities", "passages"], published: 
 
     Returns:
         A scorer with the metrics `acc` (the share of gold strings that are returned), `iou`, `exact`, `char_precision`,
-        `char_recall`, `char_f1` and `unplaced`; if `published`, only `acc` and `iou`. All are 0 to 1.
+        `char_recall`, `char_f1` and `unplaced`; if `published`, only `acc` and `iou`, each item once, and
+        `acc_published_join` and `iou_published_join`, some items twice. All are 0 to 1.
 
     Raises:
         ValueError: `returns` is unknown, or unknown to the authors' evaluation.

@@ -53,11 +53,11 @@ def read_scoring(keys: TaskKeys, answer: AnswerKind) -> dict[str, TaskScorer]:
     if missing := [mode for mode in MODES if specs.get(mode) is None]:
         keys.fail("scorer", f"{missing[0]}: is missing")
     scorers = {mode: _scorer(keys, mode, specs[mode], answer) for mode in MODES}
-    strict = {metric.name: metric for metric in scorers["strict"].metrics}
+    of_any_mode = {metric.name: metric for mode in reversed(MODES) for metric in scorers[mode].metrics}
     scoring = {}
     for mode, scorer in scorers.items():
         metrics = {metric.name: metric for metric in scorer.metrics}
-        entries = _metric_entries(keys, {**strict, **metrics})
+        entries = _metric_entries(keys, {**of_any_mode, **metrics})
         reported = _reported_metrics(keys, mode, entries, metrics, answer)
         scoring[mode] = TaskScorer(scorer.score, reported, scorer.reference_replies)
     return scoring
@@ -88,7 +88,7 @@ def _reported_metrics(
     splits: list[Metric] = []
     for entry in sorted(entries, key=lambda entry: entry.headline != mode):
         if entry.of not in metrics:
-            continue  # the published definition may lack a metric
+            continue  # one of the modes may lack a metric
         base = metrics[entry.of]
         metric = replace(base, name=entry.name, requires_option=entry.requires or base.requires_option)
         listed.append(metric)
