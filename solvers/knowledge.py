@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import anyio
@@ -14,33 +13,21 @@ from inspect_ai.solver import TaskState
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.prompting import fill
 from halu_tasks.knowledge.index import Knowledge, open_knowledge
-from halu_tasks.knowledge.passages import named_files
-from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.solvers.asking import ask, decoding_for
 from halu_tasks.solvers.method_prompts import method_prompt
+from halu_tasks.solvers.passages import (
+    GOLD,
+    Finding,
+    PassagePrompts,
+    as_finding,
+    check_lookup,
+    evidence_in,
+    find,
+    query_for,
+    shown,
+)
 from halu_tasks.solvers.sample_metadata import SampleMetadata
 from halu_tasks.solvers.tools import ask_with_tool, cited, tool_named
-
-GOLD = "gold"
-"""The value of `knowledge` for each item's own evidence."""
-NOTHING = "(nothing was found)"
-"""What is shown in place of passages if none was found."""
-# the evidence of FactCHD's rows that have none
-_NO_EVIDENCE = ("", "none")
-
-
-class Finding(NamedTuple):
-    """A passage, the result of a tool call, or a page that a reply cites.
-
-    Attributes:
-        id: The id of the passage, or a number.
-        title: The title; may be empty.
-        text: The text; may be empty.
-    """
-
-    id: str
-    title: str
-    text: str
 
 
 class InformedReply(NamedTuple):
@@ -85,17 +72,11 @@ class Seeker:
             choices = "knowledge=PATH, knowledge=gold (the item's own evidence) or tool=NAME"
             problem = "needs something to look up" if tool is None else "cannot use both knowledge and tool"
             raise UsageError(f"{method} {problem}; name one of {choices}")
-        if top < 1:
-            raise UsageError(f"option top={top} is less than 1")
-        if knowledge not in (None, GOLD):
-            # reports a wrong path before the run begins
-            named_files(Path(str(knowledge)).expanduser())
+        check_lookup(knowledge or GOLD, top)
         self._method, self._knowledge, self._top, self._cache = method, knowledge, top, cache
         self._tool = tool_named(tool) if tool else None
-        self._with_passages, self._without_passages, self._with_tool = (
-            method_prompt(name, "knowledge", prompts)["user"]
-            for name in ("knowledge_passages", "knowledge_no_passage", "knowledge_tool")
-        )
+        self._prompts = PassagePrompts.of(prompts)
+        self._with_tool = method_prompt("knowledge_tool", "knowledge", prompts)["user"]
         self._opened: Knowledge | None = None
         self._lock = anyio.Lock()
 
@@ -115,8 +96,7 @@ class Seeker:
             counts = {**_counts(results), "lookups": len(lookups), "lookups_failed": failed}
             return InformedReply(output, messages, results, counts, _steps(results))
         passages = self._gold(state) if self._knowledge == GOLD else await self.search(query_of(state))
-        prompt = self._with_passages if passages else self._without_passages
-        messages = with_question(state.messages, prompt, {"passages": shown(passages)})
+        messages = with_question(state.messages, self._prompts.for_findings(passages), {"passages": shown(passages)})
         output = await ask(messages, role, cache=self._cache, **config)
         steps = _steps(passages) | ({"knowledge_sha256": self._opened.sha256} if self._opened else {})
         return InformedReply(output, messages, passages, _counts(passages), steps)
@@ -127,8 +107,7 @@ class Seeker:
             if self._opened is None:
                 # in a thread, since building an index may take minutes while other samples wait for replies
                 self._opened = await to_thread.run_sync(open_knowledge, str(self._knowledge))
-        passages = await to_thread.run_sync(self._opened.search, query, self._top)
-        return [Finding(passage.id, passage.title, passage.text) for passage in passages]
+        return await to_thread.run_sync(find, self._opened, query, self._top)
 
     def _gold(self, state: TaskState) -> list[Finding]:
         source = evidence_of(state)
@@ -138,28 +117,17 @@ class Seeker:
                 f"{self._method} with knowledge=gold needs evidence in each item, and item {state.sample_id} of {task} "
                 "has none; name knowledge=PATH or tool=NAME"
             )
-        return [] if source.strip() in _NO_EVIDENCE else [Finding(GOLD, "", source)]
+        return as_finding(source)
 
 
 def evidence_of(state: TaskState) -> str | None:
     """Return the item's own evidence, even if its task does not show it; None if it has none."""
-    subject = SampleMetadata.subject_of(state) or {}
-    return subject.get("source", subject.get("evidence"))
+    return evidence_in(SampleMetadata.subject_of(state) or {})
 
 
 def query_of(state: TaskState) -> str:
     """Return the query for a sample: the text that methods examine after its question, or the last user message."""
-    subject = SampleMetadata.subject_of(state) or {}
-    parts = [subject[part] for part in ("query", "text") if part in subject]
-    return "\n".join(parts) or state.user_prompt.text
-
-
-def shown(findings: Sequence[Finding]) -> str:
-    """Format passages for a model, numbered and with their titles, between fences."""
-    if not findings:
-        return NOTHING
-    parts = (f"[{n}] {title}\n{text}" if title else f"[{n}] {text}" for n, (_, title, text) in enumerate(findings, 1))
-    return fence("\n\n".join(part.strip() for part in parts))
+    return query_for(SampleMetadata.subject_of(state) or {}, state.user_prompt.text)
 
 
 def with_question(messages: Sequence[ChatMessage], prompt: str, fields: dict[str, str]) -> list[ChatMessage]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from halu_tasks.core.errors import UsageError
+from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, messages, render
 from halu_tasks.data.locate import Located, is_sample, locate
@@ -17,12 +19,15 @@ Chat = dict[str, list[dict[str, str]]]
 """`messages`, each with `role` and `content`, as chat models are tuned on."""
 
 
-def training_chats(task: Task, options: Options) -> Iterator[Chat]:
+def training_chats(
+    task: Task, options: Options, question: Callable[[Item], str] = lambda item: item.prompt
+) -> Iterator[Chat]:
     """Return each row of the training part as a chat that ends with a reply that scores full marks.
 
     Args:
         task: The task.
         options: Its options, of which `data` and `prompts` are used.
+        question: Returns the user text of an item; by default its prompt.
 
     Raises:
         UsageError: The benchmark has no training part.
@@ -37,10 +42,13 @@ def training_chats(task: Task, options: Options) -> Iterator[Chat]:
     else:
         data = locate(reader.source, reader.training, options)
     # look for the prompt now, so that a missing one is an error before the first chat is read
-    return _chats(task, data, options, prompt_of(task, options))
+    return _chats(task, data, options, prompt_of(task, options), question)
 
 
-def _chats(task: Task, data: Located | Path, options: Options, prompt: Prompt) -> Iterator[Chat]:
+def _chats(
+    task: Task, data: Located | Path, options: Options, prompt: Prompt, question: Callable[[Item], str]
+) -> Iterator[Chat]:
     for case in task.cases(task.reader.rows(data), options):
         item = render(case, prompt)
-        yield {"messages": [*messages(item), {"role": "assistant", "content": task.oracle(item)}]}
+        asked = messages(replace(item, prompt=question(item)))
+        yield {"messages": [*asked, {"role": "assistant", "content": task.oracle(item)}]}

@@ -33,9 +33,10 @@ from halu_tasks.solvers.asking import (
     subject_of,
     tokens_of,
 )
-from halu_tasks.solvers.knowledge import GOLD, Seeker, evidence_of, shown
+from halu_tasks.solvers.knowledge import Seeker, evidence_of
 from halu_tasks.solvers.method_prompts import method_prompt
 from halu_tasks.solvers.method_record import MethodRecord
+from halu_tasks.solvers.passages import GOLD, shown
 
 logger = logging.getLogger(__name__)
 

@@ -15,9 +15,10 @@ from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, conclude, decoding_for, task_of
-from halu_tasks.solvers.knowledge import InformedReply, Seeker, shown, with_question
+from halu_tasks.solvers.knowledge import InformedReply, Seeker, with_question
 from halu_tasks.solvers.method_prompts import method_prompt
 from halu_tasks.solvers.method_record import MethodRecord
+from halu_tasks.solvers.passages import shown
 
 SEEKER, GUARDIAN, MANAGER = "seeker", "guardian", "manager"
 """The model roles."""

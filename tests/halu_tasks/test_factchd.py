@@ -228,6 +228,8 @@ def test_export_writes_the_training_part_as_chats(tmp_path: Path, capsys: pytest
         assert chat["messages"][2]["content"].startswith(row["label"] + ".\n")
     assert main(["export", "factchd", "--data", "sample"]) == 0
     assert capsys.readouterr().out == out.read_text()
+    assert main(["export", "factchd", "--data", "sample", "--knowledge", "nowhere"]) == 2
+    assert "knowledge 'nowhere' does not exist" in capsys.readouterr().err
     assert main(["export", "cfaith_tf", "--data", "sample"]) == 2
     assert "cfaith_tf has no training part" in capsys.readouterr().err
     assert main(["export", "factchd", "--data", str(TEST)]) == 2

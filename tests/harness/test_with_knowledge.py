@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from halu_tasks.cli import main
 from halu_tasks.core.options import Options
+from halu_tasks.data.locate import SAMPLE
 from halu_tasks.solvers.tools import MOST_ROUNDS
 from halu_tasks.tasks import build, registry
 
@@ -113,6 +115,30 @@ class Reader:
         item = item_of(last(request))
         other = {"FACTUAL": "NON-FACTUAL", "NON-FACTUAL": "FACTUAL"}[item.target]
         return f"{item.target if item.fields['evidence'] in last(request) else other}. So it is."
+
+
+def test_the_exported_training_part_asks_as_the_solver_does(run_method: Run, wiki: Path, tmp_path: Path) -> None:
+    """The training part is put under test, so that the solver asks about the rows that are exported."""
+    (tmp_path / "fact_test_noe.jsonl").write_text(
+        (SAMPLE / "fewshot" / "factchd" / "fact_train_noe.jsonl").read_text(encoding="utf-8"), encoding="utf-8"
+    )
+    for knowledge in (str(wiki), "gold"):
+        asked: list[str] = []
+        run_method(
+            "factchd",
+            METHOD,
+            lambda request, asked=asked: asked.append(json.dumps(request["messages"])) or "FACTUAL.",
+            knowledge=knowledge,
+            task_args={"data": str(tmp_path)},
+        )
+        chats = tmp_path / "chats.jsonl"
+        assert main(["export", TASK, "--data", "sample", "--knowledge", knowledge, "-o", str(chats)]) == 0
+        exported = [json.loads(line)["messages"] for line in chats.read_text(encoding="utf-8").splitlines()]
+        assert sorted(json.dumps(messages[:-1]) for messages in exported) == sorted(asked)
+        shown = [messages[1]["content"] for messages in exported]
+        assert all("#Question#:" in text and "Below are passages" in text for text in shown)
+        if knowledge != "gold":
+            assert max(text.count("\n[") for text in shown) == 5
 
 
 def test_passages_stand_in_front_of_the_question(run_method: Run, wiki: Path) -> None:

@@ -10,10 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from halu_tasks.cli.arguments import add_options, given_options
+from halu_tasks.cli.arguments import add_options, given_options, positive_int
 from halu_tasks.core.files import atomic_write
 from halu_tasks.core.options import DATA_OPTIONS
 
+TOP = 5
+"""The default number of passages, as of the solver (FactCHD, section 5.3.4)."""
 HELP = "the training part of a benchmark as chats, one JSON line each"
 
 
@@ -21,6 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("task", metavar="TASK", help="a task whose benchmark has a training part (factchd)")
     add_options(parser, *DATA_OPTIONS, "prompts")
+    about = "put passages before each question, as the solver with_knowledge does: a file, a folder, or gold"
+    parser.add_argument("--knowledge", metavar="PATH|gold", help=about)
+    about = f"how many passages --knowledge looks up (default: {TOP})"
+    parser.add_argument("--top", type=positive_int, default=TOP, metavar="N", help=about)
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write (default: standard output)")
 
 
@@ -29,7 +35,14 @@ def run(arguments: argparse.Namespace) -> None:
     from halu_tasks.tasks import task_named
     from halu_tasks.tasks.training import training_chats
 
-    chats = training_chats(task_named(arguments.task), given_options(arguments))
+    task, options = task_named(arguments.task), given_options(arguments)
+    if arguments.knowledge is None:
+        chats = training_chats(task, options)
+    else:
+        from halu_tasks.solvers.passages import InformedQuestions
+
+        questions = InformedQuestions(task, arguments.knowledge, arguments.top, arguments.prompts)
+        chats = training_chats(task, options, questions)
     with _open(arguments.output) as file:
         for chat in chats:
             file.write(json.dumps(chat, ensure_ascii=False) + "\n")
