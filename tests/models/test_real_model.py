@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -185,3 +186,34 @@ def test_both_harnesses_read_the_same_replies_from_one_server(model: Path, serve
     assert log.status == "success"
     in_inspect = {sample.id: (sample.output.completion, figures(sample)["em"]) for sample in log.samples or []}
     assert in_lm_eval == in_inspect and len(in_inspect) == 2
+
+
+def test_a_detector_trained_on_the_exported_chats_is_evaluated_by_lm_eval(model: Path, tmp_path: Path) -> None:
+    """The script of the docs, on a few chats, until the model repeats the form of the answers."""
+    pytest.importorskip("peft", reason="needs the extra `models`")
+    chats, detector = tmp_path / "chats.jsonl", tmp_path / "detector"
+    assert main(["export", "factchd", "--data", "sample", "-o", str(chats)]) == 0
+    script = Path(__file__).resolve().parents[2] / "docs" / "train_detector.py"
+    # the projections of a model of random weights say little, so that its head is trained too
+    printed = subprocess.run(
+        [
+            sys.executable, str(script), str(model), str(chats), "-o", str(detector), "--epochs", "5", "--batch-size",
+            "2", "--micro-batch-size", "2", "--learning-rate", "0.02", "--validation", "2", "--max-length", "4096",
+            "--modules", "q_proj", "v_proj", "lm_head",
+        ],
+        capture_output=True, text=True, timeout=600, env=os.environ | {"CUDA_VISIBLE_DEVICES": ""},
+    )  # fmt: skip
+    assert printed.returncode == 0, printed.stderr[-3000:]
+    assert "0 of 8 chats are longer than 4096 tokens" in printed.stdout
+    losses = [float(loss) for loss in re.findall(r"'eval_loss': '?([\d.]+)", printed.stdout)]
+    kept = re.search(r"loss on 2 held-out chats: ([\d.]+)", printed.stdout)
+    assert kept and min(losses) < losses[0] and float(kept[1]) == pytest.approx(min(losses), rel=1e-3)
+    replies = {}
+    for name, adapter in (("base", ""), ("detector", f",peft={detector}")):
+        run(
+            "lm_eval", "--model", "hf", "--model_args", f"pretrained={model}{adapter}", "--device", "cpu", "--tasks",
+            "factchd", "--apply_chat_template", "--output_path", str(tmp_path / name), "--metadata", "halu_data=sample",
+            "--limit", "2", "--gen_kwargs", "max_gen_toks=16,do_sample=False,temperature=0", "--log_samples",
+        )  # fmt: skip
+        replies[name] = [sample["resps"] for sample in lm_eval_samples(tmp_path / name, "factchd")]
+    assert replies["base"] != replies["detector"]
