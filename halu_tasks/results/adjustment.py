@@ -1,4 +1,4 @@
-"""The share of reported hallucinations that people confirm, the adjustment factor of `fave` (section 3.2).
+"""The share of reported hallucinations that people confirm, the adjustment factor of `fave` (section 3.4).
 
 Reports are the sentences that a judge calls unsupported. `draw_reports` draws some from results for people to check,
 and `read_checks` and `adjustment_of` turn their labels into the factor and its error.
