@@ -19,6 +19,7 @@ from halu_tasks.scorers.metrics import Array, Metric, mean, ratio, share_unparse
 from halu_tasks.scorers.reading.judge import CONFLICT, FAILED, LONGEST, JudgeSpec, fence, read_verdict
 from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.judge_error import judge_error_metrics
 
 TYPES = {
     "虚构事实": "FactFab",
@@ -96,7 +97,14 @@ def questions(item: Item, reply: str) -> list[Mapping[str, str]]:
     return [{"question": fence(question), "correct_answer": fence(correct), "output": fence(text, LONGEST)}]
 
 
-JUDGING = JudgeSpec("cfaith_conflict", questions, read_verdict, unjudged="closer_to_correct")
+JUDGING = JudgeSpec(
+    "cfaith_conflict",
+    questions,
+    read_verdict,
+    unjudged="closer_to_correct",
+    positive=CONFLICT,
+    measurement="hallucinated",
+)
 
 
 def score_open(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
@@ -157,12 +165,13 @@ def open_scorer() -> TaskScorer:
     """Score an open answer that a judge compares with the correct one.
 
     Returns:
-        A scorer with the metrics `hallucination_rate` and `judge_failed`, for which a judge is needed, and
-        `closer_to_correct`; all are shares from 0 to 1.
+        A scorer with the metrics `hallucination_rate`, `judge_failed` and those of `judge_error_metrics`, for which a
+        judge is needed, and `closer_to_correct`; all are shares from 0 to 1, except for `judge_kappa`.
     """
     conflict = replace(_RATE, about="share of replies that conflict with the correct answer, by the judge")
     about = "share of replies on which the judge gave no verdict"
     failed = replace(mean("judge_failed", "judge_failed", about, higher_is_better=False), requires_option="judge")
     about = "share of replies closer to the correct answer than to the hallucinated one, by rapidfuzz's ratio"
     closer = mean("closer_to_correct", "closer_to_correct", about)
-    return TaskScorer(score_open, (conflict, failed, closer, share_unparsed()))
+    corrected = judge_error_metrics("hallucination_rate", "hallucinated")
+    return TaskScorer(score_open, (conflict, failed, *corrected, closer, share_unparsed()))

@@ -22,6 +22,7 @@ from halu_tasks.scorers.reading.claims import UNSUPPORTED, read_support
 from halu_tasks.scorers.reading.judge import FAILED, LONGEST, JudgeSpec, fence
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.judge_error import judge_error_metrics
 from halu_tasks.text.sentences import sentences
 
 
@@ -116,7 +117,15 @@ def questions(item: Item, reply: str) -> list[Mapping[str, str]]:
     ]
 
 
-JUDGING = JudgeSpec("fave_support", questions, read_support, unjudged="share_cited", coverage="share_cited")
+JUDGING = JudgeSpec(
+    "fave_support",
+    questions,
+    read_support,
+    unjudged="share_cited",
+    coverage="share_cited",
+    positive=UNSUPPORTED,
+    measurement="hallucinations",
+)
 
 
 def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
@@ -274,6 +283,7 @@ METRICS = (
             ),
         )
     ),
+    *judge_error_metrics("hallucinations_per_summary", "hallucinations", math.inf),
     micro("share_cited", "known", "sentences", "share of all sentences that cite a paper of the list"),
     _count("sentences", "sentences", "mean number of sentences of a summary", higher_is_better=None),
     _count("sentences_cited", "cited", "mean number of sentences with a citation", higher_is_better=None),

@@ -45,6 +45,9 @@ class JudgeSpec:
         unjudged: The figure to look at when no judge is named.
         coverage: The metric of how much of a reply the judge is asked about, if a reply can avoid that; a revision that
             lowers it leaves less to be found wrong.
+        positive: The label that reports a hallucination; None if the judge's errors cannot be corrected.
+        measurement: The measurement that counts the hallucinations of a reply: one for each positive verdict, and those
+            that need no judge.
     """
 
     prompt: str
@@ -52,6 +55,8 @@ class JudgeSpec:
     read: VerdictReader
     unjudged: str
     coverage: str | None = None
+    positive: str | None = None
+    measurement: str = ""
 
 
 LONGEST = 8_000

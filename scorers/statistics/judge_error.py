@@ -1,0 +1,219 @@
+"""Rates that a judge measures, corrected for the judge's errors, and how large these are.
+
+With people's labels of some verdicts, the rate is the prediction-powered estimate of Angelopoulos, Duchi and Zrnic
+(PPI++, 2023): the labels say how far the judge is off, its verdicts on everything else make the estimate precise, and
+a factor λ, chosen for the least variance, says how much they count. Labels have to be drawn at random. Without labels,
+an assumed sensitivity and specificity give the rate of Rogan and Gladen (1978).
+
+Each estimate is a function of sums over clusters, λ included, so its error is that of `metrics.jackknife`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from halu_tasks.scorers.human_labels import FEWEST
+from halu_tasks.scorers.metrics import Array, Metric, Value, ratio
+from halu_tasks.scorers.score import Score
+
+_SUMMED = (
+    "verdicts_read",
+    "verdicts_positive",
+    "human_labels",
+    "human_positive",
+    "labelled_positive",
+    "both_positive",
+)
+"""The measurements, see `human_labels.with_judge_error`, of which the estimates are functions."""
+
+
+def ppi_mean(verdicts: Array, positive: Array, labels: Array, human: Array, judge: Array, both: Array) -> Array:
+    """Compute the prediction-powered share of positives, with the power-tuned λ between 0 and 1 (PPI++).
+
+    Args:
+        verdicts: The number of verdicts, those with a label included.
+        positive: The number of positive ones among them.
+        labels: The number of labels.
+        human: The number of positive labels.
+        judge: The number of labelled verdicts that are positive.
+        both: The number of those whose label is positive, too.
+
+    Returns:
+        The shares, NaN where there are no labels. They are not confined to 0 to 1.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        others = verdicts - labels
+        covariance = both / labels - (human / labels) * (judge / labels)
+        share = positive / verdicts
+        variance = share * (1 - share) * verdicts / (verdicts - 1)
+        tuned = np.where(variance > 0, covariance / variance * others / verdicts, 0.0)
+        weight = np.clip(tuned, 0.0, 1.0)
+        elsewhere = np.where(others > 0, (positive - judge) / np.maximum(others, 1), 0.0)
+        value = human / labels + weight * (elsewhere - judge / labels)
+        return np.asarray(np.where(labels > 0, value, np.nan))
+
+
+def rogan_gladen(share: Array, sensitivity: Array, specificity: Array) -> Array:
+    """Compute the true share from the share that a judge with known errors calls positive; not confined to 0 to 1."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray((share + specificity - 1) / (sensitivity + specificity - 1))
+
+
+def judge_error_metrics(rate: str, measurement: str, top: float = 1.0) -> tuple[Metric, ...]:
+    """Create the corrected figures of a rate, and the judge's errors.
+
+    Args:
+        rate: The name of the rate, the mean of `measurement` over replies.
+        measurement: The number of hallucinations of a reply: those that the judge reports, one for each positive
+            verdict, and those that need no judge.
+        top: The highest possible value of the rate; may be infinite.
+
+    Returns:
+        `<rate>_ppi`, `judge_sensitivity`, `judge_specificity` and `judge_kappa`, which need human labels, and
+        `<rate>_assumed_low` and `…_high`, which need an assumed sensitivity and specificity.
+    """
+    return (
+        _corrected(
+            f"{rate}_ppi",
+            measurement,
+            lambda sums: ppi_mean(*np.moveaxis(sums[..., :6], -1, 0)),
+            "human",
+            top,
+            f"{rate} corrected by human labels, the prediction-powered estimate (PPI++)",
+            by_labels=True,
+        ),
+        *_errors(),
+        *(
+            _corrected(
+                f"{rate}_assumed_{end}",
+                measurement,
+                lambda sums: rogan_gladen(ratio(sums[..., [1, 0]]), ratio(sums[..., [6, 8]]), ratio(sums[..., [7, 8]])),
+                "judge_sensitivity",
+                top,
+                f"{rate} at the {word} end of what the assumed sensitivity and specificity allow (Rogan and Gladen)",
+                # a more sensitive judge misses less, and a less specific one reports more that is not there
+                assumed=("high", "low") if end == "low" else ("low", "high"),
+            )
+            for end, word in (("low", "lower"), ("high", "upper"))
+        ),
+    )
+
+
+def _corrected(
+    name: str,
+    measurement: str,
+    share: Value,
+    option: str,
+    top: float,
+    about: str,
+    *,
+    by_labels: bool = False,
+    assumed: tuple[str, str] = ("low", "low"),
+) -> Metric:
+    """Create a mean number of hallucinations of a reply, in which the share of positive verdicts is corrected.
+
+    Args:
+        name: The metric's name.
+        measurement: As in `judge_error_metrics`.
+        share: Computes the corrected share of positive verdicts.
+        option: The option that the metric requires.
+        top: The highest possible value.
+        about: One line that explains the metric.
+        by_labels: Whether the correction rests on labels, of which an interval needs `FEWEST`.
+        assumed: Which ends of the assumed sensitivity and specificity count.
+    """
+    sensitivity, specificity = (
+        f"assumed_{part}_{end}" for part, end in zip(("sensitivity", "specificity"), assumed, strict=True)
+    )
+    names = (*_SUMMED, sensitivity, specificity)
+    marker = "human_labels" if by_labels else sensitivity
+
+    def counts(scores: Sequence[Score]) -> Sequence[float]:
+        known = [s.measurements for s in scores if marker in s.measurements]
+        counted = [values for values in known if measurement in values]
+        return [
+            *(sum(values.get(name, 0.0) for values in known) for name in names),
+            len(known),
+            sum(values[measurement] - values["verdicts_positive"] for values in counted),
+            sum(values["verdicts"] for values in counted),
+            len(counted),
+        ]
+
+    def uncut(sums: Array) -> Array:
+        without_judge, verdicts, replies = np.moveaxis(sums[..., 9:], -1, 0)
+        # a share of no verdicts is unknown, but counts for nothing
+        judged = np.where(verdicts > 0, share(sums) * verdicts, 0.0 if not by_labels else np.nan)
+        return ratio(np.stack([without_judge + judged, replies], axis=-1))
+
+    def classes(table: Array) -> npt.NDArray[np.bool_]:
+        total = table.sum(axis=0)
+        value = float(uncut(total))
+        # the jackknife of a value that is cut says nothing
+        known = 0 <= value <= top and (not by_labels or total[2] >= FEWEST)
+        return np.asarray((table[:, [2 if by_labels else 8]] > 0) & known)
+
+    return Metric(
+        name,
+        counts,
+        lambda sums: np.clip(uncut(sums), 0.0, top),
+        higher_is_better=False,
+        requires_option=option,
+        range=(0.0, top),
+        classes=classes,
+        about=about,
+    )
+
+
+def _errors() -> tuple[Metric, ...]:
+    def cells(scores: Sequence[Score]) -> tuple[float, float, float, float]:
+        return tuple(sum(s.measurements.get(name, 0.0) for s in scores) for name in _SUMMED[2:])  # type: ignore[return-value]
+
+    def hits(scores: Sequence[Score]) -> Sequence[float]:
+        _, human, _, both = cells(scores)
+        return both, human
+
+    def rejections(scores: Sequence[Score]) -> Sequence[float]:
+        labels, human, judge, both = cells(scores)
+        return labels - human - judge + both, labels - human
+
+    def classes(table: Array) -> npt.NDArray[np.bool_]:
+        labels, human = table[:, 0], table[:, 1]
+        return np.stack([human > 0, labels > human], axis=1) & bool(labels.sum() >= FEWEST)
+
+    return (
+        Metric(
+            "judge_sensitivity",
+            hits,
+            ratio,
+            requires_option="human",
+            about="share of what people call a hallucination that the judge calls one, too",
+        ),
+        Metric(
+            "judge_specificity",
+            rejections,
+            ratio,
+            requires_option="human",
+            about="share of what people do not call a hallucination that the judge does not call one either",
+        ),
+        Metric(
+            "judge_kappa",
+            cells,
+            _kappa,
+            requires_option="human",
+            range=(-1.0, 1.0),
+            classes=classes,
+            about="Cohen's kappa of the judge and the human labels",
+        ),
+    )
+
+
+def _kappa(sums: Array) -> Array:
+    labels, human, judge, both = np.moveaxis(sums, -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        observed = (labels - human - judge + 2 * both) / labels
+        expected = (human * judge + (labels - human) * (labels - judge)) / labels**2
+        return np.asarray(np.where(expected < 1, (observed - expected) / (1 - expected), math.nan))

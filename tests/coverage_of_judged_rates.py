@@ -1,0 +1,116 @@
+"""How often intervals of rates that a judge measures cover the true rate: python tests/coverage_of_judged_rates.py.
+
+A judge with a known sensitivity and specificity judges replies, of which people label some at random. Each row is a
+design, with the coverage of the 95% interval of the raw rate, of the prediction-powered estimate, of the labels alone
+and of the rate with the judge's true errors assumed, and the mean width of the second divided by that of the third.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from halu_tasks.scorers.metrics import Array, Estimate, jackknife, ratio
+from halu_tasks.scorers.statistics.judge_error import judge_error_metrics
+
+SENSITIVITY, SPECIFICITY = 0.85, 0.92
+METRICS = {metric.name: metric for metric in judge_error_metrics("rate", "hallucinated")}
+
+
+class Design(NamedTuple):
+    """A design: replies, labels, the true share of hallucinations, and whether clusters have 2 to 5 replies, or 1."""
+
+    replies: int
+    labels: int
+    share: float
+    clustered: bool
+
+
+DESIGNS = [
+    Design(replies, labels, share, clustered)
+    for replies, labels in ((1000, 150), (1000, 50), (200, 60), (5000, 300))
+    for share in (0.05, 0.3)
+    for clustered in (False, True)
+]
+
+
+class Sample(NamedTuple):
+    """Replies: the cluster of each, whether it is a hallucination, whether the judge says so, and if it has a label."""
+
+    cluster: npt.NDArray[np.int64]
+    true: Array
+    judge: Array
+    label: Array
+
+
+def drawn(design: Design, generator: np.random.Generator) -> Sample:
+    """Draw a sample; in clusters, replies have a common probability to be a hallucination."""
+    sizes = generator.integers(2, 6, design.replies) if design.clustered else np.ones(design.replies, int)
+    cluster = np.repeat(np.arange(design.replies), sizes)[: design.replies]
+    concentration = 3.0  # an intracluster correlation of 1/4
+    of_cluster = generator.beta(concentration * design.share, concentration * (1 - design.share), design.replies)
+    true = generator.random(design.replies) < (of_cluster[cluster] if design.clustered else design.share)
+    judge = generator.random(design.replies) < np.where(true, SENSITIVITY, 1 - SPECIFICITY)
+    label = np.zeros(design.replies)
+    label[generator.choice(design.replies, design.labels, replace=False)] = 1
+    return Sample(cluster, true.astype(float), judge.astype(float), label)
+
+
+def table(sample: Sample) -> Array:
+    """Sum up, by cluster, what the metrics count (`judge_error._corrected`)."""
+    one, y, f, n = np.ones(len(sample.true)), sample.true, sample.judge, sample.label
+    none = 0 * one
+    columns = [one, f, n, n * y, n * f, n * y * f, SENSITIVITY * one, SPECIFICITY * one, one, none, one, one]
+    sums = np.zeros((sample.cluster.max() + 1, len(columns)))
+    np.add.at(sums, sample.cluster, np.array(columns).T)
+    return sums
+
+
+def estimates(sample: Sample) -> dict[str, Estimate | None]:
+    """Estimate the rate in each way."""
+    sums = table(sample)
+    values = {"raw": jackknife(ratio, sums[:, [1, 0]].sum(axis=0), sums[:, [1, 0]])}
+    for name, key in (("ppi", "rate_ppi"), ("assumed", "rate_assumed_low")):
+        metric = METRICS[key]
+        assert metric.classes
+        values[name] = jackknife(metric.value, sums.sum(axis=0), sums, metric.range, metric.classes(sums))
+    labelled = sums[sums[:, 2] > 0][:, [3, 2]]
+    values["labels"] = jackknife(ratio, labelled.sum(axis=0), labelled)
+    return values
+
+
+def row(design: Design, runs: int) -> str:
+    """Simulate a design, and format its coverages and the ratio of widths."""
+    generator = np.random.default_rng([*design[:2], round(100 * design.share), design.clustered])
+    covered: dict[str, list[bool]] = {}
+    widths: dict[str, list[float]] = {}
+    for _ in range(runs):
+        for name, value in estimates(drawn(design, generator)).items():
+            if value and value.low is not None and value.high is not None:
+                covered.setdefault(name, []).append(value.low <= design.share <= value.high)
+                widths.setdefault(name, []).append(value.high - value.low)
+    coverages = "  ".join(f"{np.mean(covered[name]):8.3f}" for name in ("raw", "ppi", "labels", "assumed"))
+    narrower = np.mean(widths["ppi"]) / np.mean(widths["labels"])
+    withheld = 1 - len(covered["ppi"]) / runs
+    clusters = "2-5" if design.clustered else "1"
+    head = f"{design.replies:7}  {design.labels:6}  {design.share:5.2f}  {clusters:>8}"
+    return f"{head}  {coverages}  {narrower:8.2f}  {withheld:8.3f}"
+
+
+def main() -> None:
+    """Print a row for each design."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--designs", type=int, default=len(DESIGNS), help="only the first of the designs")
+    arguments = parser.parse_args()
+    print(f"sensitivity {SENSITIVITY}, specificity {SPECIFICITY}, {arguments.runs} runs")
+    print("replies  labels  share  clusters       raw       ppi    labels   assumed  ppi/labels  withheld")
+    for design in DESIGNS[: arguments.designs]:
+        print(row(design, arguments.runs), flush=True)
+
+
+if __name__ == "__main__":
+    main()

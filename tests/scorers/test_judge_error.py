@@ -1,0 +1,122 @@
+"""Rates corrected for a judge's errors, against ppi-python, scikit-learn and the definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ppi_py import ppi_mean_pointestimate
+from sklearn.metrics import cohen_kappa_score
+
+from halu_tasks.scorers.benchmarks.cfaith import JUDGING
+from halu_tasks.scorers.human_labels import AssumedJudge, HumanLabel, labels_by_part, with_judge_error
+from halu_tasks.scorers.metrics import Estimate, estimates
+from halu_tasks.scorers.reading.judge import CONFLICT, CONSISTENT, FAILED, Verdict
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.judge_error import judge_error_metrics
+
+METRICS = judge_error_metrics("hallucination_rate", "hallucinated")
+Row = tuple[bool, bool | None]
+"""Whether the judge calls a reply a hallucination, and whether people do, if they saw it."""
+
+
+def figures(
+    rows: Sequence[Row], assumed: AssumedJudge | None = None, empty: int = 0, failed: int = 0
+) -> dict[str, Estimate]:
+    """Return the figures of replies, of which some are empty and on some of which the judge failed."""
+    labels = labels_by_part("", (HumanLabel(str(at), "", None, y) for at, (_, y) in enumerate(rows) if y is not None))
+    scores = [
+        Score(
+            str(at), str(at), "a", "", {"hallucinated": float(judge)}, verdicts=[Verdict((CONSISTENT, CONFLICT)[judge])]
+        )
+        for at, (judge, _) in enumerate(rows)
+    ]
+    scores += [Score(f"empty{at}", f"e{at}", None, "", {"hallucinated": 1.0}) for at in range(empty)]
+    scores += [Score(f"failed{at}", f"f{at}", "a", "", {}, verdicts=[Verdict(FAILED)]) for at in range(failed)]
+    return estimates(METRICS, (with_judge_error(score, JUDGING, labels, assumed) for score in scores))
+
+
+def drawn(items: int, labelled: int, sensitivity: float = 0.85, specificity: float = 0.92) -> list[Row]:
+    generator = np.random.default_rng(items + labelled)
+    true = generator.random(items) < 0.3
+    judge = generator.random(items) < np.where(true, sensitivity, 1 - specificity)
+    return [(bool(j), bool(y) if at < labelled else None) for at, (j, y) in enumerate(zip(judge, true, strict=True))]
+
+
+@pytest.mark.parametrize(("items", "labelled"), [(60, 30), (200, 50), (1000, 150), (400, 399)])
+def test_the_estimate_is_that_of_ppi_python(items: int, labelled: int) -> None:
+    rows = drawn(items, labelled)
+    known = np.array([[float(y), float(j)] for j, y in rows if y is not None])
+    others = np.array([float(j) for j, y in rows if y is None])
+    if len(others) < 2:  # its variance is undefined there
+        known, others = known[:-1], np.append(others, known[-1, 1])
+        rows = [*rows[: labelled - 1], (rows[labelled - 1][0], None), *rows[labelled:]]
+    expected = ppi_mean_pointestimate(known[:, 0], known[:, 1], others)
+    assert figures(rows)["hallucination_rate_ppi"].value == pytest.approx(float(expected[0]), abs=1e-9)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=3, max_size=40))
+def test_with_a_label_of_everything_the_rate_is_that_of_people(rows: list[Row]) -> None:
+    assert figures(rows)["hallucination_rate_ppi"].value == pytest.approx(np.mean([bool(y) for _, y in rows]))
+
+
+def test_errors_of_the_judge_are_its_confusions_with_people() -> None:
+    rows = drawn(300, 120)
+    judge, human = zip(*[(j, y) for j, y in rows if y is not None], strict=True)
+    values = figures(rows)
+    pairs = list(zip(judge, human, strict=True))
+    assert values["judge_sensitivity"].value == pytest.approx(np.mean([j for j, y in pairs if y]))
+    assert values["judge_specificity"].value == pytest.approx(np.mean([not j for j, y in pairs if not y]))
+    assert values["judge_kappa"].value == pytest.approx(cohen_kappa_score(judge, human))
+    assert all(values[name].low is not None for name in ("judge_sensitivity", "judge_specificity", "judge_kappa"))
+
+
+def test_the_interval_is_narrower_than_that_of_the_labels_alone() -> None:
+    rows = drawn(1000, 150)
+    with_judge, alone = (figures(r)["hallucination_rate_ppi"] for r in (rows, rows[:150]))
+    widths = [e.high - e.low for e in (with_judge, alone) if e.low is not None and e.high is not None]
+    assert widths[0] < 0.85 * widths[1]
+
+
+def test_fewer_than_thirty_labels_give_no_interval() -> None:
+    assert figures(drawn(500, 29))["hallucination_rate_ppi"].low is None
+    assert figures(drawn(500, 30))["hallucination_rate_ppi"].low is not None
+
+
+def test_replies_without_an_answer_stay_hallucinations_and_failures_stay_out() -> None:
+    rows = drawn(300, 60)
+    rate = figures(rows)["hallucination_rate_ppi"].value
+    assert figures(rows, failed=50)["hallucination_rate_ppi"].value == pytest.approx(rate)
+    assert figures(rows, empty=100)["hallucination_rate_ppi"].value == pytest.approx((300 * rate + 100) / 400)
+
+
+def test_an_assumed_judge_gives_the_rate_of_rogan_and_gladen() -> None:
+    rows = [(at < 310, None) for at in range(1000)]
+    exact = figures(rows, AssumedJudge((0.85, 0.85), (0.92, 0.92)))
+    assert exact["hallucination_rate_assumed_low"] == exact["hallucination_rate_assumed_high"]
+    assert exact["hallucination_rate_assumed_low"].value == pytest.approx((0.31 + 0.92 - 1) / (0.85 + 0.92 - 1))
+    band = figures(rows, AssumedJudge((0.8, 0.9), (0.9, 0.95)))
+    assert band["hallucination_rate_assumed_low"].value == pytest.approx((0.31 + 0.9 - 1) / (0.9 + 0.9 - 1))
+    assert band["hallucination_rate_assumed_high"].value == pytest.approx((0.31 + 0.95 - 1) / (0.8 + 0.95 - 1))
+    assert "hallucination_rate_ppi" not in band
+
+
+def test_a_rate_that_the_assumption_cannot_explain_is_cut_and_has_no_interval() -> None:
+    rare = figures([(at < 5, None) for at in range(1000)], AssumedJudge((0.85, 0.85), (0.92, 0.92)))
+    assert rare["hallucination_rate_assumed_low"] == Estimate(0.0, None, None, None)
+
+
+def test_a_label_is_of_the_reply_that_people_saw() -> None:
+    labels = labels_by_part("", [HumanLabel("1", "", "Paris  is\r\nnot", True), HumanLabel("1", "", "other", False)])
+    seen, other, unseen = (
+        with_judge_error(
+            Score("1", "1", answer, "", {"hallucinated": 1.0}, verdicts=[Verdict(CONFLICT)]), JUDGING, labels, None
+        ).measurements
+        for answer in ("Paris is not", "other", "neither")
+    )
+    assert (seen["human_labels"], seen["human_positive"]) == (1, 1)
+    assert (other["human_labels"], other["human_positive"]) == (1, 0)
+    assert unseen["human_labels"] == 0
