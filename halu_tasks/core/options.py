@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, NewType, Union, get_args, get_origin, get_type_hints
 
 from halu_tasks.core.errors import UsageError, did_you_mean
 
@@ -60,7 +60,25 @@ class ValueType:
         return isinstance(value, self.accepts) and (bool in self.accepts or not isinstance(value, bool))
 
 
+ShareRange = NewType("ShareRange", str)
+"""A share, such as 0.85, or a range of shares, such as 0.8-0.9; harnesses may pass the first as a number."""
+
+
+def share_range(value: str | float) -> tuple[float, float]:
+    """Return the lowest and the highest value of a `ShareRange`.
+
+    Raises:
+        ValueError: It is not a share or a range of shares.
+    """
+    low, _, high = str(value).partition("-")
+    ends = float(low), float(high or low)
+    if not 0 <= ends[0] <= ends[1] <= 1:
+        raise ValueError
+    return ends
+
+
 _TYPES: Mapping[Any, ValueType] = {
+    ShareRange: ValueType("a number from 0 to 1 or a range such as 0.8-0.9", (str, float, int), str, "SHARE|LOW-HIGH"),
     str: ValueType("a string", (str,), str, "TEXT"),
     int: ValueType("an integer", (int,), int, "N"),
     float: ValueType("a number", (float, int), float, "NUMBER"),
@@ -241,6 +259,15 @@ class Options:
     judge_max_failures: float = option(
         0.05, "the share of items that the judge may fail on before the run is an error", metavar="SHARE"
     )
+    human: str | None = option(
+        None, "judged tasks: a file of people's labels, by which judged rates are corrected", metavar="FILE"
+    )
+    judge_sensitivity: ShareRange | None = option(
+        None, "without labels, an assumption: the share of hallucinations that the judge calls so"
+    )
+    judge_specificity: ShareRange | None = option(
+        None, "the share of everything else that the judge does not call a hallucination; with judge_sensitivity"
+    )
     seed: int = task_option(0, "seed of random choices (order of A and B, examples, splits)")
     subset: str = task_option("multi_error", "ReFACT: which of its two files", ("multi_error", "single_error"))
     both_orders: bool = task_option(False, "ReFACT comparative: ask every row in both orders")
@@ -277,6 +304,33 @@ class Options:
                 raise UsageError(f"option {name}: expected a number from 0 to 1, got {getattr(self, name)}")
         if not 0 < self.alpha <= 1:
             raise UsageError(f"option alpha: expected a number above 0, up to 1, got {self.alpha}")
+        self._check_assumed_judge()
+
+    def _check_assumed_judge(self) -> None:
+        """Check `judge_sensitivity` and `judge_specificity`.
+
+        Raises:
+            UsageError: Only one is given, one is not a range of shares, or the judge may be no better than chance.
+        """
+        names = ("judge_sensitivity", "judge_specificity")
+        given = [name for name in names if getattr(self, name) is not None]
+        if len(given) == 1:
+            raise UsageError(f"option {given[0]}: give both judge_sensitivity and judge_specificity")
+        lowest = []
+        for name in given:
+            try:
+                lowest.append(share_range(getattr(self, name))[0])
+            except ValueError:
+                expected = option_specs(Options)[name].type
+                assert expected
+                raise UsageError(
+                    f"option {name}: expected {expected.description}, got {getattr(self, name)!r}"
+                ) from None
+        if lowest and sum(lowest) <= 1:
+            raise UsageError(
+                "options judge_sensitivity and judge_specificity: the lowest values must add up to more than 1; "
+                "otherwise the judge may be no better than chance"
+            )
 
     @property
     def column_names(self) -> dict[str, str]:

@@ -21,9 +21,11 @@ from halu_tasks.inspect_adapter.figures import figures
 from halu_tasks.inspect_adapter.judges import check_address, judge_of_run
 from halu_tasks.inspect_adapter.records import ScoreRecord
 from halu_tasks.judging.judge import Judge
+from halu_tasks.replies.judge_errors import assumed_judge, judge_warnings
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import logger, outcome_of, reply_warnings, revision_warnings
 from halu_tasks.scorers.answer import Outcome
+from halu_tasks.scorers.human_labels import HumanLabels, with_judge_error
 from halu_tasks.scorers.methods.cost import cost_of
 from halu_tasks.scorers.reading.judge import Verdict
 from halu_tasks.scorers.score import Score
@@ -33,6 +35,10 @@ from halu_tasks.solvers.asking import tokens_of
 from halu_tasks.solvers.method_record import MethodRecord
 from halu_tasks.solvers.sample_metadata import SampleMetadata
 from halu_tasks.tasks import Task
+from halu_tasks.tasks.human_labels import labels_of_task
+
+_labels: dict[str, HumanLabels] = {}
+"""The human labels by which replies to a task were last scored, for the warnings at its end."""
 
 TARGET = "halu_target"
 """Where a replayed output states the target if it answers another order of A and B than the sample's."""
@@ -45,6 +51,9 @@ def halu_score(
     judge: str | None = None,
     judge_base_url: str | None = None,
     judge_max_failures: float = 0.05,
+    human: str | None = None,
+    judge_sensitivity: float | str | None = None,
+    judge_specificity: float | str | None = None,
 ) -> Scorer:
     """Score a sample of this package by its task.
 
@@ -56,6 +65,10 @@ def halu_score(
         judge: The judge's model, if there is no model in the role `grader`.
         judge_base_url: The base URL of a judge behind an OpenAI-compatible server.
         judge_max_failures: The share of items on which the judge may fail, from 0 to 1.
+        human: A file of people's labels, by which judged rates are corrected.
+        judge_sensitivity: Without labels, an assumption: the share of hallucinations that the judge calls so, as a
+            number or a range such as 0.8-0.9.
+        judge_specificity: The share of everything else that it does not call a hallucination.
     """
     try:
         options = Options(
@@ -63,7 +76,11 @@ def halu_score(
             judge=judge,
             judge_base_url=check_address(judge_base_url),
             judge_max_failures=judge_max_failures,
+            human=human,
+            judge_sensitivity=judge_sensitivity,  # type: ignore[arg-type]
+            judge_specificity=judge_specificity,  # type: ignore[arg-type]
         )
+        assumed = assumed_judge(options)
     except UsageError as error:
         raise ArgumentError(str(error)) from None
 
@@ -79,6 +96,11 @@ def halu_score(
         item = with_target(item, (state.output.metadata or {}).get(TARGET))
         reply = Reply(state.output.completion, probability=method_record.probability)
         reply_score, verdicts = await scoring_task.score(item, reply)
+        if task.judged and (human or assumed):
+            labels = labels_of_task(human, task.name) if human else None
+            reply_score = with_judge_error(reply_score, task.judged, labels, assumed)
+            if labels:
+                _labels[task.name] = labels
         record, draft = with_method_output(reply_score, method_record), method_record.draft
         record = replace(
             record,
@@ -167,6 +189,7 @@ def _warn_of_replies() -> None:
         def __init__(self) -> None:
             self._outcomes: dict[str, dict[str, Counter[Outcome]]] = {}
             self._revised: dict[str, list[ScoreRecord]] = {}
+            self._judged: dict[str, list[ScoreRecord]] = {}
 
         async def on_sample_end(self, data: SampleEnd) -> None:
             records = (ScoreRecord.of(score) for score in (data.sample.scores or {}).values())
@@ -176,12 +199,16 @@ def _warn_of_replies() -> None:
                 self._outcomes.setdefault(data.eval_id, {}).setdefault(record.task.task, Counter())[outcome] += 1
                 if record.draft:
                     self._revised.setdefault(data.eval_id, []).append(record)
+                if "human_labels" in record.score.measurements:
+                    self._judged.setdefault(data.eval_id, []).append(record)
 
         async def on_task_end(self, data: TaskEnd) -> None:
             for task, outcomes in self._outcomes.pop(data.eval_id, {}).items():
                 for warning in reply_warnings(task, outcomes):
                     logger.warning(warning)
             for warning in _of_revisions(self._revised.pop(data.eval_id, [])):
+                logger.warning(warning)
+            for warning in _of_labels(self._judged.pop(data.eval_id, [])):
                 logger.warning(warning)
 
 
@@ -193,3 +220,17 @@ def _of_revisions(records: Sequence[ScoreRecord]) -> list[str]:
     assert first.task
     before = [record.draft for record in records if record.draft]
     return revision_warnings(first.task.resolve(), first.scoring, before, [record.score for record in records])
+
+
+def _of_labels(records: Sequence[ScoreRecord]) -> list[str]:
+    """Return `judge_warnings` of the records of one run, all of which were scored by human labels."""
+    by_task: dict[str, list[ScoreRecord]] = {}
+    for record in records:
+        assert record.task
+        by_task.setdefault(record.task.task, []).append(record)
+    return [
+        warning
+        for name, of_task in by_task.items()
+        if of_task[0].task
+        for warning in judge_warnings(of_task[0].task.resolve(), _labels.get(name), [r.score for r in of_task])
+    ]

@@ -23,6 +23,7 @@ from halu_tasks.inspect_adapter.records import RECORD
 from halu_tasks.inspect_adapter.scorer import halu_score
 from halu_tasks.judging.reaching import reach_active
 from halu_tasks.replies import embedded
+from halu_tasks.replies.judge_errors import check_human_labels
 from halu_tasks.replies.scoring import prepare_judge
 from halu_tasks.solvers.asking import MOST_ALTERNATIVES, chat_messages
 from halu_tasks.solvers.sample_metadata import SampleMetadata
@@ -178,6 +179,7 @@ def _task(
     check_address(options.get("judge_base_url"))
     reach_active()
     for built in judged:
+        check_human_labels(built)
         if built.options.judge and not model_roles().get("grader"):
             # an error of one line is only possible while the task is created
             prepare_judge(built)
@@ -194,6 +196,7 @@ def _task(
             judge=judge,
             judge_base_url=judge_base_url,
             judge_max_failures=judge_max_failures,
+            **{name: getattr(first.options, name) for name in ("human", "judge_sensitivity", "judge_specificity")},
         ),
         config=_config(members),
         name=name,

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from halu_tasks import __version__
-from halu_tasks.core.errors import DataError
+from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_write
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import DATA_OPTIONS, Options
 from halu_tasks.data.cache import sha256_of
+from halu_tasks.replies.judge_errors import judge_warnings, uncorrected_note
 from halu_tasks.replies.predictions import (
     ID_FIELD,
     OUTPUT_FIELD,
@@ -93,6 +94,11 @@ class ScoredFile:
     estimates: dict[str, Estimate]
     warnings: Sequence[str]
 
+    @property
+    def note(self) -> str | None:
+        """What readers of a judged rate have to know; None if its error is corrected, or no judge was asked."""
+        return uncorrected_note(self.built.task, self.scores)
+
     def reference_figures(self) -> dict[str, dict[str, float]]:
         """Return the metrics of replies to compare with, such as always the same one, by reply."""
         reference_replies = self.built.scoring.reference_replies
@@ -143,10 +149,13 @@ def score_file(task: str, options: Options, request: ScoreRequest) -> ScoredFile
         request: What to score.
 
     Raises:
-        DataError: The file or the data are damaged, an id is unknown, or the details cannot be written.
+        UsageError: An option is about judges, and the task has none.
+        DataError: The file, the data or the labels are damaged, an id is unknown, or the details cannot be written.
         JudgeError: The judge failed on too many items.
     """
     built = build(task, options)
+    if not built.task.judged and (options.human or options.judge_sensitivity is not None):
+        raise UsageError(f"task {built.task.name} has no judge, so it has no judge's errors to correct")
     details = Path(request.details) if request.details else None
     if details:
         _check_writable(details)
@@ -157,6 +166,7 @@ def score_file(task: str, options: Options, request: ScoreRequest) -> ScoredFile
     folder = details.parent if details else None
     scores, missing, outcomes = score_predictions(built, path, predictions, partial=request.partial, folder=folder)
     warnings = reply_warnings(built.task.name, outcomes)
+    warnings += judge_warnings(built.task, built.human_labels, scores)
     if missing:
         warnings.insert(
             0,

@@ -20,6 +20,7 @@ from halu_tasks.core.errors import HaluTasksError, JudgeError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.data.cache import cache_folder
+from halu_tasks.replies.judge_errors import check_human_labels, with_known_errors
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.reading.judge import Verdict
 from halu_tasks.scorers.score import Score
@@ -48,6 +49,7 @@ def prepare_judge(built: Built) -> None:
     """
     if not built.task.judged:
         return
+    check_human_labels(built)
     if not built.options.judge:
         logger.warning(no_judge(built.task))
         return
@@ -88,7 +90,7 @@ def score_replies(built: Built, replies: Sequence[tuple[Item, Reply]], folder: P
                 logger.error("judging was interrupted; %s", keep_replies(built, replies, folder).message)
                 raise
     return [
-        built.task.score(mode, item, reply, reply_verdicts)
+        with_known_errors(built, built.task.score(mode, item, reply, reply_verdicts))
         for (item, reply), reply_verdicts in zip(replies, verdicts, strict=True)
     ]
 
@@ -174,12 +176,15 @@ def score_command(built: Built, predictions: Path) -> str:
         "--scoring": options.scoring if options.scoring != "strict" else None,
         "--judge": options.judge,
         "--judge-base-url": redacted(options.judge_base_url) if options.judge_base_url else None,
+        "--human": options.human,
+        "--judge-sensitivity": options.judge_sensitivity,
+        "--judge-specificity": options.judge_specificity,
         "--judge-max-failures": str(options.judge_max_failures) if options.judge_max_failures != 0.05 else None,
     }
     for name, option in Options.of_some_tasks().items():
         if name in built.task.task_options and (value := getattr(options, name)) != option.default:
             flags[f"--{name.replace('_', '-')}"] = str(value)
-    words = [word for flag, value in flags.items() if value for word in (flag, value)]
+    words = [word for flag, value in flags.items() if value for word in (flag, str(value))]
     name = built.task.name if built.task.name in registry()[0] else str(built.task.path)
     return shlex.join(["halu-tasks", "score", name, str(predictions), "--partial", *words])
 

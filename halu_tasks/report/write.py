@@ -15,7 +15,9 @@ from halu_tasks.report.markdown import markdown
 from halu_tasks.report.model.assemble import TABLE, assemble
 from halu_tasks.report.model.leaderboard import board
 from halu_tasks.report.page.render import render
+from halu_tasks.results.human_labels import labelled_runs
 from halu_tasks.results.readers.read import find_results, read_results
+from halu_tasks.results.run import Run
 
 PAGE, TEXT, FIGURES = "index.html", "report.md", "report.json"
 
@@ -42,7 +44,9 @@ class WrittenReport(NamedTuple):
     incomplete: bool
 
 
-def write_report(paths: Sequence[str], folder: Path, title: str, warn: Callable[[str], None]) -> WrittenReport:
+def write_report(
+    paths: Sequence[str], folder: Path, title: str, warn: Callable[[str], None], human: str | None = None
+) -> WrittenReport:
     """Write a report on the results in files and folders.
 
     Args:
@@ -50,6 +54,7 @@ def write_report(paths: Sequence[str], folder: Path, title: str, warn: Callable[
         folder: Where to write, created if necessary.
         title: The heading of the page.
         warn: Called with a message for each result that is not read, and for each warning of the report.
+        human: A file of people's labels of judged replies, if there is one.
 
     Raises:
         DataError: There are no results, or a file cannot be written.
@@ -65,7 +70,12 @@ def write_report(paths: Sequence[str], folder: Path, title: str, warn: Callable[
         warn(f"not read: {skipped.source}: {skipped.why}")
     if not results.runs:
         raise DataError(f"no result of this package is in {', '.join(paths)} ({len(files)} files)")
-    leaderboard = board(results.runs)
+    runs: Sequence[Run] = results.runs
+    if human:
+        runs, warnings = labelled_runs(runs, human)
+        for text in warnings:
+            warn(text)
+    leaderboard = board(runs)
     with (
         atomic_path(folder / TABLE, "report") as table,
         tqdm(total=len(leaderboard.columns), desc="comparing", unit="task", disable=None) as bar,

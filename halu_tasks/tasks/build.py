@@ -13,9 +13,11 @@ from halu_tasks.core.items import Example, Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, given_prompts, prompt_hash, render
 from halu_tasks.data.locate import Located, locate
+from halu_tasks.scorers.human_labels import HumanLabels
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.tasks.derived import TaskReference, task_named
 from halu_tasks.tasks.fewshot import worked_examples
+from halu_tasks.tasks.human_labels import labels_of_task
 from halu_tasks.tasks.prompts.published import published_as
 from halu_tasks.tasks.provenance import Provenance
 from halu_tasks.tasks.registry import prompt_names, registry
@@ -119,6 +121,11 @@ class Built:
         tags += ["paper"] if options.scoring == "paper" else []
         tags += options.version_tags(self.task.task_options)
         tags += ["cot"] if options.cot else []
+        if self.task.judged:
+            tags += [f"human_{self.human_labels.hash}"] if self.human_labels else []
+            for name in ("judge_sensitivity", "judge_specificity"):
+                if (assumed := getattr(options, name)) is not None:
+                    tags.append(f"{name}{assumed}".replace("-", "to"))
         if options.fewshot and self.task.lacks_training(options):
             tags.append("own_examples")
         if self.prompt != self._packaged_prompt():
@@ -133,6 +140,17 @@ class Built:
     def _packaged_prompt(self) -> Prompt:
         packaged = registry()[0].get(self.task.reference, self.task)
         return packaged.own_prompt(self.options)
+
+    @cached_property
+    def human_labels(self) -> HumanLabels | None:
+        """People's labels of the replies to a judged task, if there are any.
+
+        Raises:
+            DataError: The file cannot be read, or does not fit the task.
+        """
+        if not self.task.judged or not self.options.human:
+            return None
+        return labels_of_task(self.options.human, self.task.name, {item.id for item in self.stream()})
 
     @property
     def version(self) -> str:

@@ -19,6 +19,7 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.judge_error import judge_error_metrics
 
 METRICS = judge_error_metrics("hallucination_rate", "hallucinated")
+VERDICTS = {True: Verdict(CONFLICT), False: Verdict(CONSISTENT)}
 Row = tuple[bool, bool | None]
 """Whether the judge calls a reply a hallucination, and whether people do, if they saw it."""
 
@@ -29,9 +30,7 @@ def figures(
     """Return the figures of replies, of which some are empty and on some of which the judge failed."""
     labels = labels_by_part("", (HumanLabel(str(at), "", None, y) for at, (_, y) in enumerate(rows) if y is not None))
     scores = [
-        Score(
-            str(at), str(at), "a", "", {"hallucinated": float(judge)}, verdicts=[Verdict((CONSISTENT, CONFLICT)[judge])]
-        )
+        Score(str(at), str(at), "a", "", {"hallucinated": float(judge)}, verdicts=[VERDICTS[judge]])
         for at, (judge, _) in enumerate(rows)
     ]
     scores += [Score(f"empty{at}", f"e{at}", None, "", {"hallucinated": 1.0}) for at in range(empty)]

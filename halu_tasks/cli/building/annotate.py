@@ -56,6 +56,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         import_parts.add_argument(f"--{kind}", metavar="ANNOTATIONS.jsonl", nargs="+", default=[], help=about)
     add_json_argument(import_parts, "tables")
 
+    verdicts = actions.add_parser("verdicts", help="draw judged replies from results, for people to label")
+    verdicts.add_argument("results", metavar="RESULTS", nargs="+", help="results of a judged task, as for report")
+    about = "where to write: JSON Lines if it ends in .jsonl, otherwise CSV"
+    verdicts.add_argument("-o", "--output", metavar="LABELS", required=True, help=about)
+    about = "number of verdicts (default: 150)"
+    verdicts.add_argument("--sample", type=positive_int, default=150, metavar="N", help=about)
+    about = "seed of the sample (default: 0)"
+    verdicts.add_argument("--seed", type=integer, default=0, metavar="N", help=about)
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the action."""
@@ -64,8 +73,20 @@ def run(arguments: argparse.Namespace) -> int:
         "import": _import,
         "export-parts": _export_parts,
         "import-parts": _import_parts,
+        "verdicts": _verdicts,
     }
     return actions[arguments.action](arguments)
+
+
+def _verdicts(arguments: argparse.Namespace) -> int:
+    from halu_tasks.results.human_labels import draw_verdicts
+
+    drawn, verdicts = draw_verdicts(arguments.results, arguments.sample, arguments.seed, Path(arguments.output))
+    print(
+        f"{drawn:,} of {verdicts:,} verdicts in {arguments.output}; write yes or no in 'hallucinated', then: "
+        f"halu-tasks report RESULTS --human {arguments.output}, or --human with halu-tasks score"
+    )
+    return 0
 
 
 def _export(arguments: argparse.Namespace) -> int:

@@ -19,6 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("results", metavar="RESULTS", nargs="+", help=RESULTS_HELP)
     about = "where to write (default: report)"
     parser.add_argument("-o", "--output", metavar="FOLDER", default="report", help=about)
+    about = "people's labels of judged replies (halu-tasks annotate verdicts), by which judged rates are corrected"
+    parser.add_argument("--human", metavar="FILE", help=about)
     parser.add_argument("--title", default="Hallucination benchmarks", help="the heading of the page")
 
 
@@ -26,7 +28,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the report, and print what it contains."""
     from halu_tasks.report.write import write_report
 
-    written = write_report(arguments.results, Path(arguments.output).expanduser(), arguments.title, warn)
+    written = write_report(
+        arguments.results, Path(arguments.output).expanduser(), arguments.title, warn, arguments.human
+    )
     contents = [_count(written.entries, "entry", "entries"), _count(written.tasks, "task", "tasks")]
     contents += [_count(written.apart, "column", "columns") + " apart"] if written.apart else []
     contents += [f"{written.skipped} not read"] if written.skipped else []

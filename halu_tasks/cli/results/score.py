@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME", help="the model that gave the replies, for a report")
     parser.add_argument("--details", metavar="OUT.jsonl", help="write how each item was read and scored")
     add_options(parser, "judge", "judge_base_url", "judge_max_failures")
+    add_options(parser, "human", "judge_sensitivity", "judge_specificity")
     add_json_argument(parser, "a table")
 
 
@@ -67,4 +68,5 @@ def _report(scored: ScoredFile) -> str:
         for reply, figures in scored.reference_figures().items()
         for metric, value in figures.items()
     )
-    return f"{head}\n\n{estimates_table('metric', scored.estimates)}{references}"
+    note = f"\nnote: {scored.note}" if scored.note else ""
+    return f"{head}\n\n{estimates_table('metric', scored.estimates)}{references}{note}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from halu_tasks.replies.judge_errors import uncorrected_note
 from halu_tasks.results.comparability import asked_otherwise, not_paired, reordered
 from halu_tasks.results.entry import Entry, labels_of
 from halu_tasks.results.run import Run
@@ -54,8 +55,16 @@ class Column:
         """The metrics that apply to the runs, in the task's order."""
         all_metrics = self.task.scoring[self.first.scoring].metrics
         # provenance only records a judge that was named as an option
-        options = {**self.first.provenance.options, "judge": self.first.judge}
+        options = {**self.first.provenance.options, "judge": self.first.judge, **self._judge_errors()}
         return [m for m in all_metrics if m.requires_option is None or options.get(m.requires_option)]
+
+    def _judge_errors(self) -> dict[str, bool]:
+        """Return the options about the judge's errors, and whether the scores of any run have what they add."""
+        if not self.task.judged:
+            return {}
+        markers = {"human": "human_labels", "judge_sensitivity": "assumed_sensitivity_low"}
+        scores = [score for run in self.runs.values() for score in run.scores]
+        return {option: any(name in score.measurements for score in scores) for option, name in markers.items()}
 
     @cached_property
     def headline(self) -> Metric:
@@ -66,7 +75,8 @@ class Column:
     def notes(self) -> list[str]:
         """Differences between the runs that readers need to know of, although the runs can be compared."""
         others = [(entry, reordered(self.first, run)) for entry, run in list(self.runs.items())[1:]]
-        return [
+        judged = uncorrected_note(self.task, [score for run in self.runs.values() for score in run.scores])
+        return ([judged] if judged else []) + [
             f"{entry.model} was asked {count:,} of the items with the answers in another order than {self.first.model}"
             for entry, count in others
             if count

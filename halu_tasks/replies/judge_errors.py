@@ -1,0 +1,86 @@
+"""What is known of a judge's errors in a run: people's labels, or an assumption, and what to say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.options import Options, share_range
+from halu_tasks.scorers.human_labels import FEWEST, AssumedJudge, HumanLabels, with_judge_error
+from halu_tasks.scorers.score import Score
+from halu_tasks.tasks import Built, Task
+
+UNCORRECTED = (
+    "{task}: {headline} is what the judge says, not the truth; labels of some replies by people correct it "
+    "(halu-tasks annotate verdicts, then --human; docs/judges.md)"
+)
+
+
+def assumed_judge(options: Options) -> AssumedJudge | None:
+    """Return what the options assume of the judge, if anything."""
+    if options.judge_sensitivity is None or options.judge_specificity is None:
+        return None
+    return AssumedJudge(share_range(options.judge_sensitivity), share_range(options.judge_specificity))
+
+
+def check_human_labels(built: Built) -> None:
+    """Check the options about the judge's errors, before anything is generated.
+
+    Raises:
+        UsageError: The errors of the task's judge cannot be corrected.
+        DataError: The labels cannot be read, or do not fit the task.
+    """
+    judged, options = built.task.judged, built.options
+    if judged and judged.positive is None and (options.human or options.judge_sensitivity is not None):
+        raise UsageError(
+            f"task {built.task.name}: its judge has no label that reports a hallucination (JudgeSpec.positive)"
+        )
+    _ = built.human_labels
+
+
+def with_known_errors(built: Built, score: Score) -> Score:
+    """Add to a score what is known of the judge's errors."""
+    judged = built.task.judged
+    if judged is None:
+        return score
+    labels, assumed = built.human_labels, assumed_judge(built.options)
+    return with_judge_error(score, judged, labels, assumed) if labels or assumed else score
+
+
+def judge_warnings(task: Task, labels: HumanLabels | None, scores: Sequence[Score]) -> list[str]:
+    """Warn of labels that fit no reply, and of too few labels.
+
+    Args:
+        task: The task.
+        labels: People's labels, if there are any.
+        scores: The scores of a run, with the labels.
+    """
+    if labels is None or not any("human_labels" in score.measurements for score in scores):
+        return []
+    used, positive = (
+        round(sum(score.measurements.get(name, 0.0) for score in scores)) for name in ("human_labels", "human_positive")
+    )
+    warnings = []
+    if used < labels.number:
+        warnings.append(
+            f"{task.name}: {labels.number - used} of {labels.number} human labels fit no verdict of this run (another "
+            "reply or part, or the judge failed) and are not used"
+        )
+    if used < FEWEST:
+        warnings.append(
+            f"{task.name}: {used} human labels are too few for an interval of the corrected rate, {FEWEST} are needed"
+        )
+    elif positive in (0, used):
+        kind = "a hallucination" if positive else "no hallucination"
+        missing = "judge_specificity" if positive else "judge_sensitivity"
+        warnings.append(f"{task.name}: all {used} human labels say {kind}, so {missing} and judge_kappa are unknown")
+    return warnings
+
+
+def uncorrected_note(task: Task, scores: Sequence[Score]) -> str | None:
+    """Return a note that a judged rate is not the truth, unless the scores say something of the judge's errors."""
+    judged = task.judged
+    if judged is None or judged.positive is None or not any(score.verdicts for score in scores):
+        return None
+    known = any("verdicts_read" in score.measurements for score in scores)
+    return None if known else UNCORRECTED.format(task=task.name, headline=task.headline)

@@ -1,0 +1,184 @@
+"""Human labels of judged replies: drawn, labelled, and used alike by all commands and both harnesses."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halu_tasks.cli import main
+from halu_tasks.core.options import Options
+from halu_tasks.lm_eval_adapter.models import ReplayLM
+from halu_tasks.tasks import build
+from tests.harness.test_judge import by_rule
+
+Serve = Callable[..., Any]
+Capture = pytest.CaptureFixture[str]
+ITEMS = build("cfaith_gen", Options(data="sample")).items
+CORRECTED = ("hallucination_rate_ppi", "judge_sensitivity", "judge_specificity", "judge_kappa")
+
+
+@pytest.fixture
+def judge(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    return ["--data", "sample", "--judge", "openai/gpt-4o", "--judge-base-url", serve(by_rule).url]
+
+
+@pytest.fixture
+def replies(tmp_path: Path) -> Path:
+    rows = [{"id": item.id, "output": item.target if n % 3 == 0 else f"不知道{n}"} for n, item in enumerate(ITEMS)]
+    path = tmp_path / "replies.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def labels(folder: Path, number: int, **columns: str) -> Path:
+    """Write labels of the first items; people disagree with the judge on every sixth."""
+    rows = [
+        {"id": item.id, "hallucinated": "yes" if n % 3 == 1 or n % 6 == 5 else "no", **columns}
+        for n, item in enumerate(ITEMS[:number])
+    ]
+    path = folder / f"labels{number}.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def score(capsys: Capture, *arguments: str, code: int = 0) -> dict[str, Any]:
+    assert main(["score", "cfaith_gen", *arguments, "--json"]) == code
+    return dict(json.loads(capsys.readouterr().out))
+
+
+def test_all_harnesses_and_the_report_correct_alike(
+    judge: list[str],
+    replies: Path,
+    tmp_path: Path,
+    capsys: Capture,
+    run_lm_eval: Callable[..., dict[str, Any]],
+    run_inspect: Callable[..., Any],
+) -> None:
+    human = labels(tmp_path, 30)
+    plain = score(capsys, str(replies), *judge)
+    scored = score(capsys, str(replies), *judge, "--human", str(human))
+    assert not plain["metrics"].keys() & set(CORRECTED)
+    assert plain["metrics"].items() <= scored["metrics"].items()
+    # of 30 labelled, people call 15 a hallucination, of which the judge finds all, and the judge calls 20 so
+    assert scored["metrics"]["judge_sensitivity"] == 1.0
+    assert scored["metrics"]["judge_specificity"] == pytest.approx(10 / 15)
+    assert set(CORRECTED) <= scored["intervals"].keys()
+    assert "human_" in scored["version"] and "human_" not in plain["version"]
+
+    options = {"halu_judge": judge[3], "halu_judge_base_url": judge[5], "halu_human": str(human)}
+    found = run_lm_eval(["cfaith_gen"], ReplayLM(str(replies)), options)["results"]["cfaith_gen"]
+    log = run_inspect(
+        "cfaith_gen",
+        "halu/replay",
+        {"judge": judge[3], "judge_base_url": judge[5], "human": str(human)},
+        model_args={"predictions": str(replies)},
+    )
+    in_inspect = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+    for name in CORRECTED:
+        assert found[f"{name},none"] == scored["metrics"][name] == in_inspect[name], name
+
+    results, details, report = (tmp_path / name for name in ("results.json", "details.jsonl", "report"))
+    results.write_text(json.dumps(score(capsys, str(replies), *judge, "--model", "m", "--details", str(details))))
+    assert main(["report", str(results), "-o", str(report)]) == 0
+    assert "is what the judge says" in (report / "report.md").read_text()
+    assert main(["report", str(results), "-o", str(report), "--human", str(human)]) == 0
+    assert "is what the judge says" not in (report / "report.md").read_text()
+    (result,) = json.loads((report / "report.json").read_text())["results"]
+    assert "hallucination_rate_ppi" in json.dumps(result)
+    assert "human_" in result["version"]
+
+
+def test_drawn_verdicts_do_not_show_the_judges_answer_and_fit_once_labelled(
+    judge: list[str], replies: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    results, drawn = tmp_path / "results.json", tmp_path / "labels.csv"
+    arguments = (str(replies), *judge, "--model", "m", "--details", str(tmp_path / "details.jsonl"))
+    results.write_text(json.dumps(score(capsys, *arguments)))
+    assert main(["annotate", "verdicts", str(results), "--sample", "32", "-o", str(drawn)]) == 0
+    assert "32 of 36 verdicts" in capsys.readouterr().out
+    with drawn.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len({row["id"] for row in rows}) == 32
+    assert not any("conflict" in value or "=====" in value for row in rows for value in row.values())
+    with drawn.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows({**row, "hallucinated": "yes" if "不知道" in row["reply"] else "no"} for row in rows)
+    scored = score(capsys, str(replies), *judge, "--human", str(drawn))
+    assert scored["metrics"]["judge_kappa"] == 1.0
+    assert scored["metrics"]["hallucination_rate_ppi"] == pytest.approx(24 / 36, abs=0.01)
+
+
+def test_labels_of_other_replies_are_not_used_and_too_few_have_no_interval(
+    judge: list[str], replies: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    arguments = [str(replies), *judge, "--human"]
+    assert main(["score", "cfaith_gen", *arguments, str(labels(tmp_path, 12))]) == 0
+    printed = capsys.readouterr()
+    assert "12 human labels are too few for an interval" in printed.err
+    assert "hallucination_rate_ppi" in printed.out and "note:" not in printed.out
+    assert main(["score", "cfaith_gen", *arguments, str(labels(tmp_path, 11, reply="another"))]) == 0
+    printed = capsys.readouterr()
+    assert "11 of 11 human labels fit no verdict of this run" in printed.err
+    assert "hallucination_rate_ppi" not in printed.out
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (
+            [{"id": "nowhere", "hallucinated": "yes"}],
+            "1 of 1 labelled ids are not items of cfaith_gen, such as 'nowhere'",
+        ),
+        (
+            [{"id": ITEMS[0].id, "hallucinated": "yes"}, {"id": ITEMS[0].id, "hallucinated": "no"}],
+            f":2: a label of {ITEMS[0].id!r} contradicts an earlier one of the same reply",
+        ),
+        ([{"id": ITEMS[0].id, "hallucinated": "maybe"}], ":1: hallucinated is 'maybe', expected yes or no"),
+        ([{"id": ITEMS[0].id, "hallucinated": ""}], "contains no label of cfaith_gen"),
+        ([{"hallucinated": "yes"}], ":1: expected the id of an item in 'id', got None"),
+    ],
+)
+def test_faults_of_labels_are_one_line_before_anything_is_judged(
+    rows: list[dict[str, str]], message: str, replies: Path, tmp_path: Path, capsys: Capture
+) -> None:
+    path = tmp_path / "labels.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["score", "cfaith_gen", str(replies), "--data", "sample", "--human", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+
+
+def test_assumed_errors_give_a_band(judge: list[str], replies: Path, capsys: Capture) -> None:
+    ranges = ["--judge-sensitivity", "0.8-0.9", "--judge-specificity", "0.9"]
+    scored = score(capsys, str(replies), *judge, *ranges)
+    assert scored["metrics"]["hallucination_rate_assumed_low"] == pytest.approx((24 / 36 - 0.1) / 0.8)
+    assert scored["metrics"]["hallucination_rate_assumed_high"] == pytest.approx((24 / 36 - 0.1) / 0.7)
+    assert scored["version"].endswith("judge_sensitivity0.8to0.9-judge_specificity0.9")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--judge-sensitivity", "0.8"], "give both judge_sensitivity and judge_specificity"),
+        (["--judge-sensitivity", "0.9-0.8", "--judge-specificity", "1"], "expected a number from 0 to 1 or a range"),
+        (["--judge-sensitivity", "0.4", "--judge-specificity", "0.5-0.9"], "must add up to more than 1"),
+    ],
+)
+def test_assumptions_that_say_nothing_are_refused(
+    arguments: list[str], message: str, replies: Path, capsys: Capture
+) -> None:
+    assert main(["score", "cfaith_gen", str(replies), "--data", "sample", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_task_without_a_judge_has_no_judges_errors(replies: Path, tmp_path: Path, capsys: Capture) -> None:
+    human = str(labels(tmp_path, 5))
+    assert main(["score", "cfaith_choice", str(replies), "--data", "sample", "--human", human]) == 2
+    assert "task cfaith_choice has no judge" in capsys.readouterr().err
