@@ -17,6 +17,8 @@ The judged task, and the group that includes it, also take:
     judge: The judge's model, unless there is a model role `grader` (`--model-role grader=…`).
     judge_base_url: The address of the judge's server.
     judge_max_failures: The share of replies without a verdict above which the run fails.
+    human: A file of people's labels of judged replies, by which the rate is corrected.
+    judge_sensitivity, judge_specificity: Without labels, assumptions about the judge, such as 0.85 or `0.8-0.9`.
 """
 
 from typing import Any

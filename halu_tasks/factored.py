@@ -16,6 +16,7 @@ Arguments of `fave`:
     adjustment_error: The standard error of that share; 0, the default, takes it as known.
     fewshot, prompts: As for every task.
     judge, judge_base_url, judge_max_failures: The judge, unless there is a model role `grader`.
+    human, judge_sensitivity, judge_specificity: People's labels or assumptions, by which the judge is corrected.
 """
 
 from typing import Any

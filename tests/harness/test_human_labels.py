@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -94,25 +96,39 @@ def test_all_harnesses_and_the_report_correct_alike(
     assert "human_" in result["version"]
 
 
-def test_drawn_verdicts_do_not_show_the_judges_answer_and_fit_once_labelled(
-    judge: list[str], replies: Path, tmp_path: Path, capsys: Capture
+def test_the_documented_commands_draw_labels_and_use_them(
+    judge: list[str], replies: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    results, drawn = tmp_path / "results.json", tmp_path / "labels.csv"
-    arguments = (str(replies), *judge, "--model", "m", "--details", str(tmp_path / "details.jsonl"))
-    results.write_text(json.dumps(score(capsys, *arguments)))
-    assert main(["annotate", "verdicts", str(results), "--sample", "32", "-o", str(drawn)]) == 0
-    assert "32 of 36 verdicts" in capsys.readouterr().out
-    with drawn.open(encoding="utf-8", newline="") as file:
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "judges.md").read_text(encoding="utf-8")
+    section = page.partition('id="the-judges-errors"')[2].partition('id="the-adjustment-factor"')[0]
+    commands = [shlex.split(line) for line in section.splitlines() if line.startswith("halu-tasks ")]
+    printed = []
+    for _, *words in commands:
+        output = words[words.index(">") + 1] if ">" in words else None
+        words = words[: words.index(">")] if output else words
+        assert main([*words, *(judge[:2] + judge[4:] if words[0] == "score" else [])]) == 0, words
+        printed.append(capsys.readouterr().out)
+        if output:
+            Path(output).write_text(printed[-1])
+        if words[0] == "annotate":
+            label_drawn(Path("labels.csv"))
+    assert [command[1] for command in commands] == ["score", "annotate", "score", "report", "score"]
+    assert "36 of 36 verdicts" in printed[1]
+    assert re.search(r"^hallucination_rate_ppi +0\.6667", printed[2], re.M)
+    assert re.search(r"^judge_kappa +1\.0000", printed[2], re.M)
+    assert "hallucination_rate_assumed_low" in printed[4]
+
+
+def label_drawn(path: Path) -> None:
+    """Label each drawn verdict rightly, after a look at whether the judge's answer is shown."""
+    with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert len({row["id"] for row in rows}) == 32
     assert not any("conflict" in value or "=====" in value for row in rows for value in row.values())
-    with drawn.open("w", encoding="utf-8", newline="") as file:
+    with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows({**row, "hallucinated": "yes" if "不知道" in row["reply"] else "no"} for row in rows)
-    scored = score(capsys, str(replies), *judge, "--human", str(drawn))
-    assert scored["metrics"]["judge_kappa"] == 1.0
-    assert scored["metrics"]["hallucination_rate_ppi"] == pytest.approx(24 / 36, abs=0.01)
 
 
 def test_labels_of_other_replies_are_not_used_and_too_few_have_no_interval(
