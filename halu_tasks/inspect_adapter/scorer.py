@@ -21,7 +21,7 @@ from halu_tasks.inspect_adapter.figures import figures
 from halu_tasks.inspect_adapter.judges import check_address, judge_of_run
 from halu_tasks.inspect_adapter.records import ScoreRecord
 from halu_tasks.judging.judge import Judge
-from halu_tasks.replies.judge_errors import assumed_judge, judge_warnings
+from halu_tasks.replies.judge_errors import assumed_judge, label_warnings
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import logger, outcome_of, reply_warnings, revision_warnings
 from halu_tasks.scorers.answer import Outcome
@@ -223,7 +223,7 @@ def _of_revisions(records: Sequence[ScoreRecord]) -> list[str]:
 
 
 def _of_labels(records: Sequence[ScoreRecord]) -> list[str]:
-    """Return `judge_warnings` of the records of one run, all of which were scored by human labels."""
+    """Return `label_warnings` of the records of one run, all of which were scored by human labels."""
     by_task: dict[str, list[ScoreRecord]] = {}
     for record in records:
         assert record.task
@@ -232,5 +232,5 @@ def _of_labels(records: Sequence[ScoreRecord]) -> list[str]:
         warning
         for name, of_task in by_task.items()
         if of_task[0].task
-        for warning in judge_warnings(of_task[0].task.resolve(), _labels.get(name), [r.score for r in of_task])
+        for warning in label_warnings(of_task[0].task.resolve(), _labels.get(name), [r.score for r in of_task])
     ]

@@ -16,7 +16,7 @@ from lm_eval.api.filter import Filter
 from halu_tasks.core.errors import LM_EVAL, JudgeError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.replies import embedded
-from halu_tasks.replies.judge_errors import judge_warnings
+from halu_tasks.replies.judge_errors import label_warnings
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import outcome_of, reply_warnings, score_replies
 from halu_tasks.tasks import Built
@@ -90,7 +90,7 @@ class ScoreReplies(Filter):
             outcome_of(reply.text, score, mode) for (_, reply), score in zip(replies, scores, strict=True)
         )
         built = self._built
-        warnings = reply_warnings(built.task.name, outcomes) + judge_warnings(built.task, built.human_labels, scores)
+        warnings = reply_warnings(built.task.name, outcomes) + label_warnings(built.task, built.human_labels, scores)
         for warning in warnings:
             logger.warning(warning)
         return [json.dumps(score.as_json(), ensure_ascii=False) for score in scores]

@@ -47,8 +47,8 @@ def with_known_errors(built: Built, score: Score) -> Score:
     return with_judge_error(score, judged, labels, assumed) if labels or assumed else score
 
 
-def judge_warnings(task: Task, labels: HumanLabels | None, scores: Sequence[Score]) -> list[str]:
-    """Warn of labels that fit no reply, and of too few labels.
+def label_warnings(task: Task, labels: HumanLabels | None, scores: Sequence[Score]) -> list[str]:
+    """Warn of labels that fit no reply of a run, and of too few labels.
 
     Args:
         task: The task.
@@ -57,24 +57,38 @@ def judge_warnings(task: Task, labels: HumanLabels | None, scores: Sequence[Scor
     """
     if labels is None or not any("human_labels" in score.measurements for score in scores):
         return []
-    used, positive = (
-        round(sum(score.measurements.get(name, 0.0) for score in scores)) for name in ("human_labels", "human_positive")
-    )
-    warnings = []
-    if used < labels.number:
-        warnings.append(
-            f"{task.name}: {labels.number - used} of {labels.number} human labels fit no verdict of this run (another "
-            "reply or part, or the judge failed) and are not used"
-        )
+    return unused_labels(task, labels, number_used(scores)) + few_labels(task, scores)
+
+
+def number_used(scores: Sequence[Score]) -> int:
+    """Return how many human labels of verdicts the scores have."""
+    return round(sum(score.measurements.get("human_labels", 0.0) for score in scores))
+
+
+def unused_labels(task: Task, labels: HumanLabels, used: int) -> list[str]:
+    """Warn of labels that fit no verdict."""
+    if used >= labels.number:
+        return []
+    return [
+        f"{task.name}: {labels.number - used} of {labels.number} human labels fit no verdict (they are of other replies "
+        "or parts, or the judge failed) and are not used"
+    ]
+
+
+def few_labels(task: Task, scores: Sequence[Score]) -> list[str]:
+    """Warn of too few labels of a run for its figures."""
+    used = number_used(scores)
     if used < FEWEST:
-        warnings.append(
+        return [
             f"{task.name}: {used} human labels are too few for an interval of the corrected rate, {FEWEST} are needed"
-        )
-    elif positive in (0, used):
-        kind = "a hallucination" if positive else "no hallucination"
-        missing = "judge_specificity" if positive else "judge_sensitivity"
-        warnings.append(f"{task.name}: all {used} human labels say {kind}, so {missing} and judge_kappa are unknown")
-    return warnings
+        ]
+    positive = round(sum(score.measurements.get("human_positive", 0.0) for score in scores))
+    if positive not in (0, used):
+        return []
+    kind, missing = ("a", "specificity") if positive else ("no", "sensitivity")
+    return [
+        f"{task.name}: all {used} human labels say {kind} hallucination, so judge_{missing} is unknown"
+    ]
 
 
 def uncorrected_note(task: Task, scores: Sequence[Score]) -> str | None:

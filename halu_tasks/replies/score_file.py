@@ -19,7 +19,7 @@ from halu_tasks.core.files import atomic_write
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import DATA_OPTIONS, Options
 from halu_tasks.data.cache import sha256_of
-from halu_tasks.replies.judge_errors import judge_warnings, uncorrected_note
+from halu_tasks.replies.judge_errors import label_warnings, uncorrected_note
 from halu_tasks.replies.predictions import (
     ID_FIELD,
     OUTPUT_FIELD,
@@ -166,7 +166,7 @@ def score_file(task: str, options: Options, request: ScoreRequest) -> ScoredFile
     folder = details.parent if details else None
     scores, missing, outcomes = score_predictions(built, path, predictions, partial=request.partial, folder=folder)
     warnings = reply_warnings(built.task.name, outcomes)
-    warnings += judge_warnings(built.task, built.human_labels, scores)
+    warnings += label_warnings(built.task, built.human_labels, scores)
     if missing:
         warnings.insert(
             0,

@@ -108,6 +108,8 @@ def _cell(result: Result | None, column: ReportColumn) -> str:
     if result is None:
         return ""
     lines = [format_estimate(_headline(result, column))]
+    if corrected := result.metrics.get(f"{column.headline}_ppi"):
+        lines.append(f"by human labels {format_estimate(corrected)}")
     lines += _rank(result.rank)
     of = f" of {column.of:,}" if result.n < column.of else ""
     unanswered = {outcome: getattr(result, outcome) for outcome in NO_ANSWER}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import NamedTuple
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_write
 from halu_tasks.core.hashing import stable_hash
-from halu_tasks.replies.judge_errors import judge_warnings
+from halu_tasks.replies.judge_errors import few_labels, number_used, unused_labels
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.human_labels import with_judge_error
@@ -98,6 +99,7 @@ def labelled_runs(runs: Sequence[Run], path: str) -> tuple[list[Run], list[str]]
         DataError: The file cannot be read, fits no run, or a label is of an item that a run could not have.
     """
     labelled, warnings = [], []
+    used: Counter[str] = Counter()
     for run in runs:
         task = run.benchmark_task
         if task.judged is None or task.judged.positive is None or not any(score.verdicts for score in run.scores):
@@ -111,7 +113,11 @@ def labelled_runs(runs: Sequence[Run], path: str) -> tuple[list[Run], list[str]]
         mark = f"human_{labels.hash}"
         version = "-".join([*(tag for tag in run.provenance.version.split("-") if not tag.startswith("human_")), mark])
         labelled.append(replace(run, answers=answers, provenance=replace(run.provenance, version=version)))
-        warnings += [f"{run.model}: {text}" for text in judge_warnings(task, labels, labelled[-1].scores)]
+        warnings += [f"{run.model}: {text}" for text in few_labels(task, labelled[-1].scores)]
+        used[task.name] += number_used(labelled[-1].scores)
     if not any("human_labels" in score.measurements for run in labelled for score in run.scores):
         raise DataError(f"{path}: the results contain no run of a judged task with verdicts to label")
+    for task in {run.task: run.benchmark_task for run in labelled if run.task in used}.values():
+        # labels of several models are in one file, so only those of none are of note
+        warnings += unused_labels(task, labels_of_task(path, task.name), used[task.name])
     return labelled, warnings

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_judge import by_rule
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
 from halu_tasks.lm_eval_adapter.models import ReplayLM
 from halu_tasks.tasks import build
-from tests.harness.test_judge import by_rule
 
 Serve = Callable[..., Any]
 Capture = pytest.CaptureFixture[str]
@@ -91,6 +91,7 @@ def test_all_harnesses_and_the_report_correct_alike(
     assert "is what the judge says" in (report / "report.md").read_text()
     assert main(["report", str(results), "-o", str(report), "--human", str(human)]) == 0
     assert "is what the judge says" not in (report / "report.md").read_text()
+    assert "by human labels 0." in (report / "report.md").read_text()
     (result,) = json.loads((report / "report.json").read_text())["results"]
     assert "hallucination_rate_ppi" in json.dumps(result)
     assert "human_" in result["version"]
@@ -141,7 +142,7 @@ def test_labels_of_other_replies_are_not_used_and_too_few_have_no_interval(
     assert "hallucination_rate_ppi" in printed.out and "note:" not in printed.out
     assert main(["score", "cfaith_gen", *arguments, str(labels(tmp_path, 11, reply="another"))]) == 0
     printed = capsys.readouterr()
-    assert "11 of 11 human labels fit no verdict of this run" in printed.err
+    assert "11 of 11 human labels fit no verdict" in printed.err
     assert "hallucination_rate_ppi" not in printed.out
 
 

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from ppi_py import ppi_mean_pointestimate
 from sklearn.metrics import cohen_kappa_score
 
+from halu_tasks.scorers.benchmarks import fave
 from halu_tasks.scorers.benchmarks.cfaith import JUDGING
 from halu_tasks.scorers.human_labels import AssumedJudge, HumanLabel, labels_by_part, with_judge_error
 from halu_tasks.scorers.metrics import Estimate, estimates
+from halu_tasks.scorers.reading.claims import SUPPORTED, UNSUPPORTED
 from halu_tasks.scorers.reading.judge import CONFLICT, CONSISTENT, FAILED, Verdict
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.judge_error import judge_error_metrics
@@ -119,3 +121,30 @@ def test_a_label_is_of_the_reply_that_people_saw() -> None:
     assert (seen["human_labels"], seen["human_positive"]) == (1, 1)
     assert (other["human_labels"], other["human_positive"]) == (1, 0)
     assert unseen["human_labels"] == 0
+
+
+def test_a_mean_of_sentences_is_corrected_sentence_by_sentence() -> None:
+    generator = np.random.default_rng(1)
+    scores, labels, real = [], [], 0
+    for summary in range(40):
+        verdicts = [
+            Verdict((SUPPORTED, UNSUPPORTED)[generator.random() < 0.4], about=f"Sentence {n}.") for n in range(5)
+        ]
+        people = [(verdict.label == UNSUPPORTED) != (generator.random() < 0.2) for verdict in verdicts]
+        real += sum(people) + 1
+        reported = sum(verdict.label == UNSUPPORTED for verdict in verdicts)
+        # one more sentence only cites unknown papers, and so is a hallucination without a judge
+        measurements = {"hallucinations": reported + 1.0}
+        scores.append(Score(str(summary), str(summary), "a", "", measurements, verdicts=verdicts))
+        labels += [HumanLabel(str(summary), v.about, None, y) for v, y in zip(verdicts, people, strict=True)]
+    metrics = judge_error_metrics("hallucinations_per_summary", "hallucinations", np.inf)
+
+    def estimate(labelled: list[HumanLabel]) -> Estimate:
+        by_part = labels_by_part("", labelled)
+        judged = [with_judge_error(score, fave.JUDGING, by_part, None) for score in scores]
+        return estimates(metrics, judged)["hallucinations_per_summary_ppi"]
+
+    assert estimate(labels).value == pytest.approx(real / 40)
+    half = estimate([label for label in labels if int(label.about[9]) % 2])
+    assert half.low is not None and half.high is not None
+    assert half.low < real / 40 < half.high
