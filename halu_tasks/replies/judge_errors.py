@@ -70,8 +70,8 @@ def unused_labels(task: Task, labels: HumanLabels, used: int) -> list[str]:
     if used >= labels.number:
         return []
     return [
-        f"{task.name}: {labels.number - used} of {labels.number} human labels fit no verdict (they are of other replies "
-        "or parts, or the judge failed) and are not used"
+        f"{task.name}: {labels.number - used} of {labels.number} human labels fit no verdict (they are of other "
+        "replies or parts, or the judge failed) and are not used"
     ]
 
 
@@ -86,9 +86,7 @@ def few_labels(task: Task, scores: Sequence[Score]) -> list[str]:
     if positive not in (0, used):
         return []
     kind, missing = ("a", "specificity") if positive else ("no", "sensitivity")
-    return [
-        f"{task.name}: all {used} human labels say {kind} hallucination, so judge_{missing} is unknown"
-    ]
+    return [f"{task.name}: all {used} human labels say {kind} hallucination, so judge_{missing} is unknown"]
 
 
 def uncorrected_note(task: Task, scores: Sequence[Score]) -> str | None:

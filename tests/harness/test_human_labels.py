@@ -92,6 +92,7 @@ def test_all_harnesses_and_the_report_correct_alike(
     assert main(["report", str(results), "-o", str(report), "--human", str(human)]) == 0
     assert "is what the judge says" not in (report / "report.md").read_text()
     assert "by human labels 0." in (report / "report.md").read_text()
+    assert "by human labels:" in (report / "index.html").read_text()
     (result,) = json.loads((report / "report.json").read_text())["results"]
     assert "hallucination_rate_ppi" in json.dumps(result)
     assert "human_" in result["version"]

@@ -49,12 +49,14 @@ class Cell:
         rank: The confidence set of the rank; None if there is nothing to rank.
         result: The result, if the entry was measured in a column.
         note: The source and the scoring of a published figure.
+        corrected: The figure corrected by human labels, if the verdicts of its judge have some.
     """
 
     figure: Estimate | None
     rank: tuple[int, int] | None = None
     result: Result | None = None
     note: Sequence[str] = ()
+    corrected: Estimate | None = None
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,11 @@ class View:
                 cells.append(Cell(mean.figure, mean.rank) if mean else None)
             else:
                 result = self.result(number, head.column)
-                cells.append(Cell(result.metrics.get(head.metric), result.rank, result) if result else None)
+                metrics = result.metrics if result else {}
+                corrected = metrics.get(f"{head.metric}_ppi")
+                cells.append(
+                    Cell(metrics.get(head.metric), result.rank, result, corrected=corrected) if result else None
+                )
         return Row("entry", entry.label, self.describe(entry), cells, number)
 
     @staticmethod
