@@ -12,8 +12,8 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.replies.predictions import check_targets, read_predictions, unknown_id, with_target
-from halu_tasks.scorers.metrics import Estimate, as_json
-from halu_tasks.scorers.statistics.agreement import agreement
+from halu_tasks.scorers.metrics import as_json
+from halu_tasks.scorers.statistics.agreement import Measured, agreement
 from halu_tasks.tasks import Built, build
 
 GOLD = "gold"
@@ -48,18 +48,18 @@ class Agreement:
         items: The number of items.
         unparsed: The number of items without a label, by rater.
         missing: The number of items without a reply, by file.
-        estimates: The figures.
+        measures: The figures, with the number of items that each rests on.
     """
 
     built: Built
     items: int
     unparsed: Mapping[str, int]
     missing: Mapping[Path, int]
-    estimates: Mapping[str, Estimate]
+    measures: Mapping[str, Measured]
 
     def as_json(self) -> dict[str, Any]:
         """Return the figures as JSON values."""
-        figures = as_json(dict(self.estimates))
+        figures = as_json({name: measure.estimate for name, measure in self.measures.items() if measure.estimate})
         return {
             "task": self.built.task.name,
             "scoring": self.built.options.scoring,
@@ -68,6 +68,7 @@ class Agreement:
             "unparsed": dict(self.unparsed),
             "metrics": figures["metrics"],
             "intervals": figures["intervals"],
+            "items": {name: measure.items for name, measure in self.measures.items()},
             "version": self.built.version,
         }
 
@@ -105,7 +106,7 @@ def measure_agreement(task: str, options: Options, request: AgreementRequest) ->
         items=len(items),
         unparsed={name: sum(label is None for label in labels) for name, labels in raters.items()},
         missing={path: sum(item.id not in file for item in items) for path, file in zip(paths, files, strict=True)},
-        estimates=agreement(raters, [item.cluster for item in items]),
+        measures=agreement(raters, [item.cluster for item in items]),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from halu_tasks.scorers.classification import UNPARSED
 from halu_tasks.scorers.metrics import Estimate, estimates, mean
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.agreement import cohen_kappa, pairwise_agreement
@@ -50,9 +51,10 @@ def opinion_figures(scores: Sequence[Score], opinions: Sequence[Opinions | None]
     figures = estimates(
         (mean(f"{name}_{role}", f"{name}_{role}") for name in ("acc", "unparsed") for role in roles), measured
     )
-    labels = [[by_role[role] for by_role in filled] for role in roles]
+    labels = [[by_role[role] or UNPARSED for by_role in filled] for role in roles]
     clusters = [score.cluster for score in scores]
-    figures["agreement"] = pairwise_agreement(labels, clusters)
+    if share := pairwise_agreement(labels, clusters):
+        figures["agreement"] = share
     if len(roles) == 2 and (kappa := cohen_kappa(labels[0], labels[1], clusters)):
         figures["cohen_kappa"] = kappa
     flips = (mean(f"{flip}_{role}", f"{flip}_{role}") for role in roles for flip in FLIPS)

@@ -1,7 +1,8 @@
 """Agreement of raters (people, judges or models) on the labels of the same items.
 
-Every value comes with the clustered jackknife error and 95% interval of `metrics.py`. A missing label counts as one
-more label, since leaving such items out would favour raters that often give none.
+Every value comes with the clustered jackknife error and 95% interval of `metrics.py`. A missing label is not a label:
+two raters that give an item none do not agree on it. Shares and kappas rest on the items that all of their raters
+labelled, Krippendorff's alpha on those with two labels or more. Each figure therefore has its number of items.
 """
 
 from __future__ import annotations
@@ -9,32 +10,48 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import combinations
+from typing import NamedTuple
 
-import krippendorff
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.classification import UNPARSED
 from halu_tasks.scorers.metrics import Array, Estimate, Value, jackknife
 
 Labels = Sequence[str | None]
 """One rater's labels of N items; None for an item without a label."""
 
+_MISSING = -1
+"""The code of a missing label."""
 
-def pairwise_agreement(raters: Sequence[Labels], clusters: Sequence[str] | None = None) -> Estimate:
+
+class Measured(NamedTuple):
+    """A measure of agreement.
+
+    Attributes:
+        items: The number of items that it rests on.
+        estimate: The estimate; None if it is undefined.
+    """
+
+    items: int
+    estimate: Estimate | None
+
+
+def pairwise_agreement(raters: Sequence[Labels], clusters: Sequence[str] | None = None) -> Estimate | None:
     """Compute the share (0 to 1) of pairs of raters that give an item the same label, averaged over items.
 
     Args:
-        raters: R >= 2 sequences of N labels, all in the same order of items.
+        raters: R >= 2 sequences of N labels, all in the same order of items. Items without a label of one of the raters
+            are left out.
         clusters: The clusters of the N items; by default, each item is a cluster.
+
+    Returns:
+        The estimate; None if there is no item that all raters labelled.
 
     Raises:
         ValueError: There are fewer than two raters or no items, or the sequences differ in length.
     """
-    table = _counts(_coded(raters))
-    share = _estimate(partial(_agreed, raters=len(raters)), table, clusters, (0.0, 1.0))
-    assert share  # a share of pairs is defined for any labels
-    return share
+    coded, names = _complete(_coded(raters), clusters)
+    return _estimate(partial(_agreed, raters=len(raters)), _counts(coded), names, (0.0, 1.0))
 
 
 def cohen_kappa(one: Labels, other: Labels, clusters: Sequence[str] | None = None) -> Estimate | None:
@@ -45,17 +62,17 @@ def cohen_kappa(one: Labels, other: Labels, clusters: Sequence[str] | None = Non
 
     Args:
         one: The labels of one rater.
-        other: The labels of the other rater, in the same order of items.
+        other: The labels of the other rater, in the same order of items. Items without a label of either are left out.
         clusters: The clusters of the items; by default, each item is a cluster.
 
     Returns:
-        The estimate; None if both raters give every item one and the same label.
+        The estimate; None if there is no item that both labelled, or both give every item one and the same label.
 
     Raises:
         ValueError: There are no items, or the sequences differ in length.
     """
-    coded = _coded([one, other])
-    labels = int(coded.max()) + 1
+    coded, names = _complete(_coded([one, other]), clusters)
+    labels = int(coded.max(initial=0)) + 1
     cells = np.zeros((len(coded), labels, labels))
     cells[np.arange(len(coded)), coded[:, 0], coded[:, 1]] = 1
 
@@ -65,7 +82,7 @@ def cohen_kappa(one: Labels, other: Labels, clusters: Sequence[str] | None = Non
         by_chance = (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1)
         return _beyond_chance(_over(np.trace(table, axis1=-2, axis2=-1), n), _over(by_chance, n**2))
 
-    return _estimate(kappa, cells.reshape(len(coded), -1), clusters, (-1.0, 1.0), _counts(coded)[:, 2:])
+    return _estimate(kappa, cells.reshape(len(coded), labels**2), names, (-1.0, 1.0), _counts(coded)[:, 2:])
 
 
 def fleiss_kappa(raters: Sequence[Labels], clusters: Sequence[str] | None = None) -> Estimate | None:
@@ -74,11 +91,12 @@ def fleiss_kappa(raters: Sequence[Labels], clusters: Sequence[str] | None = None
     It is computed like Cohen's, with the agreement by chance from the pooled shares of labels.
 
     Args:
-        raters: R >= 2 sequences of N labels, all in the same order of items.
+        raters: R >= 2 sequences of N labels, all in the same order of items. Items without a label of one of the raters
+            are left out.
         clusters: The clusters of the N items; by default, each item is a cluster.
 
     Returns:
-        The estimate; None if all raters give every item one and the same label.
+        The estimate; None if there is no item that all raters labelled, or all give every item one and the same label.
 
     Raises:
         ValueError: There are fewer than two raters or no items, or the sequences differ in length.
@@ -89,16 +107,16 @@ def fleiss_kappa(raters: Sequence[Labels], clusters: Sequence[str] | None = None
         shares = _over(labels, labels.sum(axis=-1, keepdims=True))
         return _beyond_chance(_agreed(sums, len(raters)), (shares**2).sum(axis=-1))
 
-    counts = _counts(_coded(raters))
-    return _estimate(kappa, counts, clusters, (-1.0, 1.0), counts[:, 2:])
+    coded, names = _complete(_coded(raters), clusters)
+    counts = _counts(coded)
+    return _estimate(kappa, counts, names, (-1.0, 1.0), counts[:, 2:])
 
 
 def krippendorff_alpha(raters: Sequence[Labels], clusters: Sequence[str] | None = None) -> Estimate | None:
     """Compute Krippendorff's alpha (2004) for nominal labels of any number of raters, at most 1.
 
-    It is 1 - D_o / D_e, the observed disagreement relative to the one expected by chance. Unlike in the other measures,
-    a missing label is not a label: raters may have labelled different items, and an item with fewer than two labels
-    does not count.
+    It is 1 - D_o / D_e, the observed disagreement relative to the one expected by chance. Raters may have labelled
+    different items; an item with fewer than two labels does not count.
 
     Args:
         raters: R >= 2 sequences of N labels, all in the same order of items; None for a missing label.
@@ -111,26 +129,26 @@ def krippendorff_alpha(raters: Sequence[Labels], clusters: Sequence[str] | None 
         ValueError: There are fewer than two raters or no items, or the sequences differ in length.
     """
     coded = _coded(raters)
-    missing = np.array([[label is None for label in row] for row in zip(*raters, strict=True)])
-    counts = np.stack([((coded == code) & ~missing).sum(axis=1) for code in range(int(coded.max()) + 1)], axis=1)
-    # alpha depends only on how often each combination of label counts occurs
-    kinds, number = np.unique(counts, axis=0, return_inverse=True)
-    occurrences = np.eye(len(kinds))[number.reshape(-1)]
+    counts = _counts(coded)[:, 2:]
+    given = counts.sum(axis=1)
+    counts[given < 2] = 0
+    # the pairs of different labels of an item, each counted 1 / (labels of the item - 1) times
+    different = np.where(given > 1, (given**2 - (counts**2).sum(axis=1)) / np.maximum(given - 1, 1), 0)
 
     def alpha(sums: Array) -> Array:
-        rows = np.atleast_2d(sums).round().astype(int)
-        values = np.array([_alpha(np.repeat(kinds, row, axis=0)) for row in rows])
-        return values if sums.ndim > 1 else values[0]
+        labels = sums[..., 1:]
+        number = labels.sum(axis=-1)
+        by_chance = number**2 - (labels**2).sum(axis=-1)
+        return 1 - _over((number - 1) * sums[..., 0], by_chance)
 
-    pairable = counts.sum(axis=1, keepdims=True) > 1
-    return _estimate(alpha, occurrences, clusters, (-1.0, 1.0), counts * pairable)
+    return _estimate(alpha, np.column_stack([different, counts]), clusters, (-1.0, 1.0), counts)
 
 
-def agreement(raters: Mapping[str, Labels], clusters: Sequence[str] | None = None) -> dict[str, Estimate]:
+def agreement(raters: Mapping[str, Labels], clusters: Sequence[str] | None = None) -> dict[str, Measured]:
     """Compute all measures of agreement by name.
 
-    These are `pairwise_agreement` and `fleiss_kappa` of all raters, and `agreement (a, b)` and `cohen_kappa (a, b)` of
-    each pair. A kappa that is undefined is left out.
+    These are `pairwise_agreement`, `fleiss_kappa` and `krippendorff_alpha` of all raters, and `agreement (a, b)` and
+    `cohen_kappa (a, b)` of each pair.
 
     Args:
         raters: The labels of each rater by name, all in the same order of items.
@@ -140,41 +158,53 @@ def agreement(raters: Mapping[str, Labels], clusters: Sequence[str] | None = Non
         ValueError: There are fewer than two raters or no items, or the sequences differ in length.
     """
     everyone = list(raters.values())
-    measures: dict[str, Estimate | None] = {
-        "pairwise_agreement": pairwise_agreement(everyone, clusters),
-        "fleiss_kappa": fleiss_kappa(everyone, clusters),
+    given = _coded(everyone) != _MISSING
+    complete = int(given.all(axis=1).sum())
+    measures = {
+        "pairwise_agreement": Measured(complete, pairwise_agreement(everyone, clusters)),
+        "fleiss_kappa": Measured(complete, fleiss_kappa(everyone, clusters)),
+        "krippendorff_alpha": Measured(int((given.sum(axis=1) > 1).sum()), krippendorff_alpha(everyone, clusters)),
     }
-    for one, other in combinations(raters, 2):
-        measures[f"agreement ({one}, {other})"] = pairwise_agreement([raters[one], raters[other]], clusters)
-        measures[f"cohen_kappa ({one}, {other})"] = cohen_kappa(raters[one], raters[other], clusters)
-    return {name: value for name, value in measures.items() if value is not None}
+    for (i, one), (j, other) in combinations(enumerate(raters), 2):
+        both = int((given[:, i] & given[:, j]).sum())
+        pair = raters[one], raters[other]
+        measures[f"agreement ({one}, {other})"] = Measured(both, pairwise_agreement(pair, clusters))
+        measures[f"cohen_kappa ({one}, {other})"] = Measured(both, cohen_kappa(*pair, clusters))
+    return measures
 
 
 def _coded(raters: Sequence[Labels]) -> npt.NDArray[np.int64]:
-    """Encode the labels as integers from 0, shape (N, R)."""
+    """Encode the labels as integers from 0, and missing ones as `_MISSING`, shape (N, R)."""
     if len(raters) < 2:
         raise ValueError(f"expected two or more raters, got {len(raters)}")
     sizes = {len(labels) for labels in raters}
     if len(sizes) > 1 or not max(sizes):
         raise ValueError(f"every rater must label the same items, got {' and '.join(map(str, sorted(sizes)))} labels")
-    codes: dict[str, int] = {}
-    named = [[UNPARSED if label is None else label for label in labels] for labels in raters]
-    rows = [[codes.setdefault(label, len(codes)) for label in row] for row in zip(*named, strict=True)]
+    codes: dict[str | None, int] = {None: _MISSING}
+    rows = [[codes.setdefault(label, len(codes) - 1) for label in row] for row in zip(*raters, strict=True)]
     return np.array(rows)
+
+
+def _complete(
+    coded: npt.NDArray[np.int64], clusters: Sequence[str] | None
+) -> tuple[npt.NDArray[np.int64], Sequence[str] | None]:
+    """Select the items that all raters labelled, and their clusters."""
+    _check_clusters(clusters, len(coded))
+    kept = (coded != _MISSING).all(axis=1)
+    names = None if clusters is None else [clusters[item] for item in np.flatnonzero(kept).tolist()]
+    return coded[kept], names
+
+
+def _check_clusters(clusters: Sequence[str] | None, items: int) -> None:
+    if clusters is not None and len(clusters) != items:
+        raise ValueError(f"expected the clusters of {items} items, got {len(clusters)}")
 
 
 def _counts(coded: npt.NDArray[np.int64]) -> Array:
     """Compute for each item 1, the sum of its squared label counts, and its label counts; shape (N, 2 + labels)."""
-    counts = np.stack([(coded == code).sum(axis=1) for code in range(int(coded.max()) + 1)], axis=1)
+    codes = range(int(coded.max(initial=0)) + 1)
+    counts = np.stack([(coded == code).sum(axis=1) for code in codes], axis=1)
     return np.column_stack([np.ones(len(counts)), (counts**2).sum(axis=1), counts]).astype(np.float64)
-
-
-def _alpha(counts: npt.NDArray[np.int64]) -> float:
-    """Compute Krippendorff's alpha of label counts, shape (N, labels); NaN if it is undefined."""
-    pairable = counts[counts.sum(axis=1) > 1]
-    if (pairable.sum(axis=0) > 0).sum() < 2:
-        return float("nan")
-    return float(krippendorff.alpha(value_counts=pairable, level_of_measurement="nominal"))
 
 
 def _agreed(sums: Array, raters: int) -> Array:
@@ -207,9 +237,10 @@ def _estimate(
         labels: For a value that compares labels, how often each item has each of them, shape (N, L). Like a metric of
             two classes, the most common label and all others, it needs five clusters of each for an interval.
     """
+    _check_clusters(clusters, len(items))
+    if not len(items):
+        return None
     names = clusters if clusters is not None else range(len(items))
-    if len(names) != len(items):
-        raise ValueError(f"expected the clusters of {len(items)} items, got {len(names)}")
     _, number = np.unique(np.asarray(names), return_inverse=True)
     table = np.zeros((int(number.max()) + 1, items.shape[1]))
     np.add.at(table, number, items)

@@ -58,14 +58,13 @@ def test_labels_of_another_order_are_read_in_the_items_own(agree: Agree, tmp_pat
     assert found["metrics"]["cohen_kappa (a, b)"] == found["metrics"]["fleiss_kappa"] == 1
 
 
-def test_missing_replies_are_a_label_of_their_own_unless_only_common_ids_are_asked(
-    agree: Agree, tmp_path: Path
-) -> None:
+def test_missing_replies_are_counted_and_agree_with_nothing(agree: Agree, tmp_path: Path) -> None:
     whole = written(tmp_path / "whole.jsonl", oracle(TRUTH))
     few = written(tmp_path / "few.jsonl", dict(list(oracle(TRUTH).items())[:16]))
     found = agree(TRUTH, whole, few, status=3)
     assert (found["n"], found["unparsed"]["few"]) == (64, 48)
-    assert found["metrics"]["pairwise_agreement"] == 0.25
+    assert found["metrics"]["pairwise_agreement"] == 1
+    assert (found["items"]["pairwise_agreement"], found["items"]["agreement (whole, few)"]) == (16, 16)
     found = agree(TRUTH, whole, few, "--partial")
     assert (found["n"], found["unparsed"]["few"], found["metrics"]["pairwise_agreement"]) == (16, 0, 1)
 

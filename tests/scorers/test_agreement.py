@@ -38,18 +38,43 @@ def test_fleiss_kappa_of_the_table_of_fleiss_1971_as_reprinted() -> None:
     raters = list(zip(*rows, strict=True))
     found = fleiss_kappa(raters)
     assert found and found.value == pytest.approx(0.210, abs=0.0005)
-    assert pairwise_agreement(raters).value == pytest.approx(0.378, abs=0.0005)
+    share = pairwise_agreement(raters)
+    assert share and share.value == pytest.approx(0.378, abs=0.0005)
 
 
-def test_a_missing_label_is_a_label_of_its_own() -> None:
-    assert pairwise_agreement([["a", None], ["a", "b"]]).value == 0.5
-    assert pairwise_agreement([["a", None], ["a", None]]).value == 1.0
+def test_a_missing_label_agrees_with_nothing() -> None:
+    first, second = ["a", "b", "a", None, None, "a"], ["a", "b", "b", None, "a", None]
+    share = pairwise_agreement([first, second])
+    assert share and share.value == pytest.approx(2 / 3)
+    assert cohen_kappa(first, second) == cohen_kappa(["a", "b", "a"], ["a", "b", "b"])
+    assert fleiss_kappa([first, second]) == fleiss_kappa([["a", "b", "a"], ["a", "b", "b"]])
+    assert pairwise_agreement([["a", None], [None, "b"]]) is None is cohen_kappa(["a", None], [None, "b"])
+
+
+def test_raters_of_few_items_by_chance_agree_by_chance() -> None:
+    """Two random raters of the same 200 of 4,507 items: all others have no label of either."""
+    rng = np.random.default_rng(11)
+    one, other = ([*rng.choice(["yes", "no"], 200).tolist(), *[None] * 4_307] for _ in range(2))
+    found = agreement({"a": one, "b": other})
+    for name in ("cohen_kappa (a, b)", "fleiss_kappa", "krippendorff_alpha"):
+        items, kappa = found[name]
+        assert items == 200 and kappa and kappa.low is not None and kappa.high is not None
+        assert kappa.low < 0 < kappa.high and abs(kappa.value) < 0.2
+
+
+def test_each_figure_has_the_items_that_it_rests_on() -> None:
+    found = agreement({"a": ["x", "y", None, "x"], "b": ["x", "y", "y", None], "c": ["x", "x", "y", None]})
+    assert {name: measured.items for name, measured in found.items() if "kappa" in name or "alpha" in name} == {
+        "fleiss_kappa": 2, "krippendorff_alpha": 3, "cohen_kappa (a, b)": 2, "cohen_kappa (a, c)": 2,
+        "cohen_kappa (b, c)": 3,
+    }  # fmt: skip
 
 
 def test_where_all_say_the_same_of_everything_kappa_is_not_defined() -> None:
     same = ["yes"] * 4
     assert cohen_kappa(same, same) is None and fleiss_kappa([same, same]) is None
-    assert list(agreement({"a": same, "b": same})) == ["pairwise_agreement", "agreement (a, b)"]
+    defined = [name for name, (_, estimate) in agreement({"a": same, "b": same}).items() if estimate]
+    assert defined == ["pairwise_agreement", "agreement (a, b)"]
 
 
 @pytest.mark.parametrize(
@@ -73,12 +98,19 @@ LABELS = st.sampled_from(["yes", "no", "maybe", None])
 @given(st.lists(st.tuples(LABELS, LABELS, LABELS), min_size=1, max_size=30))
 def test_the_figures_are_those_of_their_definitions(rows: list[tuple[str | None, ...]]) -> None:
     raters = list(zip(*rows, strict=True))
-    pairs = [a == b for row in rows for a, b in combinations(row, 2)]
-    assert pairwise_agreement(raters).value == pytest.approx(np.mean(pairs))
-    one, other = raters[0], raters[1]
-    observed = np.mean([a == b for a, b in zip(one, other, strict=True)])
-    by_chance = sum(one.count(label) * other.count(label) for label in set(one) | set(other)) / len(rows) ** 2
-    found = cohen_kappa(one, other)
+    complete = [row for row in rows if None not in row]
+    share = pairwise_agreement(raters)
+    assert (share is None) == (not complete)
+    if share:
+        assert share.value == pytest.approx(np.mean([a == b for row in complete for a, b in combinations(row, 2)]))
+    both = [(a, b) for a, b, _ in rows if a and b]
+    found = cohen_kappa(raters[0], raters[1])
+    if not both:
+        assert found is None
+        return
+    one, other = zip(*both, strict=True)
+    observed = np.mean([a == b for a, b in both])
+    by_chance = sum(one.count(label) * other.count(label) for label in set(one) | set(other)) / len(both) ** 2
     assert (found is None) == (by_chance == 1)
     if found:
         assert found.value == pytest.approx((observed - by_chance) / (1 - by_chance))
@@ -133,12 +165,25 @@ def test_kappas_and_alpha_are_those_of_the_libraries(rows: list[list[str]]) -> N
 
 
 @given(TABLES, st.randoms(use_true_random=False))
-def test_alpha_leaves_out_missing_labels_as_the_library_does(rows: list[list[str]], random: Random) -> None:
+def test_missing_labels_are_left_out_as_by_the_libraries(rows: list[list[str]], random: Random) -> None:
     from krippendorff import alpha
 
     labels = [[None if random.random() < 0.3 else label for label in row] for row in rows]
     pairable = [row for row in labels if sum(label is not None for label in row) > 1]
     raters = [list(given) for given in zip(*labels, strict=True)]
+    complete = [list(given) for given in zip(*(row for row in labels if None not in row), strict=True)]
+    if len({label for given in complete for label in given}) > 1:
+        from statsmodels.stats.inter_rater import aggregate_raters
+        from statsmodels.stats.inter_rater import fleiss_kappa as fleiss
+
+        found = fleiss_kappa(raters)
+        assert found and found.value == pytest.approx(fleiss(aggregate_raters(np.array(complete).T)[0]), abs=1e-9)
+    both = [(a, b) for a, b, *_ in labels if a and b]
+    if len({label for pair in both for label in pair}) > 1:
+        from sklearn.metrics import cohen_kappa_score
+
+        found = cohen_kappa(raters[0], raters[1])
+        assert found and found.value == pytest.approx(cohen_kappa_score(*zip(*both, strict=True)), abs=1e-9)
     found = krippendorff_alpha(raters)
     if len({label for row in pairable for label in row if label is not None}) < 2:
         assert found is None

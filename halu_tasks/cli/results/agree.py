@@ -14,12 +14,13 @@ from halu_tasks.cli.arguments import (
     task_options,
 )
 from halu_tasks.cli.output import EXIT_PARTIAL, print_json, warn
-from halu_tasks.cli.tables import estimates_table
+from halu_tasks.cli.tables import NONE, table
+from halu_tasks.text.figures import format_interval
 
 if TYPE_CHECKING:
     from halu_tasks.replies.agreement import Agreement
 
-HELP = "how far several sets of replies agree: kappa and shares"
+HELP = "how far several sets of replies agree: kappas, alpha and shares"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,8 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     for path, count in agreement.missing.items():
         if count:
             warn(
-                f"{path}: {count} of {agreement.items} items have no reply, and count as without a label; --partial "
-                "compares only the ids that are in every file"
+                f"{path}: {count} of {agreement.items} items have no reply, and so no label; --partial compares only "
+                "the ids that are in every file"
             )
     if arguments.json:
         print_json(agreement.as_json())
@@ -66,6 +67,16 @@ def _report(agreement: Agreement, *, partial: bool) -> str:
     unparsed = ", ".join(f"{name} {count}" for name, count in agreement.unparsed.items())
     return (
         f"{head}  {agreement.items} items{part}\n"
-        f"items without a label, which is counted as another label: {unparsed}\n\n"
-        f"{estimates_table('figure', agreement.estimates)}"
+        f"items without a label, which are left out: {unparsed}\n\n"
+        f"{_table(agreement)}"
     )
+
+
+def _table(agreement: Agreement) -> str:
+    rows = []
+    for name, (items, estimate) in agreement.measures.items():
+        cells = [NONE, NONE]
+        if estimate:
+            cells = [f"{estimate.value:.4f}", format_interval(estimate.low, estimate.high, ".4f", NONE)]
+        rows.append([name, *cells, f"{items:,}"])
+    return table(["figure", "value", "95% interval", "items"], rows, right=(1, 3))
