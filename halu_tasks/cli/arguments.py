@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,14 @@ def integer(text: str) -> int:
 def number(text: str) -> float:
     """Parse a number."""
     return float(_parsed(text, float, "a number"))
+
+
+def positive_number(text: str) -> float:
+    """Parse a finite number greater than 0."""
+    value = number(text)
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"expected a number greater than 0, got {text!r}")
+    return value
 
 
 def _parsed(text: str, parse: Callable[[str], Any], description: str) -> Any:
@@ -206,7 +215,14 @@ def add_comparison_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the metrics of a comparison, and its format."""
     about = "a metric to compare (default: the headline metric); can be repeated"
     parser.add_argument("--metric", action="append", default=[], metavar="NAME", help=about)
+    add_margin_argument(parser)
     add_json_argument(parser, "tables")
+
+
+def add_margin_argument(parser: argparse.ArgumentParser) -> None:
+    """Add `--margin`."""
+    about = "also test whether differences are smaller than this, such as 0.02 for two points: equal instead of open"
+    parser.add_argument("--margin", type=positive_number, metavar="DIFFERENCE", help=about)
 
 
 def add_json_argument(parser: argparse.ArgumentParser, instead_of: str, what: str = "one JSON object") -> None:

@@ -26,6 +26,7 @@ COMMANDS = (
     "results.adjust",
     "results.compare",
     "results.methods",
+    "results.plan",
     "results.report",
     "building.documents",
     "building.build",

@@ -18,7 +18,7 @@ from halu_tasks.report.model.report import (
 from halu_tasks.results.run import Skipped
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import Estimate
-from halu_tasks.text.figures import NONE, format_estimate, format_p_value
+from halu_tasks.text.figures import NONE, format_estimate, format_needed, format_p_value
 from halu_tasks.text.markdown import escaped, table
 
 PAIRS_HEAD = (
@@ -164,8 +164,8 @@ def _pair_row(pair: PairDifference, title: str, labels: Mapping[str, str]) -> li
         labels[pair.second],
         format_estimate(pair),
         format_p_value(pair.p_adjusted),
-        labels[pair.better] if pair.better else "open",
+        labels[pair.better] if pair.better else "equal" if pair.equal else "open",
         f"{test.only_first:,} / {test.only_second:,}" if test else NONE,
         format_p_value(test.p) if test else NONE,
-        f"{pair.items_needed:,}" if pair.items_needed else NONE,
+        format_needed(needed.items, needed.low, needed.high) if (needed := pair.items_needed) else NONE,
     ]

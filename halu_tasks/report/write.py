@@ -45,7 +45,13 @@ class WrittenReport(NamedTuple):
 
 
 def write_report(
-    paths: Sequence[str], folder: Path, title: str, warn: Callable[[str], None], human: str | None = None
+    paths: Sequence[str],
+    folder: Path,
+    title: str,
+    warn: Callable[[str], None],
+    *,
+    human: str | None = None,
+    margin: float | None = None,
 ) -> WrittenReport:
     """Write a report on the results in files and folders.
 
@@ -55,6 +61,7 @@ def write_report(
         title: The heading of the page.
         warn: Called with a message for each result that is not read, and for each warning of the report.
         human: A file of people's labels of judged replies, if there is one.
+        margin: The difference below which two entries count as equal; None to test no equality.
 
     Raises:
         DataError: There are no results, or a file cannot be written.
@@ -80,7 +87,7 @@ def write_report(
         atomic_path(folder / TABLE, "report") as table,
         tqdm(total=len(leaderboard.columns), desc="comparing", unit="task", disable=None) as bar,
     ):
-        report = assemble(leaderboard, results.skipped, table, title, bar.update)
+        report = assemble(leaderboard, results.skipped, table, title, bar.update, margin)
     for warning in report.warnings:
         warn(warning.text)
     for name, text in (

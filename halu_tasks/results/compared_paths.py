@@ -76,13 +76,16 @@ class ComparedPaths(NamedTuple):
     incomplete: bool
 
 
-def compare_paths(paths: Sequence[str], metrics: Sequence[str], warn: Callable[[str], None]) -> ComparedPaths:
+def compare_paths(
+    paths: Sequence[str], metrics: Sequence[str], warn: Callable[[str], None], margin: float | None = None
+) -> ComparedPaths:
     """Compare the results in files and folders with those of the first one.
 
     Args:
         paths: Results, or folders that contain some.
         metrics: Names of metrics; the headline metric of each task if empty.
         warn: Called with a message for each file in a folder that cannot be read.
+        margin: The difference below which two runs count as equal; None to test no equality.
 
     Raises:
         DataError: A path contains no results, or nothing can be compared.
@@ -100,12 +103,12 @@ def compare_paths(paths: Sequence[str], metrics: Sequence[str], warn: Callable[[
         raise UsageError("comparing needs at least two results; name another one, or a folder that contains several")
     _check_distinct(runs)
     if len({(run.task, run.scoring) for run in runs}) == 1 or all(len(side.runs) == 1 for side in sides):
-        return ComparedPaths(compare(runs, metrics), incomplete)
+        return ComparedPaths(compare(runs, metrics, margin), incomplete)
     if len(sides) == 1:
         sides = _by_entry(runs)
         if len(sides) == 1:
             raise UsageError(f"{paths[0]} contains one result for each task; name another file or folder")
-    compared = _task_by_task(sides, metrics)
+    compared = _task_by_task(sides, metrics, margin)
     return ComparedPaths(compared, incomplete or bool(compared.apart))
 
 
@@ -155,7 +158,7 @@ def _by_task(side: Side) -> dict[TaskMode, Run]:
     return by_task
 
 
-def _task_by_task(sides: Sequence[Side], metrics: Sequence[str]) -> TaskComparisons:
+def _task_by_task(sides: Sequence[Side], metrics: Sequence[str], margin: float | None) -> TaskComparisons:
     """Compare the first side with each of the others."""
     (first, first_runs), *others = [(side.name, _by_task(side)) for side in sides]
     by_sides: dict[tuple[str, str], list[Comparison]] = {}
@@ -170,7 +173,8 @@ def _task_by_task(sides: Sequence[Side], metrics: Sequence[str]) -> TaskComparis
                 sources = f"{runs[key].source} cannot be compared with {first_runs[key].source}"
                 apart.append(f"{task}: {sources}: {'; '.join(f'it {unlike}' for unlike in why)}")
             else:
-                by_sides.setdefault((first, name), []).append(compare([first_runs[key], runs[key]], metrics))
+                comparison = compare([first_runs[key], runs[key]], metrics, margin)
+                by_sides.setdefault((first, name), []).append(comparison)
     if not by_sides:
         raise DataError(f"nothing can be compared: {'; '.join(apart)}")
     return TaskComparisons(by_sides, apart)

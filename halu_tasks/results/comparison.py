@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from halu_tasks.core.errors import DataError, UsageError, did_you_mean
 from halu_tasks.results.comparability import not_paired, reordered
-from halu_tasks.results.paired_test import PairedTest, adjusted, paired_test
+from halu_tasks.results.paired_test import PairedTest, adjusted, paired_test, verdict
 from halu_tasks.results.published import Published, published_for
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.methods.cost import total
@@ -45,6 +45,7 @@ class Comparison:
         tested: The differences: one for each run after the first and each metric that is defined for both.
         notes: What readers need to know to interpret the figures.
         published: Figures in papers for the same task and metrics.
+        margin: The difference below which two runs count as equal; None if equality was not tested.
     """
 
     runs: Sequence[Run]
@@ -55,6 +56,7 @@ class Comparison:
     tested: Sequence[Tested]
     notes: Sequence[str]
     published: Sequence[Published]
+    margin: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Convert to plain JSON values, in which runs are numbered from 1."""
@@ -64,6 +66,7 @@ class Comparison:
             "scoring": first.scoring,
             "data": first.provenance.data,
             "n": len(first.scores),
+            "margin": self.margin,
             "runs": [
                 {
                     "run": number,
@@ -87,12 +90,13 @@ class Comparison:
         }
 
 
-def compare(runs: Sequence[Run], metrics: Sequence[str] = ()) -> Comparison:
+def compare(runs: Sequence[Run], metrics: Sequence[str] = (), margin: float | None = None) -> Comparison:
     """Compare runs by some metrics.
 
     Args:
         runs: The runs; the others are compared with the first.
         metrics: Names of metrics; the task's headline metric if empty.
+        margin: The difference below which two runs count as equal; None to test no equality.
 
     Raises:
         DataError: Two runs cannot be compared.
@@ -116,23 +120,24 @@ def compare(runs: Sequence[Run], metrics: Sequence[str] = ()) -> Comparison:
         figures=[estimates(chosen, run.scores) for run in runs],
         costs=[total(run.costs) if run.costs else None for run in runs],
         settings=_settings(runs),
-        tested=[tested for number in range(2, len(runs) + 1) for tested in _test(chosen, runs, number)],
+        tested=[tested for number in range(2, len(runs) + 1) for tested in _test(chosen, runs, number, margin)],
         notes=[
             f"run {number} was asked {items:,} of the items with the answers in another order than run 1"
             for number, items in reordered_items
             if items
         ],
         published=[figure for task in tasks for figure in published_beside(task, names)],
+        margin=margin,
     )
 
 
-def _test(metrics: Sequence[Metric], runs: Sequence[Run], number: int) -> list[Tested]:
+def _test(metrics: Sequence[Metric], runs: Sequence[Run], number: int, margin: float | None) -> list[Tested]:
     """Test the run of that number, from 1, against the first one."""
     scores, first_scores = runs[number - 1].scores, runs[0].scores
     scope = runs[0].benchmark_task.benchmark
     results = []
     for metric in metrics:
-        paired = paired_bootstrap(metric, [scores, first_scores]).get((0, 1))
+        paired = paired_bootstrap(metric, [scores, first_scores], margin=margin).get((0, 1))
         if paired is None:
             continue
         influences = influence(metric, scores, scope), influence(metric, first_scores, scope)
@@ -150,7 +155,9 @@ def tested_as_json(tested: Sequence[Tested]) -> list[dict[str, Any]]:
             "metric": test.metric,
             "higher_is_better": test.higher_is_better,
             **test.paired._asdict(),
-            "p_adjusted": p,
+            "p_adjusted": p.p,
+            "p_equal_adjusted": p.p_equal,
+            "verdict": verdict(test, p),
             "mcnemar": {
                 "only_run": test.only_first,
                 "only_minus": test.only_second,
@@ -159,7 +166,7 @@ def tested_as_json(tested: Sequence[Tested]) -> list[dict[str, Any]]:
             }
             if test.mcnemar
             else None,
-            "items_needed": test.items_needed,
+            "items_needed": test.items_needed and test.items_needed._asdict(),
         }
         for (run, minus, test), p in zip(tested, p_values, strict=True)
     ]

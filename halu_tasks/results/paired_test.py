@@ -8,8 +8,14 @@ from typing import NamedTuple
 from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.bootstrap import Paired
-from halu_tasks.scorers.statistics.significance import McNemar, items_needed, mcnemar
-from halu_tasks.scorers.statistics.simultaneous import Contrast, Influence, adjusted_p_values
+from halu_tasks.scorers.statistics.significance import ItemsNeeded, McNemar, items_needed, mcnemar
+from halu_tasks.scorers.statistics.simultaneous import (
+    LEVEL,
+    Contrast,
+    Influence,
+    adjusted_equality,
+    adjusted_p_values,
+)
 
 
 class PairedTest(NamedTuple):
@@ -19,10 +25,11 @@ class PairedTest(NamedTuple):
         metric: The metric's name.
         higher_is_better: None if neither direction is better.
         paired: The difference with its interval.
-        only_first: The number of items that only the first run has right; None if items are not simply right or wrong.
+        only_first: The number of items that only the first run has right; None if items are repeated, or not
+            simply right or wrong.
         only_second: The number of items that only the second run has right; None like `only_first`.
         mcnemar: McNemar's exact test of these counts; None like `only_first`.
-        items_needed: The number of items needed to detect a difference of this size.
+        items_needed: How many items are needed to detect a difference of this size.
         influences: The influence of clusters on the figures of both runs.
     """
 
@@ -32,7 +39,7 @@ class PairedTest(NamedTuple):
     only_first: int | None
     only_second: int | None
     mcnemar: McNemar | None
-    items_needed: int | None
+    items_needed: ItemsNeeded | None
     influences: tuple[Influence, Influence]
 
 
@@ -69,6 +76,42 @@ def paired_test(
     )
 
 
-def adjusted(tests: Sequence[PairedTest]) -> list[float | None]:
-    """Adjust the p values of a family of tests, as `adjusted_p_values` does."""
-    return adjusted_p_values([Contrast(test.paired.value, test.paired.p, *test.influences) for test in tests])
+class Adjusted(NamedTuple):
+    """The p values of a test, adjusted for all tests of a family.
+
+    Attributes:
+        p: Of no difference; None if there is no p value.
+        p_equal: Of a difference of the margin or more; None without a margin.
+    """
+
+    p: float | None
+    p_equal: float | None
+
+    @property
+    def differs(self) -> bool:
+        """Whether there is a difference."""
+        return self.p is not None and self.p < LEVEL
+
+    @property
+    def equal(self) -> bool:
+        """Whether the difference is smaller than the margin."""
+        return self.p_equal is not None and self.p_equal < LEVEL
+
+
+def adjusted(tests: Sequence[PairedTest]) -> list[Adjusted]:
+    """Adjust the p values of a family of tests, as `adjusted_p_values` and `adjusted_equality` do."""
+    contrasts = [Contrast(test.paired.value, test.paired.p, *test.influences, test.paired.p_equal) for test in tests]
+    return list(map(Adjusted, adjusted_p_values(contrasts), adjusted_equality(contrasts)))
+
+
+def verdict(test: PairedTest, p_values: Adjusted) -> str:
+    """Say what a family of tests claims of one: `better` or `worse` (`higher` or `lower`), `equal`, both, or `open`."""
+    claims = []
+    if p_values.differs:
+        if test.higher_is_better is None:
+            claims.append("higher" if test.paired.value > 0 else "lower")
+        else:
+            claims.append("better" if (test.paired.value > 0) == test.higher_is_better else "worse")
+    if p_values.equal:
+        claims.append("equal")
+    return ", ".join(claims) or "open"

@@ -71,3 +71,14 @@ def format_p_value(p: float | None, digits: int = 3, missing: str = NONE) -> str
         return missing
     smallest = 10**-digits
     return f"<{smallest:.{digits}f}" if p < smallest else f"{p:.{digits}f}"
+
+
+def format_needed(items: int, low: int, high: int | None) -> str:
+    """Format a number of items needed with its interval, as in `1,256 [640, 3,400]` or `1,256 [310, no bound]`.
+
+    Args:
+        items: The number.
+        low: The lower end of its interval.
+        high: The upper end; None if there is no bound.
+    """
+    return f"{items:,} [{low:,}, {'no bound' if high is None else f'{high:,}'}]"

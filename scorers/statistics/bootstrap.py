@@ -51,6 +51,9 @@ class Paired(NamedTuple):
         items: The number of items in each run, only counting those with the metric's tag if it has one.
         clusters: The number of clusters that contribute to the difference.
         by: Whether the interval comes from the bootstrap and the jackknife or from the jackknife alone.
+        p_equal: The p-value of "the difference is the margin or more, in either direction", which is below 0.05 if and
+            only if the 90% interval is within the margin on both sides of 0 (two one-sided tests, Schuirmann 1987);
+            None without a margin or an interval.
     """
 
     value: float
@@ -61,10 +64,11 @@ class Paired(NamedTuple):
     items: int
     clusters: int
     by: Literal["bootstrap", "jackknife"]
+    p_equal: float | None = None
 
 
 def paired_bootstrap(
-    metric: Metric, runs: Sequence[Sequence[Score]], draws: int = 10_000, seed: int = 0
+    metric: Metric, runs: Sequence[Sequence[Score]], draws: int = 10_000, seed: int = 0, margin: float | None = None
 ) -> dict[tuple[int, int], Paired]:
     """Compute the difference of a metric between run i and run j, for all i < j of M runs on the same items.
 
@@ -85,6 +89,7 @@ def paired_bootstrap(
         runs: The scores of each run, in any order.
         draws: The number B of times that the clusters are drawn.
         seed: The seed of the draws. The same runs and seed give the same draws, whatever the order of the scores.
+        margin: The difference below which two runs count as equal, in the metric's unit; None to test no equality.
 
     Returns:
         The difference of each pair (i, j); pairs are left out if the metric is undefined in one of the runs.
@@ -97,11 +102,17 @@ def paired_bootstrap(
             raise ValueError(f"runs 0 and {number}: {problem}")
     if len(runs) < 2 or not runs[0]:
         return {}
-    return bootstrap_of_sums(metric, [sums_of(metric, run) for run in runs], items_of(metric, runs[0]), draws, seed)
+    sums = [sums_of(metric, run) for run in runs]
+    return bootstrap_of_sums(metric, sums, items_of(metric, runs[0]), draws, seed, margin)
 
 
 def bootstrap_of_sums(
-    metric: Metric, sums: Sequence[Sums], items: int, draws: int = 10_000, seed: int = 0
+    metric: Metric,
+    sums: Sequence[Sums],
+    items: int,
+    draws: int = 10_000,
+    seed: int = 0,
+    margin: float | None = None,
 ) -> dict[tuple[int, int], Paired]:
     """Compute the differences of `paired_bootstrap` from the sums of M runs.
 
@@ -111,6 +122,7 @@ def bootstrap_of_sums(
         items: The number of items in each run.
         draws: The number of times that the clusters are drawn.
         seed: The seed of the draws.
+        margin: The difference below which two runs count as equal; None to test no equality.
     """
     values: Sequence[Array] = []
     has_shared = metric.shared is not None and any(metric.shared(total) for total, _ in sums)
@@ -124,16 +136,19 @@ def bootstrap_of_sums(
             continue
         low, high = jackknife.interval or (None, None)
         above, below = jackknife.tails or (None, None)
+        outside = None if margin is None else jackknife.outside(margin)
         by: Literal["bootstrap", "jackknife"] = "jackknife"
         if jackknife.stderr and values:
-            percentiles = _percentiles(values[i] - values[j], jackknife.clusters, rounding(metric))
+            percentiles = _percentiles(values[i] - values[j], jackknife.clusters, rounding(metric), margin or 0.0)
             if percentiles:
                 assert low is not None and high is not None and above is not None and below is not None
                 low, high = min(low, percentiles.low), max(high, percentiles.high)
                 above, below = max(above, percentiles.above), max(below, percentiles.below)
+                outside = None if outside is None else max(outside, percentiles.outside)
                 by = "bootstrap"
         p = None if above is None or below is None else min(2 * min(above, below), 1.0)
-        pairs[i, j] = Paired(jackknife.value, low, high, p, jackknife.total_stderr, items, jackknife.clusters, by)
+        stderr = jackknife.total_stderr
+        pairs[i, j] = Paired(jackknife.value, low, high, p, stderr, items, jackknife.clusters, by, outside)
     return pairs
 
 
@@ -153,21 +168,23 @@ def _drawn(table: Array, draws: int, seed: int) -> Array:
 
 
 class _Percentiles(NamedTuple):
-    """The expanded percentile interval, and the one-sided p-values of "not above 0" and "not below 0"."""
+    """The expanded percentile interval, with p-values of "not above 0", "not below 0" and "not within the margin"."""
 
     low: float
     high: float
     above: float
     below: float
+    outside: float
 
 
-def _percentiles(differences: Array, clusters: int, tolerance: float) -> _Percentiles | None:
+def _percentiles(differences: Array, clusters: int, tolerance: float, margin: float) -> _Percentiles | None:
     """Compute the expanded percentile interval of B differences, some of which may be NaN.
 
     Args:
         differences: The differences, shape (B,).
         clusters: The number of clusters that contribute to them.
         tolerance: Differences up to this size count as 0.
+        margin: The difference below which two runs count as equal.
 
     Returns:
         The interval with its p-values, which are 0 if they are smaller than the draws resolve; None if there are too
@@ -182,8 +199,10 @@ def _percentiles(differences: Array, clusters: int, tolerance: float) -> _Percen
     if rank < 1:
         return None
     shrink = math.sqrt((clusters - 1) / clusters)
-    above, below = (
+    not_above, not_below, *outside = (
         float(stdtr(clusters - 1, shrink * float(ndtri((count + 1) / (draws + 1))))) if count else 0.0
-        for count in (np.count_nonzero(defined <= 0), np.count_nonzero(defined >= 0))
+        for count in (
+            np.count_nonzero(beyond) for beyond in (defined <= 0, defined >= 0, defined <= -margin, defined >= margin)
+        )
     )
-    return _Percentiles(float(defined[rank - 1]), float(defined[-rank]), above, below)
+    return _Percentiles(float(defined[rank - 1]), float(defined[-rank]), not_above, not_below, max(outside))

@@ -112,6 +112,13 @@ class JackknifeDifference(NamedTuple):
             return None
         return self._tail(self.value, self.width + self.value), self._tail(-self.value, self.width - self.value)
 
+    def outside(self, margin: float) -> float | None:
+        """Return the p-value of "the difference is `margin` or more in either direction"; None without an interval."""
+        if not self._has_interval:
+            return None
+        below = self._tail(self.value + margin, self.width + self.value)
+        return max(below, self._tail(margin - self.value, self.width - self.value))
+
     @property
     def _has_interval(self) -> bool:
         return self.stderr is not None and (self.stderr > 0 or self.unseen > 0)
@@ -199,8 +206,8 @@ def sums_of(metric: Metric, scores: Sequence[Score]) -> Sums:
 
 
 def items_of(metric: Metric, scores: Sequence[Score]) -> int:
-    """Count the items, only those with the metric's tag if it has one."""
-    return sum(metric.tag_filter is None or metric.tag_filter in s.tags.items() for s in scores)
+    """Count the items, only those with the metric's tag if it has one. Repeats of an item count once."""
+    return len({s.id for s in scores if metric.tag_filter is None or metric.tag_filter in s.tags.items()})
 
 
 def difference(metric: Metric, ones: Sequence[Score], others: Sequence[Score]) -> Difference | None:

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import ndtri
 
 from halu_tasks.scorers.metrics import Array, Metric
@@ -63,12 +64,14 @@ class Contrast(NamedTuple):
         p: The two-sided p-value of the difference by itself; None if it could not be tested.
         first: The influence of clusters on the first run's figure.
         second: The influence of clusters on the second run's figure, in the same scope.
+        p_equal: The p-value of "the difference is the margin or more" by itself; None if it is not tested.
     """
 
     value: float
     p: float | None
     first: Influence
     second: Influence
+    p_equal: float | None = None
 
 
 def influence(metric: Metric, scores: Sequence[Score], scope: str) -> Influence:
@@ -116,6 +119,10 @@ def adjusted_p_values(contrasts: Sequence[Contrast], draws: int = 10_000, seed: 
     and the difference's own p-value, and at most that of Holm's method, which holds under any dependence. A difference
     to which all clusters contribute alike, as between equal runs, has a weight of its own.
 
+    If differences are also tested for equality within a margin, "the difference is the margin or more" is one more
+    hypothesis of the family for each (`adjusted_equality`). In the draws, it is falsely rejected if the deviate towards
+    0 is large, lowered in the same way if the difference is plainly larger than the margin.
+
     Args:
         contrasts: The differences.
         draws: The number B of draws.
@@ -124,39 +131,130 @@ def adjusted_p_values(contrasts: Sequence[Contrast], draws: int = 10_000, seed: 
     Returns:
         The adjusted p-values in the same order; None for differences that could not be tested, which do not count.
     """
-    tested = [(contrast.p, index) for index, contrast in enumerate(contrasts) if contrast.p is not None]
+    family = _Family.of(contrasts)
     adjusted: list[float | None] = [None] * len(contrasts)
-    if not tested:
+    if not family.order:
         return adjusted
-    # from the smallest p-value to the largest
-    order = sorted(tested)
-    p_values = np.array([p for p, _ in order])
-    deviates = -ndtri(np.maximum(p_values, np.finfo(float).tiny) / 2)
-    signs = np.array([math.copysign(1.0, contrasts[index].value) for _, index in order])
-    slack = np.maximum(deviates + ndtri(_PLAUSIBLE / (2 * len(order))), 0)
-    counts = np.zeros(len(order))
-    for drawn in _draws([contrasts[index] for _, index in order], draws, seed):
-        opposites = (-signs * drawn - slack).max(axis=1, keepdims=True)
+    counts = np.zeros(len(family.order))
+    for drawn in _draws([contrasts[index] for index in family.order], draws, seed):
+        others = family.unrejected(drawn).max(axis=1, keepdims=True)
         largest = np.maximum.accumulate(np.abs(drawn)[:, ::-1], axis=1)[:, ::-1]
-        counts += (np.maximum(largest, opposites) >= deviates).sum(axis=0)
-    by_holm = holm([*(p / 2 for p in p_values.tolist()), *(1 - p / 2 for p in p_values.tolist())])
-    limits = np.array(by_holm[: len(order)], dtype=np.float64)
+        counts += (np.maximum(largest, others) >= family.deviates).sum(axis=0)
+    limits = np.array(family.by_holm()[: len(family.order)], dtype=np.float64)
     shares = np.maximum.accumulate((counts + 1) / (draws + 1))
-    for (_, index), share in zip(order, np.maximum(np.minimum(shares, limits), p_values).tolist(), strict=True):
+    for index, share in zip(
+        family.order, np.maximum(np.minimum(shares, limits), family.p_values).tolist(), strict=True
+    ):
         adjusted[index] = share
     return adjusted
 
 
+def adjusted_equality(contrasts: Sequence[Contrast], draws: int = 10_000, seed: int = 0) -> list[float | None]:
+    """Adjust the p-values of equality within a margin, jointly with those of `adjusted_p_values`.
+
+    If every difference with an adjusted p-value below 0.05 is claimed to be smaller than the margin, the probability
+    that any of these claims or of those of `adjusted_p_values` is false is at most about 0.05.
+
+    The adjusted p-value is the share of draws in which the deviate of the difference towards 0, or the largest of the
+    others, is at least that of the test. The difference itself enters in one direction only: if it is the margin or
+    more, no claim that it is different can be false but for its direction (Finner and Strassburger 2002, "The
+    Partitioning Principle", Annals of Statistics 30).
+
+    Args:
+        contrasts: The differences, with the p-values of equality.
+        draws: The number of draws.
+        seed: The seed of the draws.
+
+    Returns:
+        The adjusted p-values in the same order; None for differences whose equality could not be tested.
+    """
+    family = _Family.of(contrasts)
+    adjusted: list[float | None] = [None] * len(contrasts)
+    if not len(family.equal):
+        return adjusted
+    p_values = family.p_equal[family.equal]
+    deviates = -ndtri(np.maximum(p_values, np.finfo(float).tiny))
+    counts = np.zeros(len(family.equal))
+    for drawn in _draws([contrasts[index] for index in family.order], draws, seed):
+        sizes, towards, others = np.abs(drawn), -family.signs * drawn, family.unrejected(drawn)
+        for number, (column, deviate) in enumerate(zip(family.equal, deviates, strict=True)):
+            # what is different by a smaller p-value only takes part where that claim may be false
+            largest = np.where(family.deviates > deviate, others, sizes)
+            largest[:, column] = towards[:, column]
+            counts[number] += np.count_nonzero(largest.max(axis=1) >= deviate)
+    by_rank = np.argsort(p_values, kind="stable")
+    limits = np.array(family.by_holm()[2 * len(family.order) :], dtype=np.float64)
+    shares = np.empty(len(counts))
+    shares[by_rank] = np.maximum.accumulate((counts[by_rank] + 1) / (draws + 1))
+    for column, share in zip(family.equal, np.maximum(np.minimum(shares, limits), p_values).tolist(), strict=True):
+        adjusted[family.order[column]] = share
+    return adjusted
+
+
+class _Family(NamedTuple):
+    """The hypotheses of m differences that could be tested, from the smallest p-value to the largest.
+
+    Attributes:
+        order: The positions of the differences among the contrasts.
+        p_values: The two-sided p-values of no difference, shape (m,).
+        p_equal: The p-values of "the difference is the margin or more", shape (m,); NaN if it is not tested.
+        signs: The signs of the differences, shape (m,).
+    """
+
+    order: list[int]
+    p_values: Array
+    p_equal: Array
+    signs: Array
+
+    @classmethod
+    def of(cls, contrasts: Sequence[Contrast]) -> _Family:
+        order = [index for _, index in sorted((c.p, index) for index, c in enumerate(contrasts) if c.p is not None)]
+        chosen = [contrasts[index] for index in order]
+        return cls(
+            order,
+            np.array([contrast.p for contrast in chosen], dtype=np.float64),
+            np.array([contrast.p_equal for contrast in chosen], dtype=np.float64),
+            np.array([math.copysign(1.0, contrast.value) for contrast in chosen]),
+        )
+
+    @property
+    def deviates(self) -> Array:
+        """The p-values of no difference as deviates of the normal distribution."""
+        return np.asarray(-ndtri(np.maximum(self.p_values, np.finfo(float).tiny) / 2))
+
+    @property
+    def equal(self) -> npt.NDArray[np.int64]:
+        """The columns of the differences whose equality is tested."""
+        return np.flatnonzero(~np.isnan(self.p_equal))
+
+    def unrejected(self, drawn: Array) -> Array:
+        """Return the largest deviate of each difference in the hypotheses that the data do not reject.
+
+        These are the opposite of its direction, and "the margin or more". Both are lowered by as much as the difference
+        exceeds what is plausible if they hold by a hair.
+        """
+        plausible = ndtri(_PLAUSIBLE / (2 * len(self.order)))
+        towards = -self.signs * drawn
+        opposite = np.maximum(self.deviates + plausible, 0)
+        margin = np.maximum(ndtri(np.where(np.isnan(self.p_equal), 1.0, self.p_equal)) + plausible, 0)
+        return np.asarray(towards - np.minimum(opposite, margin))
+
+    def by_holm(self) -> list[float | None]:
+        """Adjust all one-sided p-values by Holm's method: those of the observed directions, opposites, equalities."""
+        one_sided = [*(self.p_values / 2).tolist(), *(1 - self.p_values / 2).tolist()]
+        return holm([*one_sided, *self.p_equal[self.equal].tolist()])
+
+
 def _draws(contrasts: Sequence[Contrast], draws: int, seed: int) -> Iterator[Array]:
     """Draw the m studentised differences under the hypothesis of no difference, in parts of shape (rows, m)."""
-    figures = list({id(figure): figure for contrast in contrasts for figure in contrast[2:]}.values())
+    figures = list({id(figure): figure for contrast in contrasts for figure in contrast[2:4]}.values())
     scopes = [_Scope.of(scope, figures) for scope in sorted({figure.scope for figure in figures})]
     position = {id(figure): n for n, figure in enumerate(figure for scope in scopes for figure in scope.figures)}
     first = [position[id(contrast.first)] for contrast in contrasts]
     second = [position[id(contrast.second)] for contrast in contrasts]
     by_id = {id(figure): row for scope in scopes for figure, row in zip(scope.figures, scope.table, strict=True)}
-    spreads = np.array([np.linalg.norm(by_id[id(one)] - by_id[id(other)]) for *_, one, other in contrasts])
-    sizes = np.array([max(np.abs(by_id[id(one)]).max(), 1e-300) for *_, one, _ in contrasts])
+    spreads = np.array([np.linalg.norm(by_id[id(one)] - by_id[id(other)]) for _, _, one, other, _ in contrasts])
+    sizes = np.array([max(np.abs(by_id[id(one)]).max(), 1e-300) for _, _, one, _, _ in contrasts])
     constant = np.flatnonzero(spreads <= 1e-9 * sizes)
     spreads[constant] = 1.0
     rng = np.random.default_rng(seed)

@@ -179,11 +179,12 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
             | {"scoring": "paper", "source": "ReFACT, Table 2", "note": "", "headline": True}
         ],
         "rule": "“Better” and ranks come from one analysis of the 54 differences between models.",
+        "margin": None,
         "pairs": [_pair(c, a, b, rng) for c in made for a, b in combinations(people, 2)]
         + [_pair(made[0], a, b, rng) | {"column": None, "group": "g0"} for a, b in combinations(people, 2)],
         "wins": [
             {"first": a["id"], "second": b["id"], "better": 3 if a["id"] < b["id"] else 1}
-            | {"worse": 1 if a["id"] < b["id"] else 3, "open": columns - 4}
+            | {"worse": 1 if a["id"] < b["id"] else 3, "equal": 0, "open": columns - 4}
             for a, b in permutations(people, 2)
         ],
         "wordings": [
@@ -281,7 +282,9 @@ def _pair(column: Mapping[str, Any], a: Mapping[str, Any], b: Mapping[str, Any],
         "clusters": column["clusters"],
         "better": None if 6 * p > 0.05 else a["id"] if (value > 0) == column["higher_is_better"] else b["id"],
         "mcnemar": counts if column["headline"] in ("acc",) else None,
-        "items_needed": 310,
+        "items_needed": {"items": 310, "clusters": 103, "low": 140, "high": None},
+        "p_equal": None,
+        "equal": False,
     }
 
 

@@ -73,11 +73,18 @@ def test_an_item_that_a_judge_failed_on_is_counted_and_no_flip() -> None:
     assert mcnemar(ACC, ones, others) == McNemar(1, 0, 2, 2, 1.0)
 
 
-def test_repeats_of_an_item_pair_up_in_order_and_other_tags_do_not_count() -> None:
-    ones, others = ([replace(s, id="0") for s in run(rights)] for rights in ([1.0, 0.0], [0.0, 1.0]))
-    assert mcnemar(ACC, ones, others) == McNemar(1, 1, 2, 0, 1.0)
+def test_items_with_another_tag_do_not_count() -> None:
+    ones, others = run([1.0, 0.0]), run([0.0, 1.0])
     ones[0], others[0] = (replace(scores[0], tags={"type": "a"}) for scores in (ones, others))
     assert mcnemar(ACC.only("type", "a", "acc_a"), ones, others) == McNemar(1, 0, 1, 0, 1.0)
+
+
+def test_repeated_items_have_no_mcnemar() -> None:
+    """One item that the models always answer differently is one event, however often it is asked."""
+    ones, others = ([replace(s, id="0") for s in run([right] * 10)] for right in (1.0, 0.0))
+    assert mcnemar(ACC, ones, others) is None
+    found = compared(ACC, *([replace(s, cluster=s.id) for s in scores] for scores in (ones, others)))
+    assert (found.items, found.clusters) == (1, 1)
 
 
 def test_what_is_not_right_or_wrong_item_by_item_has_no_mcnemar() -> None:
@@ -284,13 +291,56 @@ def test_intervals_cover_and_equal_runs_are_rarely_significant() -> None:
 # --- the number of items needed -----------------------------------------------------------------
 
 
-def test_items_needed_by_hand() -> None:
-    """(1.96 + 0.84)² = 7.849 times the squared ratio of 0.02 and 0.05, 0.16, of 1,000 items."""
-    found = Paired(-0.05, -0.09, -0.01, 0.01, 0.02, 1_000, 300, "bootstrap")
-    assert items_needed(found) == 1_256
-    assert items_needed(found, power=0.9) == math.ceil(160 * (1.959964 + 1.281552) ** 2)
+def test_items_needed_are_those_of_a_t_test() -> None:
+    """0.05 with an error of 0.02 in 300 clusters: an effect of 0.05 / (0.02·√300) standard deviations."""
+    from statsmodels.stats.power import TTestPower
+
+    found = Paired(-0.05, -0.09, -0.01, 0.01, 0.02, 1_200, 300, "bootstrap")
+    for power in (0.8, 0.9):
+        clusters = [
+            math.ceil(TTestPower().solve_power(size / (0.02 * math.sqrt(300)), alpha=0.05, power=power))
+            for size in (0.05, 0.09, 0.01)
+        ]
+        assert items_needed(found, power) == (4 * clusters[0], clusters[0], 4 * clusters[1], 4 * clusters[2])
     for nothing in (found._replace(value=0.0), found._replace(stderr=None), found._replace(stderr=0.0)):
         assert items_needed(nothing) is None
+
+
+def test_a_difference_that_may_be_0_needs_items_without_bound() -> None:
+    needed = items_needed(Paired(0.03, -0.01, 0.07, 0.14, 0.02, 600, 300, "bootstrap"))
+    assert needed and needed.high is None and needed.low < needed.items == 2 * needed.clusters
+
+
+def test_repeats_of_items_do_not_raise_the_number_that_is_needed() -> None:
+    rng = np.random.default_rng(12)
+    ones, others = ((rng.random(60) < share).astype(float).tolist() for share in (0.7, 0.55))
+    once = compared(ACC, run(ones), run(others))
+    names = [str(i) for i in range(60)] * 4
+    repeated = compared(ACC, *([replace(s, id=s.cluster) for s in run(rights * 4, names)] for rights in (ones, others)))
+    assert items_needed(once) == items_needed(repeated)
+
+
+# --- equality within a margin -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("margin", [0.02, 0.05, 0.2])
+def test_equality_is_claimed_where_the_90_percent_interval_is_within_the_margin(margin: float) -> None:
+    from statsmodels.stats.weightstats import ttost_paired
+
+    rng = np.random.default_rng(13)
+    ones = rng.random(400)
+    others = ones + rng.normal(0.01, 0.2, 400)
+    found = paired_bootstrap(ACC, [run(ones.tolist()), run(others.tolist())], draws=20_000, margin=margin)[0, 1]
+    known, *_ = ttost_paired(ones, others, -margin, margin)
+    assert found.p_equal == pytest.approx(known, abs=0.01)
+
+
+def test_equal_runs_of_few_items_are_not_shown_to_be_equal() -> None:
+    for items, equal in ((20, False), (400, True)):
+        own = run([1.0, 0.0] * (items // 2))
+        found = paired_bootstrap(ACC, [own, own], margin=0.02)[0, 1]
+        assert found.p_equal is not None and (found.p_equal < 0.05) == equal
+    assert compared(ACC, own, own).p_equal is None
 
 
 # --- ranks --------------------------------------------------------------------------------------

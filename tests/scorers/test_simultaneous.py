@@ -17,7 +17,13 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.bootstrap import paired_bootstrap
 from halu_tasks.scorers.statistics.probability import roc_auc
 from halu_tasks.scorers.statistics.significance import holm
-from halu_tasks.scorers.statistics.simultaneous import Contrast, Influence, adjusted_p_values, influence
+from halu_tasks.scorers.statistics.simultaneous import (
+    Contrast,
+    Influence,
+    adjusted_equality,
+    adjusted_p_values,
+    influence,
+)
 
 ACC = mean("acc", "correct")
 NAMES = [str(i) for i in range(60)]
@@ -191,3 +197,48 @@ def test_equal_models_are_rarely_called_different_and_unequal_ones_are() -> None
     assert false <= 10
     every = {(task, i, j) for task in (0, 1) for i, j in combinations(range(3), 2)}
     assert claimed(rng, [2.5, 0.8, -1.0], 2, 200) == every
+
+
+# --- equality -----------------------------------------------------------------------------------
+
+
+def test_one_equality_needs_no_adjustment_and_does_not_change_the_other_test() -> None:
+    own = figure(ORTHOGONAL[0]), nothing()
+    contrast = Contrast(0.01, 0.4, *own, p_equal=0.03)
+    assert adjusted_equality([contrast], draws=40_000) == pytest.approx([0.03], abs=0.003)
+    assert adjusted_p_values([contrast], draws=40_000) == pytest.approx([0.4], abs=0.01)
+    assert adjusted_equality([contrast._replace(p_equal=None)]) == [None]
+
+
+def test_independent_equalities_are_adjusted_for_the_others() -> None:
+    """The own deviate in one direction, and those of nine others in both."""
+    contrasts = [Contrast(0.01, 0.5, figure(row), nothing(), 0.004) for row in ORTHOGONAL[:10]]
+    one = norm.isf(0.004)
+    exact = 1 - 0.996 * (1 - 2 * norm.sf(one)) ** 9
+    assert min(p for p in adjusted_equality(contrasts, draws=60_000) if p) == pytest.approx(min(exact, 0.12), abs=0.005)
+
+
+def test_better_and_equal_together_make_few_false_claims() -> None:
+    """Five figures: two equal to the first, one at the margin, one better by far more; claims of both kinds."""
+    rng = np.random.default_rng(14)
+    margin, truth = 3.0, np.array([0.0, 0.0, 0.0, 3.0, 10.0])
+    false = claimed = 0
+    for _ in range(400):
+        errors = rng.normal(size=5) / np.sqrt(2)
+        values = truth + errors
+        contrasts = []
+        for i, j in combinations(range(5), 2):
+            value = values[i] - values[j]
+            p_equal = max(norm.sf(value + margin), norm.sf(margin - value))
+            contrasts.append(
+                Contrast(value, 2 * norm.sf(abs(value)), figure(ORTHOGONAL[i]), figure(ORTHOGONAL[j]), p_equal)
+            )
+        p_values, equal = (method(contrasts, draws=300) for method in (adjusted_p_values, adjusted_equality))
+        wrong = False
+        for (i, j), contrast, p, p_equal in zip(combinations(range(5), 2), contrasts, p_values, equal, strict=True):
+            difference = truth[i] - truth[j]
+            wrong |= p is not None and p < 0.05 and not contrast.value * difference > 0
+            wrong |= p_equal is not None and p_equal < 0.05 and abs(difference) >= margin
+            claimed += p_equal is not None and p_equal < 0.05
+        false += wrong
+    assert false / 400 < 0.08 and claimed > 20

@@ -10,7 +10,7 @@ from halu_tasks.cli.arguments import add_comparison_arguments
 from halu_tasks.cli.output import EXIT_PARTIAL, print_json, warn
 from halu_tasks.cli.results.published import report as published_report
 from halu_tasks.cli.tables import NONE, table
-from halu_tasks.text.figures import format_interval, format_p_value
+from halu_tasks.text.figures import format_interval, format_needed, format_p_value
 
 if TYPE_CHECKING:
     from halu_tasks.results.compared_paths import TaskComparisons
@@ -29,6 +29,7 @@ COSTS = {
 """Headings of the columns of costs, by name of the cost."""
 
 TESTS = ("difference", "95% interval", "p", "adjusted p", "only it right", "only the other", "McNemar p")
+ITEMS = ("items", "clusters", "items needed", "in clusters")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Compare the results, and print the figures and tests."""
     from halu_tasks.results.compared_paths import TaskComparisons, compare_paths
 
-    compared, incomplete = compare_paths(arguments.results, arguments.metric, warn)
+    compared, incomplete = compare_paths(arguments.results, arguments.metric, warn, arguments.margin)
     if not isinstance(compared, TaskComparisons):
         show(compared, as_json=arguments.json)
     elif arguments.json:
@@ -75,7 +76,7 @@ def report(comparison: Comparison) -> str:
             [f"{tested.run} - {tested.minus}", tested.test.metric, *cells]
             for tested, cells in zip(comparison.tested, _test_cells(comparison.tested), strict=True)
         ]
-        parts.append(_tests_table(["runs", "metric"], rows))
+        parts.append(_tests_table(["runs", "metric"], rows, comparison.margin))
     parts.append("\n".join(f"run {number}: {run.source}" for number, run in enumerate(comparison.runs, 1)))
     parts += comparison.notes
     if comparison.published:
@@ -97,7 +98,8 @@ def tasks_report(compared: TaskComparisons) -> str:
                 labels = [run.task, run.scoring, run.provenance.data, tested.test.metric]
                 rows.append([*labels, *(f"{figure:.4f}" for figure in figures), *next(cells)])
         heading = "\n".join(_side(number, name, comparisons) for number, name in enumerate(names, 1))
-        parts.append(heading + "\n\n" + _tests_table(["task", "scoring", "data", "metric", "1", "2"], rows))
+        head = ["task", "scoring", "data", "metric", "1", "2"]
+        parts.append(heading + "\n\n" + _tests_table(head, rows, comparisons[0].margin))
     parts.append("differences are 2 - 1; adjusted p: 5% for any false claim among all of them")
     parts += [f"{comparison.runs[0].task}: {note}" for comparison in compared.comparisons for note in comparison.notes]
     return "\n\n".join([*parts, *compared.apart])
@@ -150,32 +152,39 @@ def _runs_table(comparison: Comparison) -> str:
 
 
 def _test_cells(differences: Sequence[Tested]) -> list[list[str]]:
-    """Format the columns of `TESTS`, and the items and items needed."""
-    from halu_tasks.results.paired_test import adjusted
+    """Format the columns of `TESTS` and `ITEMS`, and the verdict."""
+    from halu_tasks.results.paired_test import adjusted, verdict
 
     tests = [tested.test for tested in differences]
     rows = []
     for test, p in zip(tests, adjusted(tests), strict=True):
-        paired = test.paired
+        paired, needed = test.paired, test.items_needed
         rows.append(
             [
                 f"{paired.value:+.4f}",
                 format_interval(paired.low, paired.high, "+.4f", NONE),
                 _p(paired.p),
-                _p(p),
+                _p(p.p),
                 NONE if test.only_first is None else f"{test.only_first:,}",
                 NONE if test.only_second is None else f"{test.only_second:,}",
                 _p(test.mcnemar.p if test.mcnemar else None),
                 f"{paired.items:,}",
-                f"{test.items_needed:,}" if test.items_needed else NONE,
+                f"{paired.clusters:,}",
+                format_needed(needed.items, needed.low, needed.high) if needed else NONE,
+                f"{needed.clusters:,}" if needed else NONE,
+                _p(p.p_equal),
+                verdict(test, p),
             ]
         )
     return rows
 
 
-def _tests_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    columns = [*head, *TESTS, "items", "items needed"]
-    return table(columns, rows, right=range(len(head), len(columns)))
+def _tests_table(head: Sequence[str], rows: Sequence[Sequence[str]], margin: float | None) -> str:
+    """Format a table of tests; the columns of equality are only shown with a margin."""
+    columns = [*head, *TESTS, *ITEMS]
+    if margin is not None:
+        columns += [f"p ±{margin:g}", f"within ±{margin:g}"]
+    return table(columns, [row[: len(columns)] for row in rows], right=range(len(head), len(columns)))
 
 
 def _p(p: float | None) -> str:

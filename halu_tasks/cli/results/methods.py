@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
     for failure in failures:
         warn(failure)
     if runs and (len(runs) > 1 or not failures):
-        show(compare(runs, arguments.metric), as_json=arguments.json)
+        show(compare(runs, arguments.metric, arguments.margin), as_json=arguments.json)
     if failures:
         raise DataError(
             f"{len(failures)} of {len(request.methods)} methods failed (above); {request.log_dir} keeps what is "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from halu_tasks.cli.arguments import add_margin_argument
 from halu_tasks.cli.output import EXIT_PARTIAL, warn
 
 HELP = "a page, a table and a JSON file about results of any kind"
@@ -22,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "people's labels of judged replies (halu-tasks annotate verdicts), by which judged rates are corrected"
     parser.add_argument("--human", metavar="FILE", help=about)
     parser.add_argument("--title", default="Hallucination benchmarks", help="the heading of the page")
+    add_margin_argument(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -29,7 +31,12 @@ def run(arguments: argparse.Namespace) -> int:
     from halu_tasks.report.write import write_report
 
     written = write_report(
-        arguments.results, Path(arguments.output).expanduser(), arguments.title, warn, arguments.human
+        arguments.results,
+        Path(arguments.output).expanduser(),
+        arguments.title,
+        warn,
+        human=arguments.human,
+        margin=arguments.margin,
     )
     contents = [_count(written.entries, "entry", "entries"), _count(written.tasks, "task", "tasks")]
     contents += [_count(written.apart, "column", "columns") + " apart"] if written.apart else []

@@ -32,6 +32,7 @@ def assemble(
     table: Path,
     title: str,
     step: Callable[[int], object] = lambda columns: None,
+    margin: float | None = None,
 ) -> Report:
     """Assemble the report on a board.
 
@@ -41,10 +42,11 @@ def assemble(
         table: Where to write the full table of items.
         title: The report's title.
         step: Called with 1 after each column.
+        margin: The difference below which two entries count as equal; None to test no equality.
     """
     means = list(board.groups())
     names = Names.of(board, means)
-    pairs = Pairs.of(board, means)
+    pairs = Pairs.of(board, means, margin)
     all_results: list[Result] = []
     all_details: list[ColumnDetails] = []
     limit = text_limit(3 * PER_KIND * len(board.columns), len(board.entries))
@@ -69,6 +71,7 @@ def assemble(
         floors=[floor for column in board.columns for floor in floors(column, names)],
         published=published_figures(board, names, groups),
         rule=pairs.rule,
+        margin=margin,
         pairs=pairs.records(board, names),
         wins=pairs.wins(board, names),
         wordings=list(wordings(board, names)),

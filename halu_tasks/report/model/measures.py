@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 from halu_tasks.report.model.leaderboard import Column, Mean
 from halu_tasks.results.entry import Entry
-from halu_tasks.results.paired_test import PairedTest, adjusted, paired_test
+from halu_tasks.results.paired_test import Adjusted, PairedTest, adjusted, paired_test
 from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.statistics.bootstrap import Paired, bootstrap_of_sums
 from halu_tasks.scorers.statistics.paired import items_of, sums_of
 from halu_tasks.scorers.statistics.significance import rank_ranges
-from halu_tasks.scorers.statistics.simultaneous import LEVEL, Influence, influence_of_sums
+from halu_tasks.scorers.statistics.simultaneous import Influence, influence_of_sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,22 +37,32 @@ class Measure:
     influences: Sequence[Influence]
 
     @classmethod
-    def of(cls, place: Column | Mean) -> Measure:
-        """Compare the entries of a column or mean."""
+    def of(cls, place: Column | Mean, margin: float | None = None) -> Measure:
+        """Compare the entries of a column or mean.
+
+        Args:
+            place: The column or mean.
+            margin: The difference below which two entries count as equal; None to test no equality.
+        """
         if isinstance(place, Column):
             metric, scope, entries = place.headline, place.task.benchmark, list(place.runs)
         else:
             metric, scope, entries = place.metric, place.columns[0].task.benchmark, list(place.figures)
         # the items of all entries of a column are the same
         scores = place.scores(entries[0])
-        clusters, items = sorted({score.cluster for score in scores}), items_of(metric, scores)
+        clusters = sorted({score.cluster for score in scores})
+        if isinstance(place, Column):
+            items = items_of(metric, scores)
+        else:
+            # items of two tasks may have the same ids
+            items = sum(items_of(column.headline, column.scores(entries[0])) for column in place.columns)
         all_sums = {entry: sums_of(metric, place.scores(entry)) for entry in entries}
         sums = {entry: own for entry, own in all_sums.items() if not math.isnan(metric.value(own[0]))}
         return cls(
             place,
             metric,
             list(sums),
-            bootstrap_of_sums(metric, list(sums.values()), items) if len(sums) > 1 else {},
+            bootstrap_of_sums(metric, list(sums.values()), items, margin=margin) if len(sums) > 1 else {},
             [influence_of_sums(metric, own, clusters, scope) for own in sums.values()],
         )
 
@@ -65,7 +75,7 @@ class Tested(NamedTuple):
         first: The entry from whose figure the other is subtracted.
         second: The entry whose figure is subtracted.
         test: The test.
-        p: The p value that is adjusted for all tests of the family; None if there is none.
+        p: The p values that are adjusted for all tests of the family.
         better: The better entry; None if the items do not decide it.
     """
 
@@ -73,7 +83,7 @@ class Tested(NamedTuple):
     first: Entry
     second: Entry
     test: PairedTest
-    p: float | None
+    p: Adjusted
     better: Entry | None
 
 
@@ -100,8 +110,8 @@ def _test(measure: Measure, i: int, j: int) -> PairedTest:
     return paired_test(measure.metric, runs[0], runs[1], measure.differences[i, j], influences)
 
 
-def _better(first: Entry, second: Entry, test: PairedTest, p: float | None) -> Entry | None:
-    if test.higher_is_better is None or p is None or p >= LEVEL:
+def _better(first: Entry, second: Entry, test: PairedTest, p: Adjusted) -> Entry | None:
+    if test.higher_is_better is None or not p.differs:
         return None
     return first if (test.paired.value > 0) == test.higher_is_better else second
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from halu_tasks.report.model.leaderboard import Board, Column, Mean
 from halu_tasks.report.model.measures import Measure, Tested, ranks, tested
 from halu_tasks.report.model.names import Names
-from halu_tasks.report.model.report import ExactTest, PairDifference, Wins
+from halu_tasks.report.model.report import ExactTest, Needed, PairDifference, Wins
 from halu_tasks.results.entry import Entry
 from halu_tasks.results.paired_test import PairedTest
 
@@ -22,29 +22,32 @@ class Pairs:
     Attributes:
         tests: The tests of main columns and means, then those apart.
         ranks: For each column and mean, the confidence sets of the ranks of its entries.
+        margin: The difference below which two entries count as equal; None if equality was not tested.
     """
 
     tests: Sequence[Tested]
     ranks: Mapping[Column | Mean, Mapping[Entry, tuple[int, int]]]
+    margin: float | None = None
 
     @classmethod
-    def of(cls, board: Board, means: Sequence[Mean]) -> Pairs:
+    def of(cls, board: Board, means: Sequence[Mean], margin: float | None = None) -> Pairs:
         """Compare all pairs of entries.
 
         Args:
             board: The board.
             means: The means of groups.
+            margin: The difference below which two entries count as equal; None to test no equality.
         """
         tests: list[Tested] = []
         ranges: dict[Column | Mean, dict[Entry, tuple[int, int]]] = {}
         for main in (True, False):
             places: list[Column | Mean] = [mean for mean in means if mean.main == main]
             places += [column for column in board.columns if column.main == main]
-            measures = [Measure.of(place) for place in places]
+            measures = [Measure.of(place, margin) for place in places]
             family = tested(measures)
             tests += family
             ranges |= {measure.place: ranks(measure, family) for measure in measures}
-        return cls(tests, ranges)
+        return cls(tests, ranges, margin)
 
     @property
     def rule(self) -> str:
@@ -58,9 +61,10 @@ class Pairs:
             families.append(f"one analysis of {_differences(apart)} in results shown apart")
         if not families:
             return ""
+        equal = "" if self.margin is None else f", “equal” (within ±{self.margin:g})"
         return (
-            f"“Better” and ranks come from {' and '.join(families)}; the probability of any false claim in such an "
-            "analysis is at most 5% (p values adjusted by the step-down maximum of a bootstrap over clusters)."
+            f"“Better”{equal} and ranks come from {' and '.join(families)}; the probability of any false claim in such "
+            "an analysis is at most 5% (p values adjusted by the step-down maximum of a bootstrap over clusters)."
         )
 
     def records(self, board: Board, names: Names) -> list[PairDifference]:
@@ -70,19 +74,21 @@ class Pairs:
         return [_record(test, names) for test in ordered]
 
     def wins(self, board: Board, names: Names) -> list[Wins]:
-        """Count, for all ordered pairs of entries, the main columns on which the first is better, worse, or neither."""
-        better: dict[tuple[Entry, Entry], list[Entry | None]] = {}
+        """Count the main columns on which one entry is better than another, worse, equal or neither, for all pairs."""
+        better: dict[tuple[Entry, Entry], list[Entry | str | None]] = {}
         order = {entry: number for number, entry in enumerate(board.entries)}
         for test in sorted(self.tests, key=lambda test: (order[test.first], order[test.second])):
             if isinstance(test.measure.place, Column) and test.measure.place.main:
-                better.setdefault((test.first, test.second), []).append(test.better)
-                better.setdefault((test.second, test.first), []).append(test.better)
+                outcome = test.better or ("equal" if test.p.equal else None)
+                better.setdefault((test.first, test.second), []).append(outcome)
+                better.setdefault((test.second, test.first), []).append(outcome)
         return [
             Wins(
                 first=names.entries[first],
                 second=names.entries[second],
                 better=of_pair.count(first),
                 worse=of_pair.count(second),
+                equal=of_pair.count("equal"),
                 open=of_pair.count(None),
             )
             for (first, second), of_pair in better.items()
@@ -105,12 +111,14 @@ def _record(tested: Tested, names: Names) -> PairDifference:
         items=test.paired.items,
         clusters=test.paired.clusters,
         mcnemar=_exact_test(test),
-        items_needed=test.items_needed,
+        items_needed=test.items_needed and Needed(**test.items_needed._asdict()),
         column=names.columns[place] if isinstance(place, Column) else None,
         group=None if isinstance(place, Column) else names.groups[place],
         first=names.entries[tested.first],
         second=names.entries[tested.second],
-        p_adjusted=tested.p,
+        p_adjusted=tested.p.p,
+        p_equal=tested.p.p_equal,
+        equal=tested.p.equal,
         better=names.entries[tested.better] if tested.better else None,
     )
 

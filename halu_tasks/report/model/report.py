@@ -30,6 +30,7 @@ class Report:
         floors: Figures of uninformed replies.
         published: Figures published in papers.
         rule: What decides which entry is better, in one sentence; empty if there are no pairs.
+        margin: The difference below which two entries count as equal; None if equality was not tested.
         pairs: Differences between two entries in a column, or in the mean of a group.
         wins: How often an entry is better than another one.
         wordings: Spreads of figures over several prompts of a task.
@@ -51,6 +52,7 @@ class Report:
     floors: Sequence[Floor]
     published: Sequence[PublishedFigure]
     rule: str
+    margin: float | None
     pairs: Sequence[PairDifference]
     wins: Sequence[Wins]
     wordings: Sequence[Wordings]
@@ -280,6 +282,23 @@ class ExactTest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Needed:
+    """How many items would detect a difference, with the 95% interval of their number.
+
+    Attributes:
+        items: The number of items.
+        clusters: The number of clusters that these items are in.
+        low: The lower end of the interval of `items`.
+        high: The upper end; None if there is no bound.
+    """
+
+    items: int
+    clusters: int
+    low: int
+    high: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PairDifference:
     """The headline of one entry minus that of another, on the same items, in a column or in the mean of a group.
 
@@ -292,14 +311,17 @@ class PairDifference:
         by: What the interval was computed by: `bootstrap` or `jackknife`.
         items: The number of items.
         clusters: The number of clusters.
-        mcnemar: McNemar's test; None if items are not simply right or wrong.
-        items_needed: The number of items needed to detect a difference of this size.
+        mcnemar: McNemar's test; None if items are not simply right or wrong, or are repeated.
+        items_needed: How many items are needed to detect a difference of this size.
         column: The column's id; None for a group.
         group: The group's id; None for a column.
         first: The id of the first entry.
         second: The id of the second entry.
         p_adjusted: The p value adjusted for all pairs, columns and groups; None if there is no interval.
         better: The id of the better entry; None if the items do not decide it.
+        p_equal: The p value of a difference of the report's margin or more, adjusted in the same way; None without a
+            margin or an interval.
+        equal: Whether the difference is smaller than the margin.
     """
 
     metric: str
@@ -311,23 +333,26 @@ class PairDifference:
     items: int
     clusters: int
     mcnemar: ExactTest | None
-    items_needed: int | None
+    items_needed: Needed | None
     column: str | None
     group: str | None
     first: str
     second: str
     p_adjusted: float | None
     better: str | None
+    p_equal: float | None
+    equal: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wins:
-    """On how many main columns the first entry is better or worse than the second, or neither (`open`)."""
+    """On how many main columns the first entry is better or worse than the second, equal within a margin, or `open`."""
 
     first: str
     second: str
     better: int
     worse: int
+    equal: int
     open: int
 
 

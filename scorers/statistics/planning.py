@@ -1,0 +1,309 @@
+"""How many items a comparison of two models needs, and what a number of calls buys.
+
+The error of a difference has two sources: which items were drawn, and which replies the models happened to give to them
+(Miller 2024, "Adding Error Bars to Evals", arXiv 2411.00640). By the law of total variance, with n items that are each
+answered K times,
+
+    variance = (between + within / K) / n
+
+where `between` is the variance over items of the difference between the models' mean scores, and `within` the mean over
+items of the variance of replies to the same item, of both models together. More repeats only reduce the second part,
+and more items both. A number of calls N = n·K therefore buys the smallest error with as many different items as there
+are.
+
+Items of one cluster are alike. `between` is multiplied by 1 + (size - 1) · intraclass correlation, the design effect of
+Kish (1965), or contains it if it comes from clusters.
+
+The power is that of a t-test over clusters. `tests/power_of_plans.py` prints the power that planned runs reach.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import nctdtr, stdtrit
+
+from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.paired import left_out, same_items, sums_of
+
+POWER = 0.8
+"""The usual probability with which a difference is to be detected."""
+LEVEL = 0.05
+"""The significance level of the test."""
+
+
+def power_reached(variance: float, clusters: int, difference: float, level: float = LEVEL) -> float:
+    """Compute the probability that a two-sided t-test over clusters detects a difference, in its direction.
+
+    Args:
+        variance: The variance of the difference, times the number of clusters.
+        clusters: The number of clusters, 2 or more.
+        difference: The true difference.
+        level: The significance level of the test.
+    """
+    t = float(stdtrit(clusters - 1, 1 - level / 2))
+    # far from the critical value, nctdtr has no result
+    centre = min(abs(difference) / math.sqrt(variance / clusters), 30.0)
+    return 1 - float(nctdtr(clusters - 1, centre, t))
+
+
+def clusters_needed(variance: float, difference: float, power: float = POWER, level: float = LEVEL) -> int:
+    """Compute the least number of clusters with which a two-sided t-test detects a difference with a given power.
+
+    Args:
+        variance: The variance of the difference, times the number of clusters, above 0.
+        difference: The true difference, other than 0.
+        power: The power.
+        level: The significance level of the test.
+    """
+    low, high = 1, 2
+    while power_reached(variance, high, difference, level) < power:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if power_reached(variance, middle, difference, level) < power:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def detectable(variance: float, clusters: int, power: float = POWER, level: float = LEVEL) -> float:
+    """Compute the smallest difference that a two-sided t-test over clusters detects with a given power.
+
+    Args:
+        variance: The variance of the difference, times the number of clusters, above 0.
+        clusters: The number of clusters, 2 or more.
+        power: The power.
+        level: The significance level of the test.
+    """
+    stderr = math.sqrt(variance / clusters)
+    t = float(stdtrit(clusters - 1, 1 - level / 2))
+    most = min(2 * t + 5, 30.0)
+    if power_reached(variance, clusters, most * stderr, level) < power:
+        return t * stderr * 2
+    return stderr * float(brentq(lambda z: power_reached(variance, clusters, z * stderr, level) - power, 0.0, most))
+
+
+class Variances(NamedTuple):
+    """The variance of a difference, or of one model's figure, split by its sources.
+
+    Attributes:
+        between: The variance over items, times the design effect of their clusters.
+        within: The mean variance of replies to the same item, of all models together; None if it is not known, and then
+            `between` is the sum of both.
+        cluster_size: The mean number of items in a cluster.
+    """
+
+    between: float
+    within: float | None
+    cluster_size: float
+
+    def per_item(self, epochs: int) -> float:
+        """Return the variance of the figure with `epochs` replies to each item, times the number of items.
+
+        Raises:
+            ValueError: The variance of replies is not known, and the number of repeats is not 1.
+        """
+        if self.within is None and epochs != 1:
+            raise ValueError("the variance of replies to the same item is not known")
+        return self.between + (self.within or 0.0) / epochs
+
+    def stderr(self, items: int, epochs: int) -> float:
+        """Return the standard error of the figure."""
+        return math.sqrt(self.per_item(epochs) / items)
+
+
+class Design(NamedTuple):
+    """A run: how many items in how many clusters, each answered `epochs` times, and the calls of each model."""
+
+    items: int
+    clusters: int
+    epochs: int
+
+    @property
+    def calls(self) -> int:
+        """The number of calls of each model."""
+        return self.items * self.epochs
+
+
+def needed(
+    variances: Variances, difference: float, epochs: int, power: float = POWER, level: float = LEVEL
+) -> Design | None:
+    """Compute the smallest run that detects a difference; None if the figures do not vary.
+
+    Args:
+        variances: The variance of the difference.
+        difference: The true difference, other than 0.
+        epochs: How many times each item is answered.
+        power: The power.
+        level: The significance level of the test.
+    """
+    per_item = variances.per_item(epochs)
+    if not per_item > 0:
+        return None
+    clusters = clusters_needed(per_item / variances.cluster_size, difference, power, level)
+    return Design(math.ceil(clusters * variances.cluster_size), clusters, epochs)
+
+
+def smallest(variances: Variances, design: Design, power: float = POWER, level: float = LEVEL) -> float | None:
+    """Compute the smallest difference that a run detects; None if it has fewer than two clusters or nothing varies.
+
+    Args:
+        variances: The variance of the difference.
+        design: The run.
+        power: The power.
+        level: The significance level of the test.
+    """
+    per_item = variances.per_item(design.epochs)
+    if design.clusters < 2 or not per_item > 0:
+        return None
+    return detectable(per_item * design.clusters / design.items, design.clusters, power, level)
+
+
+def affordable(variances: Variances, calls: int, available: int | None = None) -> list[Design]:
+    """List the runs that a number of calls of each model buys, by the number of repeats, the smallest error first.
+
+    Args:
+        variances: The variance of the difference; without that of replies, items are answered once.
+        calls: The number of calls.
+        available: The number of different items that there are; None for no limit.
+
+    Returns:
+        The runs; empty if there are no calls.
+    """
+    repeats = [2**power for power in range(7)] if variances.within is not None else [1]
+    if available and variances.within is not None:
+        # with all items, as many repeats as the calls buy
+        repeats.append(calls // available)
+    designs = {}
+    for epochs in repeats:
+        items = min(calls // epochs, available or calls) if epochs else 0
+        if items:
+            designs[epochs] = Design(items, max(round(items / variances.cluster_size), 1), epochs)
+    return sorted(designs.values(), key=lambda design: (variances.stderr(design.items, design.epochs), design.epochs))
+
+
+def assumed(
+    share: float,
+    difference: float,
+    *,
+    correlation: float | None = None,
+    discordance: float | None = None,
+    within: float | None = None,
+    cluster_size: float = 1.0,
+    intraclass: float = 0.0,
+) -> Variances:
+    """Compute the variance of the difference between two models that are right or wrong on each item.
+
+    Args:
+        share: The share of items that one model has right.
+        difference: By how much the other has more right.
+        correlation: The correlation over items between the models' being right in one reply each.
+        discordance: Instead of it, the share of items that only one of them has right in one reply each.
+        within: The mean variance of one model's replies to the same item, from 0 (always the same) to `share` times one
+            minus `share` (all items alike); None if it is not known.
+        cluster_size: The number of items in a cluster.
+        intraclass: The correlation of the difference between two items of a cluster.
+
+    Raises:
+        ValueError: The assumptions contradict each other; the message says which and why.
+    """
+    other = share + difference
+    if not (0 < share < 1 and 0 < other < 1):
+        raise ValueError(f"shares must be between 0 and 1, got {share:g} and {other:g}")
+    if (correlation is None) == (discordance is None):
+        raise ValueError("expected either a correlation or a discordance")
+    products = share * (1 - share), other * (1 - other)
+    if discordance is None:
+        assert correlation is not None
+        both = share * other + correlation * math.sqrt(products[0] * products[1])
+        if not max(share + other - 1, 0) - 1e-9 <= both <= min(share, other) + 1e-9:
+            raise ValueError(f"shares {share:g} and {other:g} cannot have the correlation {correlation:g}")
+        discordance = share + other - 2 * both
+    if not abs(difference) - 1e-9 <= discordance <= min(share + other, 2 - share - other) + 1e-9:
+        raise ValueError(f"shares {share:g} and {other:g} cannot have the discordance {discordance:g}")
+    total = discordance - difference**2
+    replies = None if within is None else 2 * within
+    if replies is not None and not 0 <= replies <= total:
+        raise ValueError(
+            f"the variance within items must be from 0 to {total / 2:.4g}, half the variance of the difference of "
+            f"single replies, got {within:g}"
+        )
+    effect = 1 + (cluster_size - 1) * intraclass
+    if cluster_size < 1 or effect <= 0:
+        raise ValueError(f"clusters of {cluster_size:g} items cannot have the intraclass correlation {intraclass:g}")
+    return Variances((total - (replies or 0.0)) * effect, replies, cluster_size)
+
+
+def of_difference(one_model: Variances, correlation: float) -> Variances:
+    """Compute the variance of the difference between two models that both have the variance of `one_model`.
+
+    Args:
+        one_model: The variances of one model's figure.
+        correlation: The correlation over items between the two models' mean scores, or their scores if the variance of
+            replies is not known.
+    """
+    within = None if one_model.within is None else 2 * one_model.within
+    return Variances(2 * one_model.between * (1 - correlation), within, one_model.cluster_size)
+
+
+def variances_of(metric: Metric, *runs: Sequence[Score]) -> Variances | None:
+    """Estimate the variances of one run's figure, or of the difference between two runs on the same items.
+
+    The variance over clusters is that of the jackknife; the part of the repeats, from the variance of the replies to
+    each item, is taken off it.
+
+    Args:
+        metric: The metric.
+        *runs: The scores of one run or of two, with the same number of replies to each item.
+
+    Returns:
+        The variances; None if the figure has no standard error.
+
+    Raises:
+        ValueError: The runs differ in their items or clusters, or the metric has no value for single items.
+    """
+    if not metric.item:
+        raise ValueError(f"{metric.name} has no value for single items, and so no variance between and within them")
+    for other in runs[1:]:
+        if problem := same_items(runs[0], other):
+            raise ValueError(problem)
+    if len(runs) > 1:
+        jackknife = left_out(metric, *(sums_of(metric, run) for run in runs))
+        stderr = jackknife and jackknife.stderr
+    else:
+        figure = estimate(metric, by_cluster(runs[0]))
+        stderr = figure and figure.stderr
+    if stderr is None:
+        return None
+    used = [s for s in runs[0] if metric.tag_filter is None or metric.tag_filter in s.tags.items()]
+    items = len({s.id for s in used})
+    within = _within(metric, runs)
+    observed = stderr**2 * items
+    cluster_size = items / len({s.cluster for s in used})
+    if within is None:
+        return Variances(observed, None, cluster_size)
+    return Variances(max(observed - within * items / len(used), 0.0), within, cluster_size)
+
+
+def _within(metric: Metric, runs: Sequence[Sequence[Score]]) -> float | None:
+    """Compute the mean variance of the replies to the same item, summed over runs; None without repeats."""
+    assert metric.item
+    sums = 0.0
+    for scores in runs:
+        values: dict[str, list[float]] = {}
+        for score in scores:
+            if metric.tag_filter is None or metric.tag_filter in score.tags.items():
+                values.setdefault(score.id, []).append(metric.item(score))
+        known = [[value for value in of_item if not math.isnan(value)] for of_item in values.values()]
+        variances = [float(np.var(of_item, ddof=1)) for of_item in known if len(of_item) > 1]
+        if not variances:
+            return None
+        sums += float(np.mean(variances))
+    return sums
