@@ -128,10 +128,11 @@ def _assumptions(arguments: argparse.Namespace) -> str:
 def _pilot_report(pilot: Pilot) -> str:
     """Format the split of a pilot's variance, and what other numbers of repeats would have given."""
     run, known = pilot.runs[0], pilot.as_json()
-    of = f"{pilot.metric.name} of 1" if len(pilot.runs) == 1 else f"{pilot.metric.name}, 1 - 2"
+    one = len(pilot.runs) == 1
+    figure = f"{pilot.metric.name}: {pilot.value:.4f}" if one else f"{pilot.metric.name}, 1 - 2: {pilot.value:+.4f}"
     lines = [f"{number}: {run.source}" for number, run in enumerate(pilot.runs, 1)]
     lines.append(
-        f"{run.task}  {of}: {pilot.value:+.4f}, standard error {pilot.stderr:.4f}  "
+        f"{run.task}  {figure}, standard error {pilot.stderr:.4f}  "
         f"{pilot.items:,} items in {pilot.clusters:,} clusters, {pilot.epochs} epochs"
     )
     variances = pilot.variances

@@ -1,0 +1,197 @@
+"""How often tests of two models are wrong, and whether planned runs find differences: `python tests/power_of_plans.py`.
+
+Two models answer the items of a benchmark. Whether a reply is right depends on the item and its cluster, which are hard
+for both models or for one of them, and on chance. Printed are, over simulated runs:
+
+- epochs: how often McNemar's test calls equal models different if repeats of items count as items, as it did before;
+  it is not computed any more. Beside it, the test of the difference, which counts items.
+- needed: how many items a pilot says are needed, as a multiple of the number that is: the middle 95%, by counting
+  replies as before and by counting items, and how often the interval contains the right number.
+- plan: the power that runs of the planned size reach, for a planned power of 0.8.
+- margin: how often models that differ by the margin are called equal, and models that do not differ.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr, ndtri
+from scipy.stats import binomtest
+
+from halu_tasks.scorers.metrics import mean
+from halu_tasks.scorers.statistics.bootstrap import Paired, bootstrap_of_sums
+from halu_tasks.scorers.statistics.planning import Variances, clusters_needed, needed
+from halu_tasks.scorers.statistics.significance import items_needed
+
+Floats = npt.NDArray[np.float64]
+ACC = mean("acc", "correct")
+
+
+class Design(NamedTuple):
+    """Two models on the items of a benchmark.
+
+    Attributes:
+        difference: By how much the second model has more right.
+        share: The share of replies of the first model that are right.
+        epochs: How many times each item is answered.
+        size: The number of items in a cluster.
+        item: The part of the (probit) variance that belongs to the item.
+        cluster: The part that belongs to the cluster; half of each part is shared by both models.
+    """
+
+    difference: float = 0.0
+    share: float = 0.7
+    epochs: int = 1
+    size: int = 1
+    item: float = 0.5
+    cluster: float = 0.2
+
+    def __str__(self) -> str:
+        return (
+            f"{self.share} against {self.share + self.difference:g}, clusters of {self.size}, {self.epochs} epochs, "
+            f"chance {1 - self.item - self.cluster:.1f}"
+        )
+
+
+def right(rng: np.random.Generator, design: Design, clusters: int) -> Floats:
+    """Return the right replies of two models to each item of each cluster, shape (2, C, size)."""
+    shape = clusters, design.size
+    latent = np.zeros((2, *shape))
+    for part, dimensions in ((design.cluster, (clusters, 1)), (design.item, shape)):
+        latent += math.sqrt(part / 2) * (rng.normal(size=dimensions) + rng.normal(size=(2, *dimensions)))
+    skills = ndtri([design.share, design.share + design.difference])[:, None, None]
+    probability = ndtr((skills - latent) / math.sqrt(1 - design.item - design.cluster))
+    return np.asarray(rng.binomial(design.epochs, probability), dtype=np.float64)
+
+
+def difference(replies: Floats, epochs: int, draws: int, margin: float | None = None) -> Paired:
+    """Return the second model's accuracy minus the first's."""
+    _, clusters, size = replies.shape
+    tables = [np.column_stack([own.sum(axis=1), np.full(clusters, float(size * epochs))]) for own in replies[::-1]]
+    sums = [(table.sum(axis=0), table) for table in tables]
+    return bootstrap_of_sums(ACC, sums, clusters * size, draws, margin=margin)[0, 1]
+
+
+def truth(design: Design) -> Variances:
+    """Return the variances of the difference, from a large sample."""
+    rng = np.random.default_rng(0)
+    one, two = right(rng, design._replace(epochs=64), 200_000 // design.size) / 64
+    within = sum(float((own * (1 - own)).mean()) * 64 / 63 for own in (one, two))
+    per_cluster = float((two - one).mean(axis=1).var())
+    return Variances(per_cluster * design.size - within / 64, within, float(design.size))
+
+
+def print_epochs(runs: int, draws: int) -> None:
+    """Print how often equal models are called different."""
+    for epochs in (1, 2, 4, 10):
+        design = Design(epochs=epochs, cluster=0.0, item=0.7)
+        rng = np.random.default_rng(epochs)
+        before = now = 0
+        for _ in range(runs):
+            replies = right(rng, design, 200)
+            # which of the repeats are right is exchangeable
+            answers = [rng.permuted(np.arange(epochs) < own[:, None], axis=1) for own in replies[:, :, 0]]
+            more, fewer = int((answers[0] & ~answers[1]).sum()), int((~answers[0] & answers[1]).sum())
+            before += more + fewer > 0 and binomtest(more, more + fewer).pvalue < 0.05
+            p = difference(replies, epochs, draws).p
+            now += p is not None and p < 0.05
+        print(
+            f"  {epochs:2} epochs: McNemar over replies {before / runs:.3f}, the difference {now / runs:.3f}",
+            flush=True,
+        )
+
+
+def print_needed(runs: int, draws: int) -> None:
+    """Print what pilots say about the number of items."""
+    for design, clusters in (
+        (Design(0.05), 300),
+        (Design(0.05, epochs=4), 300),
+        (Design(0.1, size=4), 75),
+        (Design(0.1), 300),
+        (Design(0.1, epochs=8), 100),
+    ):
+        variances = truth(design)
+        known = clusters_needed(variances.per_item(design.epochs) / design.size, design.difference) * design.size
+        rng = np.random.default_rng([clusters, design.epochs])
+        ratios, before, covered = [], [], 0
+        for _ in range(runs):
+            found = difference(right(rng, design, clusters), design.epochs, draws)
+            counted = items_needed(found)
+            if counted is None or not found.stderr:
+                continue
+            ratios.append(counted.items / known)
+            replies = found.items * design.epochs
+            before.append(replies * ((ndtri(0.975) + ndtri(0.8)) * found.stderr / found.value) ** 2 / known)
+            covered += counted.low <= known and (counted.high is None or known <= counted.high)
+        middle = [" to ".join(f"{end:.2f}" for end in np.quantile(own, (0.025, 0.975))) for own in (before, ratios)]
+        print(
+            f"  {design!s:62} pilot of {clusters * design.size}, {known:,} needed: before {middle[0]}, now {middle[1]}; "
+            f"covered {covered / len(ratios):.3f}",
+            flush=True,
+        )
+
+
+def print_plans(runs: int, draws: int) -> None:
+    """Print the power that planned runs reach."""
+    for design in (
+        Design(0.05),
+        Design(0.1),
+        Design(0.15),
+        Design(0.05, epochs=4),
+        Design(0.05, size=4),
+        Design(0.1, size=4, epochs=2),
+        Design(0.03, share=0.9),
+        Design(0.1, item=0.3, epochs=8),
+    ):
+        planned = needed(truth(design), design.difference, design.epochs)
+        assert planned
+        rng = np.random.default_rng([planned.items, planned.epochs])
+        found = 0
+        for _ in range(runs):
+            paired = difference(right(rng, design, planned.clusters), design.epochs, draws)
+            found += paired.p is not None and paired.p < 0.05 and paired.value > 0
+        print(
+            f"  {design!s:62} {planned.items:,} items in {planned.clusters:,} clusters: power {found / runs:.3f}",
+            flush=True,
+        )
+
+
+def print_margins(runs: int, draws: int) -> None:
+    """Print how often models are called equal."""
+    for design in (Design(), Design(size=4), Design(share=0.9), Design(epochs=4)):
+        margin = 0.05
+        clusters = 2_000 // design.size
+        for by in (0.0, margin):
+            rng = np.random.default_rng([clusters, design.epochs])
+            equal = 0
+            for _ in range(runs):
+                replies = right(rng, design._replace(difference=by), clusters)
+                p = difference(replies, design.epochs, draws, margin).p_equal
+                equal += p is not None and p < 0.05
+            other = design._replace(difference=by)
+            print(f"  {other!s:62} called equal within {margin}: {equal / runs:.3f}", flush=True)
+
+
+PARTS = {"epochs": print_epochs, "needed": print_needed, "plan": print_plans, "margin": print_margins}
+
+
+def main() -> None:
+    """Parse the arguments, and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=2_000, help="simulated runs of each kind (default: 2,000)")
+    parser.add_argument("--draws", type=int, default=1_000, help="draws of each bootstrap (default: 1,000)")
+    parser.add_argument("--only", choices=PARTS, help="print one of the tables")
+    arguments = parser.parse_args()
+    print(f"{arguments.runs} simulated runs of each kind, {arguments.draws} draws")
+    for name, part in PARTS.items():
+        if arguments.only in (None, name):
+            print(name)
+            part(arguments.runs, arguments.draws)
+
+
+if __name__ == "__main__":
+    main()

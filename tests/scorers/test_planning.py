@@ -1,0 +1,133 @@
+"""Planning: against statsmodels, the definition of the variances, and simulated runs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from statsmodels.stats.power import TTestPower
+
+from halu_tasks.scorers.classification import macro_metric
+from halu_tasks.scorers.metrics import mean
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.planning import (
+    Design,
+    Variances,
+    affordable,
+    assumed,
+    clusters_needed,
+    detectable,
+    needed,
+    of_difference,
+    power_reached,
+    smallest,
+    variances_of,
+)
+
+ACC = mean("acc", "correct")
+
+
+def answered(
+    rng: np.random.Generator, shares: np.ndarray[tuple[int], np.dtype[np.float64]], epochs: int, size: int = 1
+) -> list[Score]:
+    """Replies to items that are right with these probabilities, in clusters of `size`."""
+    return [
+        Score(str(item), str(item // size), None, "", {"correct": float(rng.random() < share)})
+        for _ in range(epochs)
+        for item, share in enumerate(shares)
+    ]
+
+
+@pytest.mark.parametrize("clusters", [5, 40, 1_000])
+@pytest.mark.parametrize("difference", [0.5, 0.1, 0.02])
+def test_power_is_that_of_statsmodels(clusters: int, difference: float) -> None:
+    known = TTestPower().power(difference, clusters, 0.05, alternative="two-sided")
+    # statsmodels also counts significant differences in the wrong direction
+    wrong = TTestPower().power(-difference, clusters, 0.05, alternative="larger") if difference < 0.1 else 0.0
+    assert power_reached(1.0, clusters, difference) == pytest.approx(known - wrong / 2, abs=0.02)
+    assert power_reached(1.0, clusters, -difference) == power_reached(1.0, clusters, difference)
+
+
+def test_the_number_needed_is_the_least_with_that_power() -> None:
+    for variance, difference in ((1.0, 0.3), (0.2, 0.01), (1e-6, 0.5), (100.0, 0.5)):
+        clusters = clusters_needed(variance, difference)
+        assert power_reached(variance, clusters, difference) >= 0.8
+        assert clusters == 2 or power_reached(variance, clusters - 1, difference) < 0.8
+        assert detectable(variance, clusters) <= abs(difference) * (1 + 1e-6) or clusters == 2
+
+
+def test_assumptions_by_hand() -> None:
+    """0.7 and 0.75 with 20% discordance: variance 0.2 - 0.05²; 0.06 of it for the replies of both models."""
+    assert assumed(0.7, 0.05, discordance=0.2) == pytest.approx(Variances(0.1975, None, 1.0))
+    found = assumed(0.7, 0.05, discordance=0.2, within=0.03, cluster_size=4, intraclass=0.2)
+    assert found == pytest.approx(Variances((0.1975 - 0.06) * 1.6, 0.06, 4.0))
+    assert found.stderr(100, 2) == pytest.approx(math.sqrt((0.22 + 0.03) / 100))
+    assert assumed(0.5, 0.0, correlation=0.5).between == pytest.approx(0.25)
+    assert of_difference(Variances(0.1, 0.05, 2.0), 0.5) == pytest.approx(Variances(0.1, 0.1, 2.0))
+
+
+@pytest.mark.parametrize(
+    ("share", "difference", "assumptions", "reason"),
+    [
+        (0.98, 0.05, {"correlation": 0.0}, "shares must be between 0 and 1, got 0.98 and 1.03"),
+        (0.5, 0.1, {}, "expected either a correlation or a discordance"),
+        (0.5, 0.1, {"discordance": 0.05}, "cannot have the discordance 0.05"),
+        (0.5, 0.3, {"correlation": 0.9}, "cannot have the correlation 0.9"),
+        (0.7, 0.0, {"discordance": 0.1, "within": 0.2}, "must be from 0 to 0.05"),
+        (0.7, 0.0, {"discordance": 0.1, "cluster_size": 4, "intraclass": -0.5}, "clusters of 4 items cannot have"),
+    ],
+)
+def test_assumptions_that_contradict_each_other(
+    share: float, difference: float, assumptions: dict[str, float], reason: str
+) -> None:
+    with pytest.raises(ValueError, match=reason):
+        assumed(share, difference, **assumptions)
+
+
+def test_calls_buy_as_many_items_as_there_are_and_then_repeats() -> None:
+    variances = Variances(0.1, 0.2, 1.0)
+    assert affordable(variances, 600)[0] == Design(600, 600, 1)
+    assert affordable(variances, 600, 200)[0] == Design(200, 200, 3)
+    assert [design.epochs for design in affordable(variances, 600, 200)][:3] == [3, 2, 4]
+    assert affordable(variances._replace(within=None), 600, 200) == [Design(200, 200, 1)]
+    detects = [smallest(variances, design) for design in affordable(variances, 600, 200)]
+    assert detects == sorted(detects, key=lambda size: size or math.inf)
+
+
+def test_repeats_save_items_but_not_below_the_variance_between_them() -> None:
+    runs = [needed(Variances(0.1, 0.2, 2.0), 0.05, epochs) for epochs in (1, 4, 1_000)]
+    items = [design.items for design in runs if design]
+    assert items == sorted(items, reverse=True) and items[-1] == pytest.approx(items[0] / 3, rel=0.02)
+    assert all(design and design.items == 2 * design.clusters for design in runs)
+    assert needed(Variances(0.0, 0.0, 1.0), 0.05, 1) is None
+
+
+@pytest.mark.parametrize("epochs", [2, 5])
+def test_the_split_is_found_in_repeated_runs(epochs: int) -> None:
+    """Shares uniform over items: variance 1/12 between, 1/6 within; of two models independently, twice as much."""
+    rng = np.random.default_rng(4)
+    shares = rng.random((2, 4_000))
+    ones, others = (answered(rng, own, epochs) for own in shares)
+    assert variances_of(ACC, ones) == pytest.approx(Variances(1 / 12, 1 / 6, 1.0), abs=0.01)
+    assert variances_of(ACC, ones, others) == pytest.approx(Variances(1 / 6, 1 / 3, 1.0), abs=0.02)
+    once = ones[:4_000]
+    assert variances_of(ACC, once) == pytest.approx(Variances(0.25, None, 1.0), abs=0.01)
+
+
+def test_clusters_of_equal_items_count_once() -> None:
+    rng = np.random.default_rng(5)
+    found = variances_of(ACC, answered(rng, np.repeat(rng.random(1_500), 4), 3, size=4))
+    assert found == pytest.approx(Variances(4 / 12, 1 / 6, 4.0), abs=0.03)
+
+
+def test_what_has_no_variance_of_items() -> None:
+    scores = answered(np.random.default_rng(6), np.full(10, 0.5), 1)
+    with pytest.raises(ValueError, match="macro_f1 has no value for single items"):
+        variances_of(macro_metric("f1", ["Yes", "No"], "macro_f1", unparsed_is_label=True), scores)
+    with pytest.raises(ValueError, match="the runs differ in their items"):
+        variances_of(ACC, scores, scores[1:])
+    assert variances_of(ACC, [replace(score, cluster="0") for score in scores]) is None
+    with pytest.raises(ValueError, match="variance of replies"):
+        Variances(0.1, None, 1.0).per_item(2)
