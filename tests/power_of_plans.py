@@ -138,14 +138,13 @@ def print_needed(runs: int, draws: int) -> None:
 def print_plans(runs: int, draws: int) -> None:
     """Print the power that planned runs reach."""
     for design in (
-        Design(0.05),
         Design(0.1),
-        Design(0.15),
-        Design(0.05, epochs=4),
-        Design(0.05, size=4),
-        Design(0.1, size=4, epochs=2),
-        Design(0.03, share=0.9),
+        Design(0.15, size=4),
+        Design(0.15, epochs=4),
         Design(0.1, item=0.3, epochs=8),
+        Design(0.05, size=4, epochs=2),
+        Design(0.05),
+        Design(0.03, share=0.9),
     ):
         planned = needed(truth(design), design.difference, design.epochs)
         assert planned
