@@ -1,0 +1,115 @@
+"""`halu-tasks plan`, and `--margin`: from assumptions and from scored predictions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from statsmodels.stats.power import TTestPower
+
+from halu_tasks.cli import main
+from halu_tasks.core.options import Options
+from halu_tasks.tasks import build
+
+TRUTH = "refact_judgment_independent"
+Printed = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def printed(capsys: pytest.CaptureFixture[str]) -> Printed:
+    def call(*arguments: str) -> dict[str, Any]:
+        assert main([*arguments, "--json"]) == 0
+        return dict(json.loads(capsys.readouterr().out))
+
+    return call
+
+
+@pytest.fixture
+def pilots(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """Two results on the sample: one always right, the other on all but every fourth item."""
+    built = build(TRUTH, Options(data="sample"))
+    paths = []
+    for name, wrong in (("right", 0), ("other", 4)):
+        rows = [
+            {"id": item.id, "output": "No idea" if wrong and number % wrong == 0 else built.task.oracle(item)}
+            for number, item in enumerate(built.items)
+        ]
+        predictions = tmp_path / f"{name}.jsonl"
+        predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        capsys.readouterr()
+        main(["score", TRUTH, str(predictions), "--data", "sample", "--json", "--model", name])
+        paths.append(tmp_path / f"{name}.json")
+        paths[-1].write_text(capsys.readouterr().out)
+    return [str(path) for path in paths]
+
+
+def test_a_plan_from_assumptions_is_that_of_a_t_test(printed: Printed) -> None:
+    found = printed("plan", "--share", "0.7", "--difference", "0.05", "--discordance", "0.2")
+    (needed,) = found["plan"]["needed"]
+    known = TTestPower().solve_power(0.05 / 0.1975**0.5, alpha=0.05, power=0.8)
+    assert needed["items"] == needed["calls"] == pytest.approx(known, abs=1) and found["pilot"] is None
+
+
+def test_a_budget_is_spent_on_items_first(printed: Printed) -> None:
+    given = ("plan", "--share", "0.7", "--correlation", "0.4", "--within", "0.05", "--calls", "900", "--items", "300")
+    found = printed(*given)["plan"]
+    assert (found["bought"][0]["items"], found["bought"][0]["epochs"], found["needed"]) == (300, 3, [])
+    errors = [bought["stderr"] for bought in found["bought"]]
+    assert errors == sorted(errors)
+
+
+def test_a_pilot_gives_the_error_of_its_difference(printed: Printed, pilots: list[str]) -> None:
+    compared = printed("compare", *pilots)["differences"][0]
+    found = printed("plan", *pilots, "--difference", "0.1")
+    assert found["pilot"]["stderr"] == pytest.approx(compared["stderr"]) and found["pilot"]["within"] is None
+    assert found["pilot"]["value"] == pytest.approx(-compared["value"]) and len(found["plan"]["needed"]) == 1
+    # the observed difference needs what `compare` says
+    own = printed("plan", *pilots, "--difference", str(compared["value"]))["plan"]["needed"][0]
+    assert own["items"] == pytest.approx(compared["items_needed"]["items"], abs=3)
+
+
+def test_a_margin_calls_runs_equal_only_if_the_items_show_it(printed: Printed, pilots: list[str]) -> None:
+    for margin, verdict in (("0.5", "worse, equal"), ("0.1", "worse")):
+        found = printed("compare", *pilots, "--margin", margin)
+        assert (found["margin"], found["differences"][0]["verdict"]) == (float(margin), verdict)
+    assert printed("compare", *pilots)["differences"][0]["p_equal_adjusted"] is None
+
+
+def test_a_report_with_a_margin(pilots: list[str], tmp_path: Path) -> None:
+    assert main(["report", *pilots, "-o", str(tmp_path / "report"), "--margin", "0.5"]) == 0
+    report = json.loads((tmp_path / "report" / "report.json").read_text())
+    (pair,) = report["pairs"]
+    assert report["margin"] == 0.5 and pair["equal"] and pair["p_equal"] < 0.05 and "“equal”" in report["rule"]
+    assert pair["items_needed"]["low"] <= pair["items_needed"]["items"] <= pair["items_needed"]["high"]
+    assert f"{pair['items_needed']['items']:,} [" in (tmp_path / "report" / "report.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ((), "without a pilot, state --share, --difference or --calls"),
+        (("--share", "0.7", "--difference", "0"), "no number of items detects 0"),
+        (("--share", "0.7", "--difference", "0.1"), "expected either a correlation or a discordance"),
+        (("--share", "0.7", "--calls", "9", "--metric", "acc"), "--metric is the metric of a pilot"),
+        (("--share", "0.7", "--difference", "0.1", "--correlation", "1"), "expected a number from -1 to below 1"),
+        (("absent.json", "--share", "0.7"), "--share is an assumption, which a pilot replaces"),
+        (("absent.json",), "absent.json: no such file or folder of results"),
+    ],
+)
+def test_what_cannot_be_planned_is_an_error_of_one_line(
+    arguments: tuple[str, ...], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert reason in error and len(error.splitlines()) == 1
+
+
+def test_one_pilot_needs_a_correlation(pilots: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", pilots[1]]) == 0
+    assert "is not known with one reply to each item" in capsys.readouterr().out
+    assert main(["plan", pilots[1], "--difference", "0.1"]) == 2
+    assert "a pilot of one run needs --correlation" in capsys.readouterr().err
+    assert main(["plan", pilots[1], "--difference", "0.1", "--correlation", "0"]) == 0
