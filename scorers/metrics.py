@@ -218,6 +218,8 @@ def _estimate(metric: Metric, clusters: Sequence[Sequence[Score]]) -> tuple[Esti
     if not metric.has_error:
         return Estimate(point, None, None, None), every
     contributes = metric.contributes(table)
+    if metric.tag_filter and not contributes.any():
+        return None, every  # a part of the items without any that the metric counts, such as one without the class
     table = table[contributes]
     classes = metric.classes(table) if metric.classes else None
     known, every[contributes] = _with_error(

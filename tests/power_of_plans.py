@@ -127,10 +127,11 @@ def print_needed(runs: int, draws: int) -> None:
             replies = found.items * design.epochs
             before.append(replies * ((ndtri(0.975) + ndtri(0.8)) * found.stderr / found.value) ** 2 / known)
             covered += counted.low <= known and (counted.high is None or known <= counted.high)
-        middle = [" to ".join(f"{end:.2f}" for end in np.quantile(own, (0.025, 0.975))) for own in (before, ratios)]
+        ends = [np.quantile(own, (0.025, 0.975)) for own in (before, ratios)]
+        middle = [" to ".join(f"{end:.2f}" for end in pair) for pair in ends]
         print(
-            f"  {design!s:62} pilot of {clusters * design.size}, {known:,} needed: before {middle[0]}, now {middle[1]}; "
-            f"covered {covered / len(ratios):.3f}",
+            f"  {design!s:62} pilot of {clusters * design.size}, {known:,} needed: "
+            f"before {middle[0]}, now {middle[1]}; covered {covered / len(ratios):.3f}",
             flush=True,
         )
 
