@@ -144,15 +144,18 @@ def read_pilot(paths: Sequence[str], metric: str | None, warn: Callable[[str], N
         DataError: The runs cannot be compared, or their variances cannot be estimated.
         UsageError: There are other numbers of runs than one and two, or the task has no such metric.
     """
-    results = read_results(paths)
-    for skipped in results.skipped:
-        warn(f"not read: {skipped.source}: {skipped.why}")
-    # in the order of the paths, as `compare` takes them
-    runs = sorted(results.runs, key=lambda run: [run.source.startswith(path.rstrip("/")) for path in paths].index(True))
+    runs: list[Run] = []
+    for path in paths:
+        results = read_results([path])
+        for skipped in results.skipped:
+            warn(f"not read: {skipped.source}: {skipped.why}")
+        runs += results.runs
     if len(runs) not in (1, 2):
         raise UsageError(f"a plan takes one result or two on the same items; {', '.join(paths)} has {len(runs)}")
     first, *others = runs
     for other in others:
+        if other.identity == first.identity:
+            raise UsageError(f"the run in {other.source} is named twice (also in {first.source})")
         if why := not_paired(first, other):
             raise DataError(
                 f"{other.source} cannot be compared with {first.source}: {'; '.join(f'it {unlike}' for unlike in why)}"
