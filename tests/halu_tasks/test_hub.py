@@ -332,7 +332,9 @@ def test_errors_name_splits_columns_and_the_token(ran: dict[str, Ran]) -> None:
     assert ran["unknown revision"].error.startswith("hf://user/refact@v9: the dataset has no revision 'v9'")
 
 
-def test_without_a_network_an_address_is_an_error_of_one_line() -> None:
+def test_without_a_network_an_address_is_an_error_of_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    # another test may have imported the client before the environment was set
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(DataError, match=r"^hf://user/refact: cannot reach the Hub \(HF_HUB_OFFLINE is set\); name a "):
         build("refact_correction", Options(data="hf://user/refact", data_split="test"))
 
