@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 from inspect_ai.hooks import Hooks, SampleEnd, TaskEnd, hooks
 from inspect_ai.log import transcript
@@ -70,37 +71,29 @@ def halu_score(
             number or a range such as 0.8-0.9.
         judge_specificity: The share of everything else that it does not call a hallucination.
     """
-    try:
-        options = Options(
-            scoring=scoring,
-            judge=judge,
-            judge_base_url=check_address(judge_base_url),
-            judge_max_failures=judge_max_failures,
-            human=human,
-            judge_sensitivity=judge_sensitivity,  # type: ignore[arg-type]
-            judge_specificity=judge_specificity,  # type: ignore[arg-type]
-        )
-        assumed = assumed_judge(options)
-    except UsageError as error:
-        raise ArgumentError(str(error)) from None
+    options = _scorer_options(
+        scoring=scoring,
+        judge=judge,
+        judge_base_url=judge_base_url,
+        judge_max_failures=judge_max_failures,
+        human=human,
+        judge_sensitivity=judge_sensitivity,
+        judge_specificity=judge_specificity,
+    )
+    assumed = assumed_judge(options)
 
     async def score(state: TaskState, target: Target) -> InspectScore:
         _warn_of_replies()
-        # before a judge is asked, whose calls are not part of the reply's cost
-        cost = cost_of(transcript().events)
+        cost = cost_of(transcript().events)  # before a judge is asked, whose calls are not part of the reply's cost
         sample = SampleMetadata.required_of(state)
         task = sample.benchmark_task
         scoring_task = ScoringTask(task, scoring, judge_of_run(task.judged, options) if task.judged else None)
         method_record = MethodRecord.from_metadata(state.output.metadata)
-        item = Item(sample.id, sample.cluster, "\n".join(target), "", "", sample.gold, sample.tags)
-        item = with_target(item, (state.output.metadata or {}).get(TARGET))
+        item = _item_of(sample, target, state)
         reply = Reply(state.output.completion, probability=method_record.probability)
         reply_score, verdicts = await scoring_task.score(item, reply)
         if task.judged and (human or assumed):
-            labels = labels_of_task(human, task.name) if human else None
-            reply_score = with_judge_error(reply_score, task.judged, labels, assumed)
-            if labels:
-                _labels[task.name] = labels
+            reply_score = with_judge_error(reply_score, task.judged, _labels_of(task, human), assumed)
         record, draft = with_method_output(reply_score, method_record), method_record.draft
         record = replace(
             record,
@@ -120,6 +113,35 @@ def halu_score(
         )
 
     return score
+
+
+def _scorer_options(**values: Any) -> Options:
+    """Return the arguments of `halu_score` as options.
+
+    Raises:
+        ArgumentError: A value is invalid.
+    """
+    try:
+        options = Options(**values)
+        check_address(options.judge_base_url)
+        assumed_judge(options)
+    except UsageError as error:
+        raise ArgumentError(str(error)) from None
+    return options
+
+
+def _item_of(sample: SampleMetadata, target: Target, state: TaskState) -> Item:
+    """Return what the scorer needs of a sample's item, with the target that a replayed reply answers."""
+    item = Item(sample.id, sample.cluster, "\n".join(target), "", "", sample.gold, sample.tags)
+    return with_target(item, (state.output.metadata or {}).get(TARGET))
+
+
+def _labels_of(task: Task, human: str | None) -> HumanLabels | None:
+    """Return the human labels of a task's replies, if a file was named, and keep them for the warnings."""
+    if not human:
+        return None
+    _labels[task.name] = labels_of_task(human, task.name)
+    return _labels[task.name]
 
 
 @dataclass(frozen=True)

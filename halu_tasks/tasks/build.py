@@ -16,7 +16,7 @@ from halu_tasks.data.locate import Located, locate
 from halu_tasks.scorers.human_labels import HumanLabels
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.tasks.derived import TaskReference, task_named
-from halu_tasks.tasks.fewshot import worked_examples
+from halu_tasks.tasks.examples.fewshot import worked_examples
 from halu_tasks.tasks.human_labels import labels_of_task
 from halu_tasks.tasks.prompts.published import published_as
 from halu_tasks.tasks.provenance import Provenance

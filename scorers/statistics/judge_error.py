@@ -126,9 +126,7 @@ def _corrected(
         by_labels: Whether the correction rests on labels, of which an interval needs `FEWEST`.
         assumed: Which ends of the assumed sensitivity and specificity count.
     """
-    sensitivity, specificity = (
-        f"assumed_{part}_{end}" for part, end in zip(("sensitivity", "specificity"), assumed, strict=True)
-    )
+    sensitivity, specificity = f"assumed_sensitivity_{assumed[0]}", f"assumed_specificity_{assumed[1]}"
     names = (*_SUMMED, sensitivity, specificity)
     marker = "human_labels" if by_labels else sensitivity
 

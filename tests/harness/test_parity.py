@@ -13,7 +13,7 @@ from halu_tasks.cli import main
 from halu_tasks.core.options import Options
 from halu_tasks.lm_eval_adapter.models import BaselineLM, ReplayLM
 from halu_tasks.tasks import build, registry
-from halu_tasks.tasks.fewshot import worked_examples
+from halu_tasks.tasks.examples.fewshot import worked_examples
 
 TASKS = list(registry()[0])
 

@@ -121,17 +121,11 @@ def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False, g
     unreachable: dict[str, ModelError] = {}
 
     async def ask_role(prompt: str, role: str, *, draw: int = 0, draws: int = 1) -> str:
-        # a role without a model of its own uses the configuration of the run; a model's own settings take precedence
-        config: dict[str, Any] = {"max_tokens": MAX_TOKENS} if named_role(role) else {}
-        if draws > 1:
-            config["temperature"] = 1.0
-        elif named_role(role) or active_generate_config().temperature is None:
-            config["temperature"] = pipeline.temperatures[role]
         model = model_in(role)
         if error := unreachable.get(str(model)):
             raise error
         try:
-            return (await ask(prompt, role, cache=cache, draw=draw, **config)).completion
+            return (await ask(prompt, role, cache=cache, draw=draw, **_call_settings(pipeline, role, draws))).completion
         except Exception as failed:
             if exhausted(failed):
                 await check_reachable(model)
@@ -168,6 +162,17 @@ def draft_items(builder: str, options: Mapping[str, Any], cache: bool = False, g
         return state
 
     return solve
+
+
+def _call_settings(pipeline: Pipeline, role: str, draws: int) -> dict[str, Any]:
+    """Return the settings of a call that the run does not have; a model's own settings take precedence over them."""
+    # a role without a model of its own uses the configuration of the run
+    settings: dict[str, Any] = {"max_tokens": MAX_TOKENS} if named_role(role) else {}
+    if draws > 1:
+        settings["temperature"] = 1.0
+    elif named_role(role) or active_generate_config().temperature is None:
+        settings["temperature"] = pipeline.temperatures[role]
+    return settings
 
 
 @metric(name="build_figures", scores="unreduced")
