@@ -52,7 +52,7 @@ class _Arm:
             del self.parts[dropped]
 
 
-class Sample:
+class PartSample:
     """A sample of the parts of drafts; holds no more than the sample in memory.
 
     Args:

@@ -13,7 +13,9 @@ from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import HeadlineMetric, transcript
 from inspect_ai.model import GenerateConfig, Model, ModelOutput
-from inspect_ai.model._generate_config import active_generate_config
+from inspect_ai.model._generate_config import (  # inspect-evals-lint: ignore[IECQ001] -- has no public name
+    active_generate_config,
+)
 from inspect_ai.scorer import NOANSWER, Metric, SampleScore, Scorer, Target, metric, scorer
 from inspect_ai.scorer import Score as InspectScore
 from inspect_ai.solver import Generate, Solver, TaskState, solver

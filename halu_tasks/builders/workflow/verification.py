@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.builders.annotation.doccano import label_types, read_annotators
-from halu_tasks.builders.annotation.verification import ARMS, Sample, Sampled, VerificationReport
+from halu_tasks.builders.annotation.verification import ARMS, PartSample, Sampled, VerificationReport
 from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.builders.run.dataset import items_of
 from halu_tasks.builders.run.folder import DATASET, LOGS, Folder
@@ -45,7 +45,7 @@ def export_parts(folder: Folder, output: Path, size: int, seed: int) -> Mapping[
         raise UsageError(f"{output} exists; choose a new folder, since nothing is overwritten")
     if not (folder.path / LOGS).is_dir():
         raise DataError(f"{folder.path}: contains no logs, in which the drafts are")
-    sample = Sample(pipeline.parts, size, seed)
+    sample = PartSample(pipeline.parts, size, seed)
     kept = {item.id for item in items_of(folder.path / DATASET)}
     drafts = 0
     for outcome in in_parts(folder, folder.numbers):
@@ -60,7 +60,7 @@ def export_parts(folder: Folder, output: Path, size: int, seed: int) -> Mapping[
     return _write(pipeline, sample, output)
 
 
-def _write(pipeline: Pipeline, sample: Sample, output: Path) -> dict[str, dict[str, int]]:
+def _write(pipeline: Pipeline, sample: PartSample, output: Path) -> dict[str, dict[str, int]]:
     """Write the files of a sample; return the number of parts by kind and arm."""
     key: dict[str, Any] = {"builder": pipeline.name, "size": sample.most, "seed": sample.seed, "kinds": {}}
     counts = {}
