@@ -172,7 +172,7 @@ print(json.dumps([alone, ours, other]))
     )
     (alone, ours, other), errors = shown(code)
     assert alone == [] and other == []
-    assert set(ours) == {*OURS, "halu_tasks"}
+    assert set(ours) == {*OURS, "halu_tasks", "halu_tasks_judged"}
     assert errors == ""
 
 
