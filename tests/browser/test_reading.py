@@ -99,7 +99,8 @@ def test_two_models_are_chosen(opened: Any) -> None:
     page.select_option("#first", "3")
     page.select_option("#second", "1")
     assert page.locator(".pair:visible").get_attribute("id") == "pair-1-3"
-    assert page.locator(".pair:visible tbody tr").count() == 5
+    # four tasks, one apart from them, and the mean of a group
+    assert page.locator(".pair:visible tbody tr").count() == 6
     page.select_option("#second", "3")
     assert page.locator("#no-pair").is_visible()
     page.locator(".wins tbody tr").nth(0).locator("td a").nth(1).click()
@@ -234,7 +235,8 @@ def test_all_of_it_is_there_without_scripts(opened: Any) -> None:
 
 def test_an_empty_report_is_a_page(opened: Any) -> None:
     parts = {name: [] for name, value in model_json(1, 1).items() if isinstance(value, list)}
-    told = {"title": "Nothing", "created": "", "package": "halu-tasks", "table": "items.parquet"}
+    told = {"title": "Nothing", "created": "", "package": "halu-tasks", "table": "items.parquet", "rule": ""}
+    told |= {"margin": None}
     found = opened(from_json(parts | told))
     assert "no result" in found.page.locator("main").inner_text()
     found.quiet()
