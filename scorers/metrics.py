@@ -218,7 +218,7 @@ def _estimate(metric: Metric, clusters: Sequence[Sequence[Score]]) -> tuple[Esti
     if not metric.has_error:
         return Estimate(point, None, None, None), every
     contributes = metric.contributes(table)
-    if metric.tag_filter and not contributes.any():
+    if metric.tag_filter and not metric.pooled and not contributes.any():
         return None, every  # a part of the items without any that the metric counts, such as one without the class
     table = table[contributes]
     classes = metric.classes(table) if metric.classes else None

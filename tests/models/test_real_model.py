@@ -4,6 +4,7 @@ and served to both by `transformers serve` on loopback. Needs the extra `models`
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import socket
@@ -207,7 +208,9 @@ def test_a_detector_trained_on_the_exported_chats_is_evaluated_by_lm_eval(model:
     assert "0 of 8 chats are longer than 4096 tokens" in printed.stdout
     losses = [float(loss) for loss in re.findall(r"'eval_loss': '?([\d.]+)", printed.stdout)]
     kept = re.search(r"loss on 2 held-out chats: ([\d.]+)", printed.stdout)
-    assert kept and min(losses) < losses[0] and float(kept[1]) == pytest.approx(min(losses), rel=1e-3)
+    assert kept and float(kept[1]) == pytest.approx(min(losses), rel=1e-3)
+    # better than a guess among all tokens, which is what random weights amount to
+    assert float(kept[1]) < math.log(json.loads((model / "config.json").read_text())["vocab_size"])
     replies = {}
     for name, adapter in (("base", ""), ("detector", f",peft={detector}")):
         run(
