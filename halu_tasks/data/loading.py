@@ -105,8 +105,8 @@ def hub_dataset(text: str, options: Options) -> Dataset:
         options: Options that choose configuration, split and streaming.
 
     Raises:
-        DataError: There is no such dataset, or no access to it.
-        UsageError: There is no such split, or several to choose from.
+        DataError: The dataset does not exist or cannot be accessed.
+        UsageError: The split does not exist, or none is named and there are several.
     """
     address = HubAddress.parse(text)
     commit = hub.commit_of(address, HOW_TO_NAME)
@@ -126,7 +126,7 @@ def folder_dataset(folder: Path, options: Options) -> Dataset:
 
     Raises:
         DataError: The folder contains no dataset.
-        UsageError: There is no such split, or several to choose from.
+        UsageError: The split does not exist, or none is named and there are several.
     """
     dataset = Dataset(name=str(folder), path=str(folder), config=options.data_config, split=options.data_split or "")
     return _with_split(dataset)
@@ -152,7 +152,7 @@ def _with_split(dataset: Dataset) -> Dataset:
     """Return a dataset with its format and its split: the one that is named, or the only one there is.
 
     Raises:
-        UsageError: There is no such split, or several to choose from.
+        UsageError: The split does not exist, or none is named and there are several.
     """
     with _one_line(dataset.name):
         layout = _layout(dataset)

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from inspect_ai.hooks import Hooks, SampleEnd, TaskEnd, hooks
@@ -81,6 +81,7 @@ def halu_score(
         judge_specificity=judge_specificity,
     )
     assumed = assumed_judge(options)
+    labels_of = cache(partial(_read_labels, human))
 
     async def score(state: TaskState, target: Target) -> InspectScore:
         _warn_of_replies()
@@ -93,7 +94,7 @@ def halu_score(
         reply = Reply(state.output.completion, probability=method_record.probability)
         reply_score, verdicts = await scoring_task.score(item, reply)
         if task.judged and (human or assumed):
-            reply_score = with_judge_error(reply_score, task.judged, _labels_of(task, human), assumed)
+            reply_score = with_judge_error(reply_score, task.judged, labels_of(task.name), assumed)
         record, draft = with_method_output(reply_score, method_record), method_record.draft
         record = replace(
             record,
@@ -136,12 +137,12 @@ def _item_of(sample: SampleMetadata, target: Target, state: TaskState) -> Item:
     return with_target(item, (state.output.metadata or {}).get(TARGET))
 
 
-def _labels_of(task: Task, human: str | None) -> HumanLabels | None:
-    """Return the human labels of a task's replies, if a file was named, and keep them for the warnings."""
+def _read_labels(human: str | None, task: str) -> HumanLabels | None:
+    """Read the human labels of a task's replies, if a file was named, and keep them for the warnings."""
     if not human:
         return None
-    _labels[task.name] = labels_of_task(human, task.name)
-    return _labels[task.name]
+    _labels[task] = labels_of_task(human, task)
+    return _labels[task]
 
 
 @dataclass(frozen=True)

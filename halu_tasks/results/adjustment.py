@@ -16,10 +16,7 @@ from typing import Any, NamedTuple
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_write
 from halu_tasks.core.hashing import stable_hash
-from halu_tasks.data import workbooks
-from halu_tasks.data.json_arrays import array_lines
-from halu_tasks.data.rows import Row
-from halu_tasks.data.tables import table_lines
+from halu_tasks.data.yes_no import id_of, labelled_lines, yes_or_no
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.benchmarks.fave import cited_sentences
@@ -31,8 +28,6 @@ from halu_tasks.scorers.statistics.intervals import NORMAL
 TASK = "fave"
 FIELDS = ("id", "summary", "claim", "papers", "critique", "confirmed")
 """The columns of a file of checks. Only `id` and `confirmed` are needed; `summary` is the cluster of a report."""
-
-_YES = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
 class Report(NamedTuple):
@@ -151,38 +146,17 @@ def read_checks(path: Path) -> list[Check]:
         DataError: A row has no id, a label is neither yes nor no, a report occurs twice, or there are no rows.
     """
     checks: dict[str, Check] = {}
-    for number, row in _rows(path):
-        id = row.get("id")
-        if not isinstance(id, str) or not id:
-            raise DataError(f"{path}:{number}: expected the id of a report in 'id', got {id!r}")
-        if id in checks:
-            raise DataError(f"{path}:{number}: report {id!r} occurs twice; expected one label for each report")
+    for number, row in labelled_lines(path, "confirmed"):
         try:
-            confirmed = _label(row.get("confirmed"))
+            id, confirmed = id_of(row, "a report"), yes_or_no(row, "confirmed")
         except ValueError as error:
             raise DataError(f"{path}:{number}: {error}") from None
+        if id in checks:
+            raise DataError(f"{path}:{number}: report {id!r} occurs twice; expected one label for each report")
         checks[id] = Check(id, str(row.get("summary") or id.rpartition("#")[0] or id), confirmed)
     if not checks:
         raise DataError(f"{path}: contains no rows")
     return list(checks.values())
-
-
-def _rows(path: Path) -> Iterator[tuple[int, Row]]:
-    if path.name.lower().endswith((".csv", workbooks.SUFFIX)):
-        return table_lines(path, {"id": (), "confirmed": ()})
-    return array_lines(path)
-
-
-def _label(value: object) -> bool | None:
-    """Read a label; None if the cell is empty.
-
-    Raises:
-        ValueError: It is neither yes nor no.
-    """
-    text = "" if value is None else str(value).strip().casefold()
-    if text and text not in _YES:
-        raise ValueError(f"confirmed is {value!r}, expected yes or no")
-    return _YES[text] if text else None
 
 
 def adjustment_of(checks: Sequence[Check]) -> Adjustment:

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -100,12 +101,13 @@ def labelled_runs(runs: Sequence[Run], path: str) -> tuple[list[Run], list[str]]
     """
     labelled, warnings = [], []
     used: Counter[str] = Counter()
+    labels_of = cache(partial(labels_of_task, path))
     for run in runs:
         task = run.benchmark_task
         if task.judged is None or task.judged.positive is None or not any(score.verdicts for score in run.scores):
             labelled.append(run)
             continue
-        labels = labels_of_task(path, task.name)
+        labels = labels_of(task.name)
         answers = [
             answered._replace(score=with_judge_error(answered.score, task.judged, labels, None))
             for answered in run.answers
@@ -119,5 +121,5 @@ def labelled_runs(runs: Sequence[Run], path: str) -> tuple[list[Run], list[str]]
         raise DataError(f"{path}: the results contain no run of a judged task with verdicts to label")
     for task in {run.task: run.benchmark_task for run in labelled if run.task in used}.values():
         # labels of several models are in one file, so only those of none are of note
-        warnings += unused_labels(task, labels_of_task(path, task.name), used[task.name])
+        warnings += unused_labels(task, labels_of(task.name), used[task.name])
     return labelled, warnings

@@ -86,7 +86,7 @@ class Buy:
     Attributes:
         design: The run.
         stderr: The standard error of the difference.
-        smallest: The smallest difference that it detects; None if it has fewer than two clusters.
+        smallest: The smallest difference that it detects; None if it has too few clusters.
     """
 
     design: Design

@@ -84,7 +84,7 @@ def published(task: str | None = None) -> list[Published]:
         task: The name of a task or group; None for all.
 
     Raises:
-        UsageError: There is no such task or group.
+        UsageError: The task or group does not exist.
     """
     if task is None:
         return list(_figures())
