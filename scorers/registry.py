@@ -110,7 +110,7 @@ def make_scorer(name: str, arguments: Mapping[str, Any], usual: Mapping[str, Any
         usual: Default arguments; those that the scorer does not have are ignored.
 
     Raises:
-        ValueError: There is no such scorer, or an argument is unknown, missing or invalid.
+        ValueError: The scorer does not exist, or an argument is unknown, missing or invalid.
     """
     factory = scorer_factory(name)
     parameters = inspect.signature(factory).parameters

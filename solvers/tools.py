@@ -48,7 +48,7 @@ def tool_named(name: str) -> Tool:
     `file.py@tool` for a tool in a file.
 
     Raises:
-        UsageError: There is no such file or tool, or the tool cannot be created without arguments.
+        UsageError: The file or tool does not exist, or the tool cannot be created without arguments.
     """
     file, _, registered_name = name.rpartition("@")
     if file:

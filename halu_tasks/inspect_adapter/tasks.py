@@ -63,7 +63,7 @@ def inspect_config(config: str, **options: Any) -> Task:
         **options: Those of the packaged task that it was derived from.
 
     Raises:
-        UsageError: There is no such file, or it has a fault; the message names file and key.
+        UsageError: The file does not exist or is invalid; the message names file and key.
     """
     path = Path(config).expanduser()
     if not path.is_file():

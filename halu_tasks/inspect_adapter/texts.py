@@ -58,7 +58,7 @@ def texts_task(input: str, solver: Solver) -> Task:
     """Create a task that checks each text in a JSON Lines file with a solver.
 
     Raises:
-        UsageError: There is no such file.
+        UsageError: The file does not exist.
         DataError: A row is invalid or an id is repeated.
     """
     path = Path(input).expanduser()

@@ -205,7 +205,7 @@ def open_judge(options: Options, judging: JudgeSpec) -> Judge:
     """Create the judge that the options name.
 
     Raises:
-        JudgeError: There is no such model, or its client is not installed.
+        JudgeError: The model does not exist, or its client is not installed.
     """
     name = str(options.judge)
     address = options.judge_base_url

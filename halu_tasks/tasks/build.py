@@ -207,7 +207,7 @@ def build(name: str | Task, options: Options) -> Built:
         options: How it is asked and scored.
 
     Raises:
-        UsageError: There is no such task, or it does not support an option.
+        UsageError: The task does not exist, or does not support an option.
         DataError: The data are missing or damaged.
     """
     task = name if isinstance(name, Task) else task_named(name)

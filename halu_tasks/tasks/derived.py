@@ -28,7 +28,7 @@ def task_named(name: str) -> Task:
     """Return the packaged task of that name or, if `name` ends in `.yaml`, the task of a user's file.
 
     Raises:
-        UsageError: There is no such task or file, or the file has a fault.
+        UsageError: The task or file does not exist, or the file is invalid.
     """
     if name.endswith(".yaml"):
         return task_of_file(Path(name).expanduser())

@@ -180,7 +180,7 @@ def tasks_of(name: str) -> list[Task]:
     """Return the tasks that a name stands for: a benchmark's, a group's, or the task itself.
 
     Raises:
-        UsageError: There is no such benchmark, group or task.
+        UsageError: The benchmark, group or task does not exist.
     """
     tasks, groups = registry()
     if members := [task for task in tasks.values() if task.benchmark == name]:

@@ -110,7 +110,7 @@ def metrics_of(name: str, arguments: Mapping[str, Any]) -> tuple[Metric, ...]:
     """Return all metrics of a named scorer, the headline first, and the shares of replies without an answer.
 
     Raises:
-        ValueError: There is no such scorer, or an argument is invalid.
+        ValueError: The scorer does not exist, or an argument is invalid.
     """
     metrics = _scorer(name, _key(arguments)).metrics
     by_headline = sorted(metrics, key=lambda metric: metric.name != HEADLINES[name])

@@ -84,7 +84,6 @@ def judge_error_metrics(rate: str, measurement: str, top: float = 1.0) -> tuple[
             "human",
             top,
             f"{rate} corrected by human labels, the prediction-powered estimate (PPI++)",
-            by_labels=True,
         ),
         *_errors(),
         *(
@@ -110,9 +109,7 @@ def _corrected(
     option: str,
     top: float,
     about: str,
-    *,
-    by_labels: bool = False,
-    assumed: tuple[str, str] = ("low", "low"),
+    assumed: tuple[str, str] | None = None,
 ) -> Metric:
     """Create a mean number of hallucinations of a reply, in which the share of positive verdicts is corrected.
 
@@ -123,12 +120,13 @@ def _corrected(
         option: The option that the metric requires.
         top: The highest possible value.
         about: One line that explains the metric.
-        by_labels: Whether the correction rests on labels, of which an interval needs `FEWEST`.
-        assumed: Which ends of the assumed sensitivity and specificity count.
+        assumed: Which ends of the assumed sensitivity and specificity count; None if the correction rests on human
+            labels, of which an interval needs `FEWEST`.
     """
-    sensitivity, specificity = f"assumed_sensitivity_{assumed[0]}", f"assumed_specificity_{assumed[1]}"
-    names = (*_SUMMED, sensitivity, specificity)
-    marker = "human_labels" if by_labels else sensitivity
+    names = [*_SUMMED]
+    if assumed:
+        names += [f"assumed_sensitivity_{assumed[0]}", f"assumed_specificity_{assumed[1]}"]
+    marker = names[6] if assumed else "human_labels"
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
         known = [s.measurements for s in scores if marker in s.measurements]
@@ -142,17 +140,17 @@ def _corrected(
         ]
 
     def uncut(sums: Array) -> Array:
-        without_judge, verdicts, replies = np.moveaxis(sums[..., 9:], -1, 0)
-        # a share of no verdicts is unknown, but counts for nothing
-        judged = np.where(verdicts > 0, share(sums) * verdicts, 0.0 if not by_labels else np.nan)
+        without_judge, verdicts, replies = np.moveaxis(sums[..., -3:], -1, 0)
+        # without any verdict, labels correct nothing, but assumptions leave what needs no judge
+        judged = np.where(verdicts > 0, share(sums) * verdicts, 0.0 if assumed else np.nan)
         return ratio(np.stack([without_judge + judged, replies], axis=-1))
 
     def classes(table: Array) -> npt.NDArray[np.bool_]:
         total = table.sum(axis=0)
         value = float(uncut(total))
         # the jackknife of a value that is cut says nothing
-        known = 0 <= value <= top and (not by_labels or total[2] >= FEWEST)
-        return np.asarray((table[:, [2 if by_labels else 8]] > 0) & known)
+        known = 0 <= value <= top and (assumed is not None or total[2] >= FEWEST)
+        return np.asarray((table[:, [-4 if assumed else 2]] > 0) & known)
 
     return Metric(
         name,

@@ -73,7 +73,7 @@ def clusters_needed(variance: float, difference: float, power: float = POWER, le
     return high
 
 
-def detectable(variance: float, clusters: int, power: float = POWER, level: float = LEVEL) -> float:
+def detectable(variance: float, clusters: int, power: float = POWER, level: float = LEVEL) -> float | None:
     """Compute the smallest difference that a two-sided t-test over clusters detects with a given power.
 
     Args:
@@ -81,12 +81,15 @@ def detectable(variance: float, clusters: int, power: float = POWER, level: floa
         clusters: The number of clusters, 2 or more.
         power: The power.
         level: The significance level of the test.
+
+    Returns:
+        The difference; None if so few clusters have this power only for differences beyond all reason.
     """
     stderr = math.sqrt(variance / clusters)
     t = float(stdtrit(clusters - 1, 1 - level / 2))
     most = min(2 * t + 5, 30.0)
     if power_reached(variance, clusters, most * stderr, level) < power:
-        return t * stderr * 2
+        return None
     return stderr * float(brentq(lambda z: power_reached(variance, clusters, z * stderr, level) - power, 0.0, most))
 
 
@@ -152,7 +155,7 @@ def needed(
 
 
 def smallest(variances: Variances, design: Design, power: float = POWER, level: float = LEVEL) -> float | None:
-    """Compute the smallest difference that a run detects; None if it has fewer than two clusters or nothing varies.
+    """Compute the smallest difference that a run detects; None if it has too few clusters or nothing varies.
 
     Args:
         variances: The variance of the difference.

@@ -16,7 +16,7 @@ from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.bootstrap import Paired
 from halu_tasks.scorers.statistics.paired import same_items
-from halu_tasks.scorers.statistics.planning import clusters_needed
+from halu_tasks.scorers.statistics.planning import LEVEL, POWER, clusters_needed
 
 
 class McNemar(NamedTuple):
@@ -120,7 +120,7 @@ class ItemsNeeded(NamedTuple):
     high: int | None
 
 
-def items_needed(difference: Paired, power: float = 0.8, level: float = 0.05) -> ItemsNeeded | None:
+def items_needed(difference: Paired, power: float = POWER, level: float = LEVEL) -> ItemsNeeded | None:
     """Compute how many items a paired two-sided test would need to detect a difference as large as the observed one.
 
     The items are of the same composition: in clusters of the same sizes with the same correlation, each answered the

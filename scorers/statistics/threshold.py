@@ -21,14 +21,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from halu_tasks.scorers.metrics import Array, Metric, Value
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.probability import FACT
+from halu_tasks.scorers.statistics.probability import FACT, Probabilities
 
 PART = "part"
 """The tag that says whether an item is a training or a test item."""
@@ -39,7 +37,7 @@ _ROUNDING = 1e-12
 """Probabilities this close to the threshold are equal to it, since averages are subject to rounding errors."""
 
 PartAndWhole = Callable[[Array], tuple[Array, Array]]
-"""Computes numerator and denominator of a metric, shape (…), from the counts of `_Items.counted`, shape (…, 5)."""
+"""Computes numerator and denominator of a metric, shape (…), from the counts of `_counted`, shape (…, 5)."""
 
 
 def tuned_metrics(label: str) -> tuple[Metric, ...]:
@@ -79,30 +77,17 @@ def _threshold(sums: Array) -> Array:
     return np.asarray(averages.mean(axis=-1))
 
 
-class _Items(NamedTuple):
-    """N test items.
+def _counted(items: Probabilities, threshold: float) -> Array:
+    """Classify N items at a threshold.
 
-    Attributes:
-        cluster: The number of each item's cluster, shape (N,).
-        has: Whether each item has the label, shape (N,).
-        probability: The probability of the label for each item, shape (N,); NaN for a missing one.
+    Returns:
+        For each item, shape (N, 5), whether it is a hit, is predicted to have the label, has the label, and is right,
+        and 1.
     """
-
-    cluster: npt.NDArray[np.int64]
-    has: npt.NDArray[np.bool_]
-    probability: Array
-
-    def counted(self, threshold: float) -> Array:
-        """Classify the items at a threshold.
-
-        Returns:
-            For each item, shape (N, 5), whether it is a hit, is predicted to have the label, has the label, and is
-            right, and 1.
-        """
-        called = self.probability > threshold + _ROUNDING  # NaN is not
-        right = (called == self.has) & ~np.isnan(self.probability)
-        columns = [called & self.has, called, self.has, right, np.ones(len(self.has))]
-        return np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=-1)
+    called = items.probability > threshold + _ROUNDING  # NaN is not
+    right = (called == items.has) & ~np.isnan(items.probability)
+    columns = [called & items.has, called, items.has, right, np.ones(len(items.has))]
+    return np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=-1)
 
 
 def _at_threshold(figure_name: str, label: str, part_and_whole: PartAndWhole) -> Metric:
@@ -113,13 +98,13 @@ def _at_threshold(figure_name: str, label: str, part_and_whole: PartAndWhole) ->
 
     def pooled(clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
         table = np.zeros((len(clusters), 3))
-        items = _test_items(clusters, label)
+        items = Probabilities.of([[s for s in c if s.tags.get(PART) == TEST] for c in clusters], label)
         train = np.array([_averaged(scores, label) for scores in clusters])
         threshold = float(_threshold(train.sum(axis=0)))
         if not len(items.has) or np.isnan(threshold):
             return np.array([np.nan, 0.0, 0.0]), table
         counts = np.zeros((len(clusters), 5))
-        np.add.at(counts, items.cluster, items.counted(threshold))
+        np.add.at(counts, items.cluster, _counted(items, threshold))
         total = counts.sum(axis=0)
         whole = float(figure(total))
         contributes = part_and_whole(counts)[1] > 0
@@ -148,7 +133,7 @@ def _at_threshold(figure_name: str, label: str, part_and_whole: PartAndWhole) ->
     )
 
 
-def _slope(items: _Items, figure: Value, threshold: float, moved: Array) -> float:
+def _slope(items: Probabilities, figure: Value, threshold: float, moved: Array) -> float:
     """Compute the slope of a metric, from two standard errors of the threshold below it to two above.
 
     Args:
@@ -163,16 +148,5 @@ def _slope(items: _Items, figure: Value, threshold: float, moved: Array) -> floa
     reach = 2 * math.sqrt((len(moved) - 1) / len(moved) * float(np.sum((moved - moved.mean()) ** 2)))
     if not reach > 0:
         return 0.0
-    below, above = (float(figure(items.counted(threshold + by).sum(axis=0))) for by in (-reach, reach))
+    below, above = (float(figure(_counted(items, threshold + by).sum(axis=0))) for by in (-reach, reach))
     return (above - below) / (2 * reach)
-
-
-def _test_items(clusters: Sequence[Sequence[Score]], label: str) -> _Items:
-    rows = [
-        (number, s.target == label, s.measurements.get(FACT, np.nan))
-        for number, scores in enumerate(clusters)
-        for s in scores
-        if s.tags.get(PART) == TEST
-    ]
-    cluster, has, probability = zip(*rows, strict=True) if rows else ((), (), ())
-    return _Items(np.array(cluster, dtype=np.int64), np.array(has, dtype=bool), np.array(probability))

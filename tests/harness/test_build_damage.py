@@ -154,7 +154,7 @@ def test_the_same_command_restores_the_documents_and_asks_nothing(build: Any) ->
         assert files_of(folder) == made
 
 
-def test_an_older_build_is_gone_on_with(build: Any) -> None:
+def test_an_older_build_is_continued(build: Any) -> None:
     _, folder = build(HaluModel({"Site3": "fails"}), fails=True)
     older(folder)
     model = Asked()

@@ -55,7 +55,9 @@ def test_the_number_needed_is_the_least_with_that_power() -> None:
         clusters = clusters_needed(variance, difference)
         assert power_reached(variance, clusters, difference) >= 0.8
         assert clusters == 2 or power_reached(variance, clusters - 1, difference) < 0.8
-        assert detectable(variance, clusters) <= abs(difference) * (1 + 1e-6) or clusters == 2
+        detected = detectable(variance, clusters)
+        assert detected is not None
+        assert detected <= abs(difference) * (1 + 1e-6) or clusters == 2
 
 
 def test_assumptions_by_hand() -> None:

@@ -91,7 +91,7 @@ class Plan(Inputs):
         documents: The number of documents.
         parts: The number of parts, empty ones included.
         files: The documents of each part; None in older builds, and in builds made by collecting logs.
-        refused: The number of documents that cannot be used, by reason; None where `files` is, and in older builds.
+        refused: The number of documents that cannot be used, by reason; None if `files` is None, and in older builds.
     """
 
     documents: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 from statistics import fmean, pvariance
 from typing import NamedTuple
@@ -58,10 +58,7 @@ def chosen(column: Column, answers: Mapping[Entry, Answers]) -> dict[str, list[s
     """
     ids = next(iter(answers.values()))
     headline = column.headline
-    correctness = {
-        id: [correctness_of(headline, [answered.score for answered, _ in by_id[id]]) for by_id in answers.values()]
-        for id in ids
-    }
+    correctness = {id: _correctness_by_entry(headline, answers.values(), id) for id in ids}
     defined = {id: [value for value in values if value is not None] for id, values in correctness.items()}
     difficulty = {id: 1 - fmean(values) for id, values in defined.items() if values}
     spread = {id: pvariance(values) for id, values in defined.items() if len(values) > 1}
@@ -80,6 +77,11 @@ def chosen(column: Column, answers: Mapping[Entry, Answers]) -> dict[str, list[s
         for id in ranked[:PER_KIND]:
             kinds.setdefault(id, []).append(kind)
     return kinds
+
+
+def _correctness_by_entry(headline: Metric, answers: Iterable[Answers], id: str) -> list[float | None]:
+    """Return by how much each entry has an item right, on average over epochs; None if it is unknown."""
+    return [correctness_of(headline, [answered.score for answered, _ in by_id[id]]) for by_id in answers]
 
 
 def _other_headline(column: Column) -> Metric | None:
@@ -136,9 +138,7 @@ def shown_item(column: Column, id: str, kinds: Sequence[str], answers: Mapping[s
     item = first.item
     gold = column.task.answer.gold_spans(item.gold)
     marks = _Marks(Text(gold.text), gold.spans) if gold and len(gold.text) <= _MAX_MARKED else None
-    values = [
-        correctness_of(column.headline, [answered.score for answered, _ in by_id[id]]) for by_id in answers.values()
-    ]
+    values = _correctness_by_entry(column.headline, answers.values(), id)
     prompt, prompt_cut = cut(item.prompt, limit)
     system, system_cut = cut(item.system, limit)
     target, target_cut = cut(item.target, limit)
