@@ -12,7 +12,7 @@ Arguments of every task:
     data: A file, a folder, or `sample`; by default, the pinned source.
     scoring: `strict`, or `paper` for the paper's direct comparison.
     fewshot: The number of worked examples before the question.
-    prompts: A prompt file that replaces the package's prompts.
+    prompts: A prompt file that replaces the package's prompts; with several, items are asked in each wording.
 The judged task, and the group that includes it, also take:
     judge: The judge's model, unless there is a model role `grader` (`--model-role grader=…`).
     judge_base_url: The address of the judge's server.

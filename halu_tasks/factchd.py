@@ -14,7 +14,7 @@ Arguments of every task:
     fewshot: The number of worked examples before the question; they are rows of the training file.
     seed: The seed of the choice of these examples.
     alpha: The weight of an explanation's body in ExpMatch; 0.7 by default, as published.
-    prompts: A prompt file that replaces the package's prompts.
+    prompts: A prompt file that replaces the package's prompts; with several, items are asked in each wording.
 """
 
 from typing import Any

@@ -19,7 +19,7 @@ Arguments of every task:
     with_zero: Also ask about rows labelled 0, which have no error of the three types.
     fewshot: The number of worked examples before the question; the tasks with `9shot` in their name, which stand for
         the paper's Table 3, show nine: three of each type.
-    prompts: A prompt file that replaces the package's prompts.
+    prompts: A prompt file that replaces the package's prompts; with several, items are asked in each wording.
 Only `halluverse25` runs if the file is named; every other task must be named itself.
 The binary tasks also take:
     without_original: Show the sentence without the original.

@@ -14,7 +14,7 @@ Arguments of every task:
     part: `qa` (questions and answers), or `summarization` (dialogues and summaries).
     with_zero: Also ask about rows labelled 0, which have no error of the three types.
     fewshot: The number of worked examples before the question; 9 are three of each type.
-    prompts: A prompt file that replaces the package's prompts.
+    prompts: A prompt file that replaces the package's prompts; with several, items are asked in each wording.
 `halluverse_m3` also takes:
     lang: One language: `en`, `ar`, `hi` or `tr`; by default, all four.
 """

@@ -13,7 +13,7 @@ Arguments of every task:
     data: A file, a folder, or `sample`; by default, the pinned source.
     scoring: `strict`, or `paper` for the published extraction and definitions.
     fewshot: The number of worked examples before the question.
-    prompts: A prompt file that replaces the package's prompts.
+    prompts: A prompt file that replaces the package's prompts; with several, items are asked in each wording.
 The summarization tasks also take:
     split: `all`, or `train5` or `test20` for a seeded sample of 5% or 20% of the rows.
     seed: The seed of these samples.

@@ -14,7 +14,7 @@ Arguments of every task:
     subset: `multi_error` or `single_error`.
     fewshot: The number of worked examples before the question.
     cot: Ask for reasoning before the answer (chain of thought).
-    prompts: A prompt file that replaces the package's prompts.
+    prompts: A prompt file that replaces the package's prompts; with several, items are asked in each wording.
 The comparative task also takes:
     both_orders: Ask about every row in both orders, and report consistency and flips.
     seed: The seed of the order of the two answers.

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
+WORDING = "wording"
+"""The tag of an item that names the wording of its prompt, if a run has several."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:

@@ -251,7 +251,12 @@ class Options:
         "strict reads replies robustly; paper reads and scores as the paper did, faults included",
         ("strict", "paper"),
     )
-    prompts: str | None = option(None, "a prompt file that replaces the built-in prompts", metavar="FILE")
+    prompts: tuple[str, ...] = option(
+        (),
+        "a prompt file that replaces the built-in prompts; with several, items are asked in each wording (`packaged`: "
+        "the built-in one)",
+        metavar="FILE,…",
+    )
     fewshot: int = option(0, "number of worked examples before the question")
     cot: bool = option(False, "ask for reasoning before the answer")
     judge: str | None = option(None, "a judge, named as in Inspect (openai/gpt-4o)", metavar="MODEL")

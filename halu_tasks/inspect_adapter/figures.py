@@ -105,7 +105,7 @@ def _task(records: Sequence[ScoreRecord]) -> Task:
 def _estimates(task: Task, records: Sequence[ScoreRecord]) -> dict[str, Estimate]:
     scores: list[Score] = [record.score for record in records]
     opinions: list[Opinions | None] = [record.opinions for record in records]
-    metrics = task.scoring[records[0].scoring].metrics
+    metrics = task.metrics_of(records[0].scoring, scores)
     if not any(has_probability(score) for score in scores):
         # they would be undefined, and finding that out takes longer than computing all others
         metrics = tuple(metric for metric in metrics if metric.requires_option != "probability")

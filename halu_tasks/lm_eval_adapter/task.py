@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -88,10 +88,9 @@ class HaluTask(ConfigurableTask):
     def _show_prompt(self) -> None:
         """Let results show the templates of the task file instead of the names of the rendered fields."""
         built = self._built
-        self.config.doc_to_text = str(built.prompt["user"])
-        self.config.description = (
-            str(built.prompt["cot" if built.options.cot else "system"]) if built.items[0].system else ""
-        )
+        system = "cot" if built.options.cot else "system"
+        self.config.doc_to_text = _shown([prompt["user"] for prompt in built.prompts.values()])
+        self.config.description = _shown([prompt.get(system, "") for prompt in built.prompts.values()])
 
     def set_config(self, key: str, value: Any, update: bool = False) -> None:
         """Set a key of the configuration; lm-eval sets `--num_fewshot` after the task was made."""
@@ -191,6 +190,11 @@ def _build(config: Mapping[str, Any]) -> Built:
         # not an error, since the option may be meant for other tasks of the run
         logger.warning("%s has no use for %s", task.name, ", ".join(PREFIX + name for name in unused))
     return built
+
+
+def _shown(texts: Sequence[str]) -> str:
+    """Return the templates of all wordings, those after the first below a line of dashes."""
+    return "\n---\n".join(texts) if any(texts) else ""
 
 
 def _remember(task: HaluTask) -> None:

@@ -175,7 +175,8 @@ def score_file(task: str, options: Options, request: ScoreRequest) -> ScoredFile
         )
     if details:
         _write_details(details, scores, missing)
-    return ScoredFile(request, built, scores, missing, estimates(built.scoring.metrics, scores), warnings)
+    metrics = built.task.metrics_of(built.options.scoring, scores)
+    return ScoredFile(request, built, scores, missing, estimates(metrics, scores), warnings)
 
 
 def score_predictions(

@@ -141,8 +141,7 @@ def _pairs(report: Report) -> str:
 
 def _wordings(report: Report, spread: Wordings) -> str:
     labels = {entry.id: escaped(entry.label) for entry in report.entries}
-    titles = {column.id: escaped(column.title) for column in report.columns}
-    head = ["model", "mean (error over items)", "SD over wordings", "range", *(titles[id] for id in spread.columns)]
+    head = ["model", "mean (error over items)", "SD over wordings", "range", *map(escaped, spread.labels)]
     rows = [
         [
             labels[row.entry],

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import short_hash
-from halu_tasks.core.items import Example, Item
+from halu_tasks.core.items import WORDING, Case, Example, Item
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, given_prompts, prompt_hash, render
 from halu_tasks.data.locate import Located, locate
@@ -35,19 +36,21 @@ class Built:
     Attributes:
         task: The task.
         options: How it is asked and scored.
-        prompt: The prompt that asks it.
-        examples: The worked examples of its prompt.
+        prompts: The prompts that ask it, by the name of their wording.
+        examples: The worked examples of its prompt; empty if there are several prompts.
         located: The data file.
     """
 
     task: Task
     options: Options
-    prompt: Prompt
+    prompts: Mapping[str, Prompt]
     examples: list[Example]
     located: Located
 
     def stream(self) -> Iterator[Item]:
         """Make the items one after the other, without holding them or their rows in memory.
+
+        With several prompts, a case makes an item for each, whose id begins with the name of the wording and a slash.
 
         Raises:
             DataError: A row is malformed, an id occurs twice, or there is no row for this task.
@@ -63,12 +66,18 @@ class Built:
                 self.task.answer.check(case)
             except ValueError as error:
                 raise DataError(f"{self.located}: item {case.id!r}: {error}") from None
-            yield render(case, self.prompt, cot=self.options.cot)
+            yield from self._items_of(case)
         if not seen:
             tags = ", ".join(self.options.version_tags(self.task.task_options))
             raise DataError(
                 f"{self.located}: contains no row for task {self.task.name}{f' under {tags}' if tags else ''}"
             )
+
+    def _items_of(self, case: Case) -> Iterator[Item]:
+        several = len(self.prompts) > 1
+        for name, prompt in self.prompts.items():
+            item = render(case, prompt, cot=self.options.cot)
+            yield replace(item, id=f"{name}/{case.id}", tags={**case.tags, WORDING: name}) if several else item
 
     @cached_property
     def items(self) -> list[Item]:
@@ -76,15 +85,25 @@ class Built:
         return list(self.stream())
 
     def after(self, fewshot: int) -> Built:
-        """Return the same items under another number of worked examples; `examples` is not changed."""
+        """Return the same items under another number of worked examples; `examples` is not changed.
+
+        Raises:
+            UsageError: There are several prompts.
+        """
+        _check_examples(self.task, fewshot, self.prompts)
         other = replace(self, options=replace(self.options, fewshot=fewshot))
         other.__dict__["items"] = self.items  # rows are not read again
         return other
 
     @property
+    def prompt(self) -> Prompt:
+        """The prompt that asks the task, the first if there are several."""
+        return next(iter(self.prompts.values()))
+
+    @property
     def prompt_hash(self) -> str:
-        """A short hash of the prompt."""
-        return prompt_hash(self.prompt)
+        """A short hash of the prompt; those of several prompts, joined by underscores."""
+        return "_".join(map(prompt_hash, self.prompts.values()))
 
     @property
     def asks_for_probability(self) -> bool:
@@ -96,13 +115,20 @@ class Built:
         """The scorer of the mode that the options choose."""
         return self.task.scoring[self.options.scoring]
 
+    @property
+    def wordings(self) -> list[str]:
+        """The names of the wordings, if there are several."""
+        return list(self.prompts) if len(self.prompts) > 1 else []
+
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
         """The metrics that these items have under these options."""
+        from halu_tasks.scorers.wordings import with_wordings
+
         tags = {pair for item in self.items for pair in item.tags.items()}
         return tuple(
             metric
-            for metric in self.scoring.metrics
+            for metric in with_wordings(self.scoring.metrics, self.wordings)
             if (metric.tag_filter is None or metric.tag_filter in tags)
             and (metric.requires_option is None or getattr(self.options, metric.requires_option))
         )
@@ -128,14 +154,15 @@ class Built:
                     tags.append(f"{name}{assumed}".replace("-", "to"))
         if options.fewshot and self.task.lacks_training(options):
             tags.append("own_examples")
-        if self.prompt != self._packaged_prompt():
+        if len(self.prompts) > 1 or self.prompt != self._packaged_prompt():
             tags.append("prompts_paper" if self._asks_as_published() else f"prompts_{self.prompt_hash}")
         tags += [f"own_{key}" for key in self.task.changed]
         return tuple(tags)
 
     def _asks_as_published(self) -> bool:
         """Return whether the prompt has a wording that the authors published, which is without chain of thought."""
-        return not self.options.cot and published_as(self.task.reference, self.prompt) is not None
+        asked_as_is = len(self.prompts) == 1 and not self.options.cot
+        return asked_as_is and published_as(self.task.reference, self.prompt) is not None
 
     def _packaged_prompt(self) -> Prompt:
         packaged = registry()[0].get(self.task.reference, self.task)
@@ -182,17 +209,46 @@ def _as_json(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def prompt_of(task: Task, options: Options) -> Prompt:
-    """Return the prompt of a task under `options`; a user's prompt file replaces parts of it.
+PACKAGED = "packaged"
+"""The name of the built-in wording among several."""
+
+
+def prompts_of(task: Task, options: Options) -> dict[str, Prompt]:
+    """Return the prompts of a task under `options`, by the name of their wording; files replace parts of them.
 
     Raises:
-        UsageError: The file cannot be read, or names a prompt or a key that does not exist.
+        UsageError: A file cannot be read, or names a prompt or a key that does not exist, or two wordings have the same
+            name or are equal.
     """
+    prompts: dict[str, Prompt] = {}
+    for file in options.prompts or (PACKAGED,):
+        name = file if file == PACKAGED else Path(file).stem
+        if name in prompts:
+            raise UsageError(f"prompts {','.join(options.prompts)}: {name} occurs twice; rename one of the files")
+        prompt = task.wording(options).prompt if file == PACKAGED else _prompt_of_file(task, options, file)
+        if same := next((other for other in prompts if prompts[other] == prompt), None):
+            files = ",".join(options.prompts)
+            raise UsageError(f"prompts {files}: {same} and {name} ask {task.name} in the same words")
+        prompts[name] = prompt
+    return prompts
+
+
+def prompt_of(task: Task, options: Options) -> Prompt:
+    """Return the only prompt of a task under `options`.
+
+    Raises:
+        UsageError: As in `prompts_of`, or there are several.
+    """
+    prompts = prompts_of(task, options)
+    if len(prompts) > 1:
+        raise UsageError(f"prompts {','.join(options.prompts)}: expected one file, got {len(prompts)}")
+    return next(iter(prompts.values()))
+
+
+def _prompt_of_file(task: Task, options: Options, file: str) -> Prompt:
     wording = task.wording(options)
-    if options.prompts is None:
-        return wording.prompt
     known = {*prompt_names(), *(task.name + other.suffix for other in task.wordings)}
-    given = given_prompts(options.prompts, known)
+    given = given_prompts(file, known)
     prompt = wording.prompt
     for name in dict.fromkeys((task.reference, task.name)):
         prompt = {**prompt, **given.get(name + wording.suffix, {})}
@@ -211,13 +267,25 @@ def build(name: str | Task, options: Options) -> Built:
         DataError: The data are missing or damaged.
     """
     task = name if isinstance(name, Task) else task_named(name)
-    prompt = prompt_of(task, options)
-    if options.cot and "cot" not in prompt:
+    prompts = prompts_of(task, options)
+    _check_examples(task, options.fewshot, prompts)
+    if options.cot and any("cot" not in prompt for prompt in prompts.values()):
         raise UsageError(f"task {task.name} has no chain-of-thought prompt; leave the option cot out")
     located = locate(task.reader.source, task.reader.file(options), options)
-    examples = worked_examples(task, options, prompt)[: options.fewshot] if options.fewshot else []
+    first = next(iter(prompts.values()))
+    examples = worked_examples(task, options, first)[: options.fewshot] if options.fewshot else []
     if len(examples) < options.fewshot:
         raise UsageError(
             f"task {task.name} has {len(examples)} worked examples, fewshot={options.fewshot} asks for more"
         )
-    return Built(task, options, prompt, examples, located)
+    return Built(task, options, prompts, examples, located)
+
+
+def _check_examples(task: Task, fewshot: int, prompts: Mapping[str, Prompt]) -> None:
+    """Refuse worked examples of several prompts, since harnesses show the same ones before every item.
+
+    Raises:
+        UsageError: There are both.
+    """
+    if fewshot and len(prompts) > 1:
+        raise UsageError(f"task {task.name}: several prompt files cannot be combined with worked examples (fewshot)")

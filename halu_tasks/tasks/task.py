@@ -204,6 +204,17 @@ class Task:
         """Return the metric that sums up the task in a mode, `strict` or `paper`."""
         return self.scoring[mode].metrics[0]
 
+    def metrics_of(self, mode: str, scores: Sequence[Score]) -> tuple[Metric, ...]:
+        """Return all metrics of the scores of a run in a mode, with those of several wordings if it has any.
+
+        Args:
+            mode: The mode, `strict` or `paper`.
+            scores: The scores.
+        """
+        from halu_tasks.scorers.wordings import with_wordings, wordings_of
+
+        return with_wordings(self.scoring[mode].metrics, wordings_of(scores))
+
     @property
     def read(self) -> Reading | None:
         """Reads the label that a reply states, as in strict but without the gold; None unless labels are asked for."""

@@ -193,6 +193,7 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
                 "metric": made[0]["headline"],
                 "higher_is_better": made[0]["higher_is_better"],
                 "columns": [made[0]["id"], made[-1]["id"]],
+                "labels": [made[0]["title"], made[-1]["title"]],
                 "rows": [
                     {"entry": entry["id"], "figures": [estimate(skill[i], 0.02), None], "mean": estimate(skill[i])}
                     | {"sd": 0.0213, "lowest": skill[i] - 0.02, "highest": skill[i] + 0.02}

@@ -26,7 +26,7 @@ WITH_COT = [name for name, task in TASKS.items() if "cot" in task.own_prompt(Opt
 
 
 def own_prompt(file: str) -> Prompt:
-    return prompt_of(TASKS[NAME], Options(prompts=file))
+    return prompt_of(TASKS[NAME], Options(prompts=(file,)))
 
 
 Write = Callable[[object], str]
@@ -193,7 +193,7 @@ def test_a_file_replaces_what_it_names_and_nothing_else(write: Write) -> None:
 
 def test_a_users_words_reach_the_model_and_mark_the_result(write: Write) -> None:
     file = write({NAME: {"user": "Q: {question} {not a field}\nA: {answer}\nTrue or False?"}})
-    own, given = (build(NAME, Options(data="sample", prompts=prompts)) for prompts in (None, file))
+    own, given = (build(NAME, Options(data="sample", prompts=prompts)) for prompts in ((), (file,)))
     assert given.items[0].prompt.startswith("Q: ") and given.items[0].prompt.endswith("\nTrue or False?")
     assert " {not a field}\nA: " in given.items[0].prompt
     assert given.items[0].system == own.items[0].system
@@ -278,7 +278,7 @@ def test_an_emoji_written_as_json_writes_it_is_one_character(write: Write) -> No
 
 
 def test_an_unknown_placeholder_in_a_users_prompt_is_told_when_the_items_are_built(write: Write) -> None:
-    built = build(NAME, Options(data="sample", prompts=write({NAME: {"user": "{question} {answer_a}"}})))
+    built = build(NAME, Options(data="sample", prompts=(write({NAME: {"user": "{question} {answer_a}"}}),)))
     with pytest.raises(UsageError, match=r"prompt: \{answer_a\} is not a field; fields: question, answer"):
         _ = built.items
 

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = 'rows of {"id": …, "output": …}: JSON Lines, a JSON array, .csv or .xlsx'
     parser.add_argument("predictions", metavar="PREDICTIONS", help=about)
     add_field_arguments(parser)
-    add_options(parser, "scoring")
+    add_options(parser, "scoring", "prompts")
     parser.add_argument("--partial", action="store_true", help="only score the ids in the file")
     parser.add_argument("--model", metavar="NAME", help="the model that gave the replies, for a report")
     parser.add_argument("--details", metavar="OUT.jsonl", help="write how each item was read and scored")

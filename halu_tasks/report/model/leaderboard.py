@@ -53,7 +53,7 @@ class Column:
     @cached_property
     def metrics(self) -> list[Metric]:
         """The metrics that apply to the runs, in the task's order."""
-        all_metrics = self.task.scoring[self.first.scoring].metrics
+        all_metrics = self.task.metrics_of(self.first.scoring, self.first.scores)
         # provenance only records a judge that was named as an option
         options = {**self.first.provenance.options, "judge": self.first.judge, **self._judge_errors()}
         return [m for m in all_metrics if m.requires_option is None or options.get(m.requires_option)]

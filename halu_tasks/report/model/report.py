@@ -367,7 +367,8 @@ class Wordings:
         task: The packaged task.
         metric: The headline's name.
         higher_is_better: Its direction; None if neither is better.
-        columns: The ids of the wordings' columns.
+        columns: The ids of the wordings' columns; one if a run has them all.
+        labels: The names of the wordings.
         rows: The figures of entries with two or more of the wordings.
     """
 
@@ -375,6 +376,7 @@ class Wordings:
     metric: str
     higher_is_better: bool | None
     columns: Sequence[str]
+    labels: Sequence[str]
     rows: Sequence[WordingRow]
 
 
@@ -384,7 +386,7 @@ class WordingRow:
 
     Attributes:
         entry: The entry's id.
-        figures: The figure in each column; None if there is none.
+        figures: The figure in each wording; None if there is none.
         mean: The mean over the wordings, with its error over clusters of items.
         sd: The standard deviation over the wordings.
         lowest: The lowest figure.

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 
 from halu_tasks.core.hashing import stable_hash
+from halu_tasks.core.items import WORDING
 from halu_tasks.report.model.leaderboard import Board, Column
 from halu_tasks.report.model.names import Names
 from halu_tasks.report.model.report import WordingRow, Wordings
 from halu_tasks.results.entry import Entry
-from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, mean_of
+from halu_tasks.results.run import Run
+from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimate
+from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.wordings import mean_over_wordings, wordings_of
 
 PROMPT_KEYS = {"description", "doc_to_text", "chain_of_thought", "wordings"}
 """The keys of a task file in which wordings of one task may differ."""
 
-_TAG = "wording"
-
 
 def wordings(board: Board, names: Names) -> Iterator[Wordings]:
-    """Describe the spread of entries over columns that differ in nothing but the prompt.
+    """Describe the spread of entries over wordings.
 
-    These are runs of a packaged task, of tasks that users derived from it, or with prompt files.
+    These are the wordings of one run, or columns that differ in nothing but the prompt: runs of a packaged task, of
+    tasks that users derived from it, or with prompt files.
 
     Args:
         board: The board.
@@ -29,19 +32,49 @@ def wordings(board: Board, names: Names) -> Iterator[Wordings]:
     """
     alike: dict[Hashable, list[Column]] = {}
     for column in board.columns:
-        if column.first.provenance.prompt_hash:
+        if several := wordings_of(column.first.scores):
+            scores = {entry: [_of_wording(run, wording) for wording in several] for entry, run in column.runs.items()}
+            yield from _spread([column], several, scores, names)
+        elif column.first.provenance.prompt_hash:
             alike.setdefault(_condition(column), []).append(column)
     for columns in (columns for columns in alike.values() if len(columns) > 1):
-        rows = [row for entry in board.entries if (row := _row(columns, entry, names.entries[entry]))]
-        if rows:
-            first = columns[0]
-            yield Wordings(
-                task=first.task.reference,
-                metric=first.headline.name,
-                higher_is_better=first.headline.higher_is_better,
-                columns=[names.columns[column] for column in columns],
-                rows=rows,
-            )
+        scores = {
+            entry: [column.runs[entry].scores if entry in column.runs else [] for column in columns]
+            for entry in board.entries
+        }
+        yield from _spread(columns, [names.titles[column] for column in columns], scores, names)
+
+
+def _of_wording(run: Run, wording: str) -> list[Score]:
+    return [score for score in run.scores if score.tags.get(WORDING) == wording]
+
+
+def _spread(
+    columns: Sequence[Column], labels: Sequence[str], scores: Mapping[Entry, Sequence[Sequence[Score]]], names: Names
+) -> Iterator[Wordings]:
+    """Describe the spread over some wordings, unless no entry has figures in two of them.
+
+    Args:
+        columns: The columns.
+        labels: The names of the wordings.
+        scores: By entry, the scores in each wording, empty where there are none.
+        names: The names of entries and columns.
+    """
+    first = columns[0]
+    rows = [
+        row
+        for entry, of_entry in scores.items()
+        if (row := _row(first.headline, of_entry, names.entries[entry])) is not None
+    ]
+    if rows:
+        yield Wordings(
+            task=first.task.reference,
+            metric=first.headline.name,
+            higher_is_better=first.headline.higher_is_better,
+            columns=[names.columns[column] for column in columns],
+            labels=list(labels),
+            rows=rows,
+        )
 
 
 def _condition(column: Column) -> Hashable:
@@ -62,22 +95,20 @@ def _condition(column: Column) -> Hashable:
     )
 
 
-def _row(columns: list[Column], entry: Entry, id: str) -> WordingRow | None:
-    """Describe an entry's figures in the columns; None if fewer than two are defined."""
-    headline = columns[0].headline
-    scores = {str(n): column.runs[entry].scores for n, column in enumerate(columns) if entry in column.runs}
-    figures = {n: estimate(headline, by_cluster(own)) for n, own in scores.items()}
-    defined = {n: figure for n, figure in figures.items() if figure}
+def _row(headline: Metric, scores: Sequence[Sequence[Score]], id: str) -> WordingRow | None:
+    """Describe an entry's figures in several wordings; None if fewer than two are defined."""
+    figures = [estimate(headline, by_cluster(of_wording)) for of_wording in scores]
+    defined = {str(n): figure.value for n, figure in enumerate(figures) if figure}
     if len(defined) < 2:
         return None
-    values = [figure.value for figure in defined.values()]
+    values = list(defined.values())
     mean: Estimate | None = None
     if not headline.pooled:
-        metric = mean_of(headline.name, dict.fromkeys(defined, headline), _TAG)
-        mean = estimate(metric, by_cluster(score.tagged({_TAG: n}) for n in defined for score in scores[n]))
+        metric = mean_over_wordings(headline, list(defined))
+        mean = estimate(metric, by_cluster(score.tagged({WORDING: n}) for n in defined for score in scores[int(n)]))
     return WordingRow(
         entry=id,
-        figures=[figures.get(str(n)) for n in range(len(columns))],
+        figures=figures,
         mean=mean or Estimate(fmean(values), None, None, None),
         sd=stdev(values),
         lowest=min(values),

@@ -71,7 +71,8 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
         answers=answers,
         created=record["created"],
     )
-    figures = {name: figure.value for name, figure in estimates(built.scoring.metrics, run.scores).items()}
+    metrics = built.task.metrics_of(built.options.scoring, run.scores)
+    figures = {name: figure.value for name, figure in estimates(metrics, run.scores).items()}
     if figures != content["metrics"]:
         change = _first_change(figures, content["metrics"])
         raise DataError(f"{path}: the figures of the predictions have changed ({change}); score them again")

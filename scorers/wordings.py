@@ -1,0 +1,80 @@
+"""Several wordings of one prompt: the headline of each, and how far they are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from halu_tasks.core.items import WORDING
+from halu_tasks.scorers.metrics import Array, Metric, Value
+from halu_tasks.scorers.score import Score
+
+SPREAD = "wording_sd"
+
+
+def wordings_of(scores: Iterable[Score]) -> list[str]:
+    """Return the wordings of a run's prompts, in order of first appearance; empty if it has only one."""
+    return list(dict.fromkeys(score.tags[WORDING] for score in scores if WORDING in score.tags))
+
+
+def with_wordings(metrics: Sequence[Metric], wordings: Sequence[str]) -> tuple[Metric, ...]:
+    """Add what several wordings add to the metrics of a task.
+
+    This is the headline of each wording, as `<headline>_wording_<name>`, and `wording_sd`, their standard deviation
+    (with one less than their number as the divisor). All other metrics are over the items in all wordings, so that the
+    headline is the mean over wordings with its error over clusters of items.
+
+    The standard deviation has no interval. It contains the chance in the items, though little of it, since the items
+    are the same in all wordings.
+
+    Args:
+        metrics: The metrics of the task, the headline first.
+        wordings: The names of the wordings.
+
+    Returns:
+        All metrics; those of the task alone if there are fewer than two wordings.
+    """
+    if len(wordings) < 2:
+        return tuple(metrics)
+    headline = metrics[0]
+    parts = [headline.only(WORDING, name, f"{headline.name}_wording_{name}") for name in wordings]
+    about = f"standard deviation of {headline.name} over the wordings of the prompt"
+    spread = _over_wordings(SPREAD, headline, wordings, lambda figures: np.std(figures, axis=-1, ddof=1))
+    spread = replace(spread, higher_is_better=None, classes=None, has_error=False, shared=None, about=about)
+    return (*metrics, *([] if headline.pooled else [spread]), *parts)
+
+
+def mean_over_wordings(headline: Metric, wordings: Sequence[str]) -> Metric:
+    """Create the unweighted mean of a metric over wordings, which are the values of the tag `WORDING`.
+
+    Its error is over clusters of items. Each has its items in all wordings, which are not taken for independent.
+
+    Raises:
+        ValueError: The metric is pooled, for which no error of the mean can be computed.
+    """
+    if headline.pooled:
+        raise ValueError(f"{headline.name}: cannot average a metric that compares items across clusters")
+    return _over_wordings(headline.name, headline, wordings, lambda figures: figures.mean(axis=-1))
+
+
+def _over_wordings(name: str, headline: Metric, wordings: Sequence[str], reduce: Value) -> Metric:
+    """Create a function of a metric's values in all wordings, shape (…, W)."""
+    parts = [headline.only(WORDING, wording, headline.name) for wording in wordings]
+    width = len(headline.counts([]))
+
+    def by_wording(sums: Array) -> Array:
+        return sums.reshape(*sums.shape[:-1], len(parts), width)
+
+    classes, shared = headline.classes, headline.shared
+    return replace(
+        headline,
+        name=name,
+        counts=lambda scores: [number for part in parts for number in part.counts(scores)],
+        value=lambda sums: np.asarray(reduce(headline.value(by_wording(sums)))),
+        item=None,
+        contributes=lambda table: headline.contributes(by_wording(table).sum(axis=-2)),
+        classes=classes and (lambda table: classes(by_wording(table).sum(axis=-2))),
+        shared=shared and (lambda sums: np.asarray(shared(by_wording(sums)).mean(axis=-1))),
+    )

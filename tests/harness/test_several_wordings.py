@@ -1,0 +1,98 @@
+"""`prompts=a.yaml,b.yaml`: every item is asked in each wording, and figures spread over them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from halu_tasks.cli import main
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.options import Options
+from halu_tasks.tasks import build
+
+TASK = "refact_judgment_independent"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """The built-in wording and two others."""
+    paths = []
+    for name, text in (("short", "{question}\n{answer}\nTrue or False?"), ("long", "Is it so?\n{question} {answer}")):
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(json.dumps({TASK: {"user": text}}))
+        paths.append(str(path))
+    return ["packaged", *paths]
+
+
+def test_both_harnesses_and_score_ask_every_item_in_each_wording(
+    files: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    run_lm_eval: Callable[..., dict[str, Any]],
+    run_inspect: Callable[..., Any],
+) -> None:
+    """`short` is answered wrong, so that accuracies of 1, 0 and 1 have the standard deviation 0.577."""
+    built = build(TASK, Options(data="sample", prompts=tuple(files)))
+    plain = build(TASK, Options(data="sample"))
+    assert [item.prompt for item in built.items[::3]] == [item.prompt for item in plain.items]
+    assert len({item.id for item in built.items}) == len(built.items) == 3 * len(plain.items)
+
+    wrong = {"True": "False", "False": "True"}
+    replies = tmp_path / "replies.jsonl"
+    rows = [
+        {"id": item.id, "output": wrong[item.target] if item.tags["wording"] == "short" else item.target}
+        for item in built.items
+    ]
+    replies.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    expected = {
+        "acc": 2 / 3,
+        "wording_sd": 3**-0.5,
+        "acc_wording_packaged": 1.0,
+        "acc_wording_short": 0.0,
+        "acc_pair": 2 / 3,
+    }
+
+    assert main(["score", TASK, str(replies), "--data", "sample", "--prompts", ",".join(files), "--json"]) == 0
+    scored = json.loads(capsys.readouterr().out)["metrics"]
+    assert {name: scored[name] for name in expected} == pytest.approx(expected)
+
+    results = run_lm_eval([TASK], "halu-replay", {"halu_prompts": files}, model_args=f"predictions={replies}")
+    in_lm_eval = results["results"][TASK]
+    log = run_inspect(TASK, "halu/replay", {"prompts": files}, model_args={"predictions": str(replies)})
+    in_inspect = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+    assert {name: in_lm_eval[f"{name},none"] for name in expected} == pytest.approx(expected)
+    assert {name: in_inspect[name] for name in expected} == pytest.approx(expected)
+    assert "wording_sd_stderr" not in in_inspect and in_lm_eval["wording_sd_stderr,none"] == "N/A"
+    assert in_lm_eval["acc_stderr,none"] == in_inspect["acc_stderr"]
+    assert results["versions"][TASK] == f"1.0-sample-prompts_{built.prompt_hash}"
+    shown = results["configs"][TASK]["doc_to_text"]
+    assert all(text in shown for text in ("{question}\n{answer}\nTrue or False?", "Is it so?"))
+
+    folder = tmp_path / "report"
+    assert main(["report", str(tmp_path / "logs"), "-o", str(folder)]) == 0
+    (spread,) = json.loads((folder / "report.json").read_text())["wordings"]
+    assert spread["labels"] == ["packaged", "short", "long"] and len(spread["columns"]) == 1
+    (row,) = spread["rows"]
+    assert (row["lowest"], row["highest"]) == (0.0, 1.0) and row["sd"] == pytest.approx(3**-0.5)
+    assert row["mean"]["stderr"] == pytest.approx(in_inspect["acc_stderr"])
+
+
+@pytest.mark.parametrize(
+    ("prompts", "fewshot", "message"),
+    [
+        (["packaged", "packaged"], 0, "packaged occurs twice"),
+        (["packaged", "other"], 0, "packaged and other ask refact_judgment_independent in the same words"),
+        (["packaged", "short"], 2, "several prompt files cannot be combined with worked examples"),
+    ],
+)
+def test_wordings_that_cannot_be_compared_are_refused(
+    prompts: list[str], fewshot: int, message: str, files: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "other.yaml").write_text('refact_correction: {user: "x"}')
+    paths = tuple(name if name == "packaged" else str(tmp_path / f"{name}.yaml") for name in prompts)
+    with pytest.raises(UsageError, match=message):
+        build(TASK, Options(data="sample", prompts=paths, fewshot=fewshot))
