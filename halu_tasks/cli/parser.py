@@ -28,6 +28,7 @@ COMMANDS = (
     "results.methods",
     "results.plan",
     "results.report",
+    "results.sweep",
     "building.documents",
     "building.build",
     "building.collect",

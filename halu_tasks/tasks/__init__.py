@@ -5,7 +5,7 @@ from halu_tasks.tasks.definition import task_from
 from halu_tasks.tasks.derived import TaskReference, task_named, task_of, task_of_file
 from halu_tasks.tasks.groups import Group
 from halu_tasks.tasks.provenance import Provenance
-from halu_tasks.tasks.registry import group_named, prompt_names, registry, source_named, sources
+from halu_tasks.tasks.registry import group_named, prompt_names, registry, source_named, sources, tasks_selected
 from halu_tasks.tasks.task import Decoding, Reader, Subject, Task
 
 __all__ = [
@@ -28,4 +28,5 @@ __all__ = [
     "task_named",
     "task_of",
     "task_of_file",
+    "tasks_selected",
 ]

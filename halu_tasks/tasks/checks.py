@@ -15,11 +15,9 @@ from halu_tasks.data.locate import SAMPLE
 from halu_tasks.tasks.declarations import Declarations, check_tags, declarations
 from halu_tasks.tasks.derived import task_of
 from halu_tasks.tasks.groups import group_from
+from halu_tasks.tasks.registry import JUDGED_TAG, TAG
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file
-
-TAG, JUDGED_TAG = "halu_tasks", "halu_tasks_judged"
-"""The tags of the packaged tasks that need no judge, and of those that do."""
 
 
 def packaged_faults() -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from types import ModuleType
@@ -52,6 +52,32 @@ def group_named(name: str) -> Group:
     if name not in groups:
         raise UsageError(f"unknown group {name!r}{did_you_mean(name, groups)}; halu-tasks check lists faults of files")
     return groups[name]
+
+
+TAG, JUDGED_TAG = "halu_tasks", "halu_tasks_judged"
+"""The tags of the packaged tasks that need no judge, and of those that do."""
+
+
+def tasks_selected(names: Iterable[str]) -> list[Task]:
+    """Return the packaged tasks that some names of tasks, groups and the package's tags stand for, each once.
+
+    Raises:
+        UsageError: A name is unknown.
+    """
+    tasks, groups = registry()
+    selected: dict[str, Task] = {}
+    for name in map(str.strip, names):
+        if name in (TAG, JUDGED_TAG):
+            chosen = [task for task in tasks.values() if (task.judged is not None) == (name == JUDGED_TAG)]
+        elif name in groups:
+            chosen = list(groups[name].tasks)
+        elif name in tasks:
+            chosen = [tasks[name]]
+        else:
+            known = [*tasks, *groups, TAG, JUDGED_TAG]
+            raise UsageError(f"unknown task {name!r}{did_you_mean(name, known)}; halu-tasks list shows all")
+        selected |= {task.name: task for task in chosen}
+    return list(selected.values())
 
 
 def sources() -> dict[str, Source]:

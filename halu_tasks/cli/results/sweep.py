@@ -1,0 +1,64 @@
+"""`halu-tasks sweep`: several models on several tasks in their harnesses, ending in one report."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from halu_tasks.cli.arguments import add_json_argument, add_options, given_options, positive_int
+from halu_tasks.cli.output import EXIT_PARTIAL, print_json, warn
+from halu_tasks.cli.tables import table
+from halu_tasks.core.options import Options
+
+HELP = "several models on several tasks, and a report"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    about = "a YAML file with the models and how their harnesses run them (docs/leaderboards.md)"
+    parser.add_argument("models", metavar="MODELS.yaml", type=Path, help=about)
+    about = "tasks, groups, halu_tasks (all tasks that need no judge) or halu_tasks_judged (the others)"
+    parser.add_argument("--tasks", metavar="A,B", required=True, help=about)
+    about = "where results and the report are written; the same command continues there (default: sweep)"
+    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("sweep"), help=about)
+    parser.add_argument("--limit", type=positive_int, metavar="N", help="only the first N items of each task")
+    add_options(parser, *_OPTIONS)
+    add_json_argument(parser, "a table")
+
+
+_OPTIONS = [name for name, spec in Options.specs().items() if not spec.of_some_tasks and name != "fewshot"]
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run what is missing, write the report, and print what is done."""
+    from halu_tasks.report.write import write_report
+    from halu_tasks.sweeps.models_file import read_models
+    from halu_tasks.sweeps.sweep import Sweep
+    from halu_tasks.tasks import tasks_selected
+
+    options = given_options(arguments).changed()
+    sweep = Sweep(
+        folder=arguments.output.expanduser(),
+        models=tuple(read_models(arguments.models)),
+        tasks=tuple(task.name for task in tasks_selected(arguments.tasks.split(","))),
+        options={name: list(value) if isinstance(value, tuple) else value for name, value in options.items()},
+        limit=arguments.limit,
+    )
+    sweep.check()
+    sweep.work(0, 1, lambda line: print(line, file=sys.stderr, flush=True))
+    rows = [sweep.progress(model) for model in sweep.models]
+    done = [row for row in rows if row.done]
+    written = write_report([str(sweep.folder)], sweep.folder / "report", "Sweep", warn) if done else None
+    page = str(written.page) if written else None
+    if arguments.json:
+        models = {row.model: {"done": row.done, "missing": row.missing, "message": row.message} for row in rows}
+        print_json({"models": models, "report": page})
+    else:
+        head = ["model", "done", "missing", "last line of its output"]
+        print(table(head, [[row.model, str(len(row.done)), ",".join(row.missing), row.message] for row in rows]))
+        print(f"\n{page or 'no report: nothing is done yet'}")
+    for row in rows:
+        if row.missing:
+            warn(f"{row.model}: {len(row.missing)} of {len(sweep.tasks)} tasks are missing; see {row.output}")
+    return EXIT_PARTIAL if any(row.missing for row in rows) else 0

@@ -1,0 +1,84 @@
+"""The models file of a sweep, and the commands that it stands for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.sweeps.commands import harness_command, shown
+from halu_tasks.sweeps.models_file import SweepModel, read_models
+from halu_tasks.sweeps.sweep import Sweep
+from halu_tasks.tasks import registry, tasks_selected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- a", "expected a mapping of names to models under the key 'models'"),
+        ("models: {}", "expected a mapping of names to models under the key 'models'"),
+        ("models: {a: {model: x}}\nother: 1", "expected a mapping of names to models under the key 'models'"),
+        ("models: {a/b: {model: x}}", "'a/b': expected a name of letters"),
+        ("models: {a: openai/gpt-4o}", "a: expected a mapping with harness, model, arguments, options"),
+        ("models: {a: {modle: x}}", "a: unknown key 'modle' (did you mean 'model'?)"),
+        ("models: {a: {model: x, harness: helm}}", "a: harness: expected inspect or lm_eval, got 'helm'"),
+        ("models: {a: {model: 4}}", "a: model: expected the model as inspect names it, got 4"),
+        ("models: {a: {model: x, arguments: [1]}}", "a: arguments: expected a mapping, got [1]"),
+        ("models: {a: {model: x, arguments: {api_key: s}}}", "a: arguments: api_key: contains a credential"),
+        ("models: {a: {model: x, options: {log-dir: y}}}", "a: options: log_dir is set by the sweep"),
+        ("models: {a: [", "is not YAML"),
+    ],
+)
+def test_a_models_file_with_a_fault_is_an_error_of_one_line(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "models.yaml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as raised:
+        read_models(path)
+    assert str(raised.value).startswith(f"{path}: ") and message in str(raised.value)
+    assert len(str(raised.value).splitlines()) == 1
+
+
+def test_the_commands_are_those_that_a_user_would_type(tmp_path: Path) -> None:
+    path = tmp_path / "models.yaml"
+    path.write_text(
+        "models:\n"
+        "  gpt:\n    model: openai/gpt-4o\n    arguments: {responses_api: false}\n"
+        "    options: {max-connections: 50, fail_on_error: true}\n"
+        "  hf:\n    harness: lm_eval\n    model: hf\n    arguments: {pretrained: a/b}\n"
+        "    options: {apply_chat_template: true, seed: 1}\n"
+    )
+    gpt, hf = read_models(path)
+    options = {"data": "sample", "prompts": ["packaged", "a.yaml"]}
+    folder = Path("out")
+    assert shown(harness_command(gpt, ["fave", "cfaith_tf"], options, 5, folder)) == (
+        "inspect eval-set halu_tasks/fave halu_tasks/cfaith_tf --model openai/gpt-4o -M responses_api=false "
+        "-T data=sample -T prompts=packaged,a.yaml --log-dir out/logs --log-dir-allow-dirty --retry-attempts 1 "
+        "--display plain --max-retries 7 --max-connections 50 --fail-on-error --limit 5"
+    )
+    assert shown(harness_command(hf, ["fave"], {"data": "sample"}, None, folder)) == (
+        """lm_eval run --model hf --model_args '{"pretrained": "a/b"}' --tasks fave """
+        """--metadata '{"halu_data": "sample"}' """
+        "--output_path out/results --log_samples --use_cache out/replies --apply_chat_template --seed 1"
+    )
+
+
+def test_a_model_that_is_run_in_another_way_is_refused_in_its_folder(tmp_path: Path) -> None:
+    one = SweepModel("m", "inspect", "openai/a")
+    Sweep(tmp_path, (one,), ("fave",), {}).check()
+    Sweep(tmp_path, (one,), ("fave", "cfaith_tf"), {}).check()
+    with pytest.raises(DataError, match=r'm: was run with model "openai/a", now it is "openai/b"'):
+        Sweep(tmp_path, (SweepModel("m", "inspect", "openai/b"),), ("fave",), {}).check()
+    with pytest.raises(DataError, match="was run with task_options"):
+        Sweep(tmp_path, (one,), ("fave",), {"scoring": "paper"}).check()
+
+
+def test_tasks_are_selected_by_name_group_and_tag() -> None:
+    tasks, groups = registry()
+    group = next(iter(groups.values()))
+    unjudged, judged = tasks_selected(["halu_tasks"]), tasks_selected(["halu_tasks_judged"])
+    assert sorted(task.name for task in unjudged + judged) == sorted(tasks) and judged
+    first = group.members[0]
+    assert [task.name for task in tasks_selected([first, group.name, f" {first}"])] == list(group.members)
+    with pytest.raises(UsageError, match="unknown task"):
+        tasks_selected(["fav"])
