@@ -93,6 +93,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
+@pytest.mark.slow
 def test_what_passes_is_read_by_both_harnesses_and_the_oracle_reaches_the_ceiling(
     build: Run, run_inspect: Run, run_lm_eval: Run
 ) -> None:
@@ -167,6 +168,7 @@ def test_each_role_has_the_temperature_of_the_paper_unless_another_one_is_given(
     assert "| generator | openai/gpt-4o | max\\_tokens=4096, temperature=0.7 |" in card
 
 
+@pytest.mark.slow
 def test_too_few_consistent_samples_stop_the_build_which_keeps_them(build: Run, here: Cli) -> None:
     asked: Counter[str] = Counter()
 

@@ -17,6 +17,7 @@ from inspect_ai import eval_retry, list_tasks
 from inspect_ai import score as inspect_score
 from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from selections import one_of_each
 
 from halu_tasks.core.errors import ArgumentError, UsageError
 from halu_tasks.core.options import Options
@@ -58,7 +59,7 @@ def test_the_literal_command_runs_every_task_of_its_files_once(tmp_path: Path) -
         assert log.eval.metadata["halu_tasks"][0]["data"] == "sample"
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", one_of_each(TASKS))
 def test_the_oracle_reaches_the_ceiling(task: str, run_inspect: Callable[..., Any]) -> None:
     log = run_inspect(task, "halu/oracle")
     higher_is_better = {metric.name: metric.higher_is_better for metric in TASKS[task].scoring["strict"].metrics}
@@ -72,7 +73,9 @@ def test_the_oracle_reaches_the_ceiling(task: str, run_inspect: Callable[..., An
     assert values == ({"N"} if judged else {"C"})
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize(
+    "group", ["cfaith", *(pytest.param(name, marks=pytest.mark.slow) for name in GROUPS if name != "cfaith")]
+)
 def test_a_group_asks_every_item_of_every_member_and_reports_the_mean(
     group: str, run_inspect: Callable[..., Any]
 ) -> None:

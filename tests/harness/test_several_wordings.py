@@ -15,17 +15,15 @@ from halu_tasks.core.options import Options
 from halu_tasks.tasks import build
 
 TASK = "refact_judgment_independent"
+SHORT = "{question}\n{answer}\nTrue or False?"
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[str]:
-    """The built-in wording and two others."""
-    paths = []
-    for name, text in (("short", "{question}\n{answer}\nTrue or False?"), ("long", "Is it so?\n{question} {answer}")):
-        path = tmp_path / f"{name}.yaml"
-        path.write_text(json.dumps({TASK: {"user": text}}))
-        paths.append(str(path))
-    return ["packaged", *paths]
+    """The built-in wording and another."""
+    path = tmp_path / "short.yaml"
+    path.write_text(json.dumps({TASK: {"user": SHORT}}))
+    return ["packaged", str(path)]
 
 
 def test_both_harnesses_and_score_ask_every_item_in_each_wording(
@@ -35,11 +33,11 @@ def test_both_harnesses_and_score_ask_every_item_in_each_wording(
     run_lm_eval: Callable[..., dict[str, Any]],
     run_inspect: Callable[..., Any],
 ) -> None:
-    """`short` is answered wrong, so that accuracies of 1, 0 and 1 have the standard deviation 0.577."""
+    """`short` is answered wrong, so that accuracies of 1 and 0 have the standard deviation 0.707."""
     built = build(TASK, Options(data="sample", prompts=tuple(files)))
     plain = build(TASK, Options(data="sample"))
-    assert [item.prompt for item in built.items[::3]] == [item.prompt for item in plain.items]
-    assert len({item.id for item in built.items}) == len(built.items) == 3 * len(plain.items)
+    assert [item.prompt for item in built.items[::2]] == [item.prompt for item in plain.items]
+    assert len({item.id for item in built.items}) == len(built.items) == 2 * len(plain.items)
 
     wrong = {"True": "False", "False": "True"}
     replies = tmp_path / "replies.jsonl"
@@ -48,13 +46,8 @@ def test_both_harnesses_and_score_ask_every_item_in_each_wording(
         for item in built.items
     ]
     replies.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    expected = {
-        "acc": 2 / 3,
-        "wording_sd": 3**-0.5,
-        "acc_wording_packaged": 1.0,
-        "acc_wording_short": 0.0,
-        "acc_pair": 2 / 3,
-    }
+    expected = {"acc": 0.5, "acc_pair": 0.5, "wording_sd": 0.5**0.5}
+    expected |= {"acc_wording_packaged": 1.0, "acc_wording_short": 0.0}
 
     assert main(["score", TASK, str(replies), "--data", "sample", "--prompts", ",".join(files), "--json"]) == 0
     scored = json.loads(capsys.readouterr().out)["metrics"]
@@ -70,14 +63,14 @@ def test_both_harnesses_and_score_ask_every_item_in_each_wording(
     assert in_lm_eval["acc_stderr,none"] == in_inspect["acc_stderr"]
     assert results["versions"][TASK] == f"1.0-sample-prompts_{built.prompt_hash}"
     shown = results["configs"][TASK]["doc_to_text"]
-    assert all(text in shown for text in ("{question}\n{answer}\nTrue or False?", "Is it so?"))
+    assert built.prompt["user"] in shown and SHORT in shown
 
     folder = tmp_path / "report"
     assert main(["report", str(tmp_path / "logs"), "-o", str(folder)]) == 0
     (spread,) = json.loads((folder / "report.json").read_text())["wordings"]
-    assert spread["labels"] == ["packaged", "short", "long"] and len(spread["columns"]) == 1
+    assert spread["labels"] == ["packaged", "short"] and len(spread["columns"]) == 1
     (row,) = spread["rows"]
-    assert (row["lowest"], row["highest"]) == (0.0, 1.0) and row["sd"] == pytest.approx(3**-0.5)
+    assert (row["lowest"], row["highest"]) == (0.0, 1.0) and row["sd"] == pytest.approx(0.5**0.5)
     assert row["mean"]["stderr"] == pytest.approx(in_inspect["acc_stderr"])
 
 
