@@ -205,6 +205,9 @@ def _with_error(
         return unknown
     errors = deviations(without_one)
     low, high = score_interval(point, errors, bounds, rests_on)
+    # the jackknife's estimate of the bias, which is 0 for a mean; the interval reaches as far as it
+    bias = (len(table) - 1) * (float(without_one.mean()) - point)
+    low, high = max(low - max(bias, 0.0), bounds[0]), min(high - min(bias, 0.0), bounds[1])
     return Estimate(point, math.sqrt(float(errors @ errors)), low, high), errors
 
 

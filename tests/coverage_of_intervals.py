@@ -225,6 +225,26 @@ def counts() -> Iterator[Design]:
         yield Design("count", f"clusters of {sizes}", clusters, rate, of_table(metric, draw))
 
 
+def skewed() -> Iterator[Design]:
+    """Simulate a mean count of which few clusters have most: all or none, or with a lognormal distribution of rates."""
+    metric = replace(mean("count", "count"), range=(0.0, math.inf))
+    for clusters, (events, share) in product(CLUSTERS, ((20, 0.1), (20, 0.05), (5, 0.2), (3, 0.1))):
+
+        def draw(rng: Rng, clusters: int = clusters, events: int = events, share: float = share) -> Array:
+            return np.stack([events * (rng.random(clusters) < share), np.ones(clusters)], axis=1)
+
+        label = f"{events} events in {share} of the clusters, 0 in others"
+        yield Design("count, skewed", label, clusters, events * share, of_table(metric, draw))
+    for clusters, deviation in product(CLUSTERS, (0.5, 1.0, 1.5)):
+
+        def draw_rates(rng: Rng, clusters: int = clusters, deviation: float = deviation) -> Array:
+            rates = np.exp(deviation * rng.normal(size=clusters) - deviation**2 / 2)
+            return np.stack([rng.poisson(2 * rates), np.ones(clusters)], axis=1)
+
+        label = f"lognormal rates with a deviation of {deviation}"
+        yield Design("count, skewed", label, clusters, 2.0, of_table(metric, draw_rates))
+
+
 def adjusted() -> Iterator[Design]:
     """Simulate figures of `fave` adjusted by a factor from people's checks of some of 200 summaries' reports.
 
@@ -529,6 +549,7 @@ SHAPES: dict[str, Callable[[], Iterator[Design]]] = {
     "credit": credits,
     "ratio": ratios,
     "count": counts,
+    "skewed": skewed,
     "adjusted": adjusted,
     "bias": biases,
     "precision": partial(of_classes, "precision of a class"),

@@ -2,7 +2,7 @@
 
 One rule gives the interval of every metric. It is a score interval: the variance changes with the value, as that of a
 share, v(1-v), or that of a rate without an upper bound, v. Its scale is taken from the jackknife, which accounts for
-clusters and for metrics that are not means (Wilson 1927; Korn and Graubard 1998). Three things are added to this.
+clusters and for metrics that are not means (Wilson 1927; Korn and Graubard 1998). Four things are added to this.
 
 *The scale is itself estimated.* If few clusters carry the variance, the scale is uncertain, and Student's t replaces
 the normal distribution, with Satterthwaite's degrees of freedom (1946). Only that part of the uncertainty counts which
@@ -14,6 +14,9 @@ the interval is therefore not dropped at once, but in proportion to the square o
 variance, and is added to the other by the squares of the two distances (Zou and Donner 2008).
 
 *One to three events.* There, the end of a score interval that is nearer to 0 is too far from it (`_scored`).
+
+*Counts with a long tail.* If few clusters have most of the events, the upper end has to be further away
+(`_skewed_end`).
 
 `docs/statistics.md` explains this with an example, and `tests/coverage_of_intervals.py` measures it.
 """
@@ -154,6 +157,8 @@ def score_interval(
     if interior and spread.variance:
         t = quantile(min(spread.degrees, clusters - 1.0))
         low, high = _scored(v, implied / spread.variance, t, bounded=bounded)
+        if not bounded:
+            high = max(high, _skewed_end(v, deviations, t))
     weight = unseen_weight(spread, implied / clusters) if interior else 1.0
     t = quantile(clusters - 1.0)
     unseen = math.sqrt(weight) * unseen_share(clusters, t)
@@ -186,6 +191,17 @@ def _scored(v: float, n: float, t: float, *, bounded: bool) -> tuple[float, floa
         exact = 1 - float(betaincinv(others, events + 1, 0.05))
         high += min(4 - others, 1.0) * max(exact - high, 0.0)
     return low, high
+
+
+def _skewed_end(v: float, deviations: Array, t: float) -> float:
+    """Compute the upper end of a score interval of a rate whose variance changes with it as the sample's skewness says.
+
+    The variance of a skewed mean grows with it by Σd³/Σd² to first order; for a Poisson rate, this is 1/n as above. It
+    is more if few clusters have most of the events.
+    """
+    variance = float(deviations @ deviations)
+    skew = NORMAL**2 * float((deviations**3).sum()) / variance
+    return v + skew / 2 + math.sqrt(t * t * variance + skew**2 / 4)
 
 
 def mean_interval(ends: Array, values: Array, correlation: Array) -> tuple[float, float]:
