@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import Options, share_range
 from halu_tasks.scorers.human_labels import FEWEST, AssumedJudge, HumanLabels, with_judge_error
+from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built, Task
 
@@ -14,6 +15,10 @@ UNCORRECTED = (
     "{task}: {headline} is what the judge says, not the truth; labels of some replies by people correct it "
     "(halu-tasks annotate verdicts, then --human; docs/judges.md)"
 )
+
+
+RAW = "differences are of {headline} as the judge says, and its error is not in them"
+"""Added to the note about a judged rate that is not corrected in all results."""
 
 
 def assumed_judge(options: Options) -> AssumedJudge | None:
@@ -96,3 +101,40 @@ def uncorrected_note(task: Task, scores: Sequence[Score]) -> str | None:
         return None
     known = any("verdicts_read" in score.measurements for score in scores)
     return None if known else UNCORRECTED.format(task=task.name, headline=task.headline)
+
+
+def decisive_metric(metric: Metric, metrics: Sequence[Metric], runs: Iterable[Sequence[Score]]) -> Metric:
+    """Return the metric by which runs are compared: `<metric>_ppi` if all of them have it with an interval.
+
+    Args:
+        metric: The metric that is shown.
+        metrics: All metrics of the task.
+        runs: The scores of each run.
+    """
+    corrected = next((other for other in metrics if other.name == f"{metric.name}_ppi"), None)
+    if corrected is None:
+        return metric
+    estimates = (estimate(corrected, by_cluster(scores)) for scores in runs)
+    return corrected if all(found and found.low is not None for found in estimates) else metric
+
+
+def comparison_note(task: Task, decisive: Metric, runs: Sequence[Sequence[Score]]) -> str | None:
+    """Return a note on what differences of a judged rate rest on; None if no judge was asked.
+
+    Args:
+        task: The task.
+        decisive: The metric by which the runs are compared.
+        runs: The scores of each run.
+    """
+    judged = task.judged
+    if judged is None or judged.positive is None or not any(score.verdicts for scores in runs for score in scores):
+        return None
+    uncorrected = uncorrected_note(task, [score for scores in runs for score in scores])
+    if len(runs) < 2:
+        return uncorrected
+    if decisive.name.endswith("_ppi"):
+        return f"differences are of {decisive.name}, {decisive.name.removesuffix('_ppi')} corrected by human labels"
+    raw = RAW.format(headline=decisive.name)
+    if any(number_used(scores) for scores in runs):
+        return f"{raw}: not every result has {decisive.name}_ppi with an interval (docs/judges.md)"
+    return f"{uncorrected}; {raw}" if uncorrected else raw

@@ -59,8 +59,8 @@ def _leaderboard(report: Report, columns: Sequence[ReportColumn], *, main: bool)
 
     def sort_key(entry: str) -> float:
         """Sort entries by their first figure, best first."""
-        mean = means.get((entry, first.id))
-        figure = (mean.figure if mean else None) if groups else _headline(results.get((entry, first.id)), columns[0])
+        mean, result = means.get((entry, first.id)), results.get((entry, first.id))
+        figure = mean.figure if mean else result.metrics.get(columns[0].compared_by) if result else None
         return math.inf if figure is None else -figure.value if first.higher_is_better else figure.value
 
     head = ["model", *map(_group_head, groups), *map(_column_head, columns)]

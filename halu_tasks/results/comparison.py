@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from halu_tasks.core.errors import DataError, UsageError, did_you_mean
+from halu_tasks.replies.judge_errors import comparison_note, decisive_metric
 from halu_tasks.results.comparability import not_paired, reordered
 from halu_tasks.results.paired_test import PairedTest, adjusted, paired_test, verdict
 from halu_tasks.results.published import Published, published_for
@@ -95,7 +96,8 @@ def compare(runs: Sequence[Run], metrics: Sequence[str] = (), margin: float | No
 
     Args:
         runs: The runs; the others are compared with the first.
-        metrics: Names of metrics; the task's headline metric if empty.
+        metrics: Names of metrics; the task's headline metric if empty. Runs are compared by `<headline>_ppi` instead if
+            all of them have it with an interval, and both are shown.
         margin: The difference below which two runs count as equal; None to test no equality.
 
     Raises:
@@ -112,6 +114,12 @@ def compare(runs: Sequence[Run], metrics: Sequence[str] = (), margin: float | No
     for task in tasks[1:]:
         # the other tasks must have the first task's headline metric, too
         chosen_metrics(task, first.scoring, [metric.name for metric in chosen])
+    compared, judged = chosen, None
+    if not metrics:
+        scores = [run.scores for run in runs]
+        decisive = decisive_metric(chosen[0], tasks[0].scoring[first.scoring].metrics, scores)
+        compared, judged = [decisive], comparison_note(tasks[0], decisive, scores)
+        chosen = chosen if decisive is chosen[0] else [*chosen, decisive]
     names = [metric.name for metric in chosen]
     reordered_items = [(number, reordered(first, other)) for number, other in enumerate(others, 2)]
     return Comparison(
@@ -120,11 +128,14 @@ def compare(runs: Sequence[Run], metrics: Sequence[str] = (), margin: float | No
         figures=[estimates(chosen, run.scores) for run in runs],
         costs=[total(run.costs) if run.costs else None for run in runs],
         settings=_settings(runs),
-        tested=[tested for number in range(2, len(runs) + 1) for tested in _test(chosen, runs, number, margin)],
+        tested=[tested for number in range(2, len(runs) + 1) for tested in _test(compared, runs, number, margin)],
         notes=[
-            f"run {number} was asked {items:,} of the items with the answers in another order than run 1"
-            for number, items in reordered_items
-            if items
+            *([judged] if judged else []),
+            *(
+                f"run {number} was asked {items:,} of the items with the answers in another order than run 1"
+                for number, items in reordered_items
+                if items
+            ),
         ],
         published=[figure for task in tasks for figure in published_beside(task, names)],
         margin=margin,

@@ -60,15 +60,22 @@ class Group:
                 estimates[name] = mean
         return estimates
 
-    def metric(self, name: str, scoring: str) -> Metric:
-        """Return the mean of a metric over the members, of scores as `scores` returns them."""
+    def metric(self, name: str, scoring: str, instead: Mapping[str, Metric] | None = None) -> Metric:
+        """Return the mean of a metric over the members, of scores as `scores` returns them.
+
+        Args:
+            name: The metric's name.
+            scoring: The mode, `strict` or `paper`.
+            instead: By member, a metric that takes the place of the named one; the mean is then named like the first.
+        """
         from halu_tasks.scorers.metrics import mean_of
 
         members = {
             task.name: next(metric for metric in task.scoring[scoring].metrics if metric.name == name)
             for task in self.tasks
         }
-        return mean_of(name, members, "task")
+        names = [metric.name for metric in (instead or {}).values()]
+        return mean_of(names[0] if names else name, members | dict(instead or {}), "task")
 
     def scores(self, by_task: Mapping[str, Sequence[Score]]) -> list[Score]:
         """Join the members' scores, each with the member's name as its tag `task`."""

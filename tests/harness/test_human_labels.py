@@ -98,6 +98,58 @@ def test_all_harnesses_and_the_report_correct_alike(
     assert "human_" in result["version"]
 
 
+def test_models_are_compared_by_the_corrected_rate_if_all_have_one(
+    judge: list[str], tmp_path: Path, capsys: Capture
+) -> None:
+    """The judge calls all replies of one model hallucinations and none of the other's; most people see the opposite."""
+    human = tmp_path / "both.jsonl"
+    rows = [
+        {"id": item.id, "reply": reply, "hallucinated": "yes" if (n % 12 == 0) != right else "no"}
+        for n, item in enumerate(ITEMS[:32])
+        for reply, right in ((item.target, True), (f"不知道{n}", False))
+    ]
+    human.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    strange, right = tmp_path / "strange.jsonl", tmp_path / "right.jsonl"
+    for path, outputs in ((strange, [f"不知道{n}" for n in range(len(ITEMS))]), (right, [i.target for i in ITEMS])):
+        rows = [{"id": item.id, "output": output} for item, output in zip(ITEMS, outputs, strict=True)]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def results(name: str, path: Path, *options: str) -> str:
+        file, details = tmp_path / f"{name}.json", tmp_path / f"{name}-details.jsonl"
+        scored = score(capsys, str(path), *judge, "--model", name, "--details", str(details), *options)
+        file.write_text(json.dumps(scored))
+        return str(file)
+
+    def reported(*files: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        assert main(["report", *files, "-o", str(tmp_path / "report")]) == 0
+        capsys.readouterr()
+        report = json.loads((tmp_path / "report" / "report.json").read_text())
+        assert main(["compare", *files, "--json"]) == 0
+        return report, json.loads(capsys.readouterr().out)
+
+    half = [results("one", strange, "--human", str(human)), results("two", right)]
+    report, compared = reported(*half)
+    (pair,), (column,) = report["pairs"], report["columns"]
+    assert column["compared_by"] == pair["metric"] == "hallucination_rate"
+    assert pair["value"] == 1 and pair["better"] == pair["second"], "the judge prefers the second model"
+    assert any("its error is not in them" in note for note in column["notes"])
+    assert any("its error is not in them" in note for note in compared["notes"])
+    assert [difference["metric"] for difference in compared["differences"]] == ["hallucination_rate"]
+
+    report, compared = reported(half[0], results("two", right, "--human", str(human)))
+    (pair,), (column,) = report["pairs"], report["columns"]
+    assert column["headline"] == "hallucination_rate"
+    assert column["compared_by"] == pair["metric"] == "hallucination_rate_ppi"
+    assert pair["value"] < -0.5 and pair["better"] == pair["first"], "people prefer the first one"
+    ranks = {result["entry"]: result["rank"] for result in report["results"]}
+    assert ranks == {pair["first"]: [1, 1], pair["second"]: [2, 2]}
+    assert report["wins"][0]["better"] == 1
+    assert any("corrected by human labels" in note for note in column["notes"])
+    (difference,) = compared["differences"]
+    assert difference["metric"] == "hallucination_rate_ppi" and difference["value"] == pytest.approx(-pair["value"])
+    assert compared["runs"][0]["metrics"].keys() == {"hallucination_rate", "hallucination_rate_ppi"}
+
+
 def test_the_documented_commands_draw_labels_and_use_them(
     judge: list[str], replies: Path, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

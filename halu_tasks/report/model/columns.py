@@ -39,6 +39,7 @@ def column_record(column: Column, names: Names) -> ReportColumn:
         of=run.provenance.items * run.epochs,
         clusters=len({score.cluster for score in run.scores}),
         headline=headline.name,
+        compared_by=column.compared_by.name,
         higher_is_better=headline.higher_is_better,
         range=(bottom, top if top != float("inf") else None),
         metrics=[metric.name for metric in column.metrics],
@@ -80,6 +81,14 @@ def _round_costs(cost: Mapping[str, float]) -> dict[str, float]:
     return {name: int(value) if value.is_integer() else round(value, 1) for name, value in cost.items()}
 
 
+def _corrected(mean: Mean) -> str:
+    """Say which members of a mean are compared by a corrected figure; an empty string if none is."""
+    if not mean.corrected:
+        return ""
+    tasks = ", ".join(column.task.name for column in mean.corrected)
+    return f"; differences and ranks are of {mean.metric.name}, in which human labels correct {tasks}"
+
+
 def group_means(
     means: Sequence[Mean], names: Names, ranks: Mapping[Column | Mean, Mapping[Entry, tuple[int, int]]]
 ) -> tuple[list[ReportGroup], list[GroupResult]]:
@@ -102,7 +111,7 @@ def group_means(
             data=mean.columns[0].first.provenance.data,
             main=mean.main,
             columns=[names.columns[column] for column in mean.columns],
-            about=f"the unweighted mean of {mean.name} over {tasks}",
+            about=f"the unweighted mean of {mean.name} over {tasks}{_corrected(mean)}",
             higher_is_better=mean.metric.higher_is_better,
         )
         groups.append(group)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from halu_tasks.replies.judge_errors import uncorrected_note
+from halu_tasks.replies.judge_errors import comparison_note, decisive_metric
 from halu_tasks.results.comparability import asked_otherwise, not_paired, reordered
 from halu_tasks.results.entry import Entry, labels_of
 from halu_tasks.results.run import Run
@@ -71,11 +71,16 @@ class Column:
         """The metric that sums the task up."""
         return self.task.headline_metric(self.first.scoring)
 
+    @cached_property
+    def compared_by(self) -> Metric:
+        """The metric by which the entries are compared: the headline, or what human labels make of it."""
+        return decisive_metric(self.headline, self.metrics, (run.scores for run in self.runs.values()))
+
     @property
     def notes(self) -> list[str]:
         """Differences between the runs that readers need to know of, although the runs can be compared."""
         others = [(entry, reordered(self.first, run)) for entry, run in list(self.runs.items())[1:]]
-        judged = uncorrected_note(self.task, [score for run in self.runs.values() for score in run.scores])
+        judged = comparison_note(self.task, self.compared_by, [run.scores for run in self.runs.values()])
         return ([judged] if judged else []) + [
             f"{entry.model} was asked {count:,} of the items with the answers in another order than {self.first.model}"
             for entry, count in others
@@ -147,9 +152,14 @@ class Mean:
     figures: Mapping[Entry, Estimate]
 
     @cached_property
+    def corrected(self) -> list[Column]:
+        """The columns whose figures human labels correct."""
+        return [column for column in self.columns if column.compared_by.name == f"{self.name}_ppi"]
+
+    @cached_property
     def metric(self) -> Metric:
-        """The mean as a metric of the scores that `scores` returns."""
-        return self.group.metric(self.name, self.scoring)
+        """The mean as a metric of the scores that `scores` returns, of corrected figures where there are any."""
+        return self.group.metric(self.name, self.scoring, {c.task.name: c.compared_by for c in self.corrected})
 
     def scores(self, entry: Entry) -> list[Score]:
         """Join an entry's scores in all columns."""

@@ -24,7 +24,7 @@ class Measure:
 
     Attributes:
         place: The column or mean.
-        metric: The metric: the column's headline, or the mean.
+        metric: The metric: the column's headline, what human labels make of it, or the mean.
         entries: The entries for which the metric is defined.
         differences: The differences between them, by their positions in `entries`.
         influences: The influence of clusters on each entry's figure.
@@ -45,7 +45,7 @@ class Measure:
             margin: The difference below which two entries count as equal; None to test no equality.
         """
         if isinstance(place, Column):
-            metric, scope, entries = place.headline, place.task.benchmark, list(place.runs)
+            metric, scope, entries = place.compared_by, place.task.benchmark, list(place.runs)
         else:
             metric, scope, entries = place.metric, place.columns[0].task.benchmark, list(place.figures)
         # the items of all entries of a column are the same

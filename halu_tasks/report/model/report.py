@@ -111,6 +111,8 @@ class ReportColumn:
         of: The number of replies to all items of the data.
         clusters: The number of clusters of items.
         headline: The name of the metric that sums the task up.
+        compared_by: The name of the metric by which entries are compared and ranked: the headline, or `<headline>_ppi`
+            if human labels correct it in all results.
         higher_is_better: The direction of the headline; None if neither is better.
         range: The smallest and largest value of the headline; None for an end without a limit.
         metrics: The names of all metrics.
@@ -139,6 +141,7 @@ class ReportColumn:
     of: int
     clusters: int
     headline: str
+    compared_by: str
     higher_is_better: bool | None
     range: tuple[float, float | None]
     metrics: Sequence[str]

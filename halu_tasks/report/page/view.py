@@ -153,10 +153,14 @@ class View:
         return [floor for floor in self.report.floors if floor.column == self.columns[column].id]
 
     def ranked(self, column: int) -> list[int]:
-        """Return the numbers of the entries with a figure in a column, best first."""
-        higher = self.columns[column].higher_is_better
-        figures = ((entry, self.figure(entry, column)) for entry in range(len(self.entries)))
-        return [entry for _, entry in sorted((-f.value if higher else f.value, entry) for entry, f in figures if f)]
+        """Return the numbers of the entries with a figure in a column, best first by the metric that compares them."""
+        entries = [entry for entry in range(len(self.entries)) if self.figure(entry, column)]
+        return sorted(entries, key=lambda entry: self._place(entry, column))
+
+    def _place(self, entry: int, column: int) -> float:
+        """Return a number by which the entries of a column are sorted, best first."""
+        record, result = self.columns[column], self.result(entry, column)
+        return _place(result.metrics.get(record.compared_by) if result else None, record.higher_is_better)
 
     def board(self, columns: Sequence[int], *, main: bool) -> Leaderboard:
         """Arrange the leaderboard of some columns, after the means of groups.
@@ -175,9 +179,15 @@ class View:
         rows = [self._entry_row(i, heads) for i in range(len(self.entries))]
         rows = [row for row in rows if any(row.cells)]
         if heads:
-            rows.sort(key=lambda row: _sort_key(row.cells[0], heads[0]))
+            rows.sort(key=lambda row: self._order(row, heads[0]))
         rows += [*self._floor_rows(heads), *self._published_rows(heads)]
         return Leaderboard(heads, rows, 0 if heads else None)
+
+    def _order(self, row: Row, head: Head) -> float:
+        """Return a number by which the rows of entries are sorted by their first column or mean, best first."""
+        if head.column is not None and row.entry is not None:
+            return self._place(row.entry, head.column)
+        return _place(row.cells[0].figure if row.cells[0] else None, head.higher)
 
     def _entry_row(self, number: int, heads: Iterable[Head]) -> Row:
         entry = self.entries[number]
@@ -262,8 +272,8 @@ def _cell(value: float, note: Sequence[str] = ()) -> Cell:
     return Cell(Estimate(value, None, None, None), note=note)
 
 
-def _sort_key(cell: Cell | None, head: Head) -> float:
-    """Sort cells of a column best first, and cells without a figure last."""
-    if cell is None or cell.figure is None or not defined(cell.figure.value):
+def _place(figure: Estimate | None, higher_is_better: bool | None) -> float:
+    """Return a number that is lower for better figures, and infinite for one that is not defined."""
+    if figure is None or not defined(figure.value):
         return float("inf")
-    return -cell.figure.value if head.higher else cell.figure.value
+    return -figure.value if higher_is_better else figure.value
