@@ -256,6 +256,7 @@ def _column(number: int, task: tuple[str, str, str], again: int) -> dict[str, An
         "of": 23 if sample else 2002,
         "clusters": 21 if sample else 890,
         "headline": headline,
+        "compared_by": headline,
         "higher_is_better": headline not in lower,
         "range": [0.0, None if headline == "hallucinations_per_summary" else 1.0],
         "metrics": [headline, *more],
