@@ -124,7 +124,8 @@ def measured(results: Path, out: Path) -> str:
     assert status == 0
     peak = used.ru_maxrss / 1024
     size = (out / "index.html").stat().st_size / 1e6
-    return f"{seconds:.1f} s ({used.ru_utime + used.ru_stime:.1f} s of CPU), at most {peak:,.0f} MiB, page {size:.2f} MB"
+    busy = used.ru_utime + used.ru_stime
+    return f"{seconds:.1f} s ({busy:.1f} s of CPU), at most {peak:,.0f} MiB, page {size:.2f} MB"
 
 
 if __name__ == "__main__":
