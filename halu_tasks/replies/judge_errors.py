@@ -17,7 +17,7 @@ UNCORRECTED = (
 )
 
 
-RAW = "differences are of {headline} as the judge says, and its error is not in them"
+RAW = "differences and ranks are of {headline} as the judge says, and its error is not in them"
 """Added to the note about a judged rate that is not corrected in all results."""
 
 
@@ -133,7 +133,8 @@ def comparison_note(task: Task, decisive: Metric, runs: Sequence[Sequence[Score]
     if len(runs) < 2:
         return uncorrected
     if decisive.name.endswith("_ppi"):
-        return f"differences are of {decisive.name}, {decisive.name.removesuffix('_ppi')} corrected by human labels"
+        rate = decisive.name.removesuffix("_ppi")
+        return f"differences and ranks are of {decisive.name}, {rate} corrected by human labels"
     raw = RAW.format(headline=decisive.name)
     if any(number_used(scores) for scores in runs):
         return f"{raw}: not every result has {decisive.name}_ppi with an interval (docs/judges.md)"

@@ -76,6 +76,8 @@ def _leaderboard(report: Report, columns: Sequence[ReportColumn], *, main: bool)
     ids = {column.id for column in columns}
     ranked = any(result.rank for result in report.results if result.column in ids)
     notes = " ".join(f"{escaped(column.title)}: {escaped(note)}." for column in columns for note in column.notes)
+    corrected = [group for group in groups if group.compared_by != group.metric]
+    notes += "".join(f" {escaped(group.title)}: {escaped(group.about)}." for group in corrected)
     yield (
         "Figures have 95% intervals over clusters of items; "
         f"{'#: the ranks that are compatible with the data, at 95% for all together; ' * ranked}"
@@ -134,7 +136,7 @@ def _rank(rank: tuple[int, int] | None) -> list[str]:
 def _pairs(report: Report) -> str:
     labels = {entry.id: escaped(entry.label) for entry in report.entries}
     titles = {column.id: escaped(column.title) for column in report.columns}
-    titles |= {group.id: escaped(f"{group.title} {group.metric} (mean)") for group in report.groups}
+    titles |= {group.id: escaped(f"{group.title} {group.compared_by} (mean)") for group in report.groups}
     rows = [_pair_row(pair, titles[pair.column or pair.group or ""], labels) for pair in report.pairs]
     return table(PAIRS_HEAD, rows)
 

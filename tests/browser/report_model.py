@@ -134,6 +134,7 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
             "title": "refact acc",
             "group": "refact",
             "metric": "acc",
+            "compared_by": "acc",
             "scoring": "strict",
             "data": "pinned",
             "main": True,

@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,20 @@ def test_models_are_compared_by_the_corrected_rate_if_all_have_one(
     (difference,) = compared["differences"]
     assert difference["metric"] == "hallucination_rate_ppi" and difference["value"] == pytest.approx(-pair["value"])
     assert compared["runs"][0]["metrics"].keys() == {"hallucination_rate", "hallucination_rate_ppi"}
+
+    others = []
+    for task, model in product(("cfaith_tf", "cfaith_choice"), ("one", "two")):
+        replies, scored = tmp_path / f"{model}-{task}.jsonl", tmp_path / f"{model}-{task}.json"
+        rows = [{"id": item.id, "output": item.target} for item in build(task, Options(data="sample")).items]
+        replies.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        assert main(["score", task, str(replies), "--data", "sample", "--model", model, "--json"]) == 0
+        scored.write_text(capsys.readouterr().out)
+        others.append(str(scored))
+    assert main(["report", str(tmp_path / "one.json"), str(tmp_path / "two.json"), *others, "-o", str(tmp_path)]) == 0
+    report = json.loads((tmp_path / "report.json").read_text())
+    (mean,) = (one for one in report["pairs"] if one["group"])
+    assert report["groups"][0]["compared_by"] == mean["metric"] == "hallucination_rate_ppi"
+    assert mean["value"] == pytest.approx(pair["value"] / 3), "the members without a judge are equal"
 
 
 def test_the_documented_commands_draw_labels_and_use_them(

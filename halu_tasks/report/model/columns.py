@@ -107,6 +107,7 @@ def group_means(
             title=mean.group.name if mean.main else f"{mean.group.name}-{mean.scoring}",
             group=mean.group.name,
             metric=mean.name,
+            compared_by=mean.metric.name,
             scoring=mean.scoring,
             data=mean.columns[0].first.provenance.data,
             main=mean.main,

@@ -150,12 +150,17 @@ class ReportColumn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportGroup:
-    """The unweighted mean of a metric over the columns of a group's tasks."""
+    """The unweighted mean of a metric over the columns of a group's tasks.
+
+    Its `compared_by` is the name of the metric by which entries are compared and ranked: `metric`, or `<metric>_ppi` if
+    human labels correct that of some columns.
+    """
 
     id: str
     title: str
     group: str
     metric: str
+    compared_by: str
     scoring: str
     data: str
     main: bool
