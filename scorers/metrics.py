@@ -27,6 +27,9 @@ Counts = Callable[[Sequence[Score]], Sequence[float]]
 Value = Callable[[Array], Array]
 """Computes the metric, shape (…), from sums of shape (…, K); NaN where it is undefined."""
 
+_ROUNDING = 1e-9
+"""A bias up to this is a rounding error."""
+
 
 class Estimate(NamedTuple):
     """A metric's value with its error.
@@ -207,7 +210,8 @@ def _with_error(
     low, high = score_interval(point, errors, bounds, rests_on)
     # the jackknife's estimate of the bias, which is 0 for a mean; the interval reaches as far as it
     bias = (len(table) - 1) * (float(without_one.mean()) - point)
-    low, high = max(low - max(bias, 0.0), bounds[0]), min(high - min(bias, 0.0), bounds[1])
+    if abs(bias) > _ROUNDING:
+        low, high = max(low - max(bias, 0.0), bounds[0]), min(high - min(bias, 0.0), bounds[1])
     return Estimate(point, math.sqrt(float(errors @ errors)), low, high), errors
 
 
