@@ -1,10 +1,10 @@
 """Throughput and memory of `halu-tasks build`, against a server that answers at once.
 
-    python tests/benchmark_build.py [1000 5000 20000] [--shards]
+    python tests/benchmark_build.py [1000 5000 20000] [--tasks]
 
 Prints, for each number of documents: documents a second, the peak memory of the process, and both as ratios of the
-first line's, time also as processor time. With --shards the first number of documents is built again by two processes
-at once. Each document costs six calls (HaluAgent with one type). Run by hand, on an idle machine.
+first line's, time also as processor time. With --tasks the first number of documents is built again by two tasks.
+Each document costs six calls (HaluAgent with one type). Run by hand, on an idle machine.
 """
 
 from __future__ import annotations
@@ -117,13 +117,11 @@ def main() -> None:
             )
             if size != sizes[0]:
                 shutil.rmtree(folder / f"out{size}")
-        if "--shards" in sys.argv:
+        if "--tasks" in sys.argv:
             size, alone = sizes[0], first[0] if first else 0.0
             began = time.monotonic()
-            both = [start(folder / f"{size}.jsonl", folder / "both", port, "--shard", f"{n}/2") for n in (0, 1)]
-            for process in both:
-                used(process)
-            print(f"two processes: {alone * size / (time.monotonic() - began):.2f} times as fast as one")
+            used(start(folder / f"{size}.jsonl", folder / "two", port, "--tasks", "2"))
+            print(f"two tasks: {alone * size / (time.monotonic() - began):.2f} times as fast as one")
     finally:
         server.terminate()
         shutil.rmtree(folder, ignore_errors=True)

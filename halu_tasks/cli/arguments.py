@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import DATA_OPTIONS, Options, OptionSpec, ValueType
 
 if TYPE_CHECKING:
+    from halu_tasks.executors.job import Executor
     from halu_tasks.inspect_adapter.run_models import RunModels
 
 TASK_HELP = "a task name from `halu-tasks list`, or the path of a task file (.yaml)"
@@ -199,6 +201,31 @@ def run_models(arguments: argparse.Namespace) -> RunModels:
     )
     models.check()
     return models
+
+
+# --- executors ------------------------------------------------------------------------------------
+
+
+def add_executor_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add where the work is done, and how many tasks share it."""
+    about = "where the tasks run: on this machine, or on a cluster with Slurm or Ray (default: local)"
+    parser.add_argument("--executor", choices=("local", "slurm", "ray"), default="local", help=about)
+    about = "number of tasks that share the work at the same time (default: 1)"
+    parser.add_argument("--tasks", type=positive_int, default=1, metavar="N", help=about)
+    about = "settings of the executor (YAML), such as the partition of a Slurm cluster; see docs/scale.md"
+    parser.add_argument("--executor-config", metavar="FILE", help=about)
+
+
+def chosen_executor(arguments: argparse.Namespace) -> Executor:
+    """Return the executor that a command line chooses.
+
+    Raises:
+        UsageError: It is not installed, or a setting is unknown or invalid.
+    """
+    from halu_tasks.executors.choice import executor_named
+
+    config = Path(arguments.executor_config) if arguments.executor_config else None
+    return executor_named(arguments.executor, arguments.tasks, config)
 
 
 # --- other groups ---------------------------------------------------------------------------------

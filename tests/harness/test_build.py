@@ -143,10 +143,8 @@ def test_neither_parts_nor_processes_nor_order_change_the_dataset(build: Run, cl
     _, parts = build(documents[::-1], HaluModel(CASES), "--part-size", "4", out="parts")
     assert len(list((parts / "documents").iterdir())) == 5
     assert files_of(parts) == files_of(whole)
-    build(documents, HaluModel(CASES), "--part-size", "4", "--shard", "0/2", out="shards", told=False)
-    assert not (parts.parent / "shards" / "dataset").exists()
-    _, shards = build(documents, HaluModel(CASES), "--part-size", "4", "--shard", "1/2", out="shards")
-    assert files_of(shards) == files_of(whole)
+    _, tasks = build(documents, HaluModel(CASES), "--part-size", "4", "--tasks", "2", out="tasks")
+    assert files_of(tasks) == files_of(whole)
 
 
 def test_a_part_that_no_document_falls_into_is_left_out(build: Run) -> None:

@@ -5,6 +5,7 @@ prompts.yaml, …   copies of the user's files, such as a prompt file, by the na
 documents/        the documents in parts
 gate/             documents, logs and result of the samples that are drafted first, if the builder has a gate
 logs/             Inspect's logs: a folder per part, and next to it the sha256 of the log of each finished part
+executor/         files of Slurm, if the build uses it: what its tasks have printed, and how they ended
 dataset/          items.jsonl, the files in the benchmark's format, quality.json, README.md (the card)
 rejects.jsonl     what was dropped, and why
 """
@@ -17,10 +18,11 @@ import logging
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from halu_tasks.builders.pipeline import Item, Pipeline
 from halu_tasks.builders.registry import pipeline_class, pipeline_named
@@ -34,11 +36,12 @@ from halu_tasks.data.rows import json_lines, read_json_object
 
 logger = logging.getLogger(__name__)
 
-PLAN, DOCUMENTS, GATE, LOGS, DATASET, REJECTS = (
+PLAN, DOCUMENTS, GATE, LOGS, EXECUTOR, DATASET, REJECTS = (
     "build.json",
     "documents",
     "gate",
     "logs",
+    "executor",
     "dataset",
     "rejects.jsonl",
 )
@@ -161,9 +164,9 @@ class Folder:
         """Return the folder of a part's logs."""
         return self.path / LOGS / part_name(part).removesuffix(".jsonl")
 
-    def lock(self, part: int, *, wait: bool = False) -> FileLock:
-        """Return the lock a process holds while it works on a part; others wait for it or raise `Timeout`."""
-        return lock_file(self.path / LOGS / (self.logs(part).name + LOCK), wait=wait)
+    def lock(self, part: int) -> FileLock:
+        """Return the lock a process holds while it works on a part; others wait for it."""
+        return _lock_file(self.path / LOGS / (self.logs(part).name + LOCK), wait=True)
 
     def seal(self, part: int, log: Path) -> None:
         """Record the name and checksum of a finished part's log, so that changes can be detected."""
@@ -194,12 +197,13 @@ class Folder:
         return items_of(self.path / DATASET)
 
 
+@contextmanager
 def begin(
     path: Path, name: str, options: Mapping[str, Any], documents: Path, models: Mapping[str, Any], part_size: int
-) -> Folder:
-    """Return a build's folder, creating it and splitting the documents into parts if it does not exist yet.
+) -> Iterator[Folder]:
+    """Open a build's folder, creating it and splitting the documents into parts if it does not exist yet.
 
-    Several processes can start the same build at once.
+    No other process can open it until the block ends.
 
     Args:
         path: The folder.
@@ -211,7 +215,8 @@ def begin(
 
     Raises:
         UsageError: An option or the documents do not exist.
-        DataError: The folder contains another build or something else, or the documents are damaged.
+        DataError: The folder contains another build or something else, another process is working on it, or the
+            documents are damaged.
     """
     pipeline = pipeline_named(name, options)
     if not documents.exists():
@@ -233,8 +238,7 @@ def begin(
             raise DataError(f"{documents}: contains no documents")
     existed = path.is_dir()
     try:
-        # hold the lock while documents are split, which takes a while and must happen only once
-        with lock_file(path / LOCK, wait=True):
+        with guard(path):
             if not (path / PLAN).is_file():
                 _check_free(path, pipeline)
                 _create(path, pipeline, inputs, documents, options, part_size)
@@ -243,7 +247,7 @@ def begin(
                 raise DataError(f"{path}: contains a build with other {difference}; choose another folder")
             if folder.has_documents:
                 _restore_documents(folder, pipeline, documents)
-            return folder
+            yield folder
     except BaseException:
         if not existed and not (path / PLAN).is_file():
             shutil.rmtree(path, ignore_errors=True)
@@ -292,7 +296,29 @@ def _restore_documents(folder: Folder, pipeline: Pipeline, documents: Path) -> N
         folder.check_documents()
 
 
-def lock_file(path: Path, *, wait: bool = False) -> FileLock:
+@contextmanager
+def guard(path: Path, *, wait: bool = False) -> Iterator[None]:
+    """Hold the lock of a folder, which keeps a command from being started twice on it.
+
+    Args:
+        path: The folder.
+        wait: Wait for another process that holds it.
+
+    Raises:
+        DataError: Another process holds it, or the folder cannot be written.
+    """
+    lock = _lock_file(path / LOCK, wait=wait)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise DataError(f"{path}: another process is working on it") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _lock_file(path: Path, *, wait: bool) -> FileLock:
     """Return a lock that only one process can hold; others wait for it or raise `Timeout`.
 
     Raises:

@@ -15,12 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import Timeout
-
 from halu_tasks.builders.biographies.client import Client
 from halu_tasks.builders.biographies.pages import LeftOut, fetch_page
 from halu_tasks.builders.biographies.people import Person, Wanted, sample
-from halu_tasks.builders.run.folder import LOCK, lock_file
+from halu_tasks.builders.run.folder import LOCK, guard
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_write_text
 from halu_tasks.data.rows import json_lines, read_json_object
@@ -87,12 +85,10 @@ def fetch_biographies(request: BiographiesRequest, report: Callable[[str], None]
     if folder.is_dir() and not (folder / _PLAN).is_file() and any(file.name != LOCK for file in folder.iterdir()):
         raise DataError(f"{folder}: is not empty and contains no biographies; choose another folder")
     try:
-        with lock_file(folder / LOCK), Client(request.contact, request.rate) as client:
+        with guard(folder), Client(request.contact, request.rate) as client:
             _begin(folder, request.wanted)
             people = _sample(folder, client, request, report)
             _fetch(folder, client, request, people, report)
-    except Timeout:
-        raise DataError(f"{folder}: another process is working on it") from None
     except OSError as error:
         raise DataError(f"{error.filename or folder}: {error.strerror or error}") from None
     return _summary(folder, request.wanted)

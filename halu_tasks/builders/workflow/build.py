@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from filelock import Timeout
 from inspect_ai import Task
 from inspect_ai.log import EvalLog, read_eval_log_sample_summaries
 
+from halu_tasks.builders.pipeline import Gate
 from halu_tasks.builders.quality.published import at_hand
 from halu_tasks.builders.registry import pipeline_named
-from halu_tasks.builders.run.folder import GATE, Folder, begin
-from halu_tasks.builders.run.inspect_logs import BuildLog, done, set_aside
+from halu_tasks.builders.run.folder import EXECUTOR, GATE, Folder, begin
+from halu_tasks.builders.run.inspect_logs import BuildLog, done, logs_of, set_aside
 from halu_tasks.builders.run.inspect_task import build_task
-from halu_tasks.builders.run.parts import Part
-from halu_tasks.builders.workflow.gate import gate_of, pass_gate
+from halu_tasks.builders.workflow.gate import draft_samples, gate_of, missing_samples, pass_gate
 from halu_tasks.core.errors import DataError, ModelError
+from halu_tasks.executors.job import Executor, Report
 from halu_tasks.inspect_adapter.run_models import RunModels, recorded
 from halu_tasks.inspect_adapter.runs import run_eval
 from halu_tasks.results.readers.inspect import state
-
-Report = Callable[[str], None]
-"""Receives a line about the progress of a build."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +37,6 @@ class BuildRequest:
         models: the models.
         call_config: settings of all calls that the plan records: `temperature`, `max_tokens`.
         part_size: approximate number of documents per part.
-        shard: the parts to work on.
         cache: keep replies in Inspect's cache.
         model_cost_config: a file of prices, as Inspect reads it.
         partial: do not raise an error if documents failed.
@@ -56,7 +52,6 @@ class BuildRequest:
     models: RunModels
     call_config: Mapping[str, Any] = field(default_factory=dict)
     part_size: int = 500
-    shard: Part = field(default_factory=lambda: Part(0, 1))
     cache: bool = False
     model_cost_config: str | None = None
     partial: bool = False
@@ -64,13 +59,25 @@ class BuildRequest:
     gate_samples: int | None = None
     gate_share: float | None = None
 
+    def in_task(self, tasks: int) -> BuildRequest:
+        """Return the request for a task, in whose process retries of calls are reported too.
 
-def build_parts(request: BuildRequest, report: Report) -> Folder:
+        Inspect's displays would overwrite each other, so several tasks have none unless the user asked for one.
+        """
+        self.models.check()
+        settings = self.models.eval_settings
+        if tasks == 1 or settings.get("display"):
+            return self
+        return replace(self, models=replace(self.models, eval_settings={**settings, "display": "none"}))
+
+
+def build_parts(request: BuildRequest, executor: Executor, report: Report) -> Folder:
     """Work on all documents of a build that are not finished, after samples of them have passed the builder's gate.
 
     Args:
         request: what to build.
-        report: called with a line when a part begins and when it ends.
+        executor: runs the work; its tasks share the parts.
+        report: called with lines about the progress.
 
     Returns:
         The folder of the build.
@@ -78,7 +85,9 @@ def build_parts(request: BuildRequest, report: Report) -> Folder:
     Raises:
         UsageError: the builder, an option or the documents do not exist.
         ModelError: a model does not answer.
-        DataError: documents failed, too few samples are consistent, or the folder contains another build.
+        DataError: documents failed, too few samples are consistent, the folder contains another build, or another
+            process is working on it.
+        TaskLost: a task of the executor was killed too often.
         RunInterrupted: the build was interrupted from the keyboard.
     """
     pipeline = pipeline_named(request.builder, request.options)
@@ -90,26 +99,83 @@ def build_parts(request: BuildRequest, report: Report) -> Folder:
     plan_models = {"model": models.name, "roles": recorded(models.roles), **request.call_config}
     if arguments := recorded(models.arguments):
         plan_models["model_args"] = arguments
-    folder = begin(request.output, request.builder, request.options, request.documents, plan_models, request.part_size)
-    if refused := _refusals(folder):
-        report(refused)
-    build = _Build(folder, request, report)
-    if gate and not all(done(folder, number) for number in folder.numbers):
-        pass_gate(folder, gate, build.run_sample, report)
-    for number in build.parts:
-        try:
+    with begin(
+        request.output, request.builder, request.options, request.documents, plan_models, request.part_size
+    ) as folder:
+        if refused := _refusals(folder):
+            report(refused)
+        if gate and not all(done(folder, number) for number in folder.numbers):
+            executor.run(SamplingJob(folder.path, request, gate), report)
+            pass_gate(folder, gate, report)
+        executor.run(BuildJob(folder.path, request), report)
+        if not request.partial:
+            _check_failures(folder)
+        return folder
+
+
+@dataclass(frozen=True)
+class BuildJob:
+    """Works on the parts of a build; each task has every so many of them.
+
+    Attributes:
+        path: the folder of the build.
+        request: what to build.
+    """
+
+    path: Path
+    request: BuildRequest
+
+    name = "build"
+
+    @property
+    def folder(self) -> Path:
+        """The folder for the files of the executor."""
+        return self.path / EXECUTOR / self.name
+
+    def finished(self, rank: int, tasks: int) -> bool:
+        """Whether all parts of a task are finished."""
+        folder = Folder(self.path)
+        return all(done(folder, number) for number in folder.numbers[rank::tasks])
+
+    def work(self, rank: int, tasks: int, report: Report) -> None:
+        """Work on the parts of a task that are not finished."""
+        folder = Folder(self.path)
+        build = _Build(folder, self.request.in_task(tasks), folder.numbers[rank::tasks], report)
+        for number in build.parts:
+            # a task that was started again may meet what is left of itself, on a machine that was given up
             with folder.lock(number):
                 build.work(number)
-        except Timeout:
-            build.note_other_process(number)
-    # the process that works on a part may be killed, which leaves the part to this one
-    for number in build.of_other_processes:
-        report(f"part {number + 1}: waiting for the other process")
-        with folder.lock(number, wait=True):
-            build.work(number)
-    if not request.partial:
-        build.check_failures()
-    return folder
+
+
+@dataclass(frozen=True)
+class SamplingJob:
+    """Drafts the samples of a build's gate, which is one task.
+
+    Attributes:
+        path: the folder of the build.
+        request: what to build.
+        gate: what the samples have to pass.
+    """
+
+    path: Path
+    request: BuildRequest
+    gate: Gate
+
+    name = "gate"
+
+    @property
+    def folder(self) -> Path:
+        """The folder for the files of the executor."""
+        return self.path / EXECUTOR / self.name
+
+    def finished(self, rank: int, tasks: int) -> bool:
+        """Whether all samples are drafted; only the first task drafts."""
+        return rank > 0 or not missing_samples(Folder(self.path), self.gate)
+
+    def work(self, rank: int, tasks: int, report: Report) -> None:
+        """Draft the samples that are not drafted yet."""
+        folder = Folder(self.path)
+        draft_samples(folder, self.gate, _Build(folder, self.request.in_task(tasks), [], report).run_sample)
 
 
 def _refusals(folder: Folder) -> str:
@@ -125,20 +191,26 @@ def _refusals(folder: Folder) -> str:
     return f"{sum(refused.values()):,} of {folder.documents_planned:,} documents are refused: {', '.join(reasons)}"
 
 
-def unfinished_parts(folder: Folder, shard: Part) -> int:
-    """Count the parts of other shards that are not finished."""
-    others = (number for number in folder.numbers if number % shard.of != shard.number)
-    return sum(done(folder, number) is None for number in others)
+def _check_failures(folder: Folder) -> None:
+    """Raise DataError if documents failed."""
+    unfinished = [number for number in folder.numbers if not done(folder, number)]
+    if not unfinished:
+        return
+    logs = logs_of(folder, unfinished[0])
+    failures = _failures(logs[-1].header) if logs else "was not started"
+    raise DataError(
+        f"{len(unfinished)} of {len(folder.numbers)} parts have documents that failed (part {unfinished[0] + 1}: "
+        f"{failures}); {folder.path} keeps what is finished; run the same command again to repeat the others, or leave "
+        f"them out with: halu-tasks collect {folder.path} --partial"
+    )
 
 
 class _Build:
-    """Works on the parts of a shard, and reports what passed, what it cost, and how long the rest will take."""
+    """Works on parts, and reports what passed, what it cost, and how long the rest will take."""
 
-    def __init__(self, folder: Folder, request: BuildRequest, report: Report) -> None:
-        self.folder, self.request, self.report = folder, request, report
-        self.parts = [number for number in folder.numbers if number % request.shard.of == request.shard.number]
-        self.of_other_processes: list[int] = []
-        self.failures: list[str] = []
+    def __init__(self, folder: Folder, request: BuildRequest, parts: Sequence[int], report: Report) -> None:
+        self.folder, self.request, self.parts, self.report = folder, request, parts, report
+        self._failed = False
         self._finished = self._worked_on = 0
         self._started = time.monotonic()
         self._tokens = 0.0
@@ -152,7 +224,7 @@ class _Build:
         self.folder.ids(number)
         try:
             # if documents failed, a model may be the reason, and would fail again
-            self.request.models.reach(again=bool(self.failures))
+            self.request.models.reach(again=self._failed)
         except ModelError as error:
             raise ModelError(
                 f"{error}; {self.folder.path} keeps what is finished, and the same command continues from there"
@@ -161,21 +233,6 @@ class _Build:
             self._started = time.monotonic()
         self.report(f"part {number + 1} of {self.folder.parts} begins")
         self._report_part(number, self._run(number), ran=True)
-
-    def note_other_process(self, number: int) -> None:
-        """Note that another process works on a part, which is looked at again at the end."""
-        self.of_other_processes.append(number)
-        self.report(f"part {number + 1}: another process is working on it")
-
-    def check_failures(self) -> None:
-        """Raise DataError if documents failed."""
-        if self.failures:
-            path = self.folder.path
-            raise DataError(
-                f"{len(self.failures)} of {len(self.parts)} parts have documents that failed ({self.failures[0]}); "
-                f"{path} keeps what is finished; run the same command again to repeat the others, or leave them out "
-                f"with: halu-tasks collect {path} --partial"
-            )
 
     def _run(self, number: int) -> BuildLog | EvalLog:
         """Run the documents of a part that are not finished.
@@ -225,9 +282,8 @@ class _Build:
         header = log.header if isinstance(log, BuildLog) else log
         parts = [self._summary(number, header, ran=ran)]
         if isinstance(log, EvalLog):
-            failures = _failures(log)
-            self.failures.append(f"part {number + 1}: {failures}")
-            parts.append(failures)
+            self._failed = True
+            parts.append(_failures(log))
         self.report("; ".join(parts))
 
     def _summary(self, number: int, header: EvalLog, *, ran: bool) -> str:

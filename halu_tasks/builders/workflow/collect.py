@@ -17,7 +17,7 @@ from halu_tasks.builders.quality.near_embeddings import near_filter
 from halu_tasks.builders.run.adopt import adopt
 from halu_tasks.builders.run.collect import Collected, Reject, Tally, balanced, items, rejects_to
 from halu_tasks.builders.run.dataset import items_of, replace_folder, write_dataset
-from halu_tasks.builders.run.folder import DATASET, LOGS, PLAN, REJECTS, Folder, lock_file
+from halu_tasks.builders.run.folder import DATASET, LOGS, PLAN, REJECTS, Folder, guard
 from halu_tasks.builders.run.inspect_logs import in_parts, logs_of
 from halu_tasks.builders.run.outcomes import Rates
 from halu_tasks.core.errors import DataError, UsageError
@@ -130,8 +130,7 @@ def collect_dataset(folder: Folder, options: CollectOptions) -> CollectResult:
     path = folder.path
     if not (path / LOGS).is_dir():
         raise DataError(f"{path}: contains no logs; its dataset was made from another one, such as by annotators")
-    # two shards can finish at the same time
-    with lock_file(path / LOGS / "collect.lock", wait=True):
+    with guard(path, wait=True):
         try:
             return _collect(folder, options)
         except OSError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from inspect_ai import Task
@@ -11,11 +11,10 @@ from inspect_ai.log import EvalLog
 
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import Gate, Pipeline
-from halu_tasks.builders.run.folder import GATE, LOCK, Folder, lock_file
+from halu_tasks.builders.run.folder import GATE, Folder
 from halu_tasks.builders.run.gate import RESULT, GateResult, files_of, judged, logs_of, replays, sampled
 from halu_tasks.builders.run.inspect_logs import build_logs, set_aside
 from halu_tasks.builders.run.inspect_task import build_task
-from halu_tasks.builders.run.outcomes import Outcome
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_write_text
 from halu_tasks.results.readers.inspect import state
@@ -47,30 +46,54 @@ def gate_of(pipeline: Pipeline, samples: int | None, share: float | None) -> Gat
     )
 
 
-def pass_gate(folder: Folder, gate: Gate, run: Run, report: Callable[[str], None]) -> None:
-    """Draft the samples that are not drafted yet, and judge all of them.
+def missing_samples(folder: Folder, gate: Gate) -> list[Document]:
+    """Return the samples of a gate that are not drafted."""
+    known = replays(folder.path / GATE)
+    return [document for document in sampled(folder, gate.samples) if document.id not in known]
 
-    Several processes of one build wait for the first of them.
+
+def draft_samples(folder: Folder, gate: Gate, run: Run) -> None:
+    """Draft the samples that are not drafted yet.
 
     Args:
         folder: The build.
         gate: What the samples have to pass.
         run: Runs a task.
+
+    Raises:
+        DataError: Documents failed.
+    """
+    path = folder.path / GATE
+    # a run that was interrupted is continued with its own documents
+    for file in files_of(path):
+        _run(folder, file, run)
+    if missing := missing_samples(folder, gate):
+        path.mkdir(exist_ok=True)
+        file = path / f"{len(files_of(path)):05}.jsonl"
+        atomic_write_text(file, "".join(json.dumps(document.as_row()) + "\n" for document in missing))
+        _run(folder, file, run)
+
+
+def pass_gate(folder: Folder, gate: Gate, report: Callable[[str], None]) -> None:
+    """Judge the samples of a gate.
+
+    Args:
+        folder: The build, whose samples are drafted.
+        gate: What the samples have to pass.
         report: Called with a line about the result.
 
     Raises:
-        DataError: Too few drafts are consistent, or documents failed.
+        DataError: Too few drafts are consistent.
     """
     path = folder.path / GATE
-    with lock_file(path / LOCK, wait=True):
-        if not gate.samples:
-            result = GateResult(samples=0, share=gate.share, groups={}, reasons={})
-            line = "gate: skipped"
-        else:
-            documents = sampled(folder, gate.samples)
-            result = judged(folder.pipeline, gate, documents, _drafted(folder, documents, run))
-            line = f"gate: {result.describe()}"
-        atomic_write_text(path / RESULT, json.dumps(result.to_json(), ensure_ascii=False, indent=1) + "\n")
+    if gate.samples:
+        result = judged(folder.pipeline, gate, sampled(folder, gate.samples), replays(path))
+        line = f"gate: {result.describe()}"
+    else:
+        result = GateResult(samples=0, share=gate.share, groups={}, reasons={})
+        line = "gate: skipped"
+    path.mkdir(exist_ok=True)
+    atomic_write_text(path / RESULT, json.dumps(result.to_json(), ensure_ascii=False, indent=1) + "\n")
     report(line)
     if not result.passed:
         reasons = ", ".join(f"{reason} ({count})" for reason, count in list(result.reasons.items())[:3])
@@ -79,21 +102,6 @@ def pass_gate(folder: Folder, gate: Gate, run: Run, report: Callable[[str], None
             "the prompts (-T prompts=) or the documents and build into another folder, or continue in this one, which "
             f"keeps the samples, with --gate-share below {gate.share:g} or --gate-samples 0"
         )
-
-
-def _drafted(folder: Folder, documents: list[Document], run: Run) -> Mapping[str, Outcome]:
-    """Return the outcomes of sampled documents by id, after drafting those that have none."""
-    path = folder.path / GATE
-    # a run that was interrupted is continued with its own documents
-    for file in files_of(path):
-        _run(folder, file, run)
-    known = replays(path)
-    if missing := [document for document in documents if document.id not in known]:
-        file = path / f"{len(files_of(path)):05}.jsonl"
-        atomic_write_text(file, "".join(json.dumps(document.as_row()) + "\n" for document in missing))
-        _run(folder, file, run)
-        known = replays(path)
-    return known
 
 
 def _run(folder: Folder, file: Path, run: Run) -> None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import Timeout
 from inspect_ai import Task
 from inspect_ai.log import EvalLog
 
@@ -18,7 +17,7 @@ from halu_tasks.builders.optimize.optimize import TRAIN, UNREAD, VALIDATION, Rou
 from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.builders.registry import pipeline_named
 from halu_tasks.builders.run.collect import rates_by_check
-from halu_tasks.builders.run.folder import LOCK, digest, lock_file
+from halu_tasks.builders.run.folder import LOCK, digest, guard
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_write_text
 from halu_tasks.data.rows import read_json_object
@@ -130,11 +129,8 @@ def optimize_prompts(request: OptimizeRequest, report: Callable[[Round], None]) 
     folder = request.output.resolve()
     if folder.is_dir() and not (folder / _PLAN).is_file() and any(file.name != LOCK for file in folder.iterdir()):
         raise DataError(f"{folder}: is not empty and contains no optimization; choose another folder")
-    try:
-        with lock_file(folder / LOCK):
-            return _optimize(folder, pipeline, request, report)
-    except Timeout:
-        raise DataError(f"{folder}: another process is working on it") from None
+    with guard(folder):
+        return _optimize(folder, pipeline, request, report)
 
 
 def _optimize(

@@ -7,7 +7,16 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from halu_tasks.cli.arguments import add_model_arguments, count, key_values, number, positive_int, run_models
+from halu_tasks.cli.arguments import (
+    add_executor_arguments,
+    add_model_arguments,
+    chosen_executor,
+    count,
+    key_values,
+    number,
+    positive_int,
+    run_models,
+)
 from halu_tasks.cli.building.collect import add_collect_arguments, collect, collect_options
 
 HELP = "make a benchmark from your own documents"
@@ -29,8 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-tokens", type=positive_int, metavar="N", help=about)
     about = "approximate number of documents in a part (default: 500)"
     parser.add_argument("--part-size", type=positive_int, default=500, metavar="N", help=about)
-    about = "only work on the parts I, I+N, … (0/2 and 1/2 together are all parts)"
-    parser.add_argument("--shard", metavar="I/N", help=about)
+    add_executor_arguments(parser)
     about = "documents of each kind to draft first, as a test; 0 skips it (default: factchd_pipeline 5, others 0)"
     parser.add_argument("--gate-samples", type=count, metavar="N", help=about)
     about = "share of these drafts that must be consistent, or the build stops (default: factchd_pipeline 0.95)"
@@ -72,12 +80,11 @@ def _shown(default: Any) -> str:
     return "" if default is None else str(default).lower() if isinstance(default, bool) else f"{default}"
 
 
-def run(arguments: argparse.Namespace) -> int | None:
-    """Build the parts, then collect the dataset if no other process has parts left."""
-    from halu_tasks.builders.run.parts import Part
-    from halu_tasks.builders.workflow.build import BuildRequest, build_parts, unfinished_parts
+def run(arguments: argparse.Namespace) -> int:
+    """Build the parts, then collect the dataset."""
+    from halu_tasks.builders.workflow.build import BuildRequest, build_parts
 
-    shard = Part.named(arguments.shard) if arguments.shard else Part(0, 1)
+    executor = chosen_executor(arguments)
     options = collect_options(arguments)
     config = {name: value for name in ("temperature", "max_tokens") if (value := getattr(arguments, name)) is not None}
     request = BuildRequest(
@@ -88,7 +95,6 @@ def run(arguments: argparse.Namespace) -> int | None:
         models=run_models(arguments),
         call_config=config,
         part_size=arguments.part_size,
-        shard=shard,
         cache=arguments.cache,
         model_cost_config=arguments.model_cost_config,
         partial=options.partial,
@@ -96,11 +102,5 @@ def run(arguments: argparse.Namespace) -> int | None:
         gate_samples=arguments.gate_samples,
         gate_share=arguments.gate_share,
     )
-    folder = build_parts(request, lambda line: print(line, file=sys.stderr, flush=True))
-    if count := unfinished_parts(folder, shard):
-        print(
-            f"{count} parts of other shards are not finished; when they are: halu-tasks collect {folder.path}",
-            file=sys.stderr,
-        )
-        return None
+    folder = build_parts(request, executor, lambda line: print(line, file=sys.stderr, flush=True))
     return collect(folder, options, as_json=arguments.json)

@@ -1,0 +1,119 @@
+"""What an executor runs: a job of several tasks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple, Protocol, Self
+
+from halu_tasks.core import errors
+from halu_tasks.core.errors import HaluTasksError, RunInterrupted
+
+Report = Callable[[str], None]
+"""Receives a line about the progress."""
+
+
+class Job(Protocol):
+    """Work that is divided into tasks.
+
+    An instance is sent to other processes with `pickle`, so it is a frozen dataclass of a module. It must not hold
+    credentials: Slurm keeps it in a file.
+    """
+
+    @property
+    def name(self) -> str:
+        """A short name, for the queue of a cluster."""
+
+    @property
+    def folder(self) -> Path:
+        """A folder that all machines share, for the files of the executor."""
+
+    def finished(self, rank: int, tasks: int) -> bool:
+        """Whether a task has nothing left to do.
+
+        Args:
+            rank: The task, from 0.
+            tasks: The number of tasks.
+        """
+
+    def work(self, rank: int, tasks: int, report: Report) -> None:
+        """Do what a task has not done yet, and leave the result in files.
+
+        Args:
+            rank: The task, from 0.
+            tasks: The number of tasks.
+            report: Called with lines about the progress.
+        """
+
+
+class Executor(Protocol):
+    """Runs the tasks of jobs."""
+
+    @property
+    def tasks(self) -> int:
+        """The number of tasks that a job is divided into."""
+
+    def run(self, job: Job, report: Report) -> None:
+        """Run the tasks of a job that are not finished, and wait for them.
+
+        A task whose process was killed or interrupted is started again, a few times. One that raises an error is not.
+
+        Args:
+            job: The job.
+            report: Called with lines about the progress.
+
+        Raises:
+            HaluTasksError: What a task has raised, after the others have ended.
+            TaskLost: A task was killed too often.
+            RunInterrupted: The run was interrupted from the keyboard.
+        """
+
+
+class Failure(NamedTuple):
+    """The error that a task has raised, in a form that other processes can read.
+
+    Attributes:
+        kind: The name of its class.
+        message: Its message; the traceback of an error that users cannot fix.
+    """
+
+    kind: str
+    message: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> Self:
+        """Describe an error."""
+        if isinstance(error, HaluTasksError):
+            return cls(type(error).__name__, str(error))
+        return cls(type(error).__name__, "".join(traceback.format_exception(error)))
+
+    def error(self) -> Exception:
+        """Return an error of the same class; a RuntimeError if it is not one of this package."""
+        kind = getattr(errors, self.kind, RuntimeError)
+        return kind(self.message) if issubclass(kind, Exception) else RuntimeError(self.message)
+
+
+def unfinished(job: Job, tasks: int) -> list[int]:
+    """Return the tasks of a job that are not finished."""
+    return [rank for rank in range(tasks) if not job.finished(rank, tasks)]
+
+
+def attempt(job: Job, rank: int, tasks: int) -> Failure | None:
+    """Run a task in a process that an executor has started for it; return the error that it raised, if any.
+
+    Raises:
+        SystemExit: The task was interrupted, and is not finished.
+    """
+    # a cluster that wants its machine back sends SIGTERM: as with Ctrl-C, what is finished is written before the end
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    try:
+        job.work(rank, tasks, lambda line: print(line, file=sys.stderr, flush=True))
+    except (KeyboardInterrupt, RunInterrupted):
+        raise SystemExit(RunInterrupted.exit_status) from None
+    except Exception as error:
+        return Failure.of(error)
+    return None

@@ -1,0 +1,145 @@
+"""Running tasks on this machine, each in a process of its own."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+
+from halu_tasks.core.errors import RunInterrupted, TaskLost
+from halu_tasks.executors.job import Failure, Job, Report, attempt, unfinished
+
+ATTEMPTS = 4
+"""How often a task is started if its process is killed."""
+_GRACE = 10
+"""Seconds that a task has to write what is finished, after its run was interrupted or killed."""
+
+
+@dataclass(frozen=True)
+class LocalExecutor:
+    """Runs tasks on this machine: one in this process, several in processes of their own.
+
+    Attributes:
+        tasks: The number of tasks, which run at the same time.
+        attempts: How often a task is started if its process is killed.
+    """
+
+    tasks: int = 1
+    attempts: int = ATTEMPTS
+
+    def run(self, job: Job, report: Report) -> None:
+        """Run the tasks of a job that are not finished, as `Executor.run` says."""
+        if self.tasks == 1:
+            job.work(0, 1, report)
+            return
+        running = _Running(job, self.tasks, self.attempts)
+        try:
+            running.start(unfinished(job, self.tasks))
+            running.wait(report)
+        except KeyboardInterrupt:
+            running.interrupt()
+            raise RunInterrupted(f"interrupted; {job.name}: the same command continues from there") from None
+        finally:
+            running.kill()
+
+
+@dataclass
+class _Running:
+    """The processes of a job's tasks."""
+
+    job: Job
+    tasks: int
+    attempts: int
+    processes: dict[int, tuple[SpawnProcess, Connection]] = field(default_factory=dict)
+    started: Counter[int] = field(default_factory=Counter)
+    failures: list[Failure] = field(default_factory=list)
+
+    def start(self, ranks: list[int]) -> None:
+        """Start tasks."""
+        context = multiprocessing.get_context("spawn")
+        for rank in ranks:
+            receiver, sender = context.Pipe(duplex=False)
+            process = context.Process(target=_work, args=(self.job, rank, self.tasks, sender), name=f"task {rank + 1}")
+            process.start()
+            sender.close()
+            self.started[rank] += 1
+            self.processes[rank] = process, receiver
+
+    def wait(self, report: Report) -> None:
+        """Wait for all tasks, and start those again whose process was killed.
+
+        Raises:
+            HaluTasksError: The first error of a task.
+            TaskLost: A task was killed too often.
+        """
+        lost = []
+        while self.processes:
+            ended = wait([process.sentinel for process, _ in self.processes.values()])
+            for rank in [rank for rank, (process, _) in self.processes.items() if process.sentinel in ended]:
+                process, receiver = self.processes.pop(rank)
+                _kill_group(process)
+                process.join()
+                try:
+                    failure: Failure | None = receiver.recv()
+                except EOFError:
+                    how = f"task {rank + 1} of {self.tasks} was killed (exit status {process.exitcode})"
+                    if self.started[rank] < self.attempts:
+                        report(f"{how}, and is started again")
+                        self.start([rank])
+                    else:
+                        lost.append(how)
+                    continue
+                self.failures += [failure] if failure else []
+        if self.failures:
+            raise self.failures[0].error()
+        if lost:
+            raise TaskLost(
+                f"{lost[0]}, {self.attempts} times; what is finished is kept, and the same command continues from there"
+            )
+
+    def interrupt(self) -> None:
+        """Interrupt the tasks as Ctrl-C does, and wait a while for them to write what is finished."""
+        for process, _ in self.processes.values():
+            if process.pid:
+                with suppress(ProcessLookupError):
+                    os.kill(process.pid, signal.SIGINT)
+        until = time.monotonic() + _GRACE
+        for process, _ in self.processes.values():
+            process.join(max(0.0, until - time.monotonic()))
+
+    def kill(self) -> None:
+        """Kill what is left of the tasks."""
+        for process, _ in self.processes.values():
+            _kill_group(process)
+
+
+def _work(job: Job, rank: int, tasks: int, sender: Connection) -> None:
+    """Run a task in this process, which ends when its parent does; send the error that it raised, or None."""
+    # a group of its own, so that what the task has started ends with it
+    os.setsid()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    sender.send(attempt(job, rank, tasks))
+
+
+def _end_with_parent() -> None:
+    """End this process and its group when the process that has started it ends."""
+    parent = multiprocessing.parent_process()
+    if parent:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(_GRACE)
+        os.killpg(0, signal.SIGKILL)
+
+
+def _kill_group(process: SpawnProcess) -> None:
+    """Kill a task with all that it has started."""
+    if process.pid:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)

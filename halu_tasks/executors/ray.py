@@ -1,0 +1,108 @@
+"""Running tasks on a Ray cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from halu_tasks.core.errors import RunInterrupted, TaskLost, UsageError
+from halu_tasks.executors.job import Failure, Job, Report, attempt, unfinished
+
+_CONNECTION = ("address", "namespace", "runtime_env")
+"""Options of `ray.init` that users can set; all others are options of a task."""
+
+
+@dataclass(frozen=True)
+class RayExecutor:
+    """Runs tasks on a Ray cluster, which starts those again whose process or machine was lost.
+
+    Attributes:
+        tasks: The number of tasks.
+        options: `address` of the cluster, `namespace` and `runtime_env`; all others are options of a Ray task, such as
+            `num_cpus`.
+    """
+
+    tasks: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def check(self, where: str) -> None:
+        """Check that Ray is installed, and that it has the options.
+
+        Args:
+            where: What contains the options, for the error.
+
+        Raises:
+            UsageError: It is not, or it has not.
+        """
+        try:
+            import ray
+        except ImportError:
+            raise UsageError('--executor ray: install it with: pip install "halu-tasks[cluster]"') from None
+        try:
+            ray.remote(**self._task_options())
+        except (ValueError, TypeError) as error:
+            raise UsageError(f"{where}: {error}") from None
+
+    def _task_options(self) -> dict[str, Any]:
+        return {"num_cpus": 1, **{key: value for key, value in self.options.items() if key not in _CONNECTION}}
+
+    def run(self, job: Job, report: Report) -> None:
+        """Run the tasks of a job that are not finished, as `Executor.run` says."""
+        import ray
+
+        self._connect()
+        try:
+            start = ray.remote(**self._task_options())(attempt)
+            running = {start.remote(job, rank, self.tasks): rank for rank in unfinished(job, self.tasks)}
+            _wait(running, job, self.tasks, report)
+        except KeyboardInterrupt:
+            raise RunInterrupted(f"interrupted; {job.name}: the same command continues from there") from None
+        finally:
+            # also ends what is left of the tasks
+            ray.shutdown()
+
+    def _connect(self) -> None:
+        """Connect to the cluster.
+
+        Raises:
+            UsageError: There is none.
+        """
+        import ray
+
+        connection = {key: value for key, value in self.options.items() if key in _CONNECTION}
+        try:
+            ray.init(**{"address": "auto", **connection}, logging_level="ERROR")
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            message = str(error).strip().partition("\n")[0]
+            raise UsageError(
+                f"--executor ray: {message}; start a cluster with `ray start --head`, or name one with address: in "
+                "--executor-config"
+            ) from None
+
+
+def _wait(running: dict[Any, int], job: Job, tasks: int, report: Report) -> None:
+    """Wait for all tasks.
+
+    Raises:
+        HaluTasksError: The first error of a task.
+        TaskLost: Ray has given up a task.
+    """
+    import ray
+
+    failures: list[Failure] = []
+    lost: list[str] = []
+    total = len(running)
+    while running:
+        (ended, *_), _ = ray.wait(list(running))
+        rank = running.pop(ended)
+        try:
+            failure = ray.get(ended)
+            failures += [failure] if failure else []
+        except ray.exceptions.RayError as error:
+            lost.append(f"task {rank + 1} of {tasks}: {str(error).strip().partition(chr(10))[0]}")
+        report(f"{job.name}: {total - len(running)} of {total} tasks ended")
+    if failures:
+        raise failures[0].error()
+    if lost:
+        raise TaskLost(f"{lost[0]}; what is finished is kept, and the same command continues from there")
