@@ -44,7 +44,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        message = {"role": "assistant", "content": answer(request["messages"][-1]["content"])}
+        message = {"role": "assistant", "content": self.reply(request["messages"][-1]["content"])}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         usage = {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150}
         body = {"id": "1", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
@@ -54,6 +54,9 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(data)))
         self.end_headers()
         self.wfile.write(data)
+
+    def reply(self, asked: str) -> str:
+        return answer(asked)
 
     def log_message(self, *args: Any) -> None:
         """Quiet."""

@@ -200,6 +200,11 @@ def run_models(arguments: argparse.Namespace) -> RunModels:
         },
     )
     models.check()
+    if getattr(arguments, "executor", None) == "slurm" and models.secret:
+        raise UsageError(
+            "--executor slurm: keeps the settings of models in a file; set credentials in the environment, such as "
+            "OPENAI_API_KEY, instead of naming them on the command line"
+        )
     return models
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from halu_tasks.core.errors import RunInterrupted, TaskLost, UsageError
@@ -53,8 +55,8 @@ class RayExecutor:
 
         self._connect()
         try:
-            start = ray.remote(**self._task_options())(attempt)
-            running = {start.remote(job, rank, self.tasks): rank for rank in unfinished(job, self.tasks)}
+            start = ray.remote(**self._task_options())(_attempt)
+            running = {start.remote(job, rank, self.tasks, Path.cwd()): rank for rank in unfinished(job, self.tasks)}
             _wait(running, job, self.tasks, report)
         except KeyboardInterrupt:
             raise RunInterrupted(f"interrupted; {job.name}: the same command continues from there") from None
@@ -79,6 +81,12 @@ class RayExecutor:
                 f"--executor ray: {message}; start a cluster with `ray start --head`, or name one with address: in "
                 "--executor-config"
             ) from None
+
+
+def _attempt(job: Job, rank: int, tasks: int, folder: Path) -> Failure | None:
+    """Run a task in the folder in which the command was given, as a job's relative paths start there."""
+    os.chdir(folder)
+    return attempt(job, rank, tasks)
 
 
 def _wait(running: dict[Any, int], job: Job, tasks: int, report: Report) -> None:

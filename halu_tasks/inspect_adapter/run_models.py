@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from inspect_ai.model import GenerateConfig, Model, get_model
@@ -43,6 +43,22 @@ class RunModels:
         self.main()
         self.by_role()
         log_retries()
+
+    def in_task(self, tasks: int) -> RunModels:
+        """Return the models for one of several tasks, in whose process retries of calls are reported too.
+
+        Inspect's displays would overwrite each other, so several tasks have none unless the user asked for one.
+        """
+        self.check()
+        if tasks == 1 or self.eval_settings.get("display"):
+            return self
+        return replace(self, eval_settings={**self.eval_settings, "display": "none"})
+
+    @property
+    def secret(self) -> bool:
+        """Whether arguments or roles contain credentials."""
+        given = [dict(self.arguments), dict(self.roles)]
+        return bool(public(given) != given)
 
     def main(self) -> Model:
         """Create the main model.

@@ -7,7 +7,8 @@ are kept, and finished work is not repeated.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +22,89 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.optimize.optimize import OPTIMIZER, Asked, Texts
 from halu_tasks.builders.pipeline import Pipeline
+from halu_tasks.builders.registry import pipeline_named
+from halu_tasks.builders.run.folder import EXECUTOR
 from halu_tasks.builders.run.inspect_logs import build_logs, outcomes
 from halu_tasks.builders.run.inspect_task import build_task
 from halu_tasks.builders.run.outcomes import Outcome
+from halu_tasks.builders.run.parts import part_of
+from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_write_text
-from halu_tasks.results.readers.inspect import path_of, samples_of
+from halu_tasks.executors.job import Executor, Report
+from halu_tasks.inspect_adapter.run_models import RunModels
+from halu_tasks.inspect_adapter.runs import run_eval
+from halu_tasks.results.readers.inspect import path_of, samples_of, state
 from halu_tasks.solvers.asking import ask
 
 _REPLY = "halu_reply"
 MAX_TOKENS = 8192
 
-Run = Callable[[Task, Path], EvalLog]
-"""Runs a task to its end, with its logs in a folder."""
+_PARTS = "*-of-*"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftingJob:
+    """Drafts items of documents with a set of prompts; the tasks share parts of the documents.
+
+    Attributes:
+        name: A name for the queue of a cluster.
+        folder: The folder for the files of the executor.
+        builder: The pipeline.
+        options: Its options, with the file of the prompts.
+        documents: The documents.
+        logs: The folder of the logs; of several parts, each has a folder in it.
+        parts: The number of parts.
+        models: The models.
+    """
+
+    name: str
+    folder: Path
+    builder: str
+    options: Mapping[str, Any]
+    documents: Path
+    logs: Path
+    parts: int
+    models: RunModels
+
+    def finished(self, rank: int, tasks: int) -> bool:
+        """Whether all documents of a task are drafted."""
+        return all(any(log.finished for log in build_logs(logs)) for _, logs in self.shares()[rank::tasks])
+
+    def work(self, rank: int, tasks: int, report: Report) -> None:
+        """Draft the documents of a task that are not drafted yet."""
+        models = self.models.in_task(tasks)
+        for part, logs in self.shares()[rank::tasks]:
+            run_task(build_task(self.builder, str(self.documents), part, **self.options), logs, models)
+
+    def shares(self) -> list[tuple[str | None, Path]]:
+        """Return the parts that have documents, in order, with the folders of their logs; None stands for all."""
+        if self.parts == 1:
+            return [(None, self.logs)]
+        documents = pipeline_named(self.builder, self.options).documents(self.documents)
+        numbers = sorted({part_of(document.id, self.parts) for document in documents})
+        return [(f"{number}/{self.parts}", self.logs / f"{number}-of-{self.parts}") for number in numbers]
+
+    def outcomes(self) -> list[Outcome]:
+        """Return the outcomes of all documents."""
+        return [outcome for _, logs in self.shares() for outcome in outcomes(build_logs(logs))]
+
+
+def run_task(task: Task, logs: Path, models: RunModels) -> EvalLog:
+    """Run a task to its end, or the rest of it.
+
+    Args:
+        task: The task.
+        logs: The folder of its logs.
+        models: The models.
+
+    Raises:
+        DataError: It failed.
+    """
+    run = run_eval(task, logs, models, retry_on_error=2, log_realtime=False)
+    run.check_written()
+    if not run.succeeded:
+        raise DataError(f"{logs}: ended as {state(run.log)}; run the same command again to continue")
+    return run.log
 
 
 class Lab:
@@ -42,23 +114,42 @@ class Lab:
         folder: Folder of the optimization.
         pipeline: The pipeline whose prompts are optimized.
         options: Options of the pipeline, without its prompt file.
-        run: Runs a task.
+        models: The models.
+        executor: Runs the drafting.
+        report: Called with lines about the progress.
     """
 
-    def __init__(self, folder: Path, pipeline: Pipeline, options: Mapping[str, Any], run: Run) -> None:
-        self._folder, self._pipeline, self._options, self._run = folder, pipeline, dict(options), run
+    def __init__(
+        self,
+        folder: Path,
+        pipeline: Pipeline,
+        options: Mapping[str, Any],
+        *,
+        models: RunModels,
+        executor: Executor,
+        report: Report,
+    ) -> None:
+        self._folder, self._pipeline, self._options = folder, pipeline, dict(options)
+        self._models, self._executor, self._report = models, executor, report
 
     def evaluate(self, name: str, texts: Texts, part: str) -> Sequence[Outcome]:
         """Run the pipeline on the `train` or `validation` documents with prompts, which are saved as `name.yaml`."""
         prompts = self._folder / "prompts" / f"{name}.yaml"
         prompts.parent.mkdir(exist_ok=True)
         write_prompts(prompts, self._pipeline, texts)
-        options = {**self._options, "prompts": str(prompts)}
-        documents = str(self._folder / f"{part}.jsonl")
-        task = build_task(self._pipeline.name, documents, **options)
         logs = self._folder / "logs" / name
-        self._run(task, logs)
-        return outcomes(build_logs(logs))
+        job = DraftingJob(
+            name=f"optimize-{name}",
+            folder=self._folder / EXECUTOR / name,
+            builder=self._pipeline.name,
+            options={**self._options, "prompts": str(prompts)},
+            documents=self._folder / f"{part}.jsonl",
+            logs=logs,
+            parts=_parts_of(logs) or self._executor.tasks,
+            models=self._models,
+        )
+        self._executor.run(job, self._report)
+        return job.outcomes()
 
     def rewrite(self, number: int, requests: Sequence[Asked]) -> Sequence[str]:
         """Return the optimizer's replies of a round, in order."""
@@ -76,12 +167,19 @@ class Lab:
             name="optimize",
             config=GenerateConfig(max_tokens=MAX_TOKENS),
         )
-        log = self._run(task, self._folder / "logs" / f"round-{number}-optimizer")
+        log = run_task(task, self._folder / "logs" / f"round-{number}-optimizer", self._models)
         replies = {
             sample["id"]: ((sample.get("output") or {}).get("metadata") or {}).get(_REPLY, "")
             for sample in samples_of(path_of(log.location))
         }
         return [replies.get(sample.id, "") for sample in samples]
+
+
+def _parts_of(logs: Path) -> int | None:
+    """Return the number of parts in which documents were drafted before; None if there are no logs."""
+    if folder := next(logs.glob(_PARTS), None):
+        return int(folder.name.rpartition("-")[2])
+    return 1 if any(logs.glob("*.eval")) else None
 
 
 @solver

@@ -107,6 +107,17 @@ class Round:
     ended: str = ""
     problems: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
+    def describe(self) -> str:
+        """Describe the round on one line."""
+        parts = [f"round {self.number}"]
+        parts += [f"{tried.name} {tried.rate:.1%}" for tried in self.tried]
+        parts += [
+            f"{name} has no {prompt} prompt: {problem}"
+            for name, problems in self.problems.items()
+            for prompt, problem in problems.items()
+        ]
+        return "; ".join([*parts, *([self.ended] if self.ended else [])])
+
 
 Evaluate = Callable[[str, Texts, str], Sequence[Outcome]]
 """Takes a name, prompts, and `train` or `validation`; returns the outcomes of these documents under the prompts."""

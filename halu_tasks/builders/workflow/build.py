@@ -59,17 +59,6 @@ class BuildRequest:
     gate_samples: int | None = None
     gate_share: float | None = None
 
-    def in_task(self, tasks: int) -> BuildRequest:
-        """Return the request for a task, in whose process retries of calls are reported too.
-
-        Inspect's displays would overwrite each other, so several tasks have none unless the user asked for one.
-        """
-        self.models.check()
-        settings = self.models.eval_settings
-        if tasks == 1 or settings.get("display"):
-            return self
-        return replace(self, models=replace(self.models, eval_settings={**settings, "display": "none"}))
-
 
 def build_parts(request: BuildRequest, executor: Executor, report: Report) -> Folder:
     """Work on all documents of a build that are not finished, after samples of them have passed the builder's gate.
@@ -140,7 +129,12 @@ class BuildJob:
     def work(self, rank: int, tasks: int, report: Report) -> None:
         """Work on the parts of a task that are not finished."""
         folder = Folder(self.path)
-        build = _Build(folder, self.request.in_task(tasks), folder.numbers[rank::tasks], report)
+        build = _Build(
+            folder,
+            replace(self.request, models=self.request.models.in_task(tasks)),
+            folder.numbers[rank::tasks],
+            report,
+        )
         for number in build.parts:
             # a task that was started again may meet what is left of itself, on a machine that was given up
             with folder.lock(number):
@@ -175,7 +169,11 @@ class SamplingJob:
     def work(self, rank: int, tasks: int, report: Report) -> None:
         """Draft the samples that are not drafted yet."""
         folder = Folder(self.path)
-        draft_samples(folder, self.gate, _Build(folder, self.request.in_task(tasks), [], report).run_sample)
+        draft_samples(
+            folder,
+            self.gate,
+            _Build(folder, replace(self.request, models=self.request.models.in_task(tasks)), [], report).run_sample,
+        )
 
 
 def _refusals(folder: Folder) -> str:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from inspect_ai import Task
-from inspect_ai.log import EvalLog
 
 from halu_tasks.builders.optimize.inspect_lab import Lab, write_documents, write_prompts
 from halu_tasks.builders.optimize.optimize import TRAIN, UNREAD, VALIDATION, Round, Tried, best_of, choose, optimize
@@ -21,9 +18,8 @@ from halu_tasks.builders.run.folder import LOCK, digest, guard
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_write_text
 from halu_tasks.data.rows import read_json_object
+from halu_tasks.executors.job import Executor, Report
 from halu_tasks.inspect_adapter.run_models import RunModels, recorded
-from halu_tasks.inspect_adapter.runs import run_eval
-from halu_tasks.results.readers.inspect import state
 
 _PLAN, _ROUNDS, _PROMPTS = "optimize.json", "rounds.json", "prompts.yaml"
 
@@ -106,12 +102,13 @@ class Optimization:
         )
 
 
-def optimize_prompts(request: OptimizeRequest, report: Callable[[Round], None]) -> Optimization:
+def optimize_prompts(request: OptimizeRequest, executor: Executor, report: Report) -> Optimization:
     """Optimize the prompts of a builder, or continue an optimization.
 
     Args:
         request: what to optimize.
-        report: called with each round when it ends.
+        executor: runs the drafting.
+        report: called with lines about the progress, one of them when a round ends.
 
     Raises:
         UsageError: the builder, an option or the documents do not exist, or the builder has no prompts to optimize.
@@ -130,26 +127,18 @@ def optimize_prompts(request: OptimizeRequest, report: Callable[[Round], None]) 
     if folder.is_dir() and not (folder / _PLAN).is_file() and any(file.name != LOCK for file in folder.iterdir()):
         raise DataError(f"{folder}: is not empty and contains no optimization; choose another folder")
     with guard(folder):
-        return _optimize(folder, pipeline, request, report)
+        return _optimize(folder, pipeline, request, executor, report)
 
 
 def _optimize(
-    folder: Path, pipeline: Pipeline, request: OptimizeRequest, report: Callable[[Round], None]
+    folder: Path, pipeline: Pipeline, request: OptimizeRequest, executor: Executor, report: Report
 ) -> Optimization:
     _begin(folder, pipeline, request)
     if not (folder / _ROUNDS).is_file():
         request.models.reach()
-
-    def run_task(task: Task, logs: Path) -> EvalLog:
-        run = run_eval(task, logs, request.models, retry_on_error=2, log_realtime=False)
-        run.check_written()
-        if not run.succeeded:
-            raise DataError(f"{logs}: ended as {state(run.log)}; run the same command again to continue")
-        return run.log
-
     # a prompt file with all prompts takes the place of options for their wording
     options = {key: value for key, value in request.options.items() if key not in ("prompts", *pipeline.wording)}
-    lab = Lab(folder, pipeline, options, run_task)
+    lab = Lab(folder, pipeline, options, models=request.models, executor=executor, report=report)
     rounds = []
     for each in optimize(
         pipeline,
@@ -161,7 +150,7 @@ def _optimize(
     ):
         rounds.append(each)
         _write_round(folder, each)
-        report(each)
+        report(each.describe())
     optimization = Optimization(folder, pipeline, rounds)
     if not optimization.unread:
         write_prompts(optimization.prompts, pipeline, optimization.best.texts)

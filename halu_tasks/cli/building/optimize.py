@@ -7,12 +7,19 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from halu_tasks.cli.arguments import add_json_argument, add_model_arguments, key_values, positive_int, run_models
+from halu_tasks.cli.arguments import (
+    add_executor_arguments,
+    add_json_argument,
+    add_model_arguments,
+    chosen_executor,
+    key_values,
+    positive_int,
+    run_models,
+)
 from halu_tasks.cli.output import print_json
 from halu_tasks.cli.tables import table
 
 if TYPE_CHECKING:
-    from halu_tasks.builders.optimize.optimize import Round
     from halu_tasks.builders.workflow.optimize import Optimization
 
 HELP = "better prompts for a builder, from the drafts that its verifier rejects"
@@ -35,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(name, type=positive_int, default=default, metavar="N", help=about)
     about = "in round 0, also measure the builder's other wording (haluagent: with examples), and begin with the better"
     parser.add_argument("--compare-wordings", action="store_true", help=about)
+    add_executor_arguments(parser)
     add_json_argument(parser, "a table")
 
 
@@ -54,7 +62,8 @@ def run(arguments: argparse.Namespace) -> None:
         candidates=arguments.candidates,
         compare_wordings=arguments.compare_wordings,
     )
-    optimization = optimize_prompts(request, lambda each: print(_line(each), file=sys.stderr, flush=True))
+    executor = chosen_executor(arguments)
+    optimization = optimize_prompts(request, executor, lambda line: print(line, file=sys.stderr, flush=True))
     if arguments.json:
         print_json(optimization.as_json(), indent=None)
     else:
@@ -64,18 +73,6 @@ def run(arguments: argparse.Namespace) -> None:
         ended = next((each.ended for each in optimization.rounds if each.ended), f"{arguments.rounds} rounds")
         prompts = optimization.prompts
         print(f"\nended: {ended}\nbest: {optimization.best.name}, in {prompts}; build with -T prompts={prompts}")
-
-
-def _line(finished: Round) -> str:
-    """Describe a round on one line."""
-    parts = [f"round {finished.number}"]
-    parts += [f"{tried.name} {tried.rate:.1%}" for tried in finished.tried]
-    parts += [
-        f"{name} has no {prompt} prompt: {problem}"
-        for name, problems in finished.problems.items()
-        for prompt, problem in problems.items()
-    ]
-    return "; ".join([*parts, *([finished.ended] if finished.ended else [])])
 
 
 def _table(optimization: Optimization) -> str:
