@@ -40,7 +40,7 @@ from benchmark_build import Handler, answer, write_documents
 SLURM = """
 ClusterName=loopback
 SlurmctldHost={host}(127.0.0.1)
-AuthInfo=socket={folder}/munge.socket
+AuthInfo=socket={folder}/munge.socket,cred_expire=5
 SlurmUser=root
 SlurmctldPort={port}
 SlurmdPort={node_port}
@@ -290,7 +290,9 @@ def disturbed(
     counts(port, "/reset")
     began = time.monotonic()
     process, runs, kills = start(documents, out, port, options.part_size, *more), 1, Counter[str]()
-    following = time.monotonic() + moments.uniform(0.2, 1) * seconds / options.kills
+    # a task needs some seconds to start, on which all kills would fall in a short build
+    gap = max(seconds / options.kills, 15)
+    following = time.monotonic() + moments.uniform(0.2, 1) * gap
     while True:
         try:
             status = process.wait(max(0.0, following - time.monotonic()) if kinds else None)
@@ -314,7 +316,7 @@ def disturbed(
             kill([process.pid])
         else:
             place.kill_node(process.pid)
-        following = time.monotonic() + moments.uniform(0.2, 1) * seconds / options.kills
+        following = time.monotonic() + moments.uniform(0.2, 1) * gap
     calls, repeated = counts(port)
     killed = ", ".join(f"{number} {kind}" for kind, number in sorted(kills.items()))
     left = len(place.workers(process.pid))

@@ -30,15 +30,17 @@ def executor_named(name: str, tasks: int, config: Path | None = None) -> Executo
     Raises:
         UsageError: It is not installed, the file cannot be read, or a setting is unknown or invalid.
     """
-    settings = _read(config) if config else {}
+    # options of sbatch stay as they are written: YAML would read 12:00:00 as a number
+    loader = yaml.BaseLoader if name == SLURM else yaml.SafeLoader
+    settings = _read(config, loader) if config else {}
     where = str(config) if config else "--executor-config"
     if name == RAY:
         ray = RayExecutor(tasks, settings)
         ray.check(where)
         return ray
-    attempts = settings.pop("attempts", ATTEMPTS)
-    if not isinstance(attempts, int) or attempts < 1:
-        raise UsageError(f"{where}: attempts: expected an integer greater than 0, got {attempts!r}")
+    given = str(settings.pop("attempts", ATTEMPTS))
+    if not given.isdecimal() or not (attempts := int(given)):
+        raise UsageError(f"{where}: attempts: expected an integer greater than 0, got {given!r}")
     if name == LOCAL:
         if unknown := next(iter(settings), None):
             raise UsageError(f"{where}: unknown key {unknown!r}{did_you_mean(unknown, ['attempts'])}")
@@ -46,17 +48,17 @@ def executor_named(name: str, tasks: int, config: Path | None = None) -> Executo
     setup = settings.pop("setup", [])
     if not isinstance(setup, list) or not all(isinstance(line, str) for line in setup):
         raise UsageError(f"{where}: setup: expected a list of strings")
-    if invalid := next((key for key, value in settings.items() if not isinstance(value, str | int | bool)), None):
-        raise UsageError(f"{where}: {invalid}: expected a string, an integer or true, got {settings[invalid]!r}")
+    if invalid := next((key for key, value in settings.items() if not isinstance(value, str)), None):
+        raise UsageError(f"{where}: {invalid}: expected one value, got {settings[invalid]!r}")
     slurm = SlurmExecutor(tasks, settings, setup, attempts)
     slurm.check(where)
     return slurm
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path, loader: type[yaml.BaseLoader | yaml.SafeLoader]) -> dict[str, Any]:
     """Read a file of settings."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -42,7 +42,7 @@ class RayExecutor:
         except ImportError:
             raise UsageError('--executor ray: install it with: pip install "halu-tasks[cluster]"') from None
         try:
-            ray.remote(**self._task_options())
+            ray.remote(**self._task_options())(_attempt)
         except (ValueError, TypeError) as error:
             raise UsageError(f"{where}: {error}") from None
 

@@ -42,14 +42,14 @@ class SlurmExecutor:
 
     Attributes:
         tasks: The number of tasks.
-        options: Options of `sbatch` by name, such as `partition`.
+        options: Options of `sbatch` by name, such as `partition`; those that take no value have `true`.
         setup: Lines of the shell to run before each task, such as `module load cuda`.
         attempts: How often a task is started if its process is killed.
         patience: Seconds within which other machines see a file that a task has written.
     """
 
     tasks: int
-    options: Mapping[str, str | int | bool] = field(default_factory=dict)
+    options: Mapping[str, str] = field(default_factory=dict)
     setup: Sequence[str] = ()
     attempts: int = ATTEMPTS
     patience: float = _PATIENCE
@@ -127,23 +127,19 @@ class _Array:
         for rank in ranks:
             self._ended(rank).unlink(missing_ok=True)
             self.started[rank] += 1
-        options: dict[str, str | int | bool] = {
+        options = {
             **self.executor.options,
             "array": ",".join(map(str, ranks)),
             "job-name": f"halu-{self.job.name}",
             "output": str(self.folder / "task-%a.log"),
             "open-mode": "append",
-            "requeue": True,
+            "requeue": "true",
         }
         command = [sys.executable, "-m", "halu_tasks.executors.slurm", str(self.folder / _JOB)]
         script = "\n".join(
             ["#!/bin/sh", *self.executor.setup, f'exec {shlex.join(command)} "$SLURM_ARRAY_TASK_ID"', ""]
         )
-        given = [
-            f"--{name}" if value is True else f"--{name}={value}"
-            for name, value in options.items()
-            if value is not False
-        ]
+        given = [f"--{name}" if value == "true" else f"--{name}={value}" for name, value in options.items()]
         result = _run("sbatch", "--parsable", *given, stdin=script)
         if result.returncode:
             raise DataError(f"sbatch: {' '.join(result.stderr.split())}")

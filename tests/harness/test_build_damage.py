@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from scripted_builders import HaluModel, document
-from test_build import files_of, lines
+from test_build import files_of
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 OWN = ("-T", "language=en", "-T", "types=EntErr", "--part-size", "4")

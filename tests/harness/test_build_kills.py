@@ -34,21 +34,21 @@ class Asked:
 @pytest.fixture
 def start(
     serve: Callable[..., Any], tmp_path: Path
-) -> Callable[..., tuple[Callable[[str], subprocess.Popen[str]], Asked]]:
+) -> Callable[..., tuple[Callable[..., subprocess.Popen[str]], Asked]]:
     """`start(delay)` gives a way to start builds into a folder, in processes of their own, and what they ask."""
 
-    def prepared(delay: float) -> tuple[Callable[[str], subprocess.Popen[str]], Asked]:
+    def prepared(delay: float) -> tuple[Callable[..., subprocess.Popen[str]], Asked]:
         source = tmp_path / "documents.jsonl"
         source.write_text("".join(json.dumps(document(n)) + "\n" for n in range(DOCUMENTS)), encoding="utf-8")
         asked = Asked()
         server = serve(asked, delay)
 
-        def process(out: str) -> subprocess.Popen[str]:
+        def process(out: str, tasks: int = 1) -> subprocess.Popen[str]:
             command = [
                 sys.executable, "-m", "halu_tasks", "build", "haluagent", source, "-o", tmp_path / out,
                 "--model", "openai/gpt-4o", "--model-base-url", server.url, "-M", "responses_api=false",
                 "-T", "language=en", "-T", "types=EntErr", "--part-size", "8", "--display", "none", "--json",
-                "--max-connections", "4",
+                "--max-connections", "4", "--tasks", tasks,
             ]  # fmt: skip
             return subprocess.Popen(
                 list(map(str, command)),
@@ -88,8 +88,8 @@ def finished(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kills", [2, 20])
-def test_killed_and_gone_on_with(start: Any, tmp_path: Path, kills: int) -> None:
+@pytest.mark.parametrize(("kills", "tasks"), [(2, 1), (20, 1), (4, 2)])
+def test_killed_and_gone_on_with(start: Any, tmp_path: Path, kills: int, tasks: int) -> None:
     process, asked = start(0.05)
     began = time.monotonic()
     told = finished(process("whole"))
@@ -97,7 +97,7 @@ def test_killed_and_gone_on_with(start: Any, tmp_path: Path, kills: int) -> None
     moments = random.Random(kills)
     asked.count, done, life = 0, 0, 0
     while done < kills:
-        run = process(f"killed-{life}")
+        run = process(f"killed-{life}", tasks)
         # anywhere in it, and in what is left of it
         if killed(run, moments.uniform(0.5, seconds)):
             done += 1
@@ -106,11 +106,11 @@ def test_killed_and_gone_on_with(start: Any, tmp_path: Path, kills: int) -> None
         finished(run)
         assert files_of(tmp_path / f"killed-{life}") == files_of(tmp_path / "whole")
         life, asked.count = life + 1, 0
-    again = finished(process(f"killed-{life}"))
+    again = finished(process(f"killed-{life}", tasks))
     assert files_of(tmp_path / f"killed-{life}") == files_of(tmp_path / "whole")
     different = {"cost", "folder", "files"}
     assert {k: v for k, v in again.items() if k not in different} == {
         k: v for k, v in told.items() if k not in different
     }
     # a document that is done is not asked about again; some are on their way when it is killed
-    assert asked.count <= whole + 12 * 6 * kills
+    assert asked.count <= whole + 12 * 6 * kills * tasks

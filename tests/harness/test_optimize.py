@@ -73,6 +73,27 @@ def test_the_pass_rate_rises_over_rounds_and_it_ends_when_it_falls(optimize: Opt
 
 
 @pytest.mark.slow
+def test_tasks_change_neither_the_rounds_nor_what_is_asked_again(optimize: Optimize, tmp_path: Path) -> None:
+    told = {}
+    for tasks in ("1", "2"):
+        model = Learning(best=1, each=4)
+        done, folder = optimize(model, "--json", "--rounds", "1", "--tasks", tasks)
+        assert done.returncode == 0, done.stderr
+        told[tasks] = json.loads(done.stdout)
+        if tasks == "1":
+            folder.rename(tmp_path / "one")
+    # which candidate gets which reply depends on the order in which they are asked
+    one, two = ([each["tried"][0]["validation"] for each in told[tasks]["rounds"]] for tasks in ("1", "2"))
+    assert one == two and len(one) == 2
+    assert {path.name for path in folder.glob("logs/*/*-of-2")} == {"0-of-2", "1-of-2"}
+    # the parts of before are continued, whatever the number of tasks is now
+    (folder / "rounds.json").unlink()
+    model = Learning(best=1, each=4)
+    done, _ = optimize(model, "--json", "--rounds", "1")
+    assert json.loads(done.stdout) == told["2"] and not model.shown
+
+
+@pytest.mark.slow
 def test_a_second_run_asks_nothing_and_a_table_is_printed(optimize: Optimize) -> None:
     first, _ = optimize(Learning(best=1, each=10))
     assert first.returncode == 0, first.stderr

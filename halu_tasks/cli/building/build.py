@@ -84,7 +84,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Build the parts, then collect the dataset."""
     from halu_tasks.builders.workflow.build import BuildRequest, build_parts
 
-    executor = chosen_executor(arguments)
     options = collect_options(arguments)
     config = {name: value for name in ("temperature", "max_tokens") if (value := getattr(arguments, name)) is not None}
     request = BuildRequest(
@@ -102,5 +101,5 @@ def run(arguments: argparse.Namespace) -> int:
         gate_samples=arguments.gate_samples,
         gate_share=arguments.gate_share,
     )
-    folder = build_parts(request, executor, lambda line: print(line, file=sys.stderr, flush=True))
+    folder = build_parts(request, chosen_executor(arguments), lambda line: print(line, file=sys.stderr, flush=True))
     return collect(folder, options, as_json=arguments.json)

@@ -1,0 +1,210 @@
+"""Executors run every task once, start those again that were killed, and pass errors on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from executor_jobs import Writing
+
+from halu_tasks.core.errors import DataError, TaskLost, UsageError
+from halu_tasks.executors.choice import executor_named
+from halu_tasks.executors.job import Executor
+from halu_tasks.executors.local import LocalExecutor
+from halu_tasks.executors.ray import RayExecutor
+from halu_tasks.executors.slurm import SlurmExecutor
+
+# what stands for a cluster: it starts each task of an array in the background, and lists those that are alive
+SBATCH = """#!{python}
+import os, pathlib, subprocess, sys
+folder = pathlib.Path({folder!r})
+options = dict(argument[2:].partition("=")[::2] for argument in sys.argv[1:])
+if "help" in options:
+    print("--partition=NAME  --time=TIME")
+    sys.exit()
+(folder / "options.txt").open("a").write(repr(options) + "\\n")
+script = sys.stdin.read()
+for rank in options["array"].split(","):
+    with open(options["output"].replace("%a", rank), "a") as log:
+        task = subprocess.Popen(["sh", "-c", script], stdout=log, stderr=log, stdin=subprocess.DEVNULL,
+                                env={{**os.environ, "SLURM_ARRAY_TASK_ID": rank}}, start_new_session=True)
+    (folder / f"pid-{{rank}}").write_text(str(task.pid))
+print(f"{{len((folder / 'options.txt').read_text().splitlines())}};cluster")
+"""
+SQUEUE = """#!{python}
+import pathlib
+for path in pathlib.Path({folder!r}).glob("pid-*"):
+    stat = pathlib.Path("/proc", path.read_text(), "stat")
+    if stat.exists() and ") Z" not in stat.read_text():
+        print(path.name.removeprefix("pid-"))
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a stand-in for Slurm, which keeps the options of every `sbatch`."""
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    for name, script in (("sbatch", SBATCH), ("squeue", SQUEUE)):
+        (folder / name).write_text(script.format(python=sys.executable, folder=str(folder)))
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    return folder
+
+
+@pytest.fixture(params=["local", "slurm", pytest.param("ray", marks=pytest.mark.slow)])
+def executor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Executor]:
+    """`executor(tasks)` is each executor in turn."""
+    if request.param == "local":
+        return lambda tasks: LocalExecutor(tasks, attempts=3)
+    if request.param == "slurm":
+        request.getfixturevalue("cluster")
+        return lambda tasks: SlurmExecutor(tasks, {"partition": "all"}, attempts=3, patience=0.5)
+    pytest.importorskip("ray")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    return lambda tasks: RayExecutor(tasks, {"address": "local", "max_retries": 2})
+
+
+def written(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir() if path.name.isdecimal()}
+
+
+def starts(folder: Path, rank: int) -> int:
+    return len((folder / f"started-{rank}").read_text().split())
+
+
+def test_tasks_that_are_killed_are_started_again_and_finished_ones_are_not(
+    executor: Callable[[int], Executor], tmp_path: Path
+) -> None:
+    lines: list[str] = []
+    (tmp_path / "1").write_text("from before")
+    executor(3).run(Writing(tmp_path, killed=(2, 2)), lines.append)
+    assert written(tmp_path) == {"0": "0 of 3", "1": "from before", "2": "2 of 3"}
+    assert starts(tmp_path, 0) == 1 and starts(tmp_path, 2) == 3 and not (tmp_path / "started-1").exists()
+
+
+def test_an_error_is_raised_as_it_is_after_the_others_have_ended(
+    executor: Callable[[int], Executor], tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match=r"^task 0 has no data$"):
+        executor(2).run(Writing(tmp_path, fails=0, waits=0.5), lambda line: None)
+    assert written(tmp_path) == {"1": "1 of 2"} and starts(tmp_path, 0) == 1
+
+
+def test_a_task_that_is_killed_too_often_is_lost(executor: Callable[[int], Executor], tmp_path: Path) -> None:
+    with pytest.raises(TaskLost, match="task 2 of 2"):
+        executor(2).run(Writing(tmp_path, killed=(1,) * 9), lambda line: None)
+    assert written(tmp_path) == {"0": "0 of 2"} and starts(tmp_path, 1) == 3
+
+
+def start_local(folder: Path) -> subprocess.Popen[bytes]:
+    """A process that runs two slow tasks on this machine."""
+    program = (
+        "import sys; from pathlib import Path; from executor_jobs import Writing\n"
+        "from halu_tasks.executors.local import LocalExecutor\n"
+        f"if __name__ == '__main__': LocalExecutor(2).run(Writing(Path({str(folder)!r}), held=True), print)"
+    )
+    (folder / "program.py").write_text(program)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    process = subprocess.Popen([sys.executable, folder / "program.py"], env=environment, stderr=subprocess.DEVNULL)
+    while not all((folder / f"started-{rank}").exists() for rank in (0, 1)):
+        assert process.poll() is None
+        time.sleep(0.05)
+    return process
+
+
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
+def test_tasks_end_with_the_command(tmp_path: Path, ending: int) -> None:
+    process = start_local(tmp_path)
+    process.send_signal(ending)
+    process.wait(20)
+    tasks = [Path("/proc", (tmp_path / f"started-{rank}").read_text().strip()) for rank in (0, 1)]
+    until = time.monotonic() + 20
+    while any(task.exists() and ") Z" not in (task / "stat").read_text() for task in tasks):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    assert not written(tmp_path)
+
+
+def test_slurm_gets_its_options_and_the_same_command_waits_for_its_tasks(cluster: Path, tmp_path: Path) -> None:
+    job = Writing(tmp_path, held=True)
+    config = tmp_path / "slurm.yaml"
+    config.write_text("partition: gpu\ntime: 12:00:00\nsetup: [export HALU_SETUP=1]\n")
+    executor = executor_named("slurm", 2, config)
+    # an earlier command was killed after it had submitted the tasks
+    command = (
+        "import pathlib; from executor_jobs import Writing; from halu_tasks.executors.choice import executor_named\n"
+        f"executor = executor_named('slurm', 2, pathlib.Path({str(config)!r}))\n"
+        f"executor.run(Writing(pathlib.Path({str(tmp_path)!r}), held=True), print)"
+    )
+    earlier = subprocess.Popen([sys.executable, "-c", command], stdout=subprocess.DEVNULL)
+    while not (job.folder / "slurm.json").exists():
+        assert earlier.poll() is None
+        time.sleep(0.05)
+    earlier.kill()
+    earlier.wait()
+    lines: list[str] = []
+    with pytest.raises(DataError, match="still works on 2 tasks; wait for it with --tasks 2"):
+        executor_named("slurm", 3, config).run(job, lines.append)
+
+    def report(line: str) -> None:
+        lines.append(line)
+        (tmp_path / "go").touch()
+
+    executor.run(job, report)
+    assert written(tmp_path) == {"0": "0 of 2", "1": "1 of 2"}
+    assert [starts(tmp_path, rank) for rank in (0, 1)] == [1, 1]
+    assert lines[0] == "writing: waits for array 1, which was submitted before"
+    (options,) = (cluster / "options.txt").read_text().splitlines()
+    assert "'partition': 'gpu'" in options and "'time': '12:00:00'" in options
+    assert "'job-name': 'halu-writing'" in options and "'requeue': ''" in options
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "message"),
+    [
+        ("local", "attemps: 2", "unknown key 'attemps' (did you mean 'attempts'?)"),
+        ("local", "attempts: 0", "attempts: expected an integer greater than 0, got '0'"),
+        ("slurm", "partitions: gpu", "sbatch has no option 'partitions'"),
+        ("slurm", "setup: module load cuda", "setup: expected a list of strings"),
+        ("slurm", "- partition", "expected a mapping of settings"),
+    ],
+)
+def test_a_setting_that_is_unknown_is_named_with_its_file(
+    cluster: Path, tmp_path: Path, name: str, config: str, message: str
+) -> None:
+    file = tmp_path / "settings.yaml"
+    file.write_text(config)
+    with pytest.raises(UsageError) as error:
+        executor_named(name, 2, file)
+    assert str(error.value).startswith(f"{file}: {message}")
+
+
+def test_an_unknown_setting_of_ray_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    file = tmp_path / "ray.yaml"
+    file.write_text(json.dumps({"num_cpu": 2}))
+    with pytest.raises(UsageError, match="num_cpu") as error:
+        executor_named("ray", 2, file)
+    assert str(file) in str(error.value)
+
+
+def test_what_is_not_installed_is_a_line(here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    command = ["build", "haluagent", tmp_path, "-o", tmp_path / "out", "--model", "mockllm/model"]
+    for name, message in (("ray", 'pip install "halu-tasks[cluster]"'), ("slurm", "sbatch is not installed here")):
+        done = here(*command, "--executor", name)
+        assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1
+    done = here(*command, "--executor", "slurm", "-M", "api_key=very-secret")
+    assert done.returncode == 2 and "set credentials in the environment" in done.stderr
+    assert "very-secret" not in done.stderr and not (tmp_path / "out").exists()
