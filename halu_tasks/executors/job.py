@@ -26,11 +26,11 @@ class Job(Protocol):
 
     @property
     def name(self) -> str:
-        """A short name, for the queue of a cluster."""
+        """A short name, for the queue of a cluster; no other job of the folder has it."""
 
     @property
     def folder(self) -> Path:
-        """A folder that all machines share, for the files of the executor."""
+        """The folder of the results, which all machines share; executors keep their files in `executor/NAME` of it."""
 
     def finished(self, rank: int, tasks: int) -> bool:
         """Whether a task has nothing left to do.

@@ -1,6 +1,6 @@
 """Running tasks with Slurm, as one array of jobs.
 
-The folder of a job then contains:
+The folder of a job then has a folder `executor/NAME`, which contains:
 
 job.pickle         the job, which every task reads
 task-0.log         what a task has printed
@@ -73,8 +73,9 @@ class SlurmExecutor:
 
     def run(self, job: Job, report: Report) -> None:
         """Run the tasks of a job that are not finished, as `Executor.run` says."""
-        job.folder.mkdir(parents=True, exist_ok=True)
-        _Array(self, job, report).run()
+        array = _Array(self, job, report)
+        array.folder.mkdir(parents=True, exist_ok=True)
+        array.run()
 
 
 class _Array:
@@ -82,7 +83,7 @@ class _Array:
 
     def __init__(self, executor: SlurmExecutor, job: Job, report: Report) -> None:
         self.executor, self.job, self.report = executor, job, report
-        self.folder = job.folder.resolve()
+        self.folder = job.folder.resolve() / "executor" / job.name
         self.started: Counter[int] = Counter()
 
     def run(self) -> None:

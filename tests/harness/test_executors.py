@@ -147,7 +147,7 @@ def test_slurm_gets_its_options_and_the_same_command_waits_for_its_tasks(cluster
         f"executor.run(Writing(pathlib.Path({str(tmp_path)!r}), held=True), print)"
     )
     earlier = subprocess.Popen([sys.executable, "-c", command], stdout=subprocess.DEVNULL)
-    while not (job.folder / "slurm.json").exists():
+    while not (tmp_path / "executor" / "writing" / "slurm.json").exists():
         assert earlier.poll() is None
         time.sleep(0.05)
     earlier.kill()

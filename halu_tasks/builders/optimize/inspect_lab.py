@@ -23,7 +23,6 @@ from halu_tasks.builders.documents import Document
 from halu_tasks.builders.optimize.optimize import OPTIMIZER, Asked, Texts
 from halu_tasks.builders.pipeline import Pipeline
 from halu_tasks.builders.registry import pipeline_named
-from halu_tasks.builders.run.folder import EXECUTOR
 from halu_tasks.builders.run.inspect_logs import build_logs, outcomes
 from halu_tasks.builders.run.inspect_task import build_task
 from halu_tasks.builders.run.outcomes import Outcome
@@ -48,7 +47,7 @@ class DraftingJob:
 
     Attributes:
         name: A name for the queue of a cluster.
-        folder: The folder for the files of the executor.
+        folder: The folder of the optimization.
         builder: The pipeline.
         options: Its options, with the file of the prompts.
         documents: The documents.
@@ -140,7 +139,7 @@ class Lab:
         logs = self._folder / "logs" / name
         job = DraftingJob(
             name=f"optimize-{name}",
-            folder=self._folder / EXECUTOR / name,
+            folder=self._folder,
             builder=self._pipeline.name,
             options={**self._options, "prompts": str(prompts)},
             documents=self._folder / f"{part}.jsonl",

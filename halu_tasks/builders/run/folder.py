@@ -36,12 +36,11 @@ from halu_tasks.data.rows import json_lines, read_json_object
 
 logger = logging.getLogger(__name__)
 
-PLAN, DOCUMENTS, GATE, LOGS, EXECUTOR, DATASET, REJECTS = (
+PLAN, DOCUMENTS, GATE, LOGS, DATASET, REJECTS = (
     "build.json",
     "documents",
     "gate",
     "logs",
-    "executor",
     "dataset",
     "rejects.jsonl",
 )

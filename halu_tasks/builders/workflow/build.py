@@ -14,7 +14,7 @@ from inspect_ai.log import EvalLog, read_eval_log_sample_summaries
 from halu_tasks.builders.pipeline import Gate
 from halu_tasks.builders.quality.published import at_hand
 from halu_tasks.builders.registry import pipeline_named
-from halu_tasks.builders.run.folder import EXECUTOR, GATE, Folder, begin
+from halu_tasks.builders.run.folder import GATE, Folder, begin
 from halu_tasks.builders.run.inspect_logs import BuildLog, done, logs_of, set_aside
 from halu_tasks.builders.run.inspect_task import build_task
 from halu_tasks.builders.workflow.gate import draft_samples, gate_of, missing_samples, pass_gate
@@ -107,28 +107,23 @@ class BuildJob:
     """Works on the parts of a build; each task has every so many of them.
 
     Attributes:
-        path: the folder of the build.
+        folder: the folder of the build.
         request: what to build.
     """
 
-    path: Path
+    folder: Path
     request: BuildRequest
 
     name = "build"
 
-    @property
-    def folder(self) -> Path:
-        """The folder for the files of the executor."""
-        return self.path / EXECUTOR / self.name
-
     def finished(self, rank: int, tasks: int) -> bool:
         """Whether all parts of a task are finished."""
-        folder = Folder(self.path)
+        folder = Folder(self.folder)
         return all(done(folder, number) for number in folder.numbers[rank::tasks])
 
     def work(self, rank: int, tasks: int, report: Report) -> None:
         """Work on the parts of a task that are not finished."""
-        folder = Folder(self.path)
+        folder = Folder(self.folder)
         build = _Build(
             folder,
             replace(self.request, models=self.request.models.in_task(tasks)),
@@ -146,29 +141,24 @@ class SamplingJob:
     """Drafts the samples of a build's gate, which is one task.
 
     Attributes:
-        path: the folder of the build.
+        folder: the folder of the build.
         request: what to build.
         gate: what the samples have to pass.
     """
 
-    path: Path
+    folder: Path
     request: BuildRequest
     gate: Gate
 
     name = "gate"
 
-    @property
-    def folder(self) -> Path:
-        """The folder for the files of the executor."""
-        return self.path / EXECUTOR / self.name
-
     def finished(self, rank: int, tasks: int) -> bool:
         """Whether all samples are drafted; only the first task drafts."""
-        return rank > 0 or not missing_samples(Folder(self.path), self.gate)
+        return rank > 0 or not missing_samples(Folder(self.folder), self.gate)
 
     def work(self, rank: int, tasks: int, report: Report) -> None:
         """Draft the samples that are not drafted yet."""
-        folder = Folder(self.path)
+        folder = Folder(self.folder)
         draft_samples(
             folder,
             self.gate,
