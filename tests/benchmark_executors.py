@@ -203,7 +203,7 @@ class Ray:
         if not Path(self.ray).exists():
             raise OSError("it is not installed (halu-tasks[cluster])")
         self.tasks, self.port = tasks, free_port()
-        os.environ["RAY_ADDRESS"] = f"127.0.0.1:{self.port}"
+        os.environ |= {"RAY_ADDRESS": f"127.0.0.1:{self.port}", "RAY_AUTH_MODE": "disabled"}
         common = ["--disable-usage-stats", "--object-store-memory=100000000", "--node-ip-address=127.0.0.1"]
         # the path of a socket in it may not be long
         self.folder = Path(tempfile.mkdtemp(prefix="ray", dir="/tmp"))

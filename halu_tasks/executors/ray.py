@@ -76,7 +76,7 @@ class RayExecutor:
         try:
             ray.init(**{"address": "auto", **connection}, logging_level="ERROR")
         except (ConnectionError, ValueError, RuntimeError) as error:
-            message = str(error).strip().partition("\n")[0]
+            message = str(error).strip().partition("\n")[0].partition(". Please")[0].rstrip(".")
             raise UsageError(
                 f"--executor ray: {message}; start a cluster with `ray start --head`, or name one with address: in "
                 "--executor-config"

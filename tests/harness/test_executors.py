@@ -70,6 +70,8 @@ def executor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         request.getfixturevalue("cluster")
         return lambda tasks: SlurmExecutor(tasks, {"partition": "all"}, attempts=3, patience=0.5)
     pytest.importorskip("ray")
+    # it would write a token into the home folder
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
     return lambda tasks: RayExecutor(tasks, {"address": "local", "max_retries": 2})
 
