@@ -82,6 +82,7 @@ def label_metric(
         name,
         counts,
         value,
+        by_item=True,
         contributes=lambda table: part_and_whole(table)[1] > 0,
         # precision and recall are shares; F1 compares them
         classes=(lambda table: np.asarray(table[:, 2:3] > 0)) if figure == "f1" else None,
@@ -133,6 +134,7 @@ def macro_metric(
         name,
         counts,
         value,
+        by_item=True,
         classes=lambda table: np.asarray(table.reshape(len(table), len(names), 4)[..., 2] > 0),
         averages_classes=True,
         about=about,

@@ -2,9 +2,10 @@
 
 A metric is a ratio (or another smooth function) of *sums over items*: accuracy is right / asked, F1 is
 2·tp / (2·tp + fp + fn). One pass therefore reduces the scores of a cluster to a short vector of sums, and everything
-else is arithmetic on these vectors. The standard error is that of the delete-one-cluster jackknife, which is
-deterministic, equals s/√n for a mean of independent items, and needs no resampling. `statistics.intervals` computes
-the interval from the same values without each cluster.
+else is arithmetic on these vectors (`statistics.jackknife`).
+
+Sums over items and over clusters are rounded once, so that a figure does not depend on their order, nor on how they
+are divided among processes (`statistics.exact`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,16 +21,52 @@ import numpy.typing as npt
 
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.intervals import NORMAL, deviations, mean_interval, score_interval, support
+from halu_tasks.scorers.statistics.exact import column_sums
+from halu_tasks.scorers.statistics.intervals import NORMAL, mean_interval, score_interval, support
+from halu_tasks.scorers.statistics.jackknife import Chunk, Chunks, LeftOut, Rule, Value, leave_out
 
 Array = npt.NDArray[np.float64]
 Counts = Callable[[Sequence[Score]], Sequence[float]]
 """Reduces the scores of one cluster to its sufficient statistics, K numbers that add up over clusters."""
-Value = Callable[[Array], Array]
-"""Computes the metric, shape (…), from sums of shape (…, K); NaN where it is undefined."""
 
 _ROUNDING = 1e-9
 """A bias up to this is a rounding error."""
+
+
+class Items(NamedTuple):
+    """Numbers of N items, from which a metric is computed that compares items across clusters.
+
+    Attributes:
+        cluster: The number of each item's cluster, shape (N,).
+        columns: The numbers of each item, shape (N, J).
+        clusters: The number C of clusters.
+    """
+
+    cluster: npt.NDArray[np.int64]
+    columns: Array
+    clusters: int
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """How a metric that compares items across clusters is computed.
+
+    Attributes:
+        columns: The names of the numbers that are kept of each item.
+        item: Function that determines these numbers; None for an item that does not count.
+        sums: Function that computes the sums over all clusters, shape (K,), and the part of them that is lost with each
+            cluster, shape (C, K).
+    """
+
+    columns: tuple[str, ...]
+    item: Callable[[Score], Sequence[float] | None]
+    sums: Callable[[Items], tuple[Array, Array]]
+
+    def of(self, clusters: Sequence[Sequence[Score]]) -> Items:
+        """Collect the items of C clusters, which are numbered in order."""
+        rows = [(number, row) for number, scores in enumerate(clusters) for s in scores if (row := self.item(s))]
+        columns = np.array([row for _, row in rows], dtype=np.float64).reshape(len(rows), len(self.columns))
+        return Items(np.array([number for number, _ in rows], dtype=np.int64), columns, len(clusters))
 
 
 class Estimate(NamedTuple):
@@ -65,12 +103,14 @@ class Metric:
         contributes: Function that determines from each cluster's sums, shape (C, K), which clusters contribute to the
             metric, shape (C,). By default, those with a sum other than 0.
         range: The lowest and the highest possible value; the highest may be infinite.
-        pooled: For a metric that compares items across clusters, the function that computes from all clusters the sums
-            over all, shape (K,), and the part of them that is lost with each cluster, shape (C, K). `counts` then only
-            counts items.
+        by_item: Whether the counts of a cluster are the sums of the counts of its items alone. If so, each different
+            score is only counted once, which is faster for millions of replies.
+        pooled: How a metric is computed that compares items across clusters; `counts` then only counts items.
         classes: For a metric that compares or averages classes, the function that determines from each cluster's sums,
             shape (C, K), which classes it has items of, shape (C, L). An interval needs five clusters of each class.
         averages_classes: Whether the metric is an average over these classes.
+        supported: Function that determines from the sums over all clusters, shape (K,), whether there is enough for an
+            error; by default there is.
         has_error: Whether the jackknife estimates the metric's error. It does not if the metric is biased by chance, as
             a sum of absolute differences is.
         members: The metrics whose mean this one is (`mean_of`).
@@ -89,9 +129,11 @@ class Metric:
     requires_option: str | None = None
     contributes: Callable[[Array], npt.NDArray[np.bool_]] = lambda table: np.abs(table).sum(axis=1) > 0
     range: tuple[float, float] = (0.0, 1.0)
-    pooled: Callable[[Sequence[Sequence[Score]]], tuple[Array, Array]] | None = None
+    by_item: bool = False
+    pooled: Pooled | None = None
     classes: Callable[[Array], npt.NDArray[np.bool_]] | None = None
     averages_classes: bool = False
+    supported: Callable[[Array], bool] = lambda total: True
     has_error: bool = True
     members: tuple[Metric, ...] = ()
     shared: Value | None = None
@@ -100,26 +142,36 @@ class Metric:
     def sums(self, clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
         """Compute the sums over all clusters, shape (K,), and the part lost with each cluster, shape (C, K)."""
         if self.pooled:
-            return self.pooled(clusters)
+            return self.pooled.sums(self.pooled.of(clusters))
         table = np.array([self.counts(scores) for scores in clusters], dtype=np.float64)
-        return table.sum(axis=0), table
+        return column_sums(table), table
+
+    @property
+    def width(self) -> int:
+        """The number K of sums."""
+        return len(self.counts([]))
+
+    def rule(self, columns: slice = slice(None)) -> Rule:
+        """Return how the metric is computed without each cluster, from some columns of a table."""
+        return Rule(self.value, self.contributes, self.classes, columns)
 
     def only(self, tag: str, value: str, name: str) -> Metric:
         """Restrict the metric to the items whose `tag` is `value`, under a new name."""
+        pooled = self.pooled
 
         def tagged(scores: Sequence[Score]) -> list[Score]:
             return [s for s in scores if s.tags.get(tag) == value]
 
-        def pooled(clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
-            assert self.pooled
-            return self.pooled([tagged(scores) for scores in clusters])
+        def item(score: Score) -> Sequence[float] | None:
+            assert pooled
+            return pooled.item(score) if score.tags.get(tag) == value else None
 
         return replace(
             self,
             name=name,
             counts=lambda scores: self.counts(tagged(scores)),
             tag_filter=(tag, value),
-            pooled=pooled if self.pooled else None,
+            pooled=replace(pooled, item=item) if pooled else None,
             about=f"{self.about} ({tag}: {value})",
         )
 
@@ -136,10 +188,22 @@ def estimate(metric: Metric, clusters: Sequence[Sequence[Score]]) -> Estimate | 
     """Estimate a metric over the scores of each cluster (see `by_cluster`); None if it is undefined."""
     if not clusters:
         return None
-    known = _mean_estimate(metric, clusters) if metric.members else _estimate(metric, clusters)[0]
+    total, table = metric.sums(clusters)
+    return estimate_of_sums(metric, total, lambda: [Chunk(table)])
+
+
+def estimate_of_sums(metric: Metric, total: Array, chunks: Chunks) -> Estimate | None:
+    """Estimate a metric from its sums; None if it is undefined.
+
+    Args:
+        metric: The metric.
+        total: The sums over all clusters, shape (K,).
+        chunks: The part of them that is lost with each cluster, in any division and order.
+    """
+    known = _mean_estimate(metric, total, chunks) if metric.members else _estimate(metric, total, chunks)
     if known is None or metric.shared is None:
         return known
-    return _with_shared_error(known, float(metric.shared(metric.sums(clusters)[0])), metric)
+    return _with_shared_error(known, float(metric.shared(total)), metric)
 
 
 def _with_shared_error(known: Estimate, shared: float, metric: Metric) -> Estimate:
@@ -185,75 +249,81 @@ def jackknife(
         The estimate; None if the value is undefined.
     """
     point = float(value(total))
-    return None if math.isnan(point) else _with_error(point, value, total, table, bounds, classes, averaged)[0]
-
-
-def _with_error(
-    point: float,
-    value: Value,
-    total: Array,
-    table: Array,
-    bounds: tuple[float, float],
-    classes: npt.NDArray[np.bool_] | None,
-    averaged: bool,
-) -> tuple[Estimate, Array]:
-    """Estimate a value, with the deviation of each cluster, shape (C,), which is 0 if the error is unknown."""
-    unknown = Estimate(point, None, None, None), np.zeros(len(table))
-    rests_on = len(table) if classes is None else support(classes, averaged=averaged)
-    if len(table) < 2 or rests_on is None:
-        return unknown
-    without_one = value(total - table)
-    if np.isnan(without_one).any():
-        # undefined without one of the clusters, such as the only one with items of a class
-        return unknown
-    errors = deviations(without_one)
-    low, high = score_interval(point, errors, bounds, rests_on)
-    # the jackknife's estimate of the bias, which is 0 for a mean; the interval reaches as far as it
-    bias = (len(table) - 1) * (float(without_one.mean()) - point)
-    if abs(bias) > _ROUNDING:
-        low, high = max(low - max(bias, 0.0), bounds[0]), min(high - min(bias, 0.0), bounds[1])
-    return Estimate(point, math.sqrt(float(errors @ errors)), low, high), errors
-
-
-def _estimate(metric: Metric, clusters: Sequence[Sequence[Score]]) -> tuple[Estimate | None, Array]:
-    """Estimate a metric, with the deviation of each cluster, shape (C,), which is 0 if the error is unknown."""
-    total, table = metric.sums(clusters)
-    point = float(metric.value(total))
-    every = np.zeros(len(table))
     if math.isnan(point):
-        return None, every
-    if not metric.has_error:
-        return Estimate(point, None, None, None), every
-    contributes = metric.contributes(table)
-    if metric.tag_filter and not metric.pooled and not contributes.any():
-        return None, every  # a part of the items without any that the metric counts, such as one without the class
-    table = table[contributes]
-    classes = metric.classes(table) if metric.classes else None
-    known, every[contributes] = _with_error(
-        point, metric.value, total, table, metric.range, classes, metric.averages_classes
-    )
-    return known, every
-
-
-def _mean_estimate(metric: Metric, clusters: Sequence[Sequence[Score]]) -> Estimate | None:
-    """Estimate the mean of a metric's members from their estimates; clusters in several members stay correlated."""
-    pairs = [_estimate(member, clusters) for member in metric.members]
-    members = [member for member, _ in pairs if member]
-    if len(members) < len(pairs):
         return None
-    values = np.array([member.value for member in members])
-    point = float(values.mean())
+    every = Rule(value, lambda table: np.ones(len(table), dtype=bool), None, slice(None))
+    left_out = leave_out([every], total, lambda: [Chunk(table)])[0]
+    rests_on = len(table) if classes is None else support(classes.sum(axis=0), averaged=averaged)
+    return _with_error(point, left_out, bounds, rests_on)
+
+
+def _with_error(point: float, left_out: LeftOut, bounds: tuple[float, float], rests_on: int | None) -> Estimate:
+    """Estimate a value from the values without each cluster.
+
+    Args:
+        point: The value.
+        left_out: The values without each cluster.
+        bounds: The lowest and the highest possible value.
+        rests_on: The number of clusters on which the value rests; None if they are too few for an interval.
+    """
+    if left_out.clusters < 2 or rests_on is None or left_out.moments is None:
+        return Estimate(point, None, None, None)
+    low, high = score_interval(point, left_out.moments, bounds, rests_on)
+    # the interval reaches as far as the bias, which is 0 for a mean
+    if abs(left_out.bias) > _ROUNDING:
+        low, high = max(low - max(left_out.bias, 0.0), bounds[0]), min(high - min(left_out.bias, 0.0), bounds[1])
+    return Estimate(point, math.sqrt(left_out.moments.second), low, high)
+
+
+def _estimate_of(metric: Metric, total: Array, left_out: LeftOut) -> Estimate | None:
+    """Estimate a metric that is not a mean of others from the values without each cluster; None if it is undefined."""
+    point = float(metric.value(total))
+    if metric.tag_filter and not metric.pooled and not left_out.clusters:
+        return None  # a part of the items without any that the metric counts, such as one without the class
+    rests_on: int | None = left_out.clusters
+    if metric.classes:
+        rests_on = support(left_out.of_classes, averaged=metric.averages_classes)
+    return _with_error(point, left_out, metric.range, rests_on if metric.supported(total) else None)
+
+
+def _estimate(metric: Metric, total: Array, chunks: Chunks) -> Estimate | None:
+    point = float(metric.value(total))
+    if math.isnan(point):
+        return None
+    if not metric.has_error:
+        return Estimate(point, None, None, None)
+    return _estimate_of(metric, total, leave_out([metric.rule()], total, chunks)[0])
+
+
+def _mean_estimate(metric: Metric, total: Array, chunks: Chunks) -> Estimate | None:
+    """Estimate the mean of a metric's members from their estimates; clusters in several members stay correlated."""
+    ends = np.cumsum([0, *(member.width for member in metric.members)])
+    columns = [slice(begin, end) for begin, end in pairwise(ends)]
+    points = np.array([float(m.value(total[part])) for m, part in zip(metric.members, columns, strict=True)])
+    if np.isnan(points).any():
+        return None
+    point = float(points.mean())
+    if not all(member.has_error for member in metric.members):
+        return Estimate(point, None, None, None)
+    rules = [member.rule(part) for member, part in zip(metric.members, columns, strict=True)]
+    left_out = leave_out(rules, total, chunks, together=True)
+    known = [
+        _estimate_of(member, total[part], values)
+        for member, part, values in zip(metric.members, columns, left_out, strict=True)
+    ]
+    members = [member for member in known if member]
+    if len(members) < len(known):
+        return None
     if any(member.stderr is None for member in members):
         return Estimate(point, None, None, None)
-    errors = np.array([errors for _, errors in pairs])
-    covariance = errors @ errors.T
+    covariance = np.array([values.covariances for values in left_out])
     sizes = np.sqrt(np.diag(covariance))
     # a member without variance is correlated with none
     correlation = covariance / np.outer(*[np.where(sizes > 0, sizes, 1.0)] * 2)
     np.fill_diagonal(correlation, 1.0)
-    ends = np.array([[member.low for member in members], [member.high for member in members]], dtype=np.float64)
-    low, high = mean_interval(ends, values, correlation)
-    return Estimate(point, math.sqrt(float(covariance.sum())) / len(members), low, high)
+    ends_of_members = np.array([[m.low for m in members], [m.high for m in members]], dtype=np.float64)
+    low, high = mean_interval(ends_of_members, points, correlation)
+    return Estimate(point, math.sqrt(max(float(covariance.sum()), 0.0)) / len(members), low, high)
 
 
 def estimates(metrics: Iterable[Metric], scores: Iterable[Score]) -> dict[str, Estimate]:
@@ -283,11 +353,12 @@ def mean(name: str, measurement: str, about: str = "", *, higher_is_better: bool
     return Metric(
         name,
         lambda scores: (
-            sum(s.measurements.get(measurement, 0.0) for s in scores),
+            math.fsum(s.measurements.get(measurement, 0.0) for s in scores),
             sum(measurement in s.measurements for s in scores),
         ),
         ratio,
         higher_is_better,
+        by_item=True,
         item=lambda s: s.measurements.get(measurement, math.nan),
         about=about,
     )
@@ -315,6 +386,7 @@ def _share_of(outcome: Outcome, about: str, *, higher_is_better: bool | None) ->
         ratio,
         higher_is_better,
         item=lambda s: float(s.outcome == outcome),
+        by_item=True,
         about=about,
     )
 
@@ -332,11 +404,12 @@ def micro(name: str, part: str, whole: str, about: str = "", *, higher_is_better
     return Metric(
         name,
         lambda scores: (
-            sum(s.measurements.get(part, 0.0) for s in scores),
-            sum(s.measurements.get(whole, 0.0) for s in scores),
+            math.fsum(s.measurements.get(part, 0.0) for s in scores),
+            math.fsum(s.measurements.get(whole, 0.0) for s in scores),
         ),
         ratio,
         higher_is_better,
+        by_item=True,
         about=about,
     )
 
@@ -358,7 +431,7 @@ def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:
     if any(metric.pooled for metric in members.values()):
         raise ValueError(f"{name}: cannot average a metric that compares items across clusters")
     parts = [metric.only(tag, value, metric.name) for value, metric in members.items()]
-    widths = [len(metric.counts([])) for metric in parts]
+    widths = [metric.width for metric in parts]
     ends = np.cumsum(widths)
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
@@ -386,6 +459,7 @@ def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:
         value,
         first.higher_is_better,
         range=first.range,
+        by_item=all(metric.by_item for metric in parts),
         members=tuple(parts),
         shared=shared if depends else None,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 Reading = Callable[[str], Answer[str]]
 ScoreReply = Callable[[Item, str, Sequence[str] | None], Score]
 """Scores a reply: (item, reply, labels of the judge's verdicts) -> score. The labels are None if no judge was asked."""
-ReferenceReplies = Callable[[Sequence[Score]], Mapping[str, Mapping[str, float]]]
-"""Computes what fixed replies would score on the items of the given scores, by name of the reply and metric."""
+ReferenceReplies = Mapping[str, "Sequence[Metric]"]
+"""The metrics, by name of a fixed reply, that compute from scores what this reply would score on the same items."""
 
 READINGS = {
     "checked_claims": "benchmarks.halueval:claims_verdict",
@@ -68,13 +68,12 @@ class TaskScorer:
     Attributes:
         score: The function that scores one reply.
         metrics: All metrics of the scores.
-        reference_replies: The function that computes what fixed replies would score, for comparison; None if the
-            scorer defines no fixed replies.
+        reference_replies: What fixed replies would score, for comparison.
     """
 
     score: ScoreReply
     metrics: tuple[Metric, ...]
-    reference_replies: ReferenceReplies | None = None
+    reference_replies: ReferenceReplies = field(default_factory=dict)
 
 
 def reading_named(name: str | Reading) -> Reading:

@@ -35,7 +35,7 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.agreement import cohen_kappa
 from halu_tasks.scorers.statistics.bootstrap import _drawn, _percentiles
 from halu_tasks.scorers.statistics.calibration import auprc, average_precision, ece
-from halu_tasks.scorers.statistics.intervals import deviations, mean_interval, score_interval
+from halu_tasks.scorers.statistics.intervals import Moments, deviations, mean_interval, score_interval
 from halu_tasks.scorers.statistics.paired import JackknifeDifference, left_out, rounding
 from halu_tasks.scorers.statistics.probability import Probabilities, pair_sums, roc_auc
 from halu_tasks.scorers.statistics.threshold import tuned_metrics
@@ -498,7 +498,7 @@ def means() -> Iterator[Design]:
                 whole[:, i] = right.mean()
                 whole[mine, i] = without
                 values.append(float(right.mean()))
-                ends.append(score_interval(values[-1], errors[i, mine]))
+                ends.append(score_interval(values[-1], Moments.of(errors[i, mine])))
             covariance = errors @ errors.T
             root = np.sqrt(np.diag(covariance))
             correlation = covariance / np.outer(*[np.where(root > 0, root, 1.0)] * 2)

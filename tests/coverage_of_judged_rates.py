@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.metrics import Array, Estimate, jackknife, ratio
+from halu_tasks.scorers.metrics import Array, Estimate, estimate_of_sums, jackknife, ratio
+from halu_tasks.scorers.statistics.jackknife import Chunk
 from halu_tasks.scorers.statistics.judge_error import judge_error_metrics
 
 SENSITIVITY, SPECIFICITY = 0.85, 0.92
@@ -75,8 +76,7 @@ def estimates(sample: Sample) -> dict[str, Estimate | None]:
     values = {"raw": jackknife(ratio, sums[:, [1, 0]].sum(axis=0), sums[:, [1, 0]])}
     for name, key in (("ppi", "rate_ppi"), ("assumed", "rate_assumed_low")):
         metric = METRICS[key]
-        assert metric.classes
-        values[name] = jackknife(metric.value, sums.sum(axis=0), sums, metric.range, metric.classes(sums))
+        values[name] = estimate_of_sums(metric, sums.sum(axis=0), lambda: [Chunk(sums)])
     labelled = sums[sums[:, 2] > 0][:, [3, 2]]
     values["labels"] = jackknife(ratio, labelled.sum(axis=0), labelled)
     return values

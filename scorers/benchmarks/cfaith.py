@@ -7,6 +7,7 @@ evaluator.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -146,7 +147,7 @@ def _balanced_error() -> Metric:
             number
             for kind in kinds
             for number in (
-                sum(s.measurements.get(kind, 0.0) for s in scores),
+                math.fsum(s.measurements.get(kind, 0.0) for s in scores),
                 sum(kind in s.measurements for s in scores),
             )
         ]
@@ -155,7 +156,7 @@ def _balanced_error() -> Metric:
         return (ratio(sums[..., :2]) + ratio(sums[..., 2:])) / 2
 
     about = "mean of false_negative_rate and false_positive_rate"
-    return Metric("balanced_error_rate", counts, value, higher_is_better=False, about=about)
+    return Metric("balanced_error_rate", counts, value, higher_is_better=False, by_item=True, about=about)
 
 
 _RATE = mean("hallucination_rate", "hallucinated", "share of items answered wrongly", higher_is_better=False)

@@ -201,7 +201,7 @@ def _adjusted(
     def counts(scores: Sequence[Score]) -> Sequence[float]:
         judged = [s for s in scores if "factor" in s.measurements]
         errors = (of(slope, s) * s.measurements.get("factor_error", 0.0) for s in judged)
-        return sum(of(real, s) for s in judged), len(judged), sum(errors)
+        return math.fsum(of(real, s) for s in judged), len(judged), math.fsum(errors)
 
     return Metric(
         name,
@@ -210,6 +210,7 @@ def _adjusted(
         higher_is_better,
         item=lambda s: of(real, s) if "factor" in s.measurements else math.nan,
         requires_option="judge",
+        by_item=True,
         range=(0.0, 1.0 if share else math.inf),
         shared=lambda sums: ratio(sums[..., [2, 1]]),
         about=about,

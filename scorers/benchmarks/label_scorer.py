@@ -104,7 +104,7 @@ def position_bias(first: str) -> Metric:
         return sum(s.answer == first for s in answered) - sum(s.target == first for s in answered), len(answered)
 
     about = f"share of {first} among the answers minus its share among the targets of these replies; 0 is no bias"
-    return Metric("position_bias", counts, ratio, higher_is_better=None, range=(-1.0, 1.0), about=about)
+    return Metric("position_bias", counts, ratio, higher_is_better=None, by_item=True, range=(-1.0, 1.0), about=about)
 
 
 def _of_orders(orders: tuple[str, str]) -> tuple[Metric, Metric]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Literal
 
@@ -133,6 +134,7 @@ CHAR_F1 = Metric(
         sum(s.measurements["gold_chars"] + s.measurements["predicted_chars"] for s in scores),
     ),
     _f1,
+    by_item=True,
     about="harmonic mean of char_precision and char_recall",
 )
 
@@ -161,16 +163,21 @@ METRICS = (
 )
 
 
-def fixed_replies(scores: Sequence[Score]) -> dict[str, dict[str, float]]:
-    """Compute what trivial replies score on the same items, by name of the reply and metric.
+def _mean_of_items(name: str, number: Callable[[Score], float]) -> Metric:
+    return Metric(name, lambda scores: (math.fsum(map(number, scores)), len(scores)), ratio, by_item=True)
 
-    `marking all` lists every part of the text, so its recall, which is `acc`, is 1; `marking nothing` lists none.
-    """
-    shares = [s.measurements["gold_chars"] / s.measurements["text_chars"] for s in scores]
-    return {
-        "marking all": {"acc": 1.0, "iou": sum(shares) / len(shares)},
-        "marking nothing": {"acc": 0.0, "iou": 0.0},
-    }
+
+FIXED_REPLIES = {
+    "marking all": (
+        _mean_of_items("acc", lambda s: 1.0),
+        _mean_of_items("iou", lambda s: s.measurements["gold_chars"] / s.measurements["text_chars"]),
+    ),
+    "marking nothing": (_mean_of_items("acc", lambda s: 0.0), _mean_of_items("iou", lambda s: 0.0)),
+}
+"""What trivial replies score on the same items.
+
+`marking all` lists every part of the text, so its recall, which is `acc`, is 1; `marking nothing` lists none.
+"""
 
 
 _JOIN = " an item counts twice if a row of the other error type has its id, the second time with the text of that row"
@@ -206,7 +213,7 @@ def iou_scorer(returns: Literal["sentence", "entities", "passages"], published: 
     score = by_name[returns]
     if published:
         return TaskScorer(lambda item, reply, _: score(item, reply), PUBLISHED_METRICS)
-    return TaskScorer(lambda item, reply, _: score(item, reply), METRICS, fixed_replies)
+    return TaskScorer(lambda item, reply, _: score(item, reply), METRICS, FIXED_REPLIES)
 
 
 def score_passages(item: Item, reply: str) -> Score:

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.metrics import Array, Estimate, Value, jackknife
+from halu_tasks.scorers.metrics import Array, Estimate, jackknife
+from halu_tasks.scorers.statistics.jackknife import Value
 
 Labels = Sequence[str | None]
 """One rater's labels of N items; None for an item without a label."""

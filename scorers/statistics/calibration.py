@@ -6,6 +6,7 @@ average precision. All metrics are undefined if no item has a probability.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
@@ -13,9 +14,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.metrics import Array, Metric, Value, ratio
+from halu_tasks.scorers.metrics import Array, Items, Metric, Pooled, ratio
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.probability import FACT, Probabilities, roc_auc
+from halu_tasks.scorers.statistics.jackknife import Value
+from halu_tasks.scorers.statistics.probability import (
+    FACT,
+    PROBABILITY_COLUMNS,
+    Probabilities,
+    probability_row,
+    roc_auc,
+)
 from halu_tasks.scorers.statistics.threshold import tuned_metrics
 
 BINS = 10
@@ -41,12 +49,12 @@ def auprc(label: str) -> Metric:
     a threshold. It estimates the area under the precision-recall curve without interpolation.
     """
 
-    def pooled(clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
-        items = Probabilities.of(clusters, label)
-        table = np.zeros((len(clusters), 3))
+    def sums(pooled: Items) -> tuple[Array, Array]:
+        items = Probabilities.of(pooled)
+        table = np.zeros((pooled.clusters, 3))
         if np.isnan(items.probability).all():
             return np.array([np.nan, 0.0, 0.0]), table
-        whole, without_one = average_precision(items, len(clusters))
+        whole, without_one = average_precision(items, pooled.clusters)
         table[:, 0] = whole - without_one
         table[:, 1], table[:, 2] = (
             np.bincount(items.cluster[one], minlength=len(table)) for one in (items.has, ~items.has)
@@ -57,7 +65,7 @@ def auprc(label: str) -> Metric:
         "auprc",
         lambda scores: (len(scores),),
         lambda sums: np.asarray(sums[..., 0]),
-        pooled=pooled,
+        pooled=Pooled(PROBABILITY_COLUMNS, partial(probability_row, label=label), sums),
         classes=lambda table: np.asarray(table[:, 1:] > 0),
         requires_option="probability",
         contributes=lambda table: np.asarray(table[:, 1:].sum(axis=1) > 0),
@@ -167,7 +175,7 @@ def brier(label: str) -> Metric:
     """
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
-        errors = sum((s.measurements.get(FACT, 0.5) - (s.target == label)) ** 2 for s in scores)
+        errors = math.fsum((s.measurements.get(FACT, 0.5) - (s.target == label)) ** 2 for s in scores)
         return errors, len(scores), sum(FACT in s.measurements for s in scores)
 
     return Metric(
@@ -176,6 +184,7 @@ def brier(label: str) -> Metric:
         _if_any(lambda sums: ratio(sums[..., :2])),
         higher_is_better=False,
         requires_option="probability",
+        by_item=True,
         about=f"mean squared difference between the probability of {label} and 1 if it is the target, else 0",
     )
 
@@ -202,6 +211,7 @@ def ece(label: str) -> Metric:
         _if_any(value),
         higher_is_better=False,
         requires_option="probability",
+        by_item=True,
         has_error=False,
         about=about,
     )
@@ -231,6 +241,7 @@ def ece_by_chance(label: str) -> Metric:
         _if_any(value),
         higher_is_better=None,
         requires_option="probability",
+        by_item=True,
         has_error=False,
         about=about,
     )
@@ -242,13 +253,13 @@ _ITEMS, _EXPECTED, _SQUARES, _GAPS = (slice(i * BINS, (i + 1) * BINS) for i in r
 
 def _binned(scores: Sequence[Score], label: str) -> Sequence[float]:
     """Compute the sums by bin, then the number of items with a probability."""
-    sums = [0.0] * 4 * BINS
+    numbers: list[list[float]] = [[] for _ in range(4 * BINS)]
     for s in scores:
         probability = s.measurements.get(FACT, 0.5)
         index = min(int(probability * BINS), BINS - 1)
         for part, number in enumerate((1.0, probability, probability**2, probability - (s.target == label))):
-            sums[part * BINS + index] += number
-    return *sums, sum(FACT in s.measurements for s in scores)
+            numbers[part * BINS + index].append(number)
+    return *map(math.fsum, numbers), sum(FACT in s.measurements for s in scores)
 
 
 def _mean_deviation(expected: Array, squares: Array) -> Array:

@@ -29,6 +29,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from halu_tasks.scorers.statistics.exact import column_sums
+
 Array = npt.NDArray[np.float64]
 
 FEWEST = 5
@@ -39,6 +41,53 @@ NORMAL = 1.959963984540054
 
 _NO_VARIANCE = 1e-18
 """A variance up to this, on the scale of a share, is a rounding error."""
+
+
+class Moments(NamedTuple):
+    """The sums over clusters of the powers of their deviations, on which the interval of a value rests.
+
+    Attributes:
+        number: The number of clusters.
+        second: The sum of the squares, which is the squared standard error.
+        third: The sum of the third powers.
+        fourth: The sum of the fourth powers.
+    """
+
+    number: int
+    second: float
+    third: float
+    fourth: float
+
+    @classmethod
+    def of(cls, deviations: Array) -> Moments:
+        """Compute the moments of the deviation of each cluster, shape (C,)."""
+        powers = column_sums(np.stack([deviations**2, deviations**3, deviations**4], axis=1))
+        return cls(len(deviations), *map(float, powers))
+
+    @classmethod
+    def of_values(cls, number: int, powers: Array) -> Moments:
+        """Compute the moments of the deviations (`deviations`) from sums over the values without each cluster.
+
+        Args:
+            number: The number of clusters.
+            powers: The sums of the values minus any number close to them, and of the second, third and fourth powers
+                of that difference, shape (4,).
+        """
+        mean, second, third, fourth = (float(power) / number for power in powers)
+        scale = (number - 1) / number
+        variance = scale * number * max(second - mean**2, 0.0)
+        fourth_power = scale**2 * number * (fourth - 4 * mean * third + 6 * mean**2 * second - 3 * mean**4)
+        return cls(
+            number,
+            variance,
+            -(scale**1.5) * number * (third - 3 * mean * second + 2 * mean**3),
+            # it is never lower, except by rounding
+            max(fourth_power, variance**2 / number),
+        )
+
+    def in_units(self, unit: float) -> Moments:
+        """Return the moments of the deviations divided by a number."""
+        return Moments(self.number, self.second / unit**2, self.third / unit**3, self.fourth / unit**4)
 
 
 class Carriers(NamedTuple):
@@ -63,28 +112,28 @@ def deviations(without_one: Array) -> Array:
         without_one: The value without each of C clusters, shape (C,).
     """
     clusters = len(without_one)
-    return np.asarray(math.sqrt((clusters - 1) / clusters) * (without_one.mean() - without_one))
+    mean = math.fsum(without_one.tolist()) / clusters
+    return np.asarray(math.sqrt((clusters - 1) / clusters) * (mean - without_one))
 
 
-def carriers(deviations: Array, slope: float = 0.0) -> Carriers:
+def carriers(moments: Moments, slope: float = 0.0) -> Carriers:
     """Compute how a variance is spread over the clusters.
 
     The degrees of freedom are Satterthwaite's, 2·V²/Var(V), with the variance of V from the contributions of the
     clusters (Pan and Wall 2002), at most the number of clusters minus one and at least one.
 
     Args:
-        deviations: The deviation of each cluster, shape (C,).
+        moments: The moments of the clusters' deviations.
         slope: The derivative by the value of the logarithm of the variance that the value implies; 0 if it implies
             none.
     """
-    clusters = len(deviations)
-    variance = float(deviations @ deviations)
+    clusters, variance, third, fourth = moments
     if variance <= _NO_VARIANCE:
         return Carriers(0.0, 1.0, clusters - 1.0)
-    shares = deviations**2 / variance
-    unexplained = float(np.sum((shares - 1 / clusters - slope * deviations) ** 2))
+    # the sum of the squares of each cluster's share of the variance, minus 1/C, minus slope times deviation
+    unexplained = fourth / variance**2 - 1 / clusters + slope**2 * variance - 2 * slope * third / variance
     degrees = min(clusters - 1.0, 2 / unexplained) if unexplained > 0 else clusters - 1.0
-    return Carriers(variance, 1 / float(shares @ shares), max(degrees, 1.0))
+    return Carriers(variance, variance**2 / fourth, max(degrees, 1.0))
 
 
 def unseen_weight(spread: Carriers, scale: float) -> float:
@@ -109,18 +158,17 @@ def quantile(degrees: float) -> float:
     return float(stdtrit(degrees, 0.975))
 
 
-def support(classes: npt.NDArray[np.bool_], *, averaged: bool = False) -> int | None:
+def support(clusters: npt.NDArray[np.int64], *, averaged: bool = False) -> int | None:
     """Compute on how many clusters a metric rests that compares or averages classes.
 
     Args:
-        classes: Whether each cluster has items of each class, shape (C, L).
+        clusters: The number of clusters with items of each class, shape (L,).
         averaged: Whether the metric is an average over the classes, each of which then only has a part in it.
 
     Returns:
         The number of clusters with items of the rarest class, times the number of classes if the metric is an average
         over them; None if fewer than `FEWEST` clusters have items of a class.
     """
-    clusters = classes.sum(axis=0)
     occurring = clusters[clusters > 0]
     if not len(occurring) or occurring.min() < FEWEST:
         return None
@@ -128,7 +176,7 @@ def support(classes: npt.NDArray[np.bool_], *, averaged: bool = False) -> int | 
 
 
 def score_interval(
-    value: float, deviations: Array, bounds: tuple[float, float] = (0.0, 1.0), clusters: int | None = None
+    value: float, moments: Moments, bounds: tuple[float, float] = (0.0, 1.0), clusters: int | None = None
 ) -> tuple[float, float]:
     """Compute the 95% score interval of a value.
 
@@ -137,7 +185,7 @@ def score_interval(
 
     Args:
         value: The value.
-        deviations: The deviation of each cluster, shape (C,), two or more.
+        moments: The moments of the deviations of C clusters, two or more.
         bounds: The lowest and the highest possible value; the highest may be infinite.
         clusters: The number of clusters on which the value rests, if fewer than C.
 
@@ -149,16 +197,16 @@ def score_interval(
     width = top - bottom if bounded else 1.0
     v = max((value - bottom) / width, 0.0)
     v = min(v, 1.0) if bounded else v
-    clusters = min(clusters or len(deviations), len(deviations))
+    clusters = min(clusters or moments.number, moments.number)
     implied = v * (1 - v) if bounded else v
     interior = implied > 0
-    spread = carriers(deviations / width, ((1 - 2 * v if bounded else 1.0) / implied) if interior else 0.0)
+    spread = carriers(moments.in_units(width), ((1 - 2 * v if bounded else 1.0) / implied) if interior else 0.0)
     low = high = v
     if interior and spread.variance:
         t = quantile(min(spread.degrees, clusters - 1.0))
         low, high = _scored(v, implied / spread.variance, t, bounded=bounded)
         if not bounded:
-            high = max(high, _skewed_end(v, deviations, t))
+            high = max(high, _skewed_end(v, moments, t))
     weight = unseen_weight(spread, implied / clusters) if interior else 1.0
     t = quantile(clusters - 1.0)
     unseen = math.sqrt(weight) * unseen_share(clusters, t)
@@ -193,15 +241,14 @@ def _scored(v: float, n: float, t: float, *, bounded: bool) -> tuple[float, floa
     return low, high
 
 
-def _skewed_end(v: float, deviations: Array, t: float) -> float:
+def _skewed_end(v: float, moments: Moments, t: float) -> float:
     """Compute the upper end of a score interval of a rate whose variance changes with it as the sample's skewness says.
 
     The variance of a skewed mean grows with it by Σd³/Σd² to first order; for a Poisson rate, this is 1/n as above. It
     is more if few clusters have most of the events.
     """
-    variance = float(deviations @ deviations)
-    skew = NORMAL**2 * float((deviations**3).sum()) / variance
-    return v + skew / 2 + math.sqrt(t * t * variance + skew**2 / 4)
+    skew = NORMAL**2 * moments.third / moments.second
+    return v + skew / 2 + math.sqrt(t * t * moments.second + skew**2 / 4)
 
 
 def mean_interval(ends: Array, values: Array, correlation: Array) -> tuple[float, float]:

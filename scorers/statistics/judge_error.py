@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from halu_tasks.scorers.human_labels import FEWEST
-from halu_tasks.scorers.metrics import Array, Metric, Value, ratio
+from halu_tasks.scorers.metrics import Array, Metric, ratio
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.jackknife import Value
 
 _SUMMED = (
     "verdicts_read",
@@ -132,10 +133,10 @@ def _corrected(
         known = [s.measurements for s in scores if marker in s.measurements]
         counted = [values for values in known if measurement in values]
         return [
-            *(sum(values.get(name, 0.0) for values in known) for name in names),
+            *(math.fsum(values.get(name, 0.0) for values in known) for name in names),
             len(known),
-            sum(values[measurement] - values["verdicts_positive"] for values in counted),
-            sum(values["verdicts"] for values in counted),
+            math.fsum(values[measurement] - values["verdicts_positive"] for values in counted),
+            math.fsum(values["verdicts"] for values in counted),
             len(counted),
         ]
 
@@ -145,12 +146,9 @@ def _corrected(
         judged = np.where(verdicts > 0, share(sums) * verdicts, 0.0 if assumed else np.nan)
         return ratio(np.stack([without_judge + judged, replies], axis=-1))
 
-    def classes(table: Array) -> npt.NDArray[np.bool_]:
-        total = table.sum(axis=0)
-        value = float(uncut(total))
+    def supported(total: Array) -> bool:
         # the jackknife of a value that is cut says nothing
-        known = 0 <= value <= top and (assumed is not None or total[2] >= FEWEST)
-        return np.asarray((table[:, [-4 if assumed else 2]] > 0) & known)
+        return 0 <= float(uncut(total)) <= top and (assumed is not None or bool(total[2] >= FEWEST))
 
     return Metric(
         name,
@@ -158,15 +156,17 @@ def _corrected(
         lambda sums: np.clip(uncut(sums), 0.0, top),
         higher_is_better=False,
         requires_option=option,
+        by_item=True,
         range=(0.0, top),
-        classes=classes,
+        classes=lambda table: np.asarray(table[:, [-4 if assumed else 2]] > 0),
+        supported=supported,
         about=about,
     )
 
 
 def _errors() -> tuple[Metric, ...]:
     def cells(scores: Sequence[Score]) -> tuple[float, float, float, float]:
-        return tuple(sum(s.measurements.get(name, 0.0) for s in scores) for name in _SUMMED[2:])  # type: ignore[return-value]
+        return tuple(math.fsum(s.measurements.get(name, 0.0) for s in scores) for name in _SUMMED[2:])  # type: ignore[return-value]
 
     def hits(scores: Sequence[Score]) -> Sequence[float]:
         _, human, _, both = cells(scores)
@@ -178,7 +178,7 @@ def _errors() -> tuple[Metric, ...]:
 
     def classes(table: Array) -> npt.NDArray[np.bool_]:
         labels, human = table[:, 0], table[:, 1]
-        return np.stack([human > 0, labels > human], axis=1) & bool(labels.sum() >= FEWEST)
+        return np.stack([human > 0, labels > human], axis=1)
 
     return (
         Metric(
@@ -186,6 +186,7 @@ def _errors() -> tuple[Metric, ...]:
             hits,
             ratio,
             requires_option="human",
+            by_item=True,
             about="share of what people call a hallucination that the judge calls one, too",
         ),
         Metric(
@@ -193,6 +194,7 @@ def _errors() -> tuple[Metric, ...]:
             rejections,
             ratio,
             requires_option="human",
+            by_item=True,
             about="share of what people do not call a hallucination that the judge does not call one either",
         ),
         Metric(
@@ -200,8 +202,10 @@ def _errors() -> tuple[Metric, ...]:
             cells,
             _kappa,
             requires_option="human",
+            by_item=True,
             range=(-1.0, 1.0),
             classes=classes,
+            supported=lambda total: bool(total[0] >= FEWEST),
             about="Cohen's kappa of the judge and the human labels",
         ),
     )

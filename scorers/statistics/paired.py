@@ -18,7 +18,7 @@ from scipy.special import ndtri, stdtr, stdtrit
 from halu_tasks.scorers.metrics import Array, Metric, by_cluster
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.agreement import Labels
-from halu_tasks.scorers.statistics.intervals import carriers, deviations, support, unseen_share, unseen_weight
+from halu_tasks.scorers.statistics.intervals import Moments, carriers, deviations, support, unseen_share, unseen_weight
 
 Sums = tuple[Array, Array]
 """The result of `Metric.sums`: sums over all clusters, shape (K,), and the part lost with each one, shape (C, K)."""
@@ -171,13 +171,16 @@ def left_out(metric: Metric, one: Sums, other: Sums) -> JackknifeDifference | No
     clusters = len(table)
     rests_on: int | None = clusters
     if metric.classes:
-        rests_on = support(metric.classes(table) | metric.classes(other_table), averaged=metric.averages_classes)
+        either = metric.classes(table) | metric.classes(other_table)
+        rests_on = support(either.sum(axis=0), averaged=metric.averages_classes)
+    if not (metric.supported(total) or metric.supported(other_total)):
+        rests_on = None
     without_one = metric.value(total - table) - metric.value(other_total - other_table)
     if clusters < 2 or not rests_on or not metric.has_error or np.isnan(without_one).any():
         return JackknifeDifference(value, None, clusters - 1.0, clusters, width)
     unit = width if math.isfinite(width) else 1.0
     rests_on = min(rests_on, clusters)
-    spread = carriers(deviations(without_one) / unit)
+    spread = carriers(Moments.of(deviations(without_one) / unit))
     return JackknifeDifference(
         value,
         math.sqrt(spread.variance) * unit,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.metrics import Array, Metric, ratio
+from halu_tasks.scorers.metrics import Array, Items, Metric, Pooled, ratio
 from halu_tasks.scorers.score import Score
 
 FACT = "probability"
@@ -98,26 +99,28 @@ def roc_auc(label: str) -> tuple[Metric, Metric]:
     def counts(scores: Sequence[Score]) -> Sequence[float]:
         return (len(scores),)
 
-    def pooled(clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
-        items = Probabilities.of(clusters, label)
+    def sums(pooled: Items) -> tuple[Array, Array]:
+        items = Probabilities.of(pooled)
         if np.isnan(items.probability).all():
-            return np.zeros(3), np.zeros((len(clusters), 3))
-        return pair_sums(items, len(clusters))
+            return np.zeros(3), np.zeros((pooled.clusters, 3))
+        return pair_sums(items, pooled.clusters)
 
     def value(sums: Array) -> Array:
         return ratio(np.stack([sums[..., 0], sums[..., 1] * sums[..., 2]], axis=-1))
 
-    def without(clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
-        table = np.array([(sum(FACT not in s.measurements for s in scores), len(scores)) for scores in clusters], float)
-        asked = any(name in s.measurements for scores in clusters for s in scores for name in (FACT, MISSING))
-        return (table.sum(axis=0), table) if asked else (np.zeros(2), table * 0)
+    def without(pooled: Items) -> tuple[Array, Array]:
+        missing, asked = pooled.columns.T
+        one = np.ones(len(missing)) * bool(asked.any())
+        columns = [np.bincount(pooled.cluster, of * one, pooled.clusters) for of in (missing, one)]
+        table = np.stack(columns, axis=1).astype(np.float64)
+        return table.sum(axis=0), table
 
     return (
         Metric(
             "roc_auc",
             counts,
             value,
-            pooled=pooled,
+            pooled=Pooled(PROBABILITY_COLUMNS, partial(probability_row, label=label), sums),
             classes=lambda table: np.asarray(table[:, 1:] > 0),
             requires_option="probability",
             about=f"area under the ROC curve of the probability of {label}",
@@ -127,11 +130,25 @@ def roc_auc(label: str) -> tuple[Metric, Metric]:
             counts,
             ratio,
             higher_is_better=False,
-            pooled=without,
+            pooled=Pooled(("missing", "asked"), _missing_row, without),
             requires_option="probability",
             about="share of items without a probability",
         ),
     )
+
+
+def _missing_row(score: Score) -> tuple[float, float]:
+    known = FACT in score.measurements
+    return float(not known), float(known or MISSING in score.measurements)
+
+
+PROBABILITY_COLUMNS = ("has", "probability")
+"""What metrics that compare probabilities keep of an item."""
+
+
+def probability_row(score: Score, label: str) -> tuple[float, float]:
+    """Return whether an item has the label, and the probability of it; NaN for a missing one."""
+    return float(score.target == label), score.measurements.get(FACT, math.nan)
 
 
 class Probabilities(NamedTuple):
@@ -148,14 +165,9 @@ class Probabilities(NamedTuple):
     probability: Array
 
     @classmethod
-    def of(cls, clusters: Sequence[Sequence[Score]], label: str) -> Probabilities:
-        """Collect the items of C clusters, which are numbered in order."""
-        scores = [score for cluster in clusters for score in cluster]
-        return cls(
-            np.repeat(np.arange(len(clusters)), [len(cluster) for cluster in clusters]),
-            np.array([score.target == label for score in scores], dtype=bool),
-            np.array([score.measurements.get(FACT, math.nan) for score in scores], dtype=np.float64),
-        )
+    def of(cls, items: Items) -> Probabilities:
+        """Name the columns of items (`PROBABILITY_COLUMNS`)."""
+        return cls(items.cluster, items.columns[:, 0] > 0, items.columns[:, 1])
 
 
 def pair_sums(items: Probabilities, clusters: int) -> tuple[Array, Array]:

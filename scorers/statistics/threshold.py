@@ -24,9 +24,12 @@ from functools import partial
 
 import numpy as np
 
-from halu_tasks.scorers.metrics import Array, Metric, Value
+from halu_tasks.scorers.metrics import Array, Items, Metric, Pooled
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.probability import FACT, Probabilities
+from halu_tasks.scorers.statistics.exact import column_sums
+from halu_tasks.scorers.statistics.intervals import Moments, deviations
+from halu_tasks.scorers.statistics.jackknife import Value
+from halu_tasks.scorers.statistics.probability import FACT, PROBABILITY_COLUMNS, Probabilities, probability_row
 
 PART = "part"
 """The tag that says whether an item is a training or a test item."""
@@ -57,7 +60,7 @@ def tuned_metrics(label: str) -> tuple[Metric, ...]:
     }
     tuned = Metric(
         "threshold", partial(_averaged, label=label), _threshold, higher_is_better=None, tag_filter=(PART, TRAIN),
-        requires_option="probability",
+        requires_option="probability", by_item=True,
         about=f"probability of {label} above which items are called so, from the training part",
     )  # fmt: skip
     return tuned, *(_at_threshold(name, label, figure) for name, figure in figures.items())
@@ -68,7 +71,29 @@ def _averaged(scores: Sequence[Score], label: str) -> tuple[float, float, float,
     train = [s for s in scores if s.tags.get(PART) == TRAIN and FACT in s.measurements]
     with_label = [s.measurements[FACT] for s in train if s.target == label]
     without_label = [s.measurements[FACT] for s in train if s.target != label]
-    return sum(with_label), len(with_label), sum(without_label), len(without_label)
+    return math.fsum(with_label), len(with_label), math.fsum(without_label), len(without_label)
+
+
+_COLUMNS = ("part", *PROBABILITY_COLUMNS)
+_PARTS = {TRAIN: 0.0, TEST: 1.0}
+
+
+def _row(score: Score, label: str) -> tuple[float, ...] | None:
+    part = _PARTS.get(score.tags.get(PART, ""))
+    return None if part is None else (part, *probability_row(score, label))
+
+
+def _averaged_by_cluster(items: Probabilities, clusters: int) -> Array:
+    """Return the counts of `_averaged` for each cluster of training items, shape (C, 4)."""
+    table = np.zeros((clusters, 4))
+    known = ~np.isnan(items.probability)
+    for column, one in ((0, items.has & known), (2, ~items.has & known)):
+        order = np.argsort(items.cluster[one], kind="stable")
+        cluster, probability = items.cluster[one][order], items.probability[one][order]
+        numbers, starts = np.unique(cluster, return_index=True)
+        table[numbers, column] = [math.fsum(part) for part in np.split(probability, starts[1:])] if len(numbers) else []
+        table[:, column + 1] = np.bincount(cluster, minlength=clusters)
+    return table
 
 
 def _threshold(sums: Array) -> Array:
@@ -96,14 +121,19 @@ def _at_threshold(figure_name: str, label: str, part_and_whole: PartAndWhole) ->
         figures = np.where(whole > 0, part / np.maximum(whole, 1), 0.0)
         return np.asarray(np.where(counts[..., 4] > 0, figures, np.nan))
 
-    def pooled(clusters: Sequence[Sequence[Score]]) -> tuple[Array, Array]:
-        table = np.zeros((len(clusters), 3))
-        items = Probabilities.of([[s for s in c if s.tags.get(PART) == TEST] for c in clusters], label)
-        train = np.array([_averaged(scores, label) for scores in clusters])
-        threshold = float(_threshold(train.sum(axis=0)))
+    def sums(pooled: Items) -> tuple[Array, Array]:
+        table = np.zeros((pooled.clusters, 3))
+        tested = pooled.columns[:, 0] == _PARTS[TEST]
+        items, trained = (
+            Probabilities(pooled.cluster[part], pooled.columns[part, 1] > 0, pooled.columns[part, 2])
+            for part in (tested, ~tested)
+        )
+        train = _averaged_by_cluster(trained, pooled.clusters)
+        total_of_training = column_sums(train)
+        threshold = float(_threshold(total_of_training))
         if not len(items.has) or np.isnan(threshold):
             return np.array([np.nan, 0.0, 0.0]), table
-        counts = np.zeros((len(clusters), 5))
+        counts = np.zeros((pooled.clusters, 5))
         np.add.at(counts, items.cluster, _counted(items, threshold))
         total = counts.sum(axis=0)
         whole = float(figure(total))
@@ -111,7 +141,7 @@ def _at_threshold(figure_name: str, label: str, part_and_whole: PartAndWhole) ->
         # the error is unknown if only one cluster contributes, or has all training items of a class (see `moved`)
         table[:, 0] = np.nan if contributes.sum() == 1 else whole - figure(total - counts)
         tunes = train[:, [1, 3]].any(axis=1)
-        moved = threshold - _threshold(train.sum(axis=0) - train[tunes])
+        moved = threshold - _threshold(total_of_training - train[tunes])
         # at 0 and 1 each cluster counts as one observation, and clusters without test items are none
         if 0 < whole < 1 or np.isnan(moved).any():
             table[tunes, 0] += _slope(items, figure, threshold, moved) * moved
@@ -125,7 +155,7 @@ def _at_threshold(figure_name: str, label: str, part_and_whole: PartAndWhole) ->
         lambda scores: (len(scores),),
         lambda sums: np.asarray(sums[..., 0]),
         tag_filter=(PART, TEST),
-        pooled=pooled,
+        pooled=Pooled(_COLUMNS, partial(_row, label=label), sums),
         requires_option="probability",
         contributes=lambda table: table[:, 1] > 0,
         classes=(lambda table: np.asarray(table[:, 2:] > 0)) if figure_name == "f1" else None,
@@ -145,7 +175,7 @@ def _slope(items: Probabilities, figure: Value, threshold: float, moved: Array) 
     Returns:
         The slope; 0 if the standard error of the threshold is 0.
     """
-    reach = 2 * math.sqrt((len(moved) - 1) / len(moved) * float(np.sum((moved - moved.mean()) ** 2)))
+    reach = 2 * math.sqrt(Moments.of(deviations(moved)).second)
     if not reach > 0:
         return 0.0
     below, above = (float(figure(_counted(items, threshold + by).sum(axis=0))) for by in (-reach, reach))

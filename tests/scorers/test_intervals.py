@@ -19,7 +19,7 @@ from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, jackknife
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics import intervals
 from halu_tasks.scorers.statistics.calibration import auprc, average_precision
-from halu_tasks.scorers.statistics.intervals import score_interval
+from halu_tasks.scorers.statistics.intervals import Moments, score_interval
 from halu_tasks.scorers.statistics.paired import difference
 from halu_tasks.scorers.statistics.probability import Probabilities
 
@@ -63,7 +63,7 @@ def test_a_share_of_single_items_has_wilsons_interval(normal_quantile: None) -> 
 
 def of_events(events: int, n: int) -> tuple[float, float]:
     values = np.arange(n) < events
-    return score_interval(events / n, (values - events / n) / math.sqrt(n * (n - 1)))
+    return score_interval(events / n, Moments.of((values - events / n) / math.sqrt(n * (n - 1))))
 
 
 @pytest.mark.parametrize("n", [20, 50, 200, 1_000])
@@ -87,7 +87,7 @@ def test_a_rate_has_the_score_interval_of_a_poisson_rate(normal_quantile: None) 
         n, rate = int(rng.integers(20, 500)), float(rng.choice([0.1, 1, 20]))
         # as many clusters below the mean as above it, by its root: the variance is the mean
         values = rate + math.sqrt(rate) * np.resize([1.0, -1.0], 2 * n)
-        found = score_interval(rate, (values - rate) / (2 * n), (0.0, math.inf))
+        found = score_interval(rate, Moments.of((values - rate) / (2 * n)), (0.0, math.inf))
         assert found == pytest.approx(confint_poisson(2 * n * rate, 2 * n, method="score"), abs=1e-9)
     assert ends(run(*[[0.0]] * 40), COUNT) == pytest.approx(confint_poisson(0, 40, method="score"), abs=1e-9)
 
@@ -113,8 +113,8 @@ def test_one_item_that_differs_does_not_narrow_an_interval(half: list[float], cl
 @pytest.mark.parametrize("value", [0.0, 0.3, 1.0])
 @given(size=st.floats(1e-12, 1e-3))
 def test_an_interval_is_continuous_where_its_standard_error_is_0(value: float, size: float) -> None:
-    still = score_interval(value, np.zeros(200))
-    moved = score_interval(abs(value - size / 200), np.array([size / 200] + [0.0] * 199))
+    still = score_interval(value, Moments.of(np.zeros(200)))
+    moved = score_interval(abs(value - size / 200), Moments.of(np.array([size / 200] + [0.0] * 199)))
     assert moved == pytest.approx(still, abs=0.001 + 3 * size)
 
 
@@ -152,7 +152,7 @@ def test_intervals_cover_where_few_clusters_differ(clusters: int, expected: int)
     covered = []
     for _ in range(1_000):
         values = 0.5 + 0.5 * (rng.random(clusters) < expected / clusters)
-        low, high = score_interval(float(values.mean()), (values - values.mean()) / clusters)
+        low, high = score_interval(float(values.mean()), Moments.of((values - values.mean()) / clusters))
         covered.append(low <= 0.5 + 0.5 * expected / clusters <= high)
     assert np.mean(covered) > 0.93
 
@@ -164,7 +164,9 @@ def test_intervals_cover_rates_of_rare_and_frequent_events(clusters: int, rate: 
     for _ in range(1_000):
         # more varied than Poisson counts
         values = rng.poisson(rng.gamma(2, rate / 2, clusters)).astype(float)
-        low, high = score_interval(float(values.mean()), (values - values.mean()) / clusters, (0.0, math.inf))
+        low, high = score_interval(
+            float(values.mean()), Moments.of((values - values.mean()) / clusters), (0.0, math.inf)
+        )
         covered.append(low <= rate <= high)
     assert 0.91 < np.mean(covered) < 0.985
 

@@ -25,7 +25,7 @@ from halu_tasks.scorers.metrics import (
     share_unparsed,
 )
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.intervals import mean_interval, score_interval
+from halu_tasks.scorers.statistics.intervals import Moments, mean_interval, score_interval
 
 
 def right(*values: float, clusters: Sequence[str] | None = None) -> list[Score]:
@@ -255,7 +255,7 @@ def test_intervals_of_means_cover_with_a_small_member(sizes: tuple[int, ...]) ->
     for _ in range(300):
         drawn = [(rng.random(n) < 0.9).astype(float) for n in sizes]
         values = np.array([own.mean() for own in drawn])
-        ends = [score_interval(float(own.mean()), (own - own.mean()) / len(own)) for own in drawn]
+        ends = [score_interval(float(own.mean()), Moments.of((own - own.mean()) / len(own))) for own in drawn]
         low, high = mean_interval(np.array(ends).T, values, np.eye(len(sizes)))
         covered.append(low <= 0.9 <= high)
     assert np.mean(covered) > 0.93

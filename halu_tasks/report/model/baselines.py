@@ -17,14 +17,11 @@ def floors(column: Column, names: Names) -> Iterator[Floor]:
     task, mode = column.task, column.first.scoring
     items = [answered.item for answered in column.first.answers]
     scores = [task.score(mode, item, Reply(task.baseline(item))) for item in items]
-    floors_by_reply = {"baseline": {key: figure.value for key, figure in estimates(column.metrics, scores).items()}}
-    reference_replies = task.scoring[mode].reference_replies
-    if reference_replies:
-        floors_by_reply |= {reply: dict(figures) for reply, figures in reference_replies(scores).items()}
-    for reply, figures in floors_by_reply.items():
-        for metric, value in figures.items():
+    metrics_by_reply = {"baseline": column.metrics, **task.scoring[mode].reference_replies}
+    for reply, metrics in metrics_by_reply.items():
+        for metric, figure in estimates(metrics, scores).items():
             headline = metric == column.headline.name
-            yield Floor(column=names.columns[column], name=reply, metric=metric, value=value, headline=headline)
+            yield Floor(column=names.columns[column], name=reply, metric=metric, value=figure.value, headline=headline)
 
 
 def published_figures(board: Board, names: Names, groups: Sequence[ReportGroup]) -> list[PublishedFigure]:
