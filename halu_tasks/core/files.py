@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -47,6 +49,32 @@ def atomic_write(path: Path, what: str = "") -> Iterator[TextIO]:
     """
     with atomic_path(path, what) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
         yield file
+
+
+@contextmanager
+def atomic_folder(path: Path, what: str = "") -> Iterator[Path]:
+    """Yield a new folder that becomes `path` when the block ends, and is removed if the block fails.
+
+    Several processes may write the same folder; the first one that ends does.
+
+    Args:
+        path: The folder to write.
+        what: What the folder contains, for the error message.
+
+    Raises:
+        DataError: The folder cannot be written.
+    """
+    partial = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        yield partial
+        if not path.exists():
+            partial.replace(path)
+    except OSError as error:
+        raise DataError(f"{what} {path}: {error.strerror or error}".strip()) from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def atomic_write_text(path: Path, text: str, what: str = "") -> None:

@@ -6,15 +6,15 @@ import json
 import re
 from collections.abc import Iterator
 from itertools import chain
-from pathlib import Path
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.data.rows import Row, json_object, text_lines
+from halu_tasks.data.shards import File
 
 _BETWEEN = re.compile(r"[\s,]*")
 
 
-def array_lines(path: Path) -> Iterator[tuple[int, Row]]:
+def array_lines(path: File) -> Iterator[tuple[int, Row]]:
     """Read (number of its first line, object) of each element of a JSON array; also reads JSON Lines.
 
     Raises:

@@ -14,6 +14,7 @@ from typing import Any
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.hashing import short_hash
+from halu_tasks.data.shards import File
 
 Row = dict[str, Any]
 
@@ -76,7 +77,7 @@ def _renamed(row: Row, columns: Mapping[str, str], fields: Container[str]) -> Ro
     return {**others, **{new_names[name]: value for name, value in row.items() if name in new_names}}
 
 
-def json_lines(path: Path) -> Iterator[tuple[int, Row]]:
+def json_lines(path: File) -> Iterator[tuple[int, Row]]:
     """Read (line number from 1, object) of each non-blank line of a JSON Lines file.
 
     A byte-order mark and Windows line ends are ignored.
@@ -93,7 +94,7 @@ _WORKBOOKS = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 """The first bytes of new and old spreadsheet files."""
 
 
-def text_lines(path: Path) -> Iterator[tuple[int, str]]:
+def text_lines(path: File) -> Iterator[tuple[int, str]]:
     """Read (number from 1, text) of each line of a file.
 
     Lines include their end; a byte-order mark is removed. A file whose name ends in `.gz` is decompressed.
@@ -102,7 +103,7 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
         DataError: The file cannot be read or is not UTF-8; the message names the file and, if possible, the line.
     """
     try:
-        with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
+        with path.open("rb") as raw, gzip.open(raw) if path.suffix.lower() == ".gz" else raw as file:
             # decoded line by line, since a decoder that reads ahead cannot say where an invalid byte is
             for number, line in enumerate(file, 1):
                 if number == 1 and line.startswith(_WORKBOOKS):

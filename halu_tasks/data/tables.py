@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.data import workbooks
 from halu_tasks.data.rows import NO_COLUMNS, Row, text_lines
+from halu_tasks.data.shards import File
 
 
 def table_lines(
-    path: Path, columns: Mapping[str, Sequence[str]], named: Mapping[str, str] = NO_COLUMNS
+    path: File, columns: Mapping[str, Sequence[str]], named: Mapping[str, str] = NO_COLUMNS
 ) -> Iterator[tuple[int, Row]]:
     """Read (number of its first line, cells by column) of each row of a table with a header row.
 
@@ -92,7 +92,7 @@ def _column_key(name: str) -> str:
     return "".join(name.replace("_", " ").split()).casefold()
 
 
-def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _csv_cells(path: File) -> Iterator[tuple[int, list[str]]]:
     begin = 1
     rows = csv.reader((text for _, text in text_lines(path)), strict=True)
     try:

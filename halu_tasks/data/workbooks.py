@@ -5,15 +5,15 @@ from __future__ import annotations
 import datetime
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from halu_tasks.core.errors import DataError
+from halu_tasks.data.shards import File
 
 SUFFIX = ".xlsx"
 
 
-def workbook_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
+def workbook_cells(path: File) -> Iterator[tuple[int, list[str]]]:
     """Read (number from 1, cells as text) of each row of the first sheet.
 
     Empty rows, and empty cells at the end of a row, are left out. Numbers are written as Excel shows them unformatted

@@ -11,7 +11,7 @@ from typing import Any
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
-from halu_tasks.replies.predictions import check_targets, read_predictions, unknown_id, with_target
+from halu_tasks.replies.predictions import check_predictions, read_predictions, with_target
 from halu_tasks.scorers.metrics import as_json
 from halu_tasks.scorers.statistics.agreement import Measured, agreement
 from halu_tasks.tasks import Built, build
@@ -124,10 +124,7 @@ def _rater_names(paths: Sequence[Path]) -> list[str]:
 
 def _replies(path: Path, built: Built, request: AgreementRequest) -> dict[str, Reply]:
     predictions = read_predictions(path, request.id_field, request.output_field)
-    check_targets(path, predictions, built.task, built.options)
-    ids = {item.id for item in built.items}
-    if unknown := {id: prediction for id, prediction in predictions.items() if id not in ids}:
-        raise unknown_id(path, unknown, built.task)
+    check_predictions(path, predictions, built)
     return {id: prediction.reply for id, prediction in predictions.items()}
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.replies.predictions import Prediction, check_targets, read_predictions, unknown_id
+from halu_tasks.replies.predictions import Prediction, check_predictions, read_predictions
 from halu_tasks.tasks import Built, Provenance, Task
 
 Kind = Literal["oracle", "baseline", "replay"]
@@ -173,11 +173,7 @@ class Embedded:
                     "TASK.jsonl for each"
                 )
             predictions = read_predictions(path)
-            built = _loaded[task.name]
-            check_targets(path, predictions, task, built.options)
-            item_ids = {item.id for item in built.items}
-            if unknown := {id: prediction for id, prediction in predictions.items() if id not in item_ids}:
-                raise unknown_id(path, unknown, task)
+            check_predictions(path, predictions, _loaded[task.name])
             self._read[task.name] = predictions
         return self._read[task.name]
 

@@ -1,42 +1,45 @@
-"""Scoring a file of predictions."""
+"""Scoring files of predictions, of which there may be thousands.
+
+The files are divided into parts. Each part is scored by itself, in any process on any machine that sees the folder of
+the run (`start`, `score_part`, `finish`), and reduced to a short record of each reply. These are then brought together
+by cluster, summed up for each metric, and the metrics are computed from the sums. No step needs all replies, or all
+items, in memory, except for metrics that compare items across clusters. Sums are exact, so that the figures do not
+depend on how replies are divided into files and parts, nor on their order.
+"""
 
 from __future__ import annotations
 
-import json
-import math
-import os
+import shutil
+import tempfile
 from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from errno import EISDIR
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from halu_tasks import __version__
 from halu_tasks.core.errors import DataError, UsageError
-from halu_tasks.core.files import atomic_write
-from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import DATA_OPTIONS, Options
 from halu_tasks.data.cache import sha256_of
+from halu_tasks.data.shards import Shard, is_remote, shards_at
 from halu_tasks.replies.judge_errors import label_warnings, uncorrected_note
-from halu_tasks.replies.predictions import (
-    ID_FIELD,
-    OUTPUT_FIELD,
-    Prediction,
-    check_targets,
-    read_predictions,
-    unknown_id,
-    with_target,
-)
-from halu_tasks.replies.scoring import outcome_of, prepare_judge, reply_warnings, score_replies
+from halu_tasks.replies.parts.details import check_writable, write_details
+from halu_tasks.replies.parts.item_store import BUCKETS, write_items
+from halu_tasks.replies.parts.plan import MOST_PARTS, Opened, Plan, Work, opened
+from halu_tasks.replies.parts.processes import run_all
+from halu_tasks.replies.parts.score_part import first_unknown, read_facts, score_part
+from halu_tasks.replies.parts.tabulate import TableRange, Tables, all_metrics, tabulate
+from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, Fields
+from halu_tasks.replies.scoring import prepare_judge, reply_warnings
 from halu_tasks.scorers.answer import Outcome
-from halu_tasks.scorers.metrics import Estimate, as_json, estimates
+from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate_of_sums
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.jackknife import Chunk
 from halu_tasks.tasks import Built, build
 
-_BATCH = 1_000
-"""Number of items scored at a time if no judge is asked; a compromise between speed and memory."""
+_TABLE = 200_000
+"""The number of replies of a table of sums, which is in memory as a whole."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,15 +47,15 @@ class ScoreRequest:
     """What to score.
 
     Attributes:
-        predictions: The predictions file.
+        predictions: The files with the replies, or folders of them; paths, or addresses of fsspec.
         id_field: The field of the ids.
         output_field: The field of the replies.
-        partial: Score only the items in the file; otherwise, missing ones count as empty replies.
+        partial: Score only the items in the files; otherwise, missing ones count as empty replies.
         model: The name of the model that gave the replies.
-        details: The file to write each item's score to.
+        details: The file to write each item's score to, or a folder if it ends in a slash.
     """
 
-    predictions: str
+    predictions: Sequence[str]
     id_field: str = ID_FIELD
     output_field: str = OUTPUT_FIELD
     partial: bool = False
@@ -60,51 +63,35 @@ class ScoreRequest:
     details: str | None = None
 
 
-class Predictions(NamedTuple):
-    """The scores of predictions.
-
-    Attributes:
-        scores: The score of each item, in the order of the data.
-        missing: The ids of items without a prediction.
-        outcomes: The number of predictions by outcome.
-    """
-
-    scores: list[Score]
-    missing: set[str]
-    outcomes: Counter[Outcome]
-
-
 @dataclass(frozen=True)
 class ScoredFile:
-    """A predictions file with its scores.
+    """Predictions with their figures.
 
     Attributes:
         request: What was scored.
         built: The task.
-        scores: The score of each item, in the order of the data.
-        missing: The ids of items without a prediction.
+        shards: The files.
+        items: The number of items of the task.
+        number: The number of scores, those of missing replies included.
+        missing: The number of items without a prediction, in any epoch.
+        epochs: The number of epochs.
         estimates: The metrics.
+        references: The metrics of replies to compare with, such as always the same one, by reply.
         warnings: What keeps the figures from saying much about the model.
+        note: What readers of a judged rate have to know; None if its error is corrected, or no judge was asked.
     """
 
     request: ScoreRequest
     built: Built
-    scores: Sequence[Score]
-    missing: Collection[str]
-    estimates: dict[str, Estimate]
+    shards: Sequence[Shard]
+    items: int
+    number: int
+    missing: int
+    epochs: int
+    estimates: Mapping[str, Estimate]
+    references: Mapping[str, Mapping[str, float]]
     warnings: Sequence[str]
-
-    @property
-    def note(self) -> str | None:
-        """What readers of a judged rate have to know; None if its error is corrected, or no judge was asked."""
-        return uncorrected_note(self.built.task, self.scores)
-
-    def reference_figures(self) -> dict[str, dict[str, float]]:
-        """Return the metrics of replies to compare with, such as always the same one, by reply."""
-        reference_replies = self.built.scoring.reference_replies
-        if not (reference_replies and self.scores):
-            return {}
-        return {reply: dict(figures) for reply, figures in reference_replies(self.scores).items()}
+    note: str | None
 
     def as_json(self) -> dict[str, Any]:
         """Return the metrics, and what a report needs to read the replies again, as JSON values."""
@@ -113,8 +100,8 @@ class ScoredFile:
             "task": self.built.task.name,
             "scoring": self.built.options.scoring,
             "data": self.built.located.kind,
-            "n": len(self.scores),
-            "missing": len(self.missing),
+            "n": self.number,
+            "missing": self.missing,
             "metrics": figures["metrics"],
             "intervals": figures["intervals"],
             "version": self.built.version,
@@ -125,135 +112,182 @@ class ScoredFile:
         """Return what is known of the run; how the model was asked is not."""
         built, request = self.built, self.request
         names = {*DATA_OPTIONS, *built.task.task_options}
+        files = [(shard.address, _checksum(shard)) for shard in self.shards]
         return {
             "model": request.model,
-            "predictions": request.predictions,
-            "predictions_sha256": sha256_of(Path(request.predictions)),
+            "predictions": files[0][0] if len(files) == 1 else [address for address, _ in files],
+            "predictions_sha256": files[0][1] if len(files) == 1 else [checksum for _, checksum in files],
             "id_field": request.id_field,
             "output_field": request.output_field,
             "partial": request.partial,
             "details": request.details,
+            "epochs": self.epochs,
             "options": {name: getattr(built.options, name) for name in built.options.specs() if name in names},
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
             "package": __version__,
-            "halu_tasks": built.provenance.without_prompt().as_json(),
+            "halu_tasks": built.provenance_of(self.items).without_prompt().as_json(),
         }
 
 
-def score_file(task: str, options: Options, request: ScoreRequest) -> ScoredFile:
-    """Score a predictions file.
+def _checksum(shard: Shard) -> str:
+    """Return the sha256 of a local file; for a remote one, which would be read again, the version that it states."""
+    return shard.version if is_remote(shard.address) else sha256_of(Path(shard.address))
+
+
+def score_file(
+    task: str, options: Options, request: ScoreRequest, *, workers: int = 1, folder: Path | None = None
+) -> ScoredFile:
+    """Score predictions on this machine.
 
     Args:
         task: The task's name, or the path of a task file.
         options: The task's options.
         request: What to score.
+        workers: The number of processes.
+        folder: Where finished parts are kept; a later call with the same folder continues there. If it is None,
+            nothing is kept.
 
     Raises:
-        UsageError: An option is about judges, and the task has none.
-        DataError: The file, the data or the labels are damaged, an id is unknown, or the details cannot be written.
+        UsageError: An option is about judges, and the task has none, or the folder is of another run.
+        DataError: A file, the data or the labels are damaged, an id is unknown or repeated, or the details cannot be
+            written.
         JudgeError: The judge failed on too many items.
+    """
+    if folder is None:
+        with tempfile.TemporaryDirectory(prefix="halu-score-") as temporary:
+            return score_file(task, options, request, workers=workers, folder=Path(temporary))
+    plan = start(task, options, request, folder)
+    try:
+        run_all(score_part, [(folder, rank) for rank in range(plan.parts)], workers)
+        return finish(folder, request, workers=workers)
+    finally:
+        opened.cache_clear()
+
+
+def start(task: str, options: Options, request: ScoreRequest, folder: Path, parts: int | None = None) -> Plan:
+    """Check what is to be scored, and write the plan and the items to a folder, or continue there.
+
+    Args:
+        task: The task's name, or the path of a task file.
+        options: The task's options.
+        request: What to score.
+        folder: The folder.
+        parts: The number of parts; by default one for each file, up to `MOST_PARTS`.
+
+    Raises:
+        UsageError: An option is about judges, and the task has none, or the folder is of another run.
+        DataError: The data or the labels are damaged, a file is missing, or the details cannot be written.
+        JudgeError: The judge does not answer.
     """
     built = build(task, options)
     if not built.task.judged and (options.human or options.judge_sensitivity is not None):
         raise UsageError(f"task {built.task.name} has no judge, so it has no judge's errors to correct")
-    details = Path(request.details) if request.details else None
-    if details:
-        _check_writable(details)
-    path = Path(request.predictions)
-    predictions = read_predictions(path, request.id_field, request.output_field)
-    check_targets(path, predictions, built.task, built.options)
+    if request.details:
+        check_writable(request.details)
+    shards = tuple(shards_at(request.predictions))
+    # a judge is asked by one process, whose limits on calls and failures then hold for all
+    usual = 1 if built.task.judged and options.judge else min(len(shards), MOST_PARTS)
+    plan = Plan(
+        task=task,
+        options=options,
+        version=built.version,
+        data=built.located.sha256,
+        shards=shards,
+        fields=Fields(request.id_field, request.output_field),
+        partial=request.partial,
+        details=request.details,
+        parts=parts or usual,
+    )
+    opened.cache_clear()
+    work = Work(folder)
+    plan = work.start(plan)
+    _remove_outdated(work, plan)
     prepare_judge(built)
-    folder = details.parent if details else None
-    scores, missing, outcomes = score_predictions(built, path, predictions, partial=request.partial, folder=folder)
-    warnings = reply_warnings(built.task.name, outcomes)
-    warnings += label_warnings(built.task, built.human_labels, scores)
-    if missing:
-        warnings.insert(
-            0,
-            f"{len(missing):,} of {len(scores):,} items have no prediction in {path} and count as empty replies; "
-            "--partial scores only the ids in the file",
-        )
-    if details:
-        _write_details(details, scores, missing)
-    metrics = built.task.metrics_of(built.options.scoring, scores)
-    return ScoredFile(request, built, scores, missing, estimates(metrics, scores), warnings)
+    write_items(built, work.items)
+    return plan
 
 
-def score_predictions(
-    built: Built, path: Path, predictions: dict[str, Prediction], *, partial: bool, folder: Path | None = None
-) -> Predictions:
-    """Score the predictions of all items.
+def _remove_outdated(work: Work, plan: Plan) -> None:
+    """Remove parts whose files have changed since, and what was made of them."""
+    finished = [rank for rank in range(plan.parts) if work.part(rank).exists()]
+    for rank in finished:
+        if read_facts(work, rank).shards != plan.of_part(rank):
+            shutil.rmtree(work.table(0).parent, ignore_errors=True)
+            shutil.rmtree(work.part(rank))
+
+
+def finish(folder: Path, request: ScoreRequest, *, workers: int = 1) -> ScoredFile:
+    """Compute the figures of a run whose parts are finished.
 
     Args:
-        built: The task.
-        path: The file of the predictions, for error messages.
-        predictions: The predictions by id; they are removed as they are scored.
-        partial: Leave out items without a prediction; otherwise, they count as empty replies.
-        folder: Where results are written, if that is known.
+        folder: The folder of the run.
+        request: What was scored.
+        workers: The number of processes.
 
     Raises:
-        DataError: The task has no item with the id of a prediction.
+        DataError: A part is not finished, an id is unknown or repeated, or the details cannot be written.
     """
-    scores: list[Score] = []
-    missing: set[str] = set()
-    outcomes: Counter[Outcome] = Counter()
-    batch: list[tuple[Item, Reply]] = []
-    # a judge is asked about all items at once, and only when every id is known to be valid
-    size = math.inf if built.task.judged and built.options.judge else _BATCH
+    run = opened(folder)
+    work, plan = run.work, run.plan
+    if unfinished := [rank for rank in range(plan.parts) if not work.part(rank).exists()]:
+        raise DataError(f"{folder}: {len(unfinished)} of {plan.parts} parts are not finished")
+    parts = [read_facts(work, rank) for rank in range(plan.parts)]
+    if error := first_unknown(run, parts):
+        raise error
+    epochs = tuple(sorted(set().union(*(part.epochs for part in parts))))
+    replies = sum(part.replies for part in parts)
+    if not replies:
+        others = f" and the {len(plan.shards) - 1} other files" if len(plan.shards) > 1 else ""
+        raise DataError(f"{plan.shards[0].address}{others}: contains no predictions")
+    number = min(max(replies, len(run.items) * len(epochs)) // _TABLE + 1, BUCKETS)
+    run_all(tabulate, [(folder, TableRange(each, number), epochs) for each in range(number)], workers)
+    tables = Tables(work, number)
+    if repeated := [facts.repeated for facts in tables.facts if facts.repeated]:
+        raise DataError(min(repeated)[1])
+    if request.details:
+        own = [path for rank in range(plan.parts) if (path := work.part(rank) / "details.parquet").exists()]
+        write_details([*own, *tables.details()], request.details, epochs=epochs != (1,))
+    return _scored(run, request, tables, sum((part.outcomes for part in parts), Counter[Outcome]()), len(epochs))
 
-    def score_batch() -> None:
-        batch_scores = score_replies(built, batch, folder)
-        outcomes.update(
-            outcome_of(reply.text, score, built.options.scoring)
-            for (item, reply), score in zip(batch, batch_scores, strict=True)
-            if item.id not in missing
+
+def _scored(run: Opened, request: ScoreRequest, tables: Tables, outcomes: Counter[Outcome], epochs: int) -> ScoredFile:
+    built, shards = run.built, run.plan.shards
+    number, missing = (sum(getattr(facts, name) for facts in tables.facts) for name in ("replies", "missing"))
+    figures = [_estimate(metric, each, tables) for each, metric in enumerate(all_metrics(built))]
+    metrics = built.all_metrics
+    references, after = {}, len(metrics)
+    for reply, fixed in built.scoring.reference_replies.items():
+        values = zip(fixed, figures[after : after + len(fixed)], strict=True)
+        references[reply] = {metric.name: figure.value for metric, figure in values if figure}
+        after += len(fixed)
+    judged: list[Score] = [score for facts in tables.facts for score in facts.judged]
+    warnings = reply_warnings(built.task.name, outcomes) + label_warnings(built.task, built.human_labels, judged)
+    if missing:
+        where = shards[0].address if len(shards) == 1 else f"the {len(shards):,} files"
+        of_epochs = f" in {epochs} epochs" if epochs > 1 else ""
+        warnings.insert(
+            0,
+            f"{missing:,} of {number:,} items{of_epochs} have no prediction in {where} and count as empty replies; "
+            "--partial scores only the ids in the file",
         )
-        scores.extend(batch_scores)
-        batch.clear()
-
-    for item in built.stream():
-        prediction = predictions.pop(item.id, None)
-        if prediction is None:
-            if partial:
-                continue
-            missing.add(item.id)
-            prediction = Prediction(Reply(""), 0)
-        reply = prediction.reply
-        # scoring does not need the prompts, which would take up memory
-        batch.append((replace(with_target(item, reply.target), system="", prompt=""), reply))
-        if len(batch) >= size:
-            score_batch()
-    if predictions:
-        raise unknown_id(path, predictions, built.task)
-    if batch:
-        score_batch()
-    return Predictions(scores, missing, outcomes)
+    return ScoredFile(
+        request=request,
+        built=built,
+        shards=shards,
+        items=len(run.items),
+        number=number,
+        missing=missing,
+        epochs=epochs,
+        estimates={m.name: figure for m, figure in zip(metrics, figures, strict=False) if figure is not None},
+        references=references,
+        warnings=warnings,
+        note=uncorrected_note(built.task, judged),
+    )
 
 
-def _check_writable(path: Path) -> None:
-    """Raise DataError unless a file can be written, before replies are scored and a judge is asked."""
-    partial = path.with_name(path.name + ".part")
-    try:
-        if path.is_dir():
-            raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
-        if path.is_file() or not path.exists():
-            partial.touch()
-            partial.unlink()
-    except OSError as error:
-        raise DataError(f"details {path}: {error.strerror or error}") from None
-
-
-def _write_details(path: Path, scores: Sequence[Score], missing: Collection[str]) -> None:
-    """Write a JSON line for each item; the file is written completely or not at all."""
-    with atomic_write(path, "details") as file:
-        for score in scores:
-            line = {
-                "id": score.id,
-                "answer": score.answer,
-                "outcome": score.outcome,
-                "target": score.target,
-                "scores": dict(score.measurements),
-                "reason": "no prediction" if score.id in missing else score.reason,
-                **({"verdicts": [verdict._asdict() for verdict in score.verdicts]} if score.verdicts else {}),
-            }
-            file.write(json.dumps(line) + "\n")
+def _estimate(metric: Metric, number: int, tables: Tables) -> Estimate | None:
+    """Estimate a metric from its tables, in two passes over their rows."""
+    if metric.pooled:
+        total, table = metric.pooled.sums(tables.items(number))
+        return estimate_of_sums(metric, total, lambda: [Chunk(table)])
+    return estimate_of_sums(metric, tables.total(number).values(), lambda: tables.chunks(number))

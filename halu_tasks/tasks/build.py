@@ -50,34 +50,46 @@ class Built:
     def stream(self) -> Iterator[Item]:
         """Make the items one after the other, without holding them or their rows in memory.
 
-        With several prompts, a case makes an item for each, whose id begins with the name of the wording and a slash.
-
         Raises:
             DataError: A row is malformed, an id occurs twice, or there is no row for this task.
         """
-        rows = self.task.reader.rows(self.located)
         seen: set[str] = set()
-        cases = self.task.cases(rows, self.options)
-        for case in sampled(cases, self.options) if "split" in self.task.task_options else cases:
+        for case in self.cases():
             if case.id in seen:
-                raise DataError(f"{self.located}: two rows make the item {case.id!r}; ids must be unique")
+                raise self.repeated_id(case.id)
             seen.add(case.id)
+            prompt = self.prompts[case.tags[WORDING]] if self.wordings else self.prompt
+            yield render(case, prompt, cot=self.options.cot)
+
+    def cases(self) -> Iterator[Case]:
+        """Make the cases one after the other, without checking that their ids are unique.
+
+        With several prompts, there is one for each wording, whose id begins with the wording's name and a slash.
+
+        Raises:
+            DataError: A row is malformed, or there is no row for this task.
+        """
+        cases = self.task.cases(self.task.reader.rows(self.located), self.options)
+        case = None
+        for case in sampled(cases, self.options) if "split" in self.task.task_options else cases:
             try:
                 self.task.answer.check(case)
             except ValueError as error:
                 raise DataError(f"{self.located}: item {case.id!r}: {error}") from None
-            yield from self._items_of(case)
-        if not seen:
+            if self.wordings:
+                for name in self.wordings:
+                    yield replace(case, id=f"{name}/{case.id}", tags={**case.tags, WORDING: name})
+            else:
+                yield case
+        if case is None:
             tags = ", ".join(self.options.version_tags(self.task.task_options))
             raise DataError(
                 f"{self.located}: contains no row for task {self.task.name}{f' under {tags}' if tags else ''}"
             )
 
-    def _items_of(self, case: Case) -> Iterator[Item]:
-        several = len(self.prompts) > 1
-        for name, prompt in self.prompts.items():
-            item = render(case, prompt, cot=self.options.cot)
-            yield replace(item, id=f"{name}/{case.id}", tags={**case.tags, WORDING: name}) if several else item
+    def repeated_id(self, id: str) -> DataError:
+        """Make the error for two items with the same id."""
+        return DataError(f"{self.located}: two rows make the item {id!r}; ids must be unique")
 
     @cached_property
     def items(self) -> list[Item]:
@@ -121,14 +133,19 @@ class Built:
         return list(self.prompts) if len(self.prompts) > 1 else []
 
     @cached_property
-    def metrics(self) -> tuple[Metric, ...]:
-        """The metrics that these items have under these options."""
+    def all_metrics(self) -> tuple[Metric, ...]:
+        """All metrics of the task in the mode of these options, with those of several wordings."""
         from halu_tasks.scorers.wordings import with_wordings
 
+        return with_wordings(self.scoring.metrics, self.wordings)
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics that these items have under these options."""
         tags = {pair for item in self.items for pair in item.tags.items()}
         return tuple(
             metric
-            for metric in with_wordings(self.scoring.metrics, self.wordings)
+            for metric in self.all_metrics
             if (metric.tag_filter is None or metric.tag_filter in tags)
             and (metric.requires_option is None or getattr(self.options, metric.requires_option))
         )
@@ -187,6 +204,10 @@ class Built:
     @property
     def provenance(self) -> Provenance:
         """What is asked and how, as logs record it."""
+        return self.provenance_of(len(self.items))
+
+    def provenance_of(self, items: int) -> Provenance:
+        """Return what is asked and how, if the number of items is already known."""
         given = [name for name in self.options.changed() if name in ("data_split", "data_config", "columns")]
         names = (*given, *self.task.task_options, *(["judge"] if self.task.judged else []))
         return Provenance(
@@ -196,7 +217,7 @@ class Built:
             data=self.located.kind,
             data_file=self.located.name,
             data_sha256=self.located.sha256,
-            items=len(self.items),
+            items=items,
             prompt_hash=self.prompt_hash,
             fewshot=self.options.fewshot,
             cot=self.options.cot,

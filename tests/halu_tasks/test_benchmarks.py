@@ -13,8 +13,7 @@ import pytest
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE, in_folder
-from halu_tasks.replies.predictions import read_predictions
-from halu_tasks.replies.score_file import score_predictions
+from halu_tasks.replies.score_file import ScoreRequest, score_file
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.judge import Verdict
@@ -207,8 +206,7 @@ PUBLISHED = {
 @pytest.mark.parametrize("model", PUBLISHED)
 def test_the_released_replies_give_the_published_figures(model: str, task: str, shared_data: Path) -> None:
     """Each item that has a released reply once, or joined as in Table 2; the figures are those of these replies."""
-    built = build(task, Options(data=str(shared_data), scoring="paper"))
     path = shared_data / "refact_outputs" / model / f"{task}.jsonl"
-    scores, _, _ = score_predictions(built, path, read_predictions(path), partial=True)
-    found = estimates(built.scoring.metrics, scores)
+    request = ScoreRequest(predictions=[str(path)], partial=True)
+    found = score_file(task, Options(data=str(shared_data), scoring="paper"), request).estimates
     assert {name: round(found[name].value, 3) for name in PUBLISHED[model][task]} == PUBLISHED[model][task]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halu_tasks.cli.arguments import (
@@ -10,6 +11,7 @@ from halu_tasks.cli.arguments import (
     add_json_argument,
     add_options,
     add_task_arguments,
+    positive_int,
     task_options,
 )
 from halu_tasks.cli.output import EXIT_PARTIAL, print_json, warn
@@ -24,13 +26,20 @@ HELP = "score replies from anywhere"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_task_arguments(parser)
-    about = 'rows of {"id": …, "output": …}: JSON Lines, a JSON array, .csv or .xlsx'
-    parser.add_argument("predictions", metavar="PREDICTIONS", help=about)
+    about = (
+        'rows of {"id": …, "output": …}: JSON Lines, a JSON array, .parquet, .csv or .xlsx; one or more files, folders '
+        "of them, or addresses such as s3://bucket/folder"
+    )
+    parser.add_argument("predictions", nargs="+", metavar="PREDICTIONS", help=about)
     add_field_arguments(parser)
     add_options(parser, "scoring", "prompts")
     parser.add_argument("--partial", action="store_true", help="only score the ids in the file")
     parser.add_argument("--model", metavar="NAME", help="the model that gave the replies, for a report")
-    parser.add_argument("--details", metavar="OUT.jsonl", help="write how each item was read and scored")
+    about = "write how each item was read and scored; to Parquet files in a new folder if OUT ends in a slash"
+    parser.add_argument("--details", metavar="OUT", help=about)
+    parser.add_argument("--workers", type=positive_int, default=1, metavar="N", help="score the files in N processes")
+    about = "keep finished parts in FOLDER; the same command continues there if it was interrupted"
+    parser.add_argument("--work-folder", type=Path, metavar="FOLDER", help=about)
     add_options(parser, "judge", "judge_base_url", "judge_max_failures")
     add_options(parser, "human", "judge_sensitivity", "judge_specificity")
     add_json_argument(parser, "a table")
@@ -41,14 +50,15 @@ def run(arguments: argparse.Namespace) -> int:
     from halu_tasks.replies.score_file import ScoreRequest, score_file
 
     request = ScoreRequest(
-        predictions=arguments.predictions,
+        predictions=tuple(arguments.predictions),
         id_field=arguments.id_field,
         output_field=arguments.output_field,
         partial=arguments.partial,
         model=arguments.model,
         details=arguments.details,
     )
-    scored = score_file(arguments.task, task_options(arguments), request)
+    options = task_options(arguments)
+    scored = score_file(arguments.task, options, request, workers=arguments.workers, folder=arguments.work_folder)
     for warning in scored.warnings:
         warn(warning)
     if arguments.json:
@@ -59,13 +69,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _report(scored: ScoredFile) -> str:
-    built, number = scored.built, len(scored.scores)
+    built, number = scored.built, scored.number
     partial = " (partial: only the ids in the file)" if scored.request.partial else ""
-    items = f"{number} item{'s' * (number != 1)}{partial}, {len(scored.missing)} without a prediction"
+    items = f"{number} item{'s' * (number != 1)}{partial}, {scored.missing} without a prediction"
+    items += f", {scored.epochs} epochs" if scored.epochs > 1 else ""
     head = f"{built.task.name} {built.version}  scoring: {built.options.scoring}  data: {built.located.kind}  {items}"
     references = "".join(
         f"\nfor comparison, {metric} of {reply}: {value:.4f}"
-        for reply, figures in scored.reference_figures().items()
+        for reply, figures in scored.references.items()
         for metric, value in figures.items()
     )
     note = f"\nnote: {scored.note}" if scored.note else ""

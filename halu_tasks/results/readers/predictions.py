@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from halu_tasks.core.errors import DataError
+from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.rows import json_lines
-from halu_tasks.replies.predictions import Prediction, read_predictions, with_target
+from halu_tasks.data.shards import File, file_at, is_remote, shards_at
+from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, Fields, prediction_rows, with_target
 from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.judge import Verdict
@@ -48,26 +50,26 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
         raise DataError(
             f"{path}: the data {built.located} have changed since the predictions were scored; score them again"
         )
-    predictions = _locate_file(path, record["predictions"], record["predictions_sha256"])
-    # older versions had no options for field names
-    fields = {name: record[name] for name in ("id_field", "output_field") if name in record}
-    replies = read_predictions(predictions, **fields)
+    replies = _read_replies(path, record)
+    epochs = sorted({epoch for _, epoch in replies})
+    items = _items(built, replies, epochs, partial=record["partial"])
     if built.task.judged and provenance.judge:
-        answers = _read_details(path, record, built, replies)
+        answers = _read_details(path, record, built, items)
     else:
-        answers = [_score(built, item, reply) for item, reply in _items(built, replies, partial=record["partial"])]
+        answers = [_score(built, item, reply) for item, _, reply in items]
+    checksums = _listed(record["predictions_sha256"])
     run = Run(
         source=str(path),
-        id=f"{record['predictions_sha256']} {record['model']} {record['created']}",
+        id=f"{checksums[0] if len(checksums) == 1 else stable_hash(*checksums)} {record['model']} {record['created']}",
         harness=f"halu-tasks score {record['package']}",
         task=built.task.name,
         scoring=content["scoring"],
         steps=(),
-        model=record["model"] or str(record["predictions"]),
+        model=record["model"] or _listed(record["predictions"])[0],
         roles={"grader": provenance.judge} if provenance.judge else {},
         settings={},
         provenance=provenance,
-        epochs=1,
+        epochs=len(epochs),
         answers=answers,
         created=record["created"],
     )
@@ -79,12 +81,39 @@ def read_run(path: Path, content: Mapping[str, Any]) -> Run:
     return run
 
 
-def _items(built: Built, replies: Mapping[str, Prediction], *, partial: bool) -> list[tuple[Item, Reply]]:
+def _listed(value: str | Sequence[str]) -> Sequence[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def _read_replies(path: Path, record: Mapping[str, Any]) -> dict[tuple[str, int], Reply]:
+    """Read the replies by id and epoch, from one or more files."""
+    # older versions had no options for field names
+    fields = Fields(record.get("id_field", ID_FIELD), record.get("output_field", OUTPUT_FIELD))
+    names, checksums = _listed(record["predictions"]), _listed(record["predictions_sha256"])
+    return {
+        (row.id, row.epoch): row.reply
+        for name, checksum in zip(names, checksums, strict=True)
+        for row in prediction_rows(_predictions_at(path, name, checksum), fields)
+    }
+
+
+def _predictions_at(path: Path, name: str, checksum: str) -> File:
+    if not is_remote(name):
+        return _locate_file(path, name, checksum)
+    if [shard.version for shard in shards_at([name])] != [checksum]:
+        raise DataError(f"{path}: {name} has changed since it was scored; score it again")
+    return file_at(name)
+
+
+def _items(
+    built: Built, replies: Mapping[tuple[str, int], Reply], epochs: Sequence[int], *, partial: bool
+) -> list[tuple[Item, int, Reply]]:
     """Pair items with their replies; without one, an item gets an empty reply or, with `partial`, is left out."""
     return [
-        (item, replies[item.id].reply if item.id in replies else Reply(""))
+        (item, epoch, replies.get((item.id, epoch), Reply("")))
         for item in built.stream()
-        if item.id in replies or not partial
+        for epoch in epochs
+        if (item.id, epoch) in replies or not partial
     ]
 
 
@@ -95,16 +124,16 @@ def _score(built: Built, item: Item, reply: Reply) -> ScoredReply:
 
 
 def _read_details(
-    path: Path, record: Mapping[str, Any], built: Built, replies: Mapping[str, Prediction]
+    path: Path, record: Mapping[str, Any], built: Built, items: Sequence[tuple[Item, int, Reply]]
 ) -> list[ScoredReply]:
-    if not record["details"]:
+    if not record["details"] or record["details"].endswith("/"):
         raise DataError(
             f"{path}: {built.task.name} is judged and the verdicts were not saved; score it again with --details"
+            " FILE.jsonl"
         )
     details = _locate_file(path, record["details"])
-    rows = {row["id"]: row for _, row in json_lines(details)}
-    items = _items(built, replies, partial=record["partial"])
-    if rows.keys() != {item.id for item, _ in items}:
+    rows = {(row["id"], row.get("epoch", 1)): row for _, row in json_lines(details)}
+    if rows.keys() != {(item.id, epoch) for item, epoch, _ in items}:
         raise DataError(f"{path}: {details} has other items than the predictions; score them again")
     return [
         ScoredReply(
@@ -122,8 +151,8 @@ def _read_details(
                 [Verdict(**verdict) for verdict in row.get("verdicts", ())],
             ),
         )
-        for item, reply in items
-        for row in [rows[item.id]]
+        for item, epoch, reply in items
+        for row in [rows[item.id, epoch]]
     ]
 
 

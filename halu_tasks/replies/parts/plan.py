@@ -1,0 +1,169 @@
+"""What is scored, divided into parts, and the folder in which the parts are kept until all are finished."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from halu_tasks import __version__
+from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.files import atomic_path
+from halu_tasks.core.options import Options
+from halu_tasks.data.shards import Shard
+from halu_tasks.replies.parts.item_store import ItemStore
+from halu_tasks.replies.predictions import DEFAULT_FIELDS, Fields
+from halu_tasks.tasks import Built, build
+
+MOST_PARTS = 64
+"""The number of parts that files are divided into, at most, unless another number is asked for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What is scored, and in how many parts.
+
+    Attributes:
+        task: The task's name, or the path of a task file.
+        options: The task's options.
+        version: The task's version.
+        data: The checksum of the task's data.
+        shards: The files with the replies.
+        fields: The names of their fields.
+        partial: Whether items without a reply are left out.
+        details: Where the score of each reply is written at the end, if it is.
+        parts: The number of parts.
+        package: The version of this package.
+    """
+
+    task: str
+    options: Options
+    version: str
+    data: str
+    shards: tuple[Shard, ...]
+    fields: Fields = DEFAULT_FIELDS
+    partial: bool = False
+    details: str | None = None
+    parts: int = 1
+    package: str = __version__
+
+    @property
+    def results(self) -> Path | None:
+        """The folder of the results, if they are written."""
+        return Path(self.details).parent if self.details else None
+
+    def of_part(self, rank: int) -> tuple[tuple[int, Shard], ...]:
+        """Return the files of a part, each with its number."""
+        return tuple(enumerate(self.shards))[rank :: self.parts]
+
+
+class Work(NamedTuple):
+    """The folder of a run.
+
+    Attributes:
+        folder: The folder.
+    """
+
+    folder: Path
+
+    @property
+    def items(self) -> Path:
+        """The folder of the items."""
+        return self.folder / "items"
+
+    def part(self, rank: int) -> Path:
+        """The folder of a part; it exists once the part is finished."""
+        return self.folder / "parts" / f"{rank:05d}"
+
+    def table(self, number: int) -> Path:
+        """The folder of a table of sums by cluster; it exists once the table is finished."""
+        return self.folder / "tables" / f"{number:05d}"
+
+    def plan(self) -> Plan:
+        """Read the plan.
+
+        Raises:
+            DataError: The folder has none.
+        """
+        plan = self._read_plan()
+        if plan is None:
+            raise DataError(f"{self.folder}: contains no plan of halu-tasks score")
+        return plan
+
+    def start(self, plan: Plan) -> Plan:
+        """Write the plan, or continue with the one that the folder has.
+
+        The number of parts stays as it was. Files that have changed are scored again.
+
+        Returns:
+            The plan to follow.
+
+        Raises:
+            UsageError: The folder is of other replies, another task or other options.
+            DataError: The folder cannot be written.
+        """
+        before = self._read_plan()
+        if before is not None:
+            plan = _continued(self.folder, before, plan)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with atomic_path(self.folder / "plan", "plan") as partial:
+            partial.write_bytes(pickle.dumps(plan))
+        return plan
+
+    def _read_plan(self) -> Plan | None:
+        path = self.folder / "plan"
+        if not path.is_file():
+            return None
+        try:
+            content = pickle.loads(path.read_bytes())
+        except Exception:
+            # a pickle of another version can fail in any way
+            content = None
+        if not isinstance(content, Plan):
+            raise DataError(f"{path}: damaged, or written by another version of this package; use another folder")
+        return content
+
+
+def _continued(folder: Path, before: Plan, plan: Plan) -> Plan:
+    """Return the plan of a folder with the current versions of its files."""
+    for field in fields(Plan):
+        old, new = getattr(before, field.name), getattr(plan, field.name)
+        if field.name == "shards":
+            old, new = ([shard.address for shard in shards] for shards in (old, new))
+        if field.name != "parts" and old != new:
+            raise UsageError(f"{folder}: continues another run, whose {field.name} differ; use another folder")
+    values: dict[str, Any] = {field.name: getattr(plan, field.name) for field in fields(Plan)}
+    return Plan(**values | {"parts": before.parts})
+
+
+class Opened(NamedTuple):
+    """A plan with what its parts need.
+
+    Attributes:
+        work: The folder.
+        plan: The plan.
+        built: The task.
+        items: The items.
+    """
+
+    work: Work
+    plan: Plan
+    built: Built
+    items: ItemStore
+
+
+@lru_cache(1)
+def opened(folder: Path) -> Opened:
+    """Open a run; once in each process, as long as its plan does not change.
+
+    Raises:
+        DataError: The folder has no plan, or the task's data have changed.
+    """
+    work = Work(folder)
+    plan = work.plan()
+    built = build(plan.task, plan.options)
+    if built.located.sha256 != plan.data:
+        raise DataError(f"{built.located}: changed while its replies were being scored; start again in another folder")
+    return Opened(work, plan, built, ItemStore(work.items))
