@@ -1,0 +1,163 @@
+"""What `halu-tasks score` costs for many replies, as ratios: `python tests/benchmark_score.py`.
+
+Replies are scored from shards of JSON Lines, each run in a process of its own: several epochs of the same items, and
+data of one's own with as many items as replies. For each number of replies are printed the wall and the processor
+time, the largest memory of a process, and the time per reply as a ratio to that of the smallest number; then the ratio
+of one worker to two, and whether 1, 7 and 64 shards in another order give the same figures, to the last bit. Ratios of
+wall times need an otherwise idle machine; the load is printed. With the default numbers it takes about half an hour.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+TASK = "refact_judgment_independent"
+REPLIES = (
+    "Final Verdict: True",
+    "The answer agrees with what is known of the subject.\n\nFinal Verdict: True",
+    "The mechanism it describes is the opposite of the real one.\n\nFinal Verdict: False",
+    "I cannot say.",
+)
+ITEMS = 2_000
+
+
+class Run(NamedTuple):
+    wall: float
+    processor: float
+    megabytes: float
+    figures: str
+
+
+def grow_data(folder: Path, items: int) -> None:
+    """ReFACT data of a number of items, made from the packaged sample with new ids, two of a row."""
+    from halu_tasks.data.locate import SAMPLE
+
+    own = [json.loads(line) for line in (SAMPLE / "refact" / "refact_multi_error.jsonl").read_text().splitlines()]
+    folder.mkdir()
+    with (folder / "refact_multi_error.jsonl").open("w") as file:
+        for number in range(items // 2):
+            row = own[number % len(own)]
+            file.write(json.dumps(row | {"sample_id": f"{number:08}{row['sample_id'].partition('_')[2]}_row"}) + "\n")
+
+
+def replies(data: Path, epochs: int, seed: int = 0) -> Iterator[str]:
+    """A line for each reply, in the order of the data."""
+    draw = random.Random(seed)
+    with (data / "refact_multi_error.jsonl").open() as file:
+        ids = (
+            [f"{json.loads(line)['sample_id']}/{which}" for line in file for which in ("original", "confabulated")]
+            if epochs > 1
+            else None
+        )
+    if ids:
+        for epoch in range(1, epochs + 1):
+            for id in ids:
+                yield json.dumps({"id": id, "epoch": epoch, "output": REPLIES[draw.randrange(4)]})
+        return
+    with (data / "refact_multi_error.jsonl").open() as file:
+        for line in file:
+            for which in ("original", "confabulated"):
+                id = f"{json.loads(line)['sample_id']}/{which}"
+                yield json.dumps({"id": id, "output": REPLIES[draw.randrange(4)]})
+
+
+def write_shards(lines: Iterator[str], folder: Path, shards: int) -> None:
+    folder.mkdir()
+    files = [(folder / f"{number:05}.jsonl").open("w") for number in range(shards)]
+    for number, line in enumerate(lines):
+        files[number % shards].write(line + "\n")
+    for file in files:
+        file.close()
+
+
+def score(data: Path, predictions: Path, workers: int = 1) -> Run:
+    command = [sys.executable, "-m", "halu_tasks", "score", TASK, str(predictions), "--data", str(data), "--json"]
+    begin = time.perf_counter()
+    with tempfile.TemporaryFile("w+") as out:
+        process = subprocess.Popen([*command, "--workers", str(workers)], stdout=out)
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - begin
+        process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0, process.returncode
+        out.seek(0)
+        result = json.load(out)
+    figures = json.dumps([result["n"], result["metrics"], result["intervals"]])
+    return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, figures)
+
+
+def line(name: str, number: int, run: Run, first: float | None) -> str:
+    each = run.wall / number
+    ratio = f"{each / first:.2f}" if first else "1.00"
+    return (
+        f"{name:<24} {number:>12,} {run.wall:>9.1f} s {run.processor:>9.1f} s {run.megabytes:>8.0f} MB"
+        f" {1e6 * each:>8.1f} µs {ratio:>6}"
+    )
+
+
+def measure(name: str, numbers: list[int], folder: Path, *, own: bool) -> None:
+    first: float | None = None
+    for number in numbers:
+        data, predictions = folder / f"data-{name}-{number}", folder / f"replies-{name}-{number}"
+        grow_data(data, number if own else ITEMS)
+        write_shards(replies(data, 1 if own else number // ITEMS), predictions, 16)
+        run = score(data, predictions)
+        print(line(name, number, run, first), flush=True)
+        first = first or run.wall / number
+
+
+def measure_workers(number: int, folder: Path) -> None:
+    data, predictions = folder / "data-workers", folder / "replies-workers"
+    grow_data(data, ITEMS)
+    write_shards(replies(data, number // ITEMS), predictions, 16)
+    one, two = (score(data, predictions, workers) for workers in (1, 2))
+    print(line("two workers", number, two, one.wall / number))
+    print(f"one worker to two: {one.wall / two.wall:.2f}, same figures: {one.figures == two.figures}", flush=True)
+
+
+def measure_shards(number: int, folder: Path) -> None:
+    data = folder / "data-shards"
+    grow_data(data, ITEMS)
+    lines = list(replies(data, number // ITEMS))
+    figures = set()
+    for shards in (1, 7, 64):
+        random.Random(shards).shuffle(lines)
+        predictions = folder / f"shards-{shards}"
+        write_shards(iter(lines), predictions, shards)
+        figures.add(score(data, predictions).figures)
+    print(
+        f"{number:,} replies in 1, 7 and 64 shards, in another order: {'same' if len(figures) == 1 else 'OTHER'} bits"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure halu-tasks score.")
+    parser.add_argument("--numbers", type=int, nargs="+", default=[1_000_000, 10_000_000], metavar="N")
+    parser.add_argument("--only", nargs="+", choices=["epochs", "own", "workers", "shards"])
+    arguments = parser.parse_args()
+    chosen = arguments.only or ["epochs", "own", "workers", "shards"]
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
+    print(f"{'':<24} {'replies':>12} {'wall':>11} {'processor':>11} {'memory':>11} {'a reply':>11} {'ratio':>6}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if "epochs" in chosen:
+            measure("epochs", arguments.numbers, folder, own=False)
+        if "own" in chosen:
+            measure("items of one's own", arguments.numbers, folder, own=True)
+        if "workers" in chosen:
+            measure_workers(arguments.numbers[0], folder)
+        if "shards" in chosen:
+            measure_shards(arguments.numbers[0], folder)
+
+
+if __name__ == "__main__":
+    main()
