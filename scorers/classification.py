@@ -148,7 +148,8 @@ def both_right(name: str, parts: tuple[str, str]) -> Metric:
         pairs = pairs_of(scores, parts)
         return sum(all(s.measurements["correct"] for s in pair) for pair in pairs), len(pairs)
 
-    return Metric(name, counts, ratio, about=f"share of pairs ({' and '.join(parts)}) with both items right")
+    about = f"share of pairs ({' and '.join(parts)}) with both items right"
+    return Metric(name, counts, ratio, endings=parts, about=about)
 
 
 def pairs_of(scores: Sequence[Score], parts: tuple[str, str]) -> list[tuple[Score, Score]]:

@@ -105,6 +105,8 @@ class Metric:
         range: The lowest and the highest possible value; the highest may be infinite.
         by_item: Whether the counts of a cluster are the sums of the counts of its items alone. If so, each different
             score is only counted once, which is faster for millions of replies.
+        endings: For a metric that counts the items of a row together, such as pairs, the endings of their ids after a
+            slash. Items with other ids do not count, and what precedes the slash only says which items share a row.
         pooled: How a metric is computed that compares items across clusters; `counts` then only counts items.
         classes: For a metric that compares or averages classes, the function that determines from each cluster's sums,
             shape (C, K), which classes it has items of, shape (C, L). An interval needs five clusters of each class.
@@ -130,6 +132,7 @@ class Metric:
     contributes: Callable[[Array], npt.NDArray[np.bool_]] = lambda table: np.abs(table).sum(axis=1) > 0
     range: tuple[float, float] = (0.0, 1.0)
     by_item: bool = False
+    endings: tuple[str, ...] = ()
     pooled: Pooled | None = None
     classes: Callable[[Array], npt.NDArray[np.bool_]] | None = None
     averages_classes: bool = False
@@ -460,6 +463,7 @@ def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:
         first.higher_is_better,
         range=first.range,
         by_item=all(metric.by_item for metric in parts),
+        endings=first.endings,
         members=tuple(parts),
         shared=shared if depends else None,
     )

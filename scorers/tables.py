@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -22,19 +23,41 @@ class ClusteredScores(NamedTuple):
     """The scores of C clusters.
 
     Attributes:
-        scores: The different scores, without their items unless a metric needs these.
+        scores: The different scores; of their ids, only what `IdParts` keeps.
         kind: Which of them each of the N replies has, shape (N,); the replies of a cluster follow each other.
+        row: A number of the row of each reply, the same for items that share a row, shape (N,).
         begins: The first reply of each cluster, shape (C,).
     """
 
     scores: Sequence[Score]
     kind: Numbers
+    row: Numbers
     begins: Numbers
 
     @property
     def sizes(self) -> Numbers:
         """The number of replies of each cluster, shape (C,)."""
         return np.diff(self.begins, append=len(self.kind))
+
+
+class IdParts:
+    """What metrics that count several items together need of the ids of items.
+
+    Args:
+        metrics: The metrics.
+    """
+
+    def __init__(self, metrics: Iterable[Metric]) -> None:
+        together = [metric for metric in metrics if not (metric.by_item or metric.pooled)]
+        self._whole = not all(metric.endings for metric in together)
+        self._endings = {ending for metric in together for ending in metric.endings}
+
+    def split(self, id: str) -> tuple[str, str]:
+        """Return what is kept of an id, and the row of the item, if it can share one with others."""
+        if self._whole:
+            return id, ""
+        row, slash, ending = id.rpartition("/")
+        return (slash + ending, row) if slash and ending in self._endings else ("", "")
 
 
 @dataclass(frozen=True)
@@ -56,9 +79,7 @@ def metric_table(metric: Metric, clusters: ClusteredScores) -> MetricTable:
         of_kinds = np.array([metric.counts([score]) for score in clusters.scores], dtype=np.float64)
         table = _sums_by_cluster(of_kinds, clusters)
     else:
-        ends = np.append(clusters.begins[1:], len(clusters.kind))
-        members = (clusters.kind[begin:end] for begin, end in zip(clusters.begins, ends, strict=True))
-        table = np.array([metric.counts([clusters.scores[k] for k in kinds]) for kinds in members], dtype=np.float64)
+        table = _counted_together(metric, clusters)
     rows = _different(table)
     return MetricTable(ExactSums.of(*rows), rows if metric.has_error else None)
 
@@ -90,6 +111,27 @@ def _sums_by_cluster(of_kinds: Array, clusters: ClusteredScores) -> Array:
             begin = clusters.begins[cluster]
             sums[cluster, column] = math.fsum(counts[begin : begin + clusters.sizes[cluster], column].tolist())
     return sums
+
+
+def _counted_together(metric: Metric, clusters: ClusteredScores) -> Array:
+    """Count the replies of each cluster together; clusters that are made of the same scores only once."""
+
+    @cache
+    def score(kind: int, row: int) -> Score:
+        own = clusters.scores[kind]
+        return replace(own, id=f"{row}{own.id}")
+
+    @cache
+    def counts(members: tuple[tuple[int, int], ...]) -> Sequence[float]:
+        return metric.counts([score(*member) for member in members])
+
+    ends = np.append(clusters.begins[1:], len(clusters.kind))
+    table = []
+    for begin, end in zip(clusters.begins.tolist(), ends.tolist(), strict=True):
+        numbers: dict[int, int] = {}
+        rows = [numbers.setdefault(row, len(numbers)) for row in clusters.row[begin:end].tolist()]
+        table.append(counts(tuple(zip(clusters.kind[begin:end].tolist(), rows, strict=True))))
+    return np.array(table, dtype=np.float64)
 
 
 def _different(table: Array) -> Chunk:

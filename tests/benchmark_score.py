@@ -119,7 +119,7 @@ def measure_workers(number: int, folder: Path) -> None:
     data, predictions = folder / "data-workers", folder / "replies-workers"
     grow_data(data, ITEMS)
     write_shards(replies(data, number // ITEMS), predictions, 16)
-    one, two = (score(data, predictions, workers) for workers in (1, 2))
+    one, two = score(data, predictions, 1), score(data, predictions, 2)
     print(line("two workers", number, two, one.wall / number))
     print(f"one worker to two: {one.wall / two.wall:.2f}, same figures: {one.figures == two.figures}", flush=True)
 

@@ -123,4 +123,4 @@ def _flip_rate(orders: tuple[str, str]) -> Metric:
         return flipped, len(answered)
 
     about = "share of the questions answered in both orders whose answer changes with the order"
-    return Metric("flip_rate", counts, ratio, higher_is_better=False, about=about)
+    return Metric("flip_rate", counts, ratio, higher_is_better=False, endings=orders, about=about)

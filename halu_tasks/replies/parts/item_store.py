@@ -77,7 +77,7 @@ class ItemStore:
 
     def find(self, ids: Sequence[str]) -> list[StoredItem | None]:
         """Find items by their ids; None for an id that no item has."""
-        hashes = np.array([_hash(id) for id in ids], dtype=np.uint64)
+        hashes = np.array([id_hash(id) for id in ids], dtype=np.uint64)
         begins = np.searchsorted(self._hashes, hashes)
         return [self._with_id(id, hash, int(begin)) for id, hash, begin in zip(ids, hashes, begins, strict=True)]
 
@@ -149,7 +149,7 @@ def _write_records(cases: Iterable[Case], folder: Path) -> None:
             file.write(record)
             position += len(record)
             positions.append(position)
-            hashes.append(_hash(case.id))
+            hashes.append(id_hash(case.id))
             groups[bucket_of(cluster)].append((number, *cluster))
             if len(hashes) >= _BATCH:
                 flush()
@@ -199,7 +199,8 @@ def _read_chunks(path: Path) -> Iterator[tuple[int, npt.NDArray[np.uint64]]]:
             begin += max(len(hashes), 1)
 
 
-def _hash(id: str) -> int:
+def id_hash(id: str) -> int:
+    """Return a 64-bit hash of an id."""
     return int.from_bytes(hashlib.blake2b(id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 

@@ -17,13 +17,13 @@ from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_folder
 from halu_tasks.data.shards import Shard
 from halu_tasks.replies.parts.details import DetailsFile
-from halu_tasks.replies.parts.item_store import BUCKETS, StoredItem, bucket_of
+from halu_tasks.replies.parts.item_store import BUCKETS, StoredItem, id_hash
 from halu_tasks.replies.parts.plan import Opened, Plan, Work, opened
 from halu_tasks.replies.predictions import PredictionRow, ReplyCheck, prediction_rows, unknown_id, with_target
 from halu_tasks.replies.scoring import outcome_of, score_replies
 from halu_tasks.scorers.answer import Outcome
-from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.tables import IdParts
 
 _BATCH = 1_000
 """The number of replies that are scored at a time."""
@@ -31,8 +31,9 @@ _KEPT = 50_000
 """The number of records that are kept before they are written."""
 _T = TypeVar("_T")
 
-RECORD = np.dtype([("item", "i8"), ("epoch", "i4"), ("kind", "i4"), ("shard", "i4"), ("line", "i8")])
-"""The record of a reply: its item, its epoch, the number of its score among those of the chunk, and its place."""
+RECORD = np.dtype([("item", "i8"), ("epoch", "i4"), ("kind", "i4"), ("row", "i8"), ("shard", "i4"), ("line", "i8")])
+"""The record of a reply: its item, its epoch, the number of its score among those of the chunk, the hash of its item's
+row, and its place."""
 
 
 class Records(NamedTuple):
@@ -100,7 +101,7 @@ def score_part(folder: Path, rank: int) -> None:
     plan = run.plan
     with atomic_folder(run.work.part(rank), "part") as partial:
         facts = PartFacts(plan.of_part(rank))
-        writer = RecordWriter(partial, counted_together(run.built.all_metrics))
+        writer = RecordWriter(partial, IdParts(run.built.all_metrics))
         details = DetailsFile(partial / "details.parquet") if plan.details else None
         for batch in _batches(run, facts):
             _score_batch(run, batch, facts, writer, details)
@@ -108,11 +109,6 @@ def score_part(folder: Path, rank: int) -> None:
         if details:
             details.close()
         (partial / "facts").write_bytes(pickle.dumps(facts))
-
-
-def counted_together(metrics: Iterable[Metric]) -> bool:
-    """Return whether a metric counts several items together, as pairs are, by their ids."""
-    return not all(metric.by_item or metric.pooled for metric in metrics)
 
 
 def read_facts(work: Work, rank: int) -> PartFacts:
@@ -214,19 +210,19 @@ class RecordWriter:
 
     Args:
         folder: The folder of the part.
-        with_ids: Whether scores keep their ids.
+        id_parts: What is kept of ids.
     """
 
-    def __init__(self, folder: Path, with_ids: bool) -> None:
+    def __init__(self, folder: Path, id_parts: IdParts) -> None:
         self._folder = folder
-        self._kinds = Kinds(with_ids)
-        self._rows: dict[int, list[tuple[int, int, int, int, int]]] = {}
+        self._kinds = Kinds(id_parts)
+        self._rows: dict[int, list[tuple[int, ...]]] = {}
         self._number = 0
 
     def add(self, stored: StoredItem, epoch: int, score: Score, place: Place) -> None:
         """Add the score of a reply."""
-        row = (stored.number, epoch, self._kinds.number_of(score), *place)
-        self._rows.setdefault(bucket_of(stored.cluster), []).append(row)
+        row = (stored.number, epoch, *self._kinds.number_of(score), *place)
+        self._rows.setdefault(stored.bucket, []).append(row)
         self._number += 1
         if self._number >= _KEPT:
             self.flush()
@@ -248,17 +244,26 @@ class Kinds:
     """The different scores among many, which metrics do not have to count one by one.
 
     Args:
-        with_ids: Whether scores of different items differ.
+        id_parts: What is kept of ids.
     """
 
-    def __init__(self, with_ids: bool) -> None:
-        self._with_ids = with_ids
+    def __init__(self, id_parts: IdParts) -> None:
+        self._id_parts = id_parts
         self._numbers: dict[object, int] = {}
         self.scores: list[Score] = []
 
-    def number_of(self, score: Score) -> int:
-        """Return the number of a score among the different ones."""
-        id = score.id if self._with_ids else ""
+    def number_of(self, score: Score) -> tuple[int, int]:
+        """Return the number of a score among the different ones, and the hash of its item's row."""
+        id, row = self._id_parts.split(score.id)
+        return self.number(score, id), id_hash(row) >> 1 if row else 0
+
+    def number(self, score: Score, id: str) -> int:
+        """Return the number of a score among the different ones.
+
+        Args:
+            score: The score.
+            id: What is kept of its id.
+        """
         key = (
             id,
             _hashable(score.answer),

@@ -21,7 +21,6 @@ from halu_tasks.replies.parts.score_part import (
     RECORD,
     Kinds,
     Place,
-    counted_together,
     read_records,
     repeated_id,
 )
@@ -30,7 +29,7 @@ from halu_tasks.scorers.metrics import Items, Metric
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.exact import ExactSums
 from halu_tasks.scorers.statistics.jackknife import Chunk
-from halu_tasks.scorers.tables import ClusteredScores, metric_table, pooled_items
+from halu_tasks.scorers.tables import ClusteredScores, IdParts, metric_table, pooled_items
 from halu_tasks.tasks import Built
 
 _MISSING = Place(-1, 0)
@@ -90,7 +89,7 @@ def tabulate(folder: Path, table: TableRange, epochs: tuple[int, ...]) -> None:
     run = opened(folder)
     metrics = all_metrics(run.built)
     with atomic_folder(run.work.table(table.number), "table") as partial:
-        records, scores = _read(run, table, counted_together(metrics))
+        records, scores = _read(run, table)
         details = DetailsFile(partial / "details.parquet") if run.plan.details else None
         records, missing = _with_missing(run, table, records, scores, epochs, details)
         if details:
@@ -98,7 +97,8 @@ def tabulate(folder: Path, table: TableRange, epochs: tuple[int, ...]) -> None:
         ordered, begins = _by_cluster(run, table, records)
         repeated = _repeated(run, ordered)
         totals = []
-        clusters = ClusteredScores(scores.scores, ordered["kind"].astype(np.int64), begins)
+        kinds, rows = (ordered[name].astype(np.int64) for name in ("kind", "row"))
+        clusters = ClusteredScores(scores.scores, kinds, rows, begins)
         for number, metric in enumerate(metrics if len(ordered) else ()):
             totals.append(_write_metric(partial / f"metric-{number:03d}", metric, clusters))
         judged = [scores.scores[kind] for kind in ordered["kind"]] if run.built.task.judged else []
@@ -106,11 +106,11 @@ def tabulate(folder: Path, table: TableRange, epochs: tuple[int, ...]) -> None:
         (partial / "facts").write_bytes(pickle.dumps(facts))
 
 
-def _read(run: Opened, table: TableRange, with_ids: bool) -> tuple[npt.NDArray[np.void], Kinds]:
+def _read(run: Opened, table: TableRange) -> tuple[npt.NDArray[np.void], Kinds]:
     """Read the records of all parts, with their different scores."""
-    kinds, parts = Kinds(with_ids), [np.zeros(0, dtype=RECORD)]
+    kinds, parts = Kinds(IdParts(run.built.all_metrics)), [np.zeros(0, dtype=RECORD)]
     for records, scores in read_records(run.work, run.plan, table.buckets):
-        numbers = np.array([kinds.number_of(score) for score in scores], dtype=np.int32)
+        numbers = np.array([kinds.number(score, score.id) for score in scores], dtype=np.int32)
         records["kind"] = numbers[records["kind"]]
         parts.append(records)
     return np.concatenate(parts), kinds
@@ -146,7 +146,7 @@ def _with_missing(
         known[np.searchsorted(numbers, records["item"][records["epoch"] == epoch])] = True
         missing = numbers[~known]
         for number, score in _empty_scores(run, missing):
-            rows.append((number, epoch, kinds.number_of(score), *_MISSING))
+            rows.append((number, epoch, *kinds.number_of(score), *_MISSING))
             if details:
                 details.add([(number, epoch, score)], missing=True)
     return np.concatenate([records, np.array(rows, dtype=RECORD)]), len(rows)
