@@ -1,0 +1,289 @@
+"""`halu-tasks score` on many files: the same figures however replies are divided, and nothing dropped."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halu_tasks.cli import main
+from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
+from halu_tasks.core.options import Options
+from halu_tasks.replies import score_file as scoring
+from halu_tasks.replies.parts.item_store import ItemStore, write_items
+from halu_tasks.replies.score_file import ScoredFile, ScoreRequest, finish, score_file, score_part, start
+from halu_tasks.results.readers.predictions import read_run
+from halu_tasks.scorers.metrics import as_json, estimates
+from halu_tasks.tasks import build
+
+INDEPENDENT, NEGATION = "refact_judgment_independent", "refact_localization_negation"
+SAMPLE = Options(data="sample")
+ROWS = dict[str, Any]
+
+
+def replies(task: str, epochs: int = 1, seed: int = 0) -> list[ROWS]:
+    """A reply to each item, right, wrong or unreadable, with a probability if the task uses them."""
+    built, draw = build(task, SAMPLE), random.Random(seed)
+    rows = []
+    for epoch in range(1, epochs + 1):
+        for item in built.items:
+            output = draw.choice([built.task.oracle(item), built.task.baseline(item), "?"])
+            row: ROWS = {"id": item.id, "output": output}
+            row |= {"epoch": epoch} if epochs > 1 else {}
+            row |= {"probability": draw.choice([0.1, 1 / 3, 0.7])} if built.task.choices and draw.random() < 0.9 else {}
+            rows.append(row)
+    return rows
+
+
+def write_shards(folder: Path, rows: list[ROWS], shards: int) -> Path:
+    folder.mkdir()
+    for number in range(shards):
+        lines = "".join(json.dumps(row) + "\n" for row in rows[number::shards])
+        (folder / f"{number:03}.jsonl").write_text(lines)
+    return folder
+
+
+def scored(task: str, *files: Path | str, **values: Any) -> ScoredFile:
+    names = ("workers", "folder")
+    request = {name: value for name, value in values.items() if name not in names}
+    others = {name: value for name, value in values.items() if name in names}
+    return score_file(task, SAMPLE, ScoreRequest(predictions=[*map(str, files)], **request), **others)
+
+
+def bits(result: ScoredFile) -> str:
+    return json.dumps([result.number, result.missing, as_json(result.estimates), result.references, *result.warnings])
+
+
+SLOW = [
+    pytest.param(task, marks=pytest.mark.slow)
+    for task in ("refact_judgment_comparative", "halueval_summarization", "halluverse25_en", "factchd", "cfaith_choice")
+]
+
+
+@pytest.mark.parametrize("task", [INDEPENDENT, NEGATION, *SLOW])
+@settings(max_examples=3)
+@given(shards=st.sampled_from([7, 2, 64]), order=st.randoms(use_true_random=False), epochs=st.integers(1, 3))
+def test_shards_in_any_order_give_the_same_bits(task: str, shards: int, order: random.Random, epochs: int) -> None:
+    rows = replies(task, epochs)
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        folder = Path(name)
+        one = scored(task, write_shards(folder / "one", rows, 1), details=f"{folder}/one.jsonl")
+        order.shuffle(rows)
+        patch.setattr(scoring, "_TABLE", 30)
+        many = scored(task, write_shards(folder / "many", rows, shards), details=f"{folder}/many.jsonl")
+        assert bits(one) == bits(many).replace(f"the {shards} files", f"{folder}/one/000.jsonl")
+        assert (folder / "one.jsonl").read_text() == (folder / "many.jsonl").read_text()
+        assert one.epochs == epochs and one.number == len(rows)
+
+
+@pytest.mark.parametrize("task", [INDEPENDENT, NEGATION, *SLOW])
+def test_figures_are_those_of_the_scores_in_memory(task: str, tmp_path: Path) -> None:
+    built, rows = build(task, SAMPLE), replies(task)
+    by_id = {row["id"]: row for row in rows}
+    from halu_tasks.core.items import Reply
+
+    scores = [
+        built.task.score("strict", item, Reply(by_id[item.id]["output"], None, by_id[item.id].get("probability")))
+        for item in built.items
+    ]
+    random.Random(1).shuffle(scores)
+    assert scored(task, write_shards(tmp_path / "r", rows, 3)).estimates == estimates(built.scoring.metrics, scores)
+
+
+def test_parquet_shards_and_details(tmp_path: Path) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    rows = replies(INDEPENDENT, epochs=2)
+    whole = scored(INDEPENDENT, write_shards(tmp_path / "lines", rows, 1))
+    folder = tmp_path / "parquet" / "deep"
+    folder.mkdir(parents=True)
+    (folder / "_SUCCESS").touch()
+    for number in range(3):
+        parquet.write_table(pyarrow.Table.from_pylist(rows[number::3]), folder / f"{number}.parquet")
+    found = scored(INDEPENDENT, folder.parent, details=f"{tmp_path}/details/", workers=2)
+    assert bits(found) == bits(whole)
+    written = [row for path in sorted((tmp_path / "details").iterdir()) for row in parquet.read_table(path).to_pylist()]
+    assert sorted((row["id"], row["epoch"]) for row in written) == sorted((row["id"], row["epoch"]) for row in rows)
+    right = [json.loads(row["scores"])["correct"] for row in written]
+    assert sum(right) / len(right) == found.estimates["acc"].value
+    with pytest.raises(DataError, match="exists already"):
+        scored(INDEPENDENT, folder.parent, details=f"{tmp_path}/details/")
+
+
+def test_missing_replies_are_counted_in_each_epoch(tmp_path: Path) -> None:
+    rows = replies(INDEPENDENT, epochs=2)
+    kept = [row for row in rows if row["epoch"] == 1 or row["id"].endswith("original")]
+    folder = write_shards(tmp_path / "r", kept, 5)
+    whole = scored(INDEPENDENT, folder, details=f"{tmp_path}/d.jsonl")
+    assert (whole.number, whole.missing) == (len(rows), len(rows) - len(kept))
+    assert "in 2 epochs have no prediction in the 5 files" in whole.warnings[0]
+    lines = [json.loads(line) for line in (tmp_path / "d.jsonl").read_text().splitlines()]
+    assert sum(line["reason"] == "no prediction" for line in lines) == whole.missing
+    part = scored(INDEPENDENT, folder, partial=True)
+    assert (part.number, part.missing) == (len(kept), 0)
+
+
+@pytest.mark.parametrize(
+    ("shard", "row", "message"),
+    [
+        (2, {"id": "nobody", "output": "x"}, "002.jsonl:{end}: unknown id 'nobody' (number of unknown ids: 1)"),
+        (3, {"id": "FIRST", "output": "x"}, "003.jsonl:{end}: duplicate id 'FIRST' (first in line 1 of "),
+        (1, {"id": 3, "output": "x"}, "001.jsonl:{end}: expected"),
+        (1, {"id": "FIRST", "output": "x", "epoch": 0}, "001.jsonl:{end}: epoch is 0, expected an integer from 1"),
+        (1, {"id": "FIRST", "output": "x", "target": "C"}, "001.jsonl:{end}: target is 'C', expected none"),
+    ],
+)
+def test_a_fault_in_any_shard_is_named_and_mended_without_scoring_the_others_again(
+    shard: int, row: ROWS, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = replies(INDEPENDENT)
+    first = rows[0]["id"]
+    folder = write_shards(tmp_path / "r", rows, 4)
+    whole = bits(scored(INDEPENDENT, folder))
+    path = folder / f"{shard:03}.jsonl"
+    text = path.read_text()
+    path.write_text(text + json.dumps(row).replace("FIRST", first) + "\n")
+    with pytest.raises(DataError) as raised:
+        scored(INDEPENDENT, folder, folder=tmp_path / "work")
+    end = text.count("\n") + 1
+    assert message.format(end=end).replace("FIRST", first) in str(raised.value)
+    path.write_text(text)
+    asked: list[str] = []
+    read = scoring.score_part.__globals__["prediction_rows"]
+    monkeypatch.setitem(
+        scoring.score_part.__globals__, "prediction_rows", lambda f, fields: asked.append(f.name) or read(f, fields)
+    )
+    assert bits(scored(INDEPENDENT, folder, folder=tmp_path / "work")) == whole
+    assert path.name in asked and "000.jsonl" not in asked
+
+
+def test_parts_can_be_scored_anywhere_in_any_order(tmp_path: Path) -> None:
+    rows = replies(INDEPENDENT)
+    folder, work = write_shards(tmp_path / "r", rows, 5), tmp_path / "work"
+    request = ScoreRequest(predictions=[str(folder)])
+    plan = start(INDEPENDENT, SAMPLE, request, work, parts=3)
+    score_part(work, 2)
+    with pytest.raises(DataError, match="2 of 3 parts are not finished"):
+        finish(work, request)
+    for rank in (1, 0):
+        score_part(work, rank)
+    assert plan.parts == 3 and bits(finish(work, request)) == bits(scored(INDEPENDENT, folder))
+    for changed in (Options(data="sample", scoring="paper"), SAMPLE):
+        with pytest.raises(UsageError, match=r"continues another run, whose (options|version|partial) differ"):
+            start(INDEPENDENT, changed, ScoreRequest(predictions=[str(folder)], partial=changed is SAMPLE), work)
+
+
+def test_a_killed_run_continues_with_the_parts_that_are_left(tmp_path: Path) -> None:
+    rows = replies(INDEPENDENT, epochs=60)
+    folder, work = write_shards(tmp_path / "r", rows, 16), tmp_path / "work"
+    command = [sys.executable, "-m", "halu_tasks", "score", INDEPENDENT, str(folder), "--data", "sample", "--json"]
+    process = subprocess.Popen([*command, "--work-folder", str(work)], stdout=subprocess.PIPE)
+    while len(list(work.glob("parts/0*"))) < 3 and process.poll() is None:
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    finished = {path.name: path.stat().st_mtime_ns for path in work.glob("parts/0*")}
+    assert 3 <= len(finished) < 16
+    assert bits(scored(INDEPENDENT, folder, folder=work)) == bits(scored(INDEPENDENT, folder))
+    assert finished.items() <= {path.name: path.stat().st_mtime_ns for path in work.glob("parts/0*")}.items()
+
+
+def test_a_report_reads_shards_and_epochs_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = write_shards(tmp_path / "r", replies(INDEPENDENT, epochs=2), 3)
+    assert main(["score", INDEPENDENT, str(folder), "--data", "sample", "--model", "m", "--json"]) == 0
+    path = tmp_path / "scored.json"
+    path.write_text(capsys.readouterr().out)
+    run = read_run(path, json.loads(path.read_text()))
+    assert (run.epochs, len(run.answers)) == (2, 2 * len(build(INDEPENDENT, SAMPLE).items))
+    (folder / "001.jsonl").write_text("")
+    with pytest.raises(HaluTasksError, match=r"001\.jsonl has changed since it was scored"):
+        read_run(path, json.loads(path.read_text()))
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
+    folder = write_shards(tmp_path / "r", replies(INDEPENDENT), 2)
+    (folder / ".hidden").write_text("x")
+    (folder / "README.md").write_text("x")
+    with pytest.raises(DataError, match=r"contains README\.md, which is not \.jsonl"):
+        scored(INDEPENDENT, folder)
+
+
+def test_items_are_found_by_id(tmp_path: Path) -> None:
+    built = build(INDEPENDENT, SAMPLE)
+    store = write_items(built, tmp_path / "items")
+    ids = [item.id for item in built.items]
+    found = store.find(["nobody", *reversed(ids)])
+    assert len(store) == len(ids) and found[0] is None
+    assert [stored.item.id for stored in found[1:] if stored] == ids[::-1]
+    assert {(s.item.cluster, s.cluster) for s in found[1:] if s} == {
+        (item.cluster, stored.cluster) for item, stored in zip(reversed(built.items), found[1:], strict=True) if stored
+    }
+    numbers = [n for bucket in range(128) for n in ItemStore(tmp_path / "items").of_bucket(bucket)[0]]
+    assert sorted(numbers) == list(range(len(ids)))
+
+
+def test_repeated_items_of_the_data_are_refused(tmp_path: Path) -> None:
+    from halu_tasks.data.locate import SAMPLE as FILES
+
+    line = (FILES / "refact" / "refact_multi_error.jsonl").read_text().splitlines()[0]
+    (tmp_path / "data.jsonl").write_text(f"{line}\n{line}\n")
+    (tmp_path / "r.jsonl").write_text('{"id": "x", "output": "y"}\n')
+    request = ScoreRequest(predictions=[str(tmp_path / "r.jsonl")])
+    with pytest.raises(DataError, match=r"two rows make the item '.*'; ids must be unique"):
+        score_file(INDEPENDENT, Options(data=str(tmp_path / "data.jsonl")), request)
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[Mapping[str, str]]:
+    """A loopback S3 server; the variables with which its bucket `bucket` is found."""
+    server = pytest.importorskip("moto.server")
+    pytest.importorskip("s3fs")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    running = server.ThreadedMotoServer("127.0.0.1", port, verbose=False)
+    running.start()
+    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_DEFAULT_REGION")
+    yield dict.fromkeys(names, "us-east-1") | {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}
+    running.stop()
+
+
+def test_shards_in_s3_are_scored_as_local_ones(
+    s3: Mapping[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in s3.items():
+        monkeypatch.setenv(name, value)
+    import s3fs
+
+    local = write_shards(tmp_path / "r", replies(INDEPENDENT), 3)
+    bucket = s3fs.S3FileSystem()
+    bucket.mkdir("bucket")
+    bucket.put(str(local), "bucket/replies", recursive=True)
+    whole = bits(scored(INDEPENDENT, local))
+    assert bits(scored(INDEPENDENT, "s3://bucket/replies")) == whole
+    assert bits(scored(INDEPENDENT, "s3://bucket/replies/*.jsonl")) == whole
+    assert main(["score", INDEPENDENT, "s3://bucket/replies", "--data", "sample", "--json"]) == 0
+    path = tmp_path / "scored.json"
+    path.write_text(capsys.readouterr().out)
+    assert read_run(path, json.loads(path.read_text())).answers
+    bucket.pipe("bucket/replies/001.jsonl", b'{"id": 1}\n')
+    with pytest.raises(DataError, match=r"^s3://bucket/replies/001\.jsonl:1: expected"):
+        scored(INDEPENDENT, "s3://bucket/replies")
+    with pytest.raises(DataError, match="has changed since it was scored"):
+        read_run(path, json.loads(path.read_text()))
+    with pytest.raises(DataError, match=r"^s3://bucket/none: cannot be read"):
+        scored(INDEPENDENT, "s3://bucket/none")
