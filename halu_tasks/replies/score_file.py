@@ -1,7 +1,7 @@
 """Scoring files of predictions, of which there may be thousands.
 
 The files are divided into parts. Each part is scored by itself, in any process on any machine that sees the folder of
-the run (`start`, `score_part`, `finish`), and reduced to a short record of each reply. These are then brought together
+the run (`start`, `parts.jobs`, `finish`), and reduced to a short record of each reply. These are then brought together
 by cluster, summed up for each metric, and the metrics are computed from the sums. No step needs all replies, or all
 items, in memory, except for metrics that compare items across clusters. Sums are exact, so that the figures do not
 depend on how replies are divided into files and parts, nor on their order.
@@ -26,10 +26,11 @@ from halu_tasks.data.shards import Shard, is_remote, shards_at
 from halu_tasks.replies.judge_errors import label_warnings, uncorrected_note
 from halu_tasks.replies.parts.details import check_writable, write_details
 from halu_tasks.replies.parts.item_store import BUCKETS, write_items
+from halu_tasks.replies.parts.jobs import Executor, Report, ScoreParts, SumByCluster
 from halu_tasks.replies.parts.plan import MOST_PARTS, Opened, Plan, Work, opened
-from halu_tasks.replies.parts.processes import run_all
-from halu_tasks.replies.parts.score_part import first_unknown, read_facts, score_part
-from halu_tasks.replies.parts.tabulate import TableRange, Tables, all_metrics, tabulate
+from halu_tasks.replies.parts.processes import Processes
+from halu_tasks.replies.parts.score_part import first_unknown, read_facts
+from halu_tasks.replies.parts.tabulate import Tables, all_metrics
 from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, Fields
 from halu_tasks.replies.scoring import prepare_judge, reply_warnings
 from halu_tasks.scorers.answer import Outcome
@@ -40,6 +41,7 @@ from halu_tasks.tasks import Built, build
 
 _TABLE = 200_000
 """The number of replies of a table of sums, which is in memory as a whole."""
+ONE_PROCESS = Processes()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,17 +137,24 @@ def _checksum(shard: Shard) -> str:
 
 
 def score_file(
-    task: str, options: Options, request: ScoreRequest, *, workers: int = 1, folder: Path | None = None
+    task: str,
+    options: Options,
+    request: ScoreRequest,
+    *,
+    executor: Executor = ONE_PROCESS,
+    folder: Path | None = None,
+    report: Report = lambda line: None,
 ) -> ScoredFile:
-    """Score predictions on this machine.
+    """Score predictions.
 
     Args:
         task: The task's name, or the path of a task file.
         options: The task's options.
         request: What to score.
-        workers: The number of processes.
-        folder: Where finished parts are kept; a later call with the same folder continues there. If it is None,
-            nothing is kept.
+        executor: What runs the parts.
+        folder: Where finished parts are kept, which all processes share; a later call with the same folder continues
+            there. If it is None, nothing is kept.
+        report: Called with lines about the progress.
 
     Raises:
         UsageError: An option is about judges, and the task has none, or the folder is of another run.
@@ -155,11 +164,12 @@ def score_file(
     """
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="halu-score-") as temporary:
-            return score_file(task, options, request, workers=workers, folder=Path(temporary))
+            own = Path(temporary)
+            return score_file(task, options, request, executor=executor, folder=own, report=report)
     plan = start(task, options, request, folder)
     try:
-        run_all(score_part, [(folder, rank) for rank in range(plan.parts)], workers)
-        return finish(folder, request, workers=workers)
+        executor.run(ScoreParts(folder, plan.parts), report)
+        return finish(folder, request, executor=executor, report=report)
     finally:
         opened.cache_clear()
 
@@ -216,13 +226,16 @@ def _remove_outdated(work: Work, plan: Plan) -> None:
             shutil.rmtree(work.part(rank))
 
 
-def finish(folder: Path, request: ScoreRequest, *, workers: int = 1) -> ScoredFile:
+def finish(
+    folder: Path, request: ScoreRequest, *, executor: Executor = ONE_PROCESS, report: Report = lambda line: None
+) -> ScoredFile:
     """Compute the figures of a run whose parts are finished.
 
     Args:
         folder: The folder of the run.
         request: What was scored.
-        workers: The number of processes.
+        executor: What runs the tables of sums.
+        report: Called with lines about the progress.
 
     Raises:
         DataError: A part is not finished, an id is unknown or repeated, or the details cannot be written.
@@ -240,7 +253,7 @@ def finish(folder: Path, request: ScoreRequest, *, workers: int = 1) -> ScoredFi
         others = f" and the {len(plan.shards) - 1} other files" if len(plan.shards) > 1 else ""
         raise DataError(f"{plan.shards[0].address}{others}: contains no predictions")
     number = min(max(replies, len(run.items) * len(epochs)) // _TABLE + 1, BUCKETS)
-    run_all(tabulate, [(folder, TableRange(each, number), epochs) for each in range(number)], workers)
+    executor.run(SumByCluster(folder, number, epochs), report)
     tables = Tables(work, number)
     if repeated := [facts.repeated for facts in tables.facts if facts.repeated]:
         raise DataError(min(repeated)[1])

@@ -23,8 +23,11 @@ from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.replies import score_file as scoring
+from halu_tasks.replies.parts import score_part
 from halu_tasks.replies.parts.item_store import ItemStore, write_items
-from halu_tasks.replies.score_file import ScoredFile, ScoreRequest, finish, score_file, score_part, start
+from halu_tasks.replies.parts.jobs import ScoreParts
+from halu_tasks.replies.parts.processes import Processes
+from halu_tasks.replies.score_file import ScoredFile, ScoreRequest, finish, score_file, start
 from halu_tasks.results.readers.predictions import read_run
 from halu_tasks.scorers.metrics import as_json, estimates
 from halu_tasks.tasks import build
@@ -57,7 +60,7 @@ def write_shards(folder: Path, rows: list[ROWS], shards: int) -> Path:
 
 
 def scored(task: str, *files: Path | str, **values: Any) -> ScoredFile:
-    names = ("workers", "folder")
+    names = ("executor", "folder")
     request = {name: value for name, value in values.items() if name not in names}
     others = {name: value for name, value in values.items() if name in names}
     return score_file(task, SAMPLE, ScoreRequest(predictions=[*map(str, files)], **request), **others)
@@ -114,7 +117,7 @@ def test_parquet_shards_and_details(tmp_path: Path) -> None:
     (folder / "_SUCCESS").touch()
     for number in range(3):
         parquet.write_table(pyarrow.Table.from_pylist(rows[number::3]), folder / f"{number}.parquet")
-    found = scored(INDEPENDENT, folder.parent, details=f"{tmp_path}/details/", workers=2)
+    found = scored(INDEPENDENT, folder.parent, details=f"{tmp_path}/details/", executor=Processes(2))
     assert bits(found) == bits(whole)
     written = [row for path in sorted((tmp_path / "details").iterdir()) for row in parquet.read_table(path).to_pylist()]
     assert sorted((row["id"], row["epoch"]) for row in written) == sorted((row["id"], row["epoch"]) for row in rows)
@@ -163,10 +166,8 @@ def test_a_fault_in_any_shard_is_named_and_mended_without_scoring_the_others_aga
     assert message.format(end=end).replace("FIRST", first) in str(raised.value)
     path.write_text(text)
     asked: list[str] = []
-    read = scoring.score_part.__globals__["prediction_rows"]
-    monkeypatch.setitem(
-        scoring.score_part.__globals__, "prediction_rows", lambda f, fields: asked.append(f.name) or read(f, fields)
-    )
+    read = score_part.prediction_rows
+    monkeypatch.setattr(score_part, "prediction_rows", lambda f, fields: asked.append(f.name) or read(f, fields))
     assert bits(scored(INDEPENDENT, folder, folder=tmp_path / "work")) == whole
     assert path.name in asked and "000.jsonl" not in asked
 
@@ -176,17 +177,20 @@ def test_parts_can_be_scored_anywhere_in_any_order(tmp_path: Path) -> None:
     folder, work = write_shards(tmp_path / "r", rows, 5), tmp_path / "work"
     request = ScoreRequest(predictions=[str(folder)])
     plan = start(INDEPENDENT, SAMPLE, request, work, parts=3)
-    score_part(work, 2)
+    job = ScoreParts(work, plan.parts)
+    job.work(2, 3, print)
+    assert [job.finished(rank, 3) for rank in range(3)] == [False, False, True]
     with pytest.raises(DataError, match="2 of 3 parts are not finished"):
         finish(work, request)
-    for rank in (1, 0):
-        score_part(work, rank)
+    job.work(1, 2, print)
+    job.work(0, 2, print)
     assert plan.parts == 3 and bits(finish(work, request)) == bits(scored(INDEPENDENT, folder))
     for changed in (Options(data="sample", scoring="paper"), SAMPLE):
         with pytest.raises(UsageError, match=r"continues another run, whose (options|version|partial) differ"):
             start(INDEPENDENT, changed, ScoreRequest(predictions=[str(folder)], partial=changed is SAMPLE), work)
 
 
+@pytest.mark.slow
 def test_a_killed_run_continues_with_the_parts_that_are_left(tmp_path: Path) -> None:
     rows = replies(INDEPENDENT, epochs=60)
     folder, work = write_shards(tmp_path / "r", rows, 16), tmp_path / "work"

@@ -47,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Score the file, and print the metrics."""
+    from halu_tasks.replies.parts.processes import Processes
     from halu_tasks.replies.score_file import ScoreRequest, score_file
 
     request = ScoreRequest(
@@ -58,7 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
         details=arguments.details,
     )
     options = task_options(arguments)
-    scored = score_file(arguments.task, options, request, workers=arguments.workers, folder=arguments.work_folder)
+    scored = score_file(
+        arguments.task, options, request, executor=Processes(arguments.workers), folder=arguments.work_folder
+    )
     for warning in scored.warnings:
         warn(warning)
     if arguments.json:

@@ -1,4 +1,4 @@
-"""Running steps in several processes of this machine."""
+"""Running the tasks of a job in several processes of this machine."""
 
 from __future__ import annotations
 
@@ -6,36 +6,41 @@ import ctypes
 import multiprocessing
 import signal
 import sys
-from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass
+
+from halu_tasks.replies.parts.jobs import Job, Report
 
 
-def run_all(step: Callable[..., None], arguments: Sequence[tuple[Any, ...]], workers: int) -> None:
-    """Call a function with each tuple of arguments, in this process if there is only one worker.
+@dataclass(frozen=True)
+class Processes:
+    """Runs each task in a process of its own; a single one in this process.
 
-    Args:
-        step: The function; a module's own, so that other processes can import it.
-        arguments: The arguments of each call.
-        workers: The number of processes.
-
-    Raises:
-        Exception: The first error of a call; calls that have not begun are then left out.
+    Attributes:
+        tasks: The number of tasks, which run at the same time.
     """
-    if min(workers, len(arguments)) <= 1:
-        for values in arguments:
-            step(*values)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(workers, len(arguments)), context, _end_with_parent) as pool:
-        futures = [pool.submit(step, *values) for values in arguments]
-        try:
-            for future in futures:
+
+    tasks: int = 1
+
+    def run(self, job: Job, report: Report) -> None:
+        """Run the tasks of a job that are not finished.
+
+        Raises:
+            Exception: The first error of a task.
+        """
+        if self.tasks == 1:
+            job.work(0, 1, report)
+            return
+        ranks = [rank for rank in range(self.tasks) if not job.finished(rank, self.tasks)]
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(self.tasks, context, _end_with_parent) as pool:
+            for future in [pool.submit(_work, job, rank, self.tasks) for rank in ranks]:
                 future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+
+
+def _work(job: Job, rank: int, tasks: int) -> None:
+    job.work(rank, tasks, lambda line: None)
 
 
 def _end_with_parent() -> None:

@@ -73,7 +73,7 @@ def all_metrics(built: Built) -> list[Metric]:
     return [*built.all_metrics, *(m for metrics in built.scoring.reference_replies.values() for m in metrics)]
 
 
-def tabulate(folder: Path, table: TableRange, epochs: tuple[int, ...]) -> None:
+def tabulate(folder: Path, table: TableRange, epochs: Sequence[int]) -> None:
     """Write the sums by cluster of some groups of clusters, unless they are already written.
 
     Args:
