@@ -127,6 +127,21 @@ def test_parquet_shards_and_details(tmp_path: Path) -> None:
         scored(INDEPENDENT, folder.parent, details=f"{tmp_path}/details/")
 
 
+def test_items_are_written_to_parquet_shards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from pyarrow import parquet
+
+    folder, built = tmp_path / "items", build(INDEPENDENT, SAMPLE)
+    command = ["items", INDEPENDENT, "--data", "sample", "--parquet", str(folder), "--shard-size", "15"]
+    assert main(command) == 0
+    files = sorted(folder.iterdir())
+    rows = [row for path in files for row in parquet.read_table(path).to_pylist()]
+    assert len(files) == -(-len(rows) // 15)
+    assert [(row["id"], row["system"], row["prompt"]) for row in rows] == [
+        (item.id, item.system, item.prompt) for item in built.items
+    ]
+    assert main(command) == 2 and "exists already" in capsys.readouterr().err
+
+
 def test_missing_replies_are_counted_in_each_epoch(tmp_path: Path) -> None:
     rows = replies(INDEPENDENT, epochs=2)
     kept = [row for row in rows if row["epoch"] == 1 or row["id"].endswith("original")]

@@ -6,6 +6,7 @@ import argparse
 import json
 from collections.abc import Sequence
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halu_tasks.cli.arguments import (
@@ -28,25 +29,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, "cot", "prompts")
     parser.add_argument("--limit", type=positive_int, metavar="N", help="only the first N items")
     add_json_argument(parser, "text", "JSON Lines")
+    about = "write the items to Parquet files of this new folder instead"
+    parser.add_argument("--parquet", type=Path, metavar="FOLDER", help=about)
+    about = "the number of items in each of these files (default: %(default)s)"
+    parser.add_argument("--shard-size", type=positive_int, default=10_000, metavar="N", help=about)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the items."""
+    from halu_tasks.data.parquet import write_shards
     from halu_tasks.tasks import build, task_named
 
     shots = task_named(arguments.task).shots
     built = build(arguments.task, task_options(arguments, fewshot=shots))
+    items = islice(built.stream(), arguments.limit)
+    if arguments.parquet:
+        rows = (_values(item, built.examples) for item in items)
+        number = write_shards(arguments.parquet, rows, arguments.shard_size, "items")
+        print(f"wrote {number:,} items to {arguments.parquet}")
+        return
     show = _json if arguments.json else _text
-    for item in islice(built.stream(), arguments.limit):
+    for item in items:
         print(show(item, built.examples))
 
 
 def _json(item: Item, examples: Sequence[Example]) -> str:
-    """Format an item as a JSON object; examples are what a harness sends as turns before the prompt."""
+    """Format an item as a JSON object."""
+    return json.dumps(_values(item, examples), ensure_ascii=False)
+
+
+def _values(item: Item, examples: Sequence[Example]) -> dict[str, Any]:
+    """Return what is asked about an item; examples are what a harness sends as turns before the prompt."""
     values: dict[str, Any] = {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt}
     if examples:
         values["examples"] = [example._asdict() for example in examples]
-    return json.dumps(values, ensure_ascii=False)
+    return values
 
 
 def _text(item: Item, examples: Sequence[Example]) -> str:
