@@ -1,4 +1,6 @@
-"""People's labels of what a judge judged, and assumptions about a judge, as measurements of a score.
+"""People's labels of what a judge judged, a stronger judge's verdicts on it, and assumptions about the judge.
+
+All of them become measurements of a score.
 
 `statistics.judge_error` computes figures from these measurements. A label is about one verdict on one reply, so it is
 only used for this reply, which it names by its text, or by the item's id alone if the item was answered once.
@@ -6,7 +8,7 @@ only used for this reply, which it names by its text, or by the item's id alone 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -15,6 +17,27 @@ from halu_tasks.scorers.score import Score
 
 FEWEST = 30
 """The least number of labels at which an estimate from labels has an interval."""
+
+
+class Reference(NamedTuple):
+    """The measurements that compare a judge with a reference, which labels some of its verdicts.
+
+    Attributes:
+        labels: The number of labels.
+        positive: The number of positive ones.
+        judged_positive: The number of labelled verdicts that are positive.
+        both_positive: The number of those whose label is positive, too.
+    """
+
+    labels: str
+    positive: str
+    judged_positive: str
+    both_positive: str
+
+
+HUMAN = Reference("human_labels", "human_positive", "labelled_positive", "both_positive")
+STRONG = Reference("strong_labels", "strong_positive", "strong_judged_positive", "strong_both_positive")
+"""A stronger judge, whose verdicts stand for labels."""
 
 
 class HumanLabel(NamedTuple):
@@ -85,7 +108,12 @@ def labels_by_part(hash: str, labels: Iterable[HumanLabel]) -> HumanLabels:
 
 
 def with_judge_error(
-    score: Score, judged: JudgeSpec, labels: HumanLabels | None, assumed: AssumedJudge | None
+    score: Score,
+    judged: JudgeSpec,
+    labels: HumanLabels | None,
+    assumed: AssumedJudge | None,
+    *,
+    strong: bool = False,
 ) -> Score:
     """Add to a judged score what is known of the judge's errors.
 
@@ -94,6 +122,7 @@ def with_judge_error(
         judged: What the judge was asked.
         labels: People's labels, if there are any.
         assumed: What is assumed of the judge, if anything.
+        strong: Whether a stronger judge was named, which need not have been asked about this reply.
 
     Returns:
         The score with the measurements that `statistics.judge_error` sums up; the same score if no judge was asked.
@@ -112,16 +141,30 @@ def with_judge_error(
             for verdict in read
             if (human := labels.of_verdict(score, verdict.about)) is not None
         ]
-        measurements |= {
-            "human_labels": float(len(pairs)),
-            "human_positive": float(sum(human for human, _ in pairs)),
-            "labelled_positive": float(sum(judge for _, judge in pairs)),
-            "both_positive": float(sum(human and judge for human, judge in pairs)),
-        }
+        measurements |= _counted(pairs, HUMAN)
+    if strong:
+        both = zip(score.strong_verdicts, score.verdicts, strict=True) if score.strong_verdicts else ()
+        pairs = [
+            (stronger.label == judged.positive, verdict.label == judged.positive)
+            for stronger, verdict in both
+            if FAILED not in (stronger.label, verdict.label)
+        ]
+        measurements |= _counted(pairs, STRONG)
+        measurements["strong_failed"] = float(sum(verdict.label == FAILED for verdict in score.strong_verdicts))
     if assumed:
         for name, ends in assumed._asdict().items():
             measurements |= {f"assumed_{name}_low": ends[0], f"assumed_{name}_high": ends[1]}
     return replace(score, measurements={**score.measurements, **measurements})
+
+
+def _counted(pairs: Sequence[tuple[bool, bool]], names: Reference) -> dict[str, float]:
+    """Count pairs of what the reference and the judge call a hallucination."""
+    return {
+        names.labels: float(len(pairs)),
+        names.positive: float(sum(reference for reference, _ in pairs)),
+        names.judged_positive: float(sum(judge for _, judge in pairs)),
+        names.both_positive: float(sum(reference and judge for reference, judge in pairs)),
+    }
 
 
 def _same_reply(labelled: str, answer: str | list[str] | None) -> bool:

@@ -26,6 +26,7 @@ class Score:
         outcome: The outcome of reading the reply. The default is `answered` if there is an answer and `unparsed` if
             not; records of older versions, which lack the field, are read in the same way.
         verdicts: A judge's verdicts on the reply, one for each question; only scores of judged tasks have any.
+        strong_verdicts: A stronger judge's verdicts on the same questions, if the item was drawn for it.
     """
 
     id: str
@@ -37,6 +38,7 @@ class Score:
     reason: str = ""
     outcome: Outcome = None  # type: ignore[assignment]
     verdicts: Sequence[Verdict] = ()
+    strong_verdicts: Sequence[Verdict] = ()
 
     def __post_init__(self) -> None:
         if self.outcome is None:
@@ -56,26 +58,38 @@ class Score:
             self.reason,
             self.outcome,
             self.verdicts,
+            self.strong_verdicts,
         )
 
     def as_json(self) -> dict[str, Any]:
         """Convert the score to JSON values, as stored in logs and details; `from_json` restores it."""
         record = {key: getattr(self, name) for name, key in _JSON_KEYS.items()}
         record |= {"facts": dict(self.measurements), "tags": dict(self.tags)}
-        verdicts = [verdict._asdict() for verdict in self.verdicts]
-        return record | {"verdicts": verdicts} if verdicts else record
+        return record | self.verdicts_json()
+
+    def verdicts_json(self) -> dict[str, Any]:
+        """Convert the verdicts to JSON values, by the name of their field; fields without a verdict are left out."""
+        return {
+            name: [verdict._asdict() for verdict in verdicts] for name in VERDICTS if (verdicts := getattr(self, name))
+        }
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Score:
         """Restore a score from the result of `as_json`; unknown keys are ignored."""
         values = {name: record[key] for name, key in _JSON_KEYS.items() if key in record}
-        if verdicts := record.get("verdicts"):
-            values["verdicts"] = [Verdict(**verdict) for verdict in verdicts]
-        return cls(**values)
+        return cls(**values, **verdicts_of_json(record))
 
 
-_JSON_KEYS = {each.name: each.name for each in fields(Score) if each.name != "verdicts"} | {"measurements": "facts"}
+VERDICTS = ("verdicts", "strong_verdicts")
+"""The fields with verdicts of judges."""
+
+_JSON_KEYS = {each.name: each.name for each in fields(Score) if each.name not in VERDICTS} | {"measurements": "facts"}
 """The key of each field in JSON. Logs of all versions call the measurements `facts`."""
+
+
+def verdicts_of_json(record: Mapping[str, Any]) -> dict[str, list[Verdict]]:
+    """Restore the result of `Score.verdicts_json` from a record that may have other keys, too."""
+    return {name: [Verdict(**verdict) for verdict in record[name]] for name in VERDICTS if name in record}
 
 
 def mark_empty(score: Score, reply: str) -> Score:

@@ -61,6 +61,10 @@ class JudgeError(HaluTasksError, RuntimeError):
     """A judge that cannot be reached, or that failed more often than is allowed."""
 
 
+class BudgetError(JudgeError):
+    """A judge that cannot be asked again, because it might then cost more than is allowed."""
+
+
 def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
     """Suggest the closest known name, as a suffix to an error message.
 

@@ -6,6 +6,7 @@ The options of tasks are the fields of `Options`, those of a builder the fields 
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
@@ -77,7 +78,24 @@ def share_range(value: str | float) -> tuple[float, float]:
     return ends
 
 
+TokenPrice = NewType("TokenPrice", str)
+"""Dollars per million input tokens and per million output tokens, such as 2.50/10."""
+
+
+def token_price(value: str) -> tuple[float, float]:
+    """Return the prices of a million input and of a million output tokens that a `TokenPrice` states.
+
+    Raises:
+        ValueError: It is not two prices, such as 2.50/10.
+    """
+    prices = float(value.partition("/")[0]), float(value.partition("/")[2])
+    if not all(0 <= price < math.inf for price in prices) or not any(prices):
+        raise ValueError
+    return prices
+
+
 _TYPES: Mapping[Any, ValueType] = {
+    TokenPrice: ValueType("prices of a million input and output tokens, such as 2.50/10", (str,), str, "INPUT/OUTPUT"),
     ShareRange: ValueType("a number from 0 to 1 or a range such as 0.8-0.9", (str, float, int), str, "SHARE|LOW-HIGH"),
     str: ValueType("a string", (str,), str, "TEXT"),
     int: ValueType("an integer", (int,), int, "N"),
@@ -230,6 +248,18 @@ def task_option(
 DATA_OPTIONS = ("data", "data_split", "data_config", "data_streaming", "columns")
 """The options that say which data a task reads."""
 
+STRONG_JUDGE_OPTIONS = ("judge_strong_base_url", "judge_strong_price", "judge_strong_share", "judge_strong_seed")
+"""The options that only have a meaning with `judge_strong`."""
+
+JUDGE_OPTIONS = (
+    *("judge", "judge_base_url", "judge_max_failures", "judge_batch", "judge_max_cost", "judge_price"),
+    *("judge_strong", *STRONG_JUDGE_OPTIONS),
+)
+"""The options that say which judges are asked, and how."""
+
+JUDGE_ERROR_OPTIONS = ("human", "judge_sensitivity", "judge_specificity")
+"""The options about the errors of the judge."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -264,6 +294,24 @@ class Options:
     judge_max_failures: float = option(
         0.05, "the share of items that the judge may fail on before the run is an error", metavar="SHARE"
     )
+    judge_batch: bool = option(
+        False, "ask the judges in the batch mode of their provider: cheaper, but verdicts may take hours"
+    )
+    judge_max_cost: float | None = option(
+        None, "dollars that the judges may cost in this run, which stops before they cost more", metavar="DOLLARS"
+    )
+    judge_price: TokenPrice | None = option(
+        None, "for judge_max_cost: what a million input and output tokens of the judge cost in dollars, as 2.50/10"
+    )
+    judge_strong: str | None = option(
+        None,
+        "a stronger judge of replies drawn at random, to estimate the rate that it would find in all",
+        metavar="MODEL",
+    )
+    judge_strong_base_url: str | None = option(None, "the address of its OpenAI-compatible server", metavar="URL")
+    judge_strong_price: TokenPrice | None = option(None, "for judge_max_cost: the price of the stronger judge")
+    judge_strong_share: float = option(0.1, "the share of the items that the stronger judge judges", metavar="SHARE")
+    judge_strong_seed: int = option(0, "the seed by which these items are drawn")
     human: str | None = option(
         None, "judged tasks: a file of people's labels, by which judged rates are corrected", metavar="FILE"
     )
@@ -309,7 +357,37 @@ class Options:
                 raise UsageError(f"option {name}: expected a number from 0 to 1, got {getattr(self, name)}")
         if not 0 < self.alpha <= 1:
             raise UsageError(f"option alpha: expected a number above 0, up to 1, got {self.alpha}")
+        self._check_judges()
         self._check_assumed_judge()
+
+    def _check_judges(self) -> None:
+        """Check the options about the cost of the judges and about the stronger one.
+
+        Raises:
+            UsageError: A value is out of range, or an option lacks the one that it belongs to.
+        """
+        if self.judge_max_cost is not None and not 0 < self.judge_max_cost < math.inf:
+            raise UsageError(f"option judge_max_cost: expected dollars, more than 0, got {self.judge_max_cost}")
+        if not 0 < self.judge_strong_share <= 1:
+            raise UsageError(
+                f"option judge_strong_share: expected a number above 0, up to 1, got {self.judge_strong_share}"
+            )
+        changed = self.changed()
+        for name in ("judge_price", "judge_strong_price"):
+            if (value := getattr(self, name)) is None:
+                continue
+            try:
+                token_price(value)
+            except ValueError:
+                expected = option_specs(Options)[name].type
+                assert expected
+                raise UsageError(f"option {name}: expected {expected.description}, got {value!r}") from None
+            if self.judge_max_cost is None:
+                raise UsageError(f"option {name}: only has a meaning with judge_max_cost")
+        if self.judge_strong is None and (lonely := [name for name in STRONG_JUDGE_OPTIONS if name in changed]):
+            raise UsageError(f"option {lonely[0]}: only has a meaning with judge_strong")
+        if self.judge_strong and self.judge_strong == self.judge and self.judge_strong_base_url == self.judge_base_url:
+            raise UsageError("option judge_strong: expected another model than that of judge")
 
     def _check_assumed_judge(self) -> None:
         """Check `judge_sensitivity` and `judge_specificity`.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asyncio import AbstractEventLoop, get_running_loop
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import anyio
@@ -11,56 +12,63 @@ from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from halu_tasks.core.credentials import in_address
 from halu_tasks.core.errors import UsageError
-from halu_tasks.core.options import Options
-from halu_tasks.judging.judge import Judge, open_judge
+from halu_tasks.core.options import JUDGE_OPTIONS, Options
+from halu_tasks.judging.cascade import Judges, open_judges
 from halu_tasks.replies.scoring import logger, no_judge
 from halu_tasks.scorers.reading.judge import JudgeSpec
 from halu_tasks.solvers.sample_metadata import SampleMetadata
 
-_judges: WeakKeyDictionary[AbstractEventLoop, dict[str, Judge]] = WeakKeyDictionary()
+_judges: WeakKeyDictionary[AbstractEventLoop, dict[str, Judges]] = WeakKeyDictionary()
 """The judges of each run, which has an event loop of its own and so its own connections and count of failures."""
 
 
-def judge_of_run(spec: JudgeSpec, options: Options) -> Judge | None:
-    """Return the judge of this run: the model in the role `grader`, or else the one in `options`.
+def judges_of_run(spec: JudgeSpec, options: Options) -> Judges | None:
+    """Return the judges of this run: the model in the role `grader`, or else the one in `options`.
 
     The model under test is never the judge by default; without a judge the result is None.
+
+    Raises:
+        UsageError: A stronger judge is named without a judge of all replies.
     """
     named = model_roles().get("grader")
     model: Model | None = named[0] if isinstance(named, list) else named
     if model is None and not options.judge:
+        if options.judge_strong:
+            raise UsageError("option judge_strong: also name the judge of all replies (--model-role grader=MODEL)")
         return None
     judges = _judges.setdefault(get_running_loop(), {})
-    key = f"{spec.prompt} {model or options.judge} {options.judge_base_url} {options.judge_max_failures}"
+    key = " ".join([spec.prompt, str(model), *(str(getattr(options, name)) for name in JUDGE_OPTIONS)])
     if key not in judges:
-        judges[key] = Judge(model, spec, options.judge_max_failures) if model else open_judge(options, spec)
+        judges[key] = open_judges(options, spec, model)
     return judges[key]
 
 
-def check_address(judge_base_url: str | None) -> str | None:
-    """Return the address of a judge, which Inspect writes into its log.
+def check_addresses(options: Options) -> None:
+    """Check the addresses of judges, which Inspect writes into its log.
 
     Raises:
-        UsageError: The address contains credentials.
+        UsageError: An address contains credentials.
     """
-    if in_address(judge_base_url):
-        raise UsageError(
-            f"judge_base_url={judge_base_url} contains credentials, which Inspect writes into its log; name the judge "
-            "openai-api/PROVIDER/MODEL, and set PROVIDER_BASE_URL and PROVIDER_API_KEY in the environment"
-        )
-    return judge_base_url
+    for name in ("judge_base_url", "judge_strong_base_url"):
+        if in_address(address := getattr(options, name)):
+            raise UsageError(
+                f"{name}={address} contains credentials, which Inspect writes into its log; name the judge "
+                "openai-api/PROVIDER/MODEL, and set PROVIDER_BASE_URL and PROVIDER_API_KEY in the environment"
+            )
 
 
 @solver
-def judge_ready(
-    judge: str | None = None, judge_base_url: str | None = None, judge_max_failures: float = 0.05
-) -> Solver:
+def judge_ready(**judge_options: Any) -> Solver:
     """Check that the judge of a judged task answers, before the task generates anything.
 
     Only a judge in the role `grader` is asked: one that is named as an option was asked when the task was made.
     Without a judge a warning is logged.
+
+    Args:
+        **judge_options: Those of `JUDGE_OPTIONS` that are not at their default.
     """
-    options = Options(judge=judge, judge_base_url=check_address(judge_base_url), judge_max_failures=judge_max_failures)
+    options = Options(**judge_options)
+    check_addresses(options)
     lock = anyio.Lock()
     checked: set[str] = set()
 
@@ -68,7 +76,7 @@ def judge_ready(
         task = SampleMetadata.required_of(state).benchmark_task
         async with lock:
             if task.judged and task.name not in checked:
-                of_run = judge_of_run(task.judged, options)
+                of_run = judges_of_run(task.judged, options)
                 if of_run and model_roles().get("grader"):
                     await of_run.reach()
                 elif not of_run:

@@ -19,16 +19,15 @@ from halu_tasks.core.errors import ArgumentError, UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.inspect_adapter.figures import figures
-from halu_tasks.inspect_adapter.judges import check_address, judge_of_run
+from halu_tasks.inspect_adapter.judges import check_addresses, judges_of_run
 from halu_tasks.inspect_adapter.records import ScoreRecord
-from halu_tasks.judging.judge import Judge
+from halu_tasks.judging.cascade import Judges
 from halu_tasks.replies.judge_errors import assumed_judge, label_warnings
 from halu_tasks.replies.predictions import with_target
 from halu_tasks.replies.scoring import logger, outcome_of, reply_warnings, revision_warnings
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.human_labels import HumanLabels, with_judge_error
 from halu_tasks.scorers.methods.cost import cost_of
-from halu_tasks.scorers.reading.judge import Verdict
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.probability import FACT, probability_of, with_probability, without_probability
 from halu_tasks.solvers.arguments import checked
@@ -52,6 +51,14 @@ def halu_score(
     judge: str | None = None,
     judge_base_url: str | None = None,
     judge_max_failures: float = 0.05,
+    judge_batch: bool = False,
+    judge_max_cost: float | None = None,
+    judge_price: str | None = None,
+    judge_strong: str | None = None,
+    judge_strong_base_url: str | None = None,
+    judge_strong_price: str | None = None,
+    judge_strong_share: float = 0.1,
+    judge_strong_seed: int = 0,
     human: str | None = None,
     judge_sensitivity: float | str | None = None,
     judge_specificity: float | str | None = None,
@@ -66,6 +73,14 @@ def halu_score(
         judge: The judge's model, if there is no model in the role `grader`.
         judge_base_url: The base URL of a judge behind an OpenAI-compatible server.
         judge_max_failures: The share of items on which the judge may fail, from 0 to 1.
+        judge_batch: Whether to ask judges in the batch mode of their provider.
+        judge_max_cost: Dollars that judges may cost.
+        judge_price: For `judge_max_cost`, the judge's price of a million input and output tokens, such as 2.50/10.
+        judge_strong: A stronger judge of replies drawn at random.
+        judge_strong_base_url: The base URL of the stronger judge.
+        judge_strong_price: The price of the stronger judge.
+        judge_strong_share: The share of the items that the stronger judge judges.
+        judge_strong_seed: The seed by which these items are drawn.
         human: A file of people's labels, by which judged rates are corrected.
         judge_sensitivity: Without labels, an assumption: the share of hallucinations that the judge calls so, as a
             number or a range such as 0.8-0.9.
@@ -76,6 +91,14 @@ def halu_score(
         judge=judge,
         judge_base_url=judge_base_url,
         judge_max_failures=judge_max_failures,
+        judge_batch=judge_batch,
+        judge_max_cost=judge_max_cost,
+        judge_price=judge_price,
+        judge_strong=judge_strong,
+        judge_strong_base_url=judge_strong_base_url,
+        judge_strong_price=judge_strong_price,
+        judge_strong_share=judge_strong_share,
+        judge_strong_seed=judge_strong_seed,
         human=human,
         judge_sensitivity=judge_sensitivity,
         judge_specificity=judge_specificity,
@@ -88,13 +111,14 @@ def halu_score(
         cost = cost_of(transcript().events)  # before a judge is asked, whose calls are not part of the reply's cost
         sample = SampleMetadata.required_of(state)
         task = sample.benchmark_task
-        scoring_task = ScoringTask(task, scoring, judge_of_run(task.judged, options) if task.judged else None)
+        scoring_task = ScoringTask(task, scoring, judges_of_run(task.judged, options) if task.judged else None)
         method_record = MethodRecord.from_metadata(state.output.metadata)
         item = _item_of(sample, target, state)
         reply = Reply(state.output.completion, probability=method_record.probability)
-        reply_score, verdicts = await scoring_task.score(item, reply)
-        if task.judged and (human or assumed):
-            reply_score = with_judge_error(reply_score, task.judged, labels_of(task.name), assumed)
+        reply_score = await scoring_task.score(item, reply)
+        if task.judged and (human or assumed or judge_strong):
+            labels = labels_of(task.name)
+            reply_score = with_judge_error(reply_score, task.judged, labels, assumed, strong=bool(judge_strong))
         record, draft = with_method_output(reply_score, method_record), method_record.draft
         record = replace(
             record,
@@ -102,14 +126,14 @@ def halu_score(
             cost=cost,
             task=sample.reference,
             scoring=scoring,
-            draft=None if draft is None else (await scoring_task.score(item, Reply(draft)))[0],
+            draft=None if draft is None else await scoring_task.score(item, Reply(draft), draft=True),
             opinions=method_record.opinions,
             group=sample.group,
         )
         return InspectScore(
             value=scoring_task.value(record.score),
             answer=shown_answer(record.score.answer),
-            explanation="\n\n".join(filter(None, (record.score.reason, *map(_describe, verdicts)))) or None,
+            explanation="\n\n".join(filter(None, (record.score.reason, *_describe(record.score)))) or None,
             metadata=record.as_metadata(),
         )
 
@@ -124,7 +148,7 @@ def _scorer_options(**values: Any) -> Options:
     """
     try:
         options = Options(**values)
-        check_address(options.judge_base_url)
+        check_addresses(options)
         assumed_judge(options)
     except UsageError as error:
         raise ArgumentError(str(error)) from None
@@ -147,17 +171,20 @@ def _read_labels(human: str | None, task: str) -> HumanLabels | None:
 
 @dataclass(frozen=True)
 class ScoringTask:
-    """A task in a mode of scoring, with its judge if there is one."""
+    """A task in a mode of scoring, with its judges if there are any."""
 
     task: Task
     mode: str
-    judge: Judge | None
+    judges: Judges | None
 
-    async def score(self, item: Item, reply: Reply) -> tuple[Score, Sequence[Verdict]]:
-        """Score a reply, and return the judge's verdicts too."""
-        text = self.task.judged_text(self.mode, item, reply.text) if self.judge else ""
-        verdicts = await self.judge.of_reply(item, text) if self.judge else []
-        return self.task.score(self.mode, item, reply, verdicts if self.judge else None), verdicts
+    async def score(self, item: Item, reply: Reply, *, draft: bool = False) -> Score:
+        """Score a reply; a draft is not put to the stronger judge."""
+        if self.judges is None:
+            return self.task.score(self.mode, item, reply)
+        text = self.task.judged_text(self.mode, item, reply.text)
+        if draft:
+            return self.task.score(self.mode, item, reply, await self.judges.judge.of_reply(item, text))
+        return self.task.score(self.mode, item, reply, *await self.judges.of_reply(item, text))
 
     def value(self, score: Score) -> str | float:
         """Return an item's headline figure as Inspect shows it, turned so that more is better unless it is a count."""
@@ -193,10 +220,14 @@ def _with_token_probability(score: Score, task: Task, state: TaskState, weighed:
     return without_probability(score) if weighed and FACT not in score.measurements else score
 
 
-def _describe(verdict: Verdict) -> str:
-    """Describe a verdict and its reason, for people who check verdicts."""
-    about = f" on {verdict.about!r}" if verdict.about else ""
-    return f"judge{about}: {verdict.label}" + (f" ({verdict.reason})" if verdict.reason else "")
+def _describe(score: Score) -> list[str]:
+    """Describe each verdict and its reason, for people who check verdicts."""
+    return [
+        f"{judge}{f' on {verdict.about!r}' if verdict.about else ''}: {verdict.label}"
+        + (f" ({verdict.reason})" if verdict.reason else "")
+        for judge, verdicts in (("judge", score.verdicts), ("stronger judge", score.strong_verdicts))
+        for verdict in verdicts
+    ]
 
 
 @cache
@@ -222,7 +253,7 @@ def _warn_of_replies() -> None:
                 self._outcomes.setdefault(data.eval_id, {}).setdefault(record.task.task, Counter())[outcome] += 1
                 if record.draft:
                     self._revised.setdefault(data.eval_id, []).append(record)
-                if "human_labels" in record.score.measurements:
+                if not {"human_labels", "strong_labels"}.isdisjoint(record.score.measurements):
                     self._judged.setdefault(data.eval_id, []).append(record)
 
         async def on_task_end(self, data: TaskEnd) -> None:

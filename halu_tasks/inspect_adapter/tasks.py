@@ -16,9 +16,9 @@ from inspect_ai.solver import generate
 
 from halu_tasks.core.errors import UsageError, did_you_mean, install_excepthook
 from halu_tasks.core.items import Item
-from halu_tasks.core.options import Options
+from halu_tasks.core.options import JUDGE_ERROR_OPTIONS, JUDGE_OPTIONS, Options
 from halu_tasks.core.prompting import messages
-from halu_tasks.inspect_adapter.judges import check_address, judge_ready
+from halu_tasks.inspect_adapter.judges import check_addresses, judge_ready
 from halu_tasks.inspect_adapter.records import RECORD
 from halu_tasks.inspect_adapter.scorer import halu_score
 from halu_tasks.judging.reaching import reach_active
@@ -52,7 +52,7 @@ def inspect_task(name: str, **options: Any) -> Task:
     _check_options(name, task_named(name), options)
     built = _build(name, options)
     samples = _samples(built)
-    return _task(name, [built], samples, built.task.version, options)
+    return _task(name, [built], samples, built.task.version)
 
 
 def inspect_config(config: str, **options: Any) -> Task:
@@ -71,7 +71,7 @@ def inspect_config(config: str, **options: Any) -> Task:
     task = task_of_file(path)
     _check_options(task.name, task, options)
     built = _build(task, options)
-    return _task(task.name, [built], _samples(built), task.version, options)
+    return _task(task.name, [built], _samples(built), task.version)
 
 
 def inspect_group(name: str, **options: Any) -> Task:
@@ -86,7 +86,7 @@ def inspect_group(name: str, **options: Any) -> Task:
     columns = [_samples(built, group=name) for built in members]
     # interleaved, so that a limited run has items of every member
     samples = [sample for row in zip_longest(*columns) for sample in row if sample]
-    return _task(name, members, samples, group.version, options)
+    return _task(name, members, samples, group.version)
 
 
 def inspect_languages(name: str, lang: str | None, **options: Any) -> Task:
@@ -163,7 +163,6 @@ def _task(
     members: Sequence[Built],
     samples: list[Sample],
     version: int,
-    options: dict[str, Any],
 ) -> Task:
     """Create an Inspect task.
 
@@ -172,31 +171,25 @@ def _task(
         members: The tasks that it asks.
         samples: The samples of all members.
         version: The version of the task or group.
-        options: The options that the user gave.
     """
     first = members[0]
     judged = [built for built in members if built.task.judged]
-    check_address(options.get("judge_base_url"))
+    check_addresses(first.options)
     reach_active()
     for built in judged:
         check_human_labels(built)
         if built.options.judge and not model_roles().get("grader"):
             # an error of one line is only possible while the task is created
             prepare_judge(built)
-    judge, judge_base_url = options.get("judge"), options.get("judge_base_url")
-    judge_max_failures = first.options.judge_max_failures
+    changed = first.options.changed()
+    judge_options = {name: changed[name] for name in JUDGE_OPTIONS if name in changed}
     return Task(
         dataset=MemoryDataset(samples, name=name, location=first.task.reader.source.homepage),
-        setup=judge_ready(judge=judge, judge_base_url=judge_base_url, judge_max_failures=judge_max_failures)
-        if judged
-        else None,
+        setup=judge_ready(**judge_options) if judged else None,
         solver=generate(),
         scorer=halu_score(
             scoring=first.options.scoring,
-            judge=judge,
-            judge_base_url=judge_base_url,
-            judge_max_failures=judge_max_failures,
-            **{name: getattr(first.options, name) for name in ("human", "judge_sensitivity", "judge_specificity")},
+            **{name: getattr(first.options, name) for name in (*JUDGE_OPTIONS, *JUDGE_ERROR_OPTIONS)},
         ),
         config=_config(members),
         name=name,

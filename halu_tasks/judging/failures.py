@@ -30,3 +30,10 @@ def describe_error(error: BaseException, secret: str | None = None) -> str:
     if secret:
         text = text.replace(secret, "…")
     return redacted(f"{type(error).__name__}: {text}")[:_LONGEST]
+
+
+def status_of(error: BaseException) -> int | None:
+    """Return the HTTP status of the last attempt of a call that failed, if it had one."""
+    error = last_error(error)
+    status = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
+    return status if isinstance(status, int) else None

@@ -1,4 +1,4 @@
-"""Judging replies with any model that Inspect can call.
+"""One model that judges replies: any model that Inspect can call.
 
 Verdicts are cached on disk with the judge's reasons. The key is the judge's name, address and settings and the whole
 prompt, so no question is asked twice. A question without a verdict counts as a failure; it is never cached and never
@@ -9,38 +9,34 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
-from collections.abc import Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
-from inspect_ai.model import GenerateConfig, Model, ModelOutput, ResponseSchema, get_model
+from inspect_ai.model import GenerateConfig, Model, ModelOutput, ResponseSchema
 from inspect_ai.util import JSONSchema, collect
 
-from halu_tasks.core.errors import JudgeError
+from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
-from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import fill, prompt_for
 from halu_tasks.data.cache import cache_folder
-from halu_tasks.judging.failures import describe_error
+from halu_tasks.judging.budget import Budget, Call, Price, dollars
+from halu_tasks.judging.failures import describe_error, status_of
+from halu_tasks.judging.retries import log_retries, unanswered
 from halu_tasks.judging.verdict_store import VerdictStore
 from halu_tasks.scorers.reading.judge import FAILED, JudgeSpec, Verdict
-
-try:
-    import uvloop
-except ImportError:  # not available for Windows; only a speed-up
-    uvloop = None
 
 logger = logging.getLogger(__name__)
 
 CONNECTIONS = 64
+_PENDING_IN_BATCHES = 10_000
+"""Maximum number of questions that wait for batches, to bound memory."""
+_BATCH_PROVIDERS = ("anthropic", "google", "grok", "openai", "together")
+"""The providers for which Inspect has a batch mode; others ignore `GenerateConfig.batch`."""
 _TRIES = 2
 """How often a question is asked before a reply without a verdict counts as a failure."""
-_BATCH_SIZE = 2_000
-"""Maximum number of pending questions, to bound memory."""
 _MIN_FAILURES = 10
 """Failures needed before their share is checked, if the total number of replies is not known."""
 _PROBE = "Reply with the single word: ready"
@@ -48,6 +44,22 @@ _PROBE = "Reply with the single word: ready"
 SETTINGS = GenerateConfig(
     temperature=0.0, max_tokens=1024, max_connections=CONNECTIONS, max_retries=3, attempt_timeout=120
 )
+"""The settings of a judge, unless its model has its own."""
+# an attempt lasts as long as its batch
+BATCH_SETTINGS = GenerateConfig(temperature=0.0, max_tokens=1024, max_retries=3, batch=True)
+"""The settings of a judge that is asked in batches."""
+
+
+class Spending(NamedTuple):
+    """What a judge may cost.
+
+    Attributes:
+        budget: The limit, which judges may share.
+        price: What the judge's tokens cost.
+    """
+
+    budget: Budget
+    price: Price
 
 
 class Judge:
@@ -58,32 +70,65 @@ class Judge:
         judging: What to ask about a reply.
         max_failures: The share of questions that may fail.
         store: The SQLite file to cache verdicts in; by default, one in the cache folder.
+        batch: Whether to ask in batches; also if the model's settings say so.
+        spending: What the judge may cost; unlimited by default.
+
+    Raises:
+        UsageError: The model's provider has no batch mode.
     """
 
-    def __init__(self, model: Model, judging: JudgeSpec, max_failures: float = 0.05, store: Path | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        judging: JudgeSpec,
+        max_failures: float = 0.05,
+        store: Path | None = None,
+        *,
+        batch: bool = False,
+        spending: Spending | None = None,
+    ) -> None:
+        self.name = str(model)
+        self.batch = batch or bool(model.config.batch)
+        if self.batch and self.name.partition("/")[0] not in _BATCH_PROVIDERS:
+            raise UsageError(
+                f"judge {self.name}: Inspect has no batch mode for this provider; leave judge_batch out, or name a "
+                f"judge of {', '.join(_BATCH_PROVIDERS)}"
+            )
         # a copy, so the caller's model keeps its settings; merged here once rather than at every call
         self.model = copy(model)
-        self.model.config = SETTINGS.merge(model.config)
-        self.name = str(model)
+        self.model.config = (BATCH_SETTINGS if self.batch else SETTINGS).merge(model.config)
         self.max_failures = max_failures
+        self._spending = spending
         self._asked = self._failed = 0
         self._judging = judging
         self._prompt = prompt_for(judging.prompt, "judge")
         self._store = VerdictStore(store or cache_folder() / "verdicts.sqlite3")
-        self._schema = GenerateConfig(
-            response_schema=ResponseSchema(
-                name=judging.prompt,
-                description="The reason, then the verdict",
-                json_schema=JSONSchema.model_validate(judging.read.schema),
-                strict=True,
-            )
+        # settings of a run, which Inspect prefers to those of its judge, do not fit batches, nor what is reserved
+        self._call = GenerateConfig(
+            max_connections=_PENDING_IN_BATCHES if self.batch else None,
+            max_retries=self.model.config.max_retries if spending else None,
         )
+        self._schema = self._call.model_copy(update={"response_schema": self._response_schema()})
         # None until the judge has answered a question with a response schema
         self._takes_schema: bool | None = None if self.model.config.response_schema is None else False
-        shown = self.model.config.model_copy(
-            update={"max_connections": None, "max_retries": None, "attempt_timeout": None, "timeout": None}
+        self._identity = self._identify()
+        if spending:
+            log_retries()
+
+    def _response_schema(self) -> ResponseSchema:
+        judging = self._judging
+        return ResponseSchema(
+            name=judging.prompt,
+            description="The reason, then the verdict",
+            json_schema=JSONSchema.model_validate(judging.read.schema),
+            strict=True,
         )
-        self._identity = "\0".join([self.name, str(model.api.base_url or ""), shown.model_dump_json(exclude_none=True)])
+
+    def _identify(self) -> str:
+        """Return what a verdict depends on besides the question: the model, its address and its settings."""
+        operational = ("max_connections", "max_retries", "attempt_timeout", "timeout", "batch")
+        settings = self.model.config.model_copy(update=dict.fromkeys(operational))
+        return "\0".join([self.name, str(self.model.api.base_url or ""), settings.model_dump_json(exclude_none=True)])
 
     async def of_reply(self, item: Item, reply: str) -> list[Verdict]:
         """Judge one reply.
@@ -121,33 +166,59 @@ class Judge:
         """
         by_reply = [self._judging.questions(item, reply) for item, reply in replies]
         questions = [fields for reply_questions in by_reply for fields in reply_questions]
+        verdicts: list[Verdict | None] = [None] * len(questions)
+        numbered = iter(enumerate(questions))
         failed = 0
 
-        async def ask(fields: Mapping[str, str]) -> Verdict:
+        async def ask(remaining: Iterator[tuple[int, Mapping[str, str]]]) -> None:
             nonlocal failed
-            verdict = await self._verdict(fields)
-            failed += verdict.label == FAILED
-            if failed > self.max_failures * len(questions):
-                raise self._too_many(failed, len(questions), verdict.reason)
-            each()
-            return verdict
+            for number, fields in remaining:
+                verdict = await self._verdict(fields)
+                failed += verdict.label == FAILED
+                if failed > self.max_failures * len(questions):
+                    raise self._too_many(failed, len(questions), verdict.reason)
+                verdicts[number] = verdict
+                each()
 
-        verdicts: list[Verdict] = []
-        for start in range(0, len(questions), _BATCH_SIZE):
-            verdicts += await asyncio.gather(*(ask(fields) for fields in questions[start : start + _BATCH_SIZE]))
-        remaining = iter(verdicts)
-        return [[next(remaining) for _ in reply_questions] for reply_questions in by_reply]
+        workers = _PENDING_IN_BATCHES if self.batch else CONNECTIONS
+        try:
+            await asyncio.gather(*(ask(numbered) for _ in range(min(workers, len(questions)))))
+        except BudgetError as error:
+            unknown = [fields for fields, verdict in zip(questions, verdicts, strict=True) if verdict is None]
+            left = sum(self._cached(self._text(fields)) is None for fields in unknown)
+            raise self._out_of_budget(error, left, len(questions)) from None
+        given = (verdict for verdict in verdicts if verdict)
+        return [[next(given) for _ in reply_questions] for reply_questions in by_reply]
+
+    def _out_of_budget(self, error: BudgetError, left: int, of: int) -> BudgetError:
+        """Return the error with how many questions are left, and what these may cost."""
+        assert self._spending
+        cost = self._spending.budget.estimate(left)
+        price = f", for about {dollars(cost)} at the average cost so far" if cost else ""
+        return BudgetError(
+            f"{error}; {left:,} of {of:,} questions are left for judge {self.name}{price}; verdicts are cached, so the "
+            "same command asks only these"
+        )
 
     async def _verdict(self, fields: Mapping[str, str]) -> Verdict:
-        text = fill(self._prompt["user"], fields)
-        key = stable_hash(self._identity, text, surrogates="replace")
-        verdict = self._store.get(key)
-        # a verdict with an unknown label was not stored by this package
-        if verdict is None or verdict.label not in self._judging.read.labels:
+        text = self._text(fields)
+        verdict = self._cached(text)
+        if verdict is None:
             verdict = await self._ask(text)
             if verdict.label != FAILED:
-                self._store.put(key, verdict)
+                self._store.put(self._key(text), verdict)
         return verdict._replace(about=fields.get("about", ""))
+
+    def _text(self, fields: Mapping[str, str]) -> str:
+        return fill(self._prompt["user"], fields)
+
+    def _key(self, text: str) -> str:
+        return stable_hash(self._identity, text, surrogates="replace")
+
+    def _cached(self, text: str) -> Verdict | None:
+        verdict = self._store.get(self._key(text))
+        # a verdict with an unknown label was not stored by this package
+        return verdict if verdict and verdict.label in self._judging.read.labels else None
 
     async def _ask(self, text: str) -> Verdict:
         reason = ""
@@ -156,6 +227,8 @@ class Judge:
             try:
                 output = await self._generate(text)
                 answer = self._judging.read(output.completion)
+            except BudgetError:
+                raise
             except Exception as error:
                 return Verdict(FAILED, describe_error(error))
             if answer.value:
@@ -170,18 +243,46 @@ class Judge:
         """
         if self._takes_schema is not False:
             try:
-                output = await self.model.generate(text, config=self._schema)
+                output = await self._paid(text, self._schema)
+            except BudgetError:
+                raise
             except Exception as error:
                 if self._takes_schema:
                     raise
-                output = await self.model.generate(text)
+                output = await self._paid(text, self._call)
                 if self._takes_schema is None:
                     logger.info("asking judge %s without a response schema: %s", self.name, describe_error(error))
                     self._takes_schema = False
                 return output
             self._takes_schema = True
             return output
-        return await self.model.generate(text)
+        return await self._paid(text, self._call)
+
+    async def _paid(self, text: str, config: GenerateConfig) -> ModelOutput:
+        """Call the judge within its budget, if it has one."""
+        if self._spending is None:
+            return await self.model.generate(text, config=config)
+        settings = self.model.config.merge(config)
+        schema = settings.response_schema.model_dump_json() if settings.response_schema else ""
+        tokens = (settings.max_tokens or 0) + (settings.reasoning_tokens or 0)
+        most = self._spending.price.most(text + schema, tokens)
+        async with self._spending.budget.call(most, 1 + (settings.max_retries or 0)) as call:
+            return await self._measured(text, config, call)
+
+    async def _measured(self, text: str, config: GenerateConfig, call: Call) -> ModelOutput:
+        """Call the judge, and record what that cost: an attempt may be charged unless it failed with an HTTP status."""
+        assert self._spending
+        failed = unanswered.set([])
+        try:
+            output = await self.model.generate(text, config=config)
+            call.cost = self._spending.price.cost(output.usage) if output.usage else call.attempt
+            return output
+        except Exception as error:
+            call.cost = 0.0 if status_of(error) else call.attempt
+            raise
+        finally:
+            call.cost += call.attempt * len(unanswered.get() or ())
+            unanswered.reset(failed)
 
     def _too_many(self, failed: int, of: int, reason: str) -> JudgeError:
         return JudgeError(
@@ -196,80 +297,8 @@ class Judge:
             JudgeError: It does not answer; the message says why.
         """
         try:
-            await self.model.generate(_PROBE, config=GenerateConfig(max_tokens=64, max_retries=1))
+            await self._paid(_PROBE, self._call.merge(GenerateConfig(max_tokens=64, max_retries=1, batch=False)))
+        except BudgetError:
+            raise
         except Exception as error:
             raise JudgeError(f"judge {self.name} cannot be reached: {describe_error(error)}") from None
-
-
-def open_judge(options: Options, judging: JudgeSpec) -> Judge:
-    """Create the judge that the options name.
-
-    Raises:
-        JudgeError: The model does not exist, or its client is not installed.
-    """
-    name = str(options.judge)
-    address = options.judge_base_url
-    # self-hosted servers often need no key, but clients insist on one
-    key = os.environ.get("OPENAI_API_KEY", "none") if address else None
-    # compatible servers have chat completions, but rarely the newer responses API
-    settings: dict[str, Any] = {"responses_api": False} if address and name.startswith("openai/") else {}
-    try:
-        model = get_model(name, base_url=address, api_key=key, memoize=False, **settings)
-    except Exception as error:
-        raise JudgeError(f"judge {name!r}: {describe_error(error)}") from None
-    return Judge(model, judging, options.judge_max_failures)
-
-
-def judge_now(
-    options: Options, judging: JudgeSpec, replies: Sequence[tuple[Item, str]], each: Callable[[], object]
-) -> list[list[Verdict]]:
-    """Judge replies from outside an event loop, or inside another one's; see `Judge.of_replies`.
-
-    Args:
-        options: Name the judge and its settings.
-        judging: What to ask about a reply.
-        replies: Items with the replies to them.
-        each: Called after each question.
-    """
-
-    async def run() -> list[list[Verdict]]:
-        judge = open_judge(options, judging)
-        async with judge.model:
-            return await judge.of_replies(replies, each)
-
-    return _run_in_new_loop(run)
-
-
-def reach_now(options: Options, judging: JudgeSpec) -> None:
-    """Check from outside an event loop that the judge answers; see `Judge.reach`."""
-
-    async def run() -> list[list[Verdict]]:
-        judge = open_judge(options, judging)
-        async with judge.model:
-            await judge.reach()
-        return []
-
-    _run_in_new_loop(run)
-
-
-def _run_in_new_loop(run: Callable[[], Coroutine[Any, Any, list[list[Verdict]]]]) -> list[list[Verdict]]:
-    """Run a coroutine in a new event loop, whether or not one is already running."""
-    loop = uvloop.new_event_loop if uvloop else asyncio.new_event_loop
-    running: list[asyncio.AbstractEventLoop] = []
-
-    def work() -> list[list[Verdict]]:
-        with asyncio.Runner(loop_factory=loop) as runner:
-            running.append(runner.get_loop())
-            return runner.run(run())
-
-    # in a separate thread, since a notebook already runs a loop in this one
-    with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(work)
-        try:
-            return future.result()
-        except KeyboardInterrupt:
-            # pending questions are dropped; answered ones are cached
-            for running_loop in running:
-                for task in asyncio.all_tasks(running_loop):
-                    running_loop.call_soon_threadsafe(task.cancel)
-            raise

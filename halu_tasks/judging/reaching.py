@@ -14,7 +14,7 @@ from inspect_ai.model import GenerateConfig, Model, get_model, model_roles
 from tenacity import RetryError
 
 from halu_tasks.core.errors import HaluTasksError, ModelError
-from halu_tasks.judging.failures import describe_error, last_error
+from halu_tasks.judging.failures import describe_error, last_error, status_of
 from halu_tasks.judging.retries import log_retries, probing
 
 PROBE = "Reply with the one word: ready"
@@ -153,7 +153,7 @@ async def _generate(model: Model, config: GenerateConfig) -> None:
     try:
         await model.generate(PROBE, config=config)
     except Exception as error:
-        status = _status(last_error(error))
+        status = status_of(error)
         if status in (400, 422):
             # reasoning models reject a token limit that is too low
             await model.generate(PROBE, config=config.model_copy(update={"max_tokens": None}))
@@ -162,18 +162,12 @@ async def _generate(model: Model, config: GenerateConfig) -> None:
         # 429: the server is there, but overloaded
 
 
-def _status(error: BaseException) -> int | None:
-    """Return the HTTP status of an error, if it has one."""
-    status = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
-    return status if isinstance(status, int) else None
-
-
 def _model_error(model: Model, error: BaseException, patience: int) -> ModelError:
     place = f" at {address_of(model)}" if address_of(model) else ""
     # servers repeat the key that they reject
     key = getattr(model.api, "api_key", None)
     why = describe_error(error, str(key) if key else None)
-    status = _status(error)
+    status = status_of(error)
     if status in (401, 403):
         return ModelError(f"model {model}{place} rejects the API key ({why}); set the API key of its provider")
     if status == 404:

@@ -16,6 +16,9 @@ from inspect_ai.util import display_type
 probing = ContextVar("probing", default=False)
 """Whether the current call only checks that a model answers; its retries are not reported."""
 
+unanswered: ContextVar[list[ModelRetry] | None] = ContextVar("unanswered", default=None)
+"""Collects the attempts of the current call that failed without an HTTP status: a provider may charge for these."""
+
 _INTERVAL = 30.0
 """Seconds between two lines."""
 _SHOWS_RETRIES = ("full", "rich")
@@ -45,13 +48,12 @@ class Heartbeat(Hooks):
         self._retries = 0
         self._last: ModelRetry | None = None
 
-    def enabled(self) -> bool:
-        """Whether to report retries: not if Inspect's display shows them itself."""
-        return not (sys.stderr.isatty() and display_type() in _SHOWS_RETRIES)
-
     async def on_model_retry(self, data: ModelRetry) -> None:
-        """Record a retry, and start reporting unless a report is already running."""
-        if probing.get():
+        """Record a retry, and start reporting unless a report is already running or Inspect's display shows retries."""
+        failed = unanswered.get()
+        if failed is not None and data.status_code is None:
+            failed.append(data)
+        if probing.get() or (sys.stderr.isatty() and display_type() in _SHOWS_RETRIES):
             return
         with self._lock:
             self._retries += 1

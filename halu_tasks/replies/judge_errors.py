@@ -1,4 +1,4 @@
-"""What is known of a judge's errors in a run: people's labels, or an assumption, and what to say of them."""
+"""What is known of a judge's errors in a run, from people, a stronger judge or an assumption, and what to say of it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ UNCORRECTED = (
     "{task}: {headline} is what the judge says, not the truth; labels of some replies by people correct it "
     "(halu-tasks annotate verdicts, then --human; docs/judges.md)"
 )
+STRONG = "; {headline}_ppi_strong is what the stronger judge would say of all replies, which is not the truth either"
 
 
 RAW = "differences and ranks are of {headline} as the judge says, and its error is not in them"
@@ -36,7 +37,8 @@ def check_human_labels(built: Built) -> None:
         DataError: The labels cannot be read, or do not fit the task.
     """
     judged, options = built.task.judged, built.options
-    if judged and judged.positive is None and (options.human or options.judge_sensitivity is not None):
+    wanted = options.human or options.judge_strong or options.judge_sensitivity is not None
+    if judged and judged.positive is None and wanted:
         raise UsageError(
             f"task {built.task.name}: its judge has no label that reports a hallucination (JudgeSpec.positive)"
         )
@@ -48,21 +50,39 @@ def with_known_errors(built: Built, score: Score) -> Score:
     judged = built.task.judged
     if judged is None:
         return score
-    labels, assumed = built.human_labels, assumed_judge(built.options)
-    return with_judge_error(score, judged, labels, assumed) if labels or assumed else score
+    labels, assumed, strong = built.human_labels, assumed_judge(built.options), bool(built.options.judge_strong)
+    return with_judge_error(score, judged, labels, assumed, strong=strong) if labels or assumed or strong else score
 
 
 def label_warnings(task: Task, labels: HumanLabels | None, scores: Sequence[Score]) -> list[str]:
-    """Warn of labels that fit no reply of a run, and of too few labels.
+    """Warn of labels that fit no reply of a run, and of too few labels or verdicts of a stronger judge.
 
     Args:
         task: The task.
         labels: People's labels, if there are any.
         scores: The scores of a run, with the labels.
     """
+    warnings = _few_strong(task, scores)
     if labels is None or not any("human_labels" in score.measurements for score in scores):
+        return warnings
+    return unused_labels(task, labels, number_used(scores)) + few_labels(task, scores) + warnings
+
+
+def _few_strong(task: Task, scores: Sequence[Score]) -> list[str]:
+    """Warn of a stronger judge that gave too few verdicts for an interval, or failed on some."""
+    known = [score.measurements for score in scores if "strong_labels" in score.measurements]
+    if not known:
         return []
-    return unused_labels(task, labels, number_used(scores)) + few_labels(task, scores)
+    given, failed = (round(sum(values[name] for values in known)) for name in ("strong_labels", "strong_failed"))
+    warnings = []
+    if failed:
+        warnings.append(f"{task.name}: the stronger judge gave no verdict on {failed} questions, which are left out")
+    if given < FEWEST:
+        warnings.append(
+            f"{task.name}: {given} verdicts of the stronger judge are too few for an interval of the rate that it would "
+            f"find, {FEWEST} are needed; raise judge_strong_share"
+        )
+    return warnings
 
 
 def number_used(scores: Sequence[Score]) -> int:
@@ -99,8 +119,10 @@ def uncorrected_note(task: Task, scores: Sequence[Score]) -> str | None:
     judged = task.judged
     if judged is None or judged.positive is None or not any(score.verdicts for score in scores):
         return None
-    known = any("verdicts_read" in score.measurements for score in scores)
-    return None if known else UNCORRECTED.format(task=task.name, headline=task.headline)
+    if any(name in score.measurements for score in scores for name in ("human_labels", "assumed_sensitivity_low")):
+        return None
+    strong = any("strong_labels" in score.measurements for score in scores)
+    return (UNCORRECTED + (STRONG if strong else "")).format(task=task.name, headline=task.headline)
 
 
 def decisive_metric(metric: Metric, metrics: Sequence[Metric], runs: Iterable[Sequence[Score]]) -> Metric:

@@ -190,7 +190,7 @@ def start(task: str, options: Options, request: ScoreRequest, folder: Path, part
         JudgeError: The judge does not answer.
     """
     built = build(task, options)
-    if not built.task.judged and (options.human or options.judge_sensitivity is not None):
+    if not built.task.judged and (options.human or options.judge_sensitivity is not None or options.judge_strong):
         raise UsageError(f"task {built.task.name} has no judge, so it has no judge's errors to correct")
     if request.details:
         check_writable(request.details)

@@ -16,13 +16,13 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from halu_tasks.core.credentials import redacted
-from halu_tasks.core.errors import HaluTasksError, JudgeError
+from halu_tasks.core.errors import HaluTasksError, JudgeError, UsageError
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.core.options import Options
+from halu_tasks.core.options import JUDGE_ERROR_OPTIONS, JUDGE_OPTIONS, Options
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.replies.judge_errors import check_human_labels, with_known_errors
 from halu_tasks.scorers.answer import Outcome
-from halu_tasks.scorers.reading.judge import Verdict
+from halu_tasks.scorers.reading.judge import Judgement
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built, Task, registry
 
@@ -46,14 +46,17 @@ def prepare_judge(built: Built) -> None:
 
     Raises:
         JudgeError: The judge does not answer.
+        UsageError: An option about judges does not fit the judge or the others.
     """
     if not built.task.judged:
         return
     check_human_labels(built)
     if not built.options.judge:
+        if built.options.judge_strong:
+            raise UsageError("option judge_strong: also name the judge of all replies, judge")
         logger.warning(no_judge(built.task))
         return
-    from halu_tasks.judging.judge import reach_now
+    from halu_tasks.judging.cascade import reach_now
 
     reach_now(built.options, built.task.judged)
 
@@ -70,18 +73,18 @@ def score_replies(built: Built, replies: Sequence[tuple[Item, Reply]], folder: P
         The scores, in the order of `replies`.
 
     Raises:
-        JudgeError: The judge failed on more than the allowed share of questions. The replies are then saved to a
-            file that the message names, and can be scored again.
+        JudgeError: The judge failed on more than the allowed share of questions, or would cost more than is allowed.
+            The replies are then saved to a file that the message names, and can be scored again.
     """
     mode = built.options.scoring
-    verdicts: Sequence[list[Verdict] | None] = [None] * len(replies)
+    judgements: Sequence[Judgement | None] = [None] * len(replies)
     if built.task.judged and built.options.judge:
-        from halu_tasks.judging.judge import judge_now
+        from halu_tasks.judging.cascade import judge_now
 
         with tqdm(total=len(replies), desc=f"judging {built.task.name}") as bar:
             try:
                 texts = [(item, built.task.judged_text(mode, item, reply.text)) for item, reply in replies]
-                verdicts = judge_now(built.options, built.task.judged, texts, bar.update)
+                judgements = judge_now(built.options, built.task.judged, texts, bar.update)
             except JudgeError as error:
                 kept = keep_replies(built, replies, folder)
                 how = f", score them with: {score_command(built, kept.path)}" if kept.path else ""
@@ -90,8 +93,8 @@ def score_replies(built: Built, replies: Sequence[tuple[Item, Reply]], folder: P
                 logger.error("judging was interrupted; %s", keep_replies(built, replies, folder).message)
                 raise
     return [
-        with_known_errors(built, built.task.score(mode, item, reply, reply_verdicts))
-        for (item, reply), reply_verdicts in zip(replies, verdicts, strict=True)
+        with_known_errors(built, built.task.score(mode, item, reply, *(judgement or ())))
+        for (item, reply), judgement in zip(replies, judgements, strict=True)
     ]
 
 
@@ -174,16 +177,13 @@ def score_command(built: Built, predictions: Path) -> str:
         "--data-config": options.data_config,
         "--columns": ",".join(options.columns),
         "--scoring": options.scoring if options.scoring != "strict" else None,
-        "--judge": options.judge,
-        "--judge-base-url": redacted(options.judge_base_url) if options.judge_base_url else None,
-        "--human": options.human,
-        "--judge-sensitivity": options.judge_sensitivity,
-        "--judge-specificity": options.judge_specificity,
-        "--judge-max-failures": str(options.judge_max_failures) if options.judge_max_failures != 0.05 else None,
     }
-    for name, option in Options.of_some_tasks().items():
-        if name in built.task.task_options and (value := getattr(options, name)) != option.default:
-            flags[f"--{name.replace('_', '-')}"] = str(value)
+    changed = options.changed()
+    flags |= {
+        spec.flag: redacted(str(changed[name]))
+        for name, spec in Options.specs().items()
+        if name in changed and name in (*JUDGE_OPTIONS, *JUDGE_ERROR_OPTIONS, *built.task.task_options)
+    }
     words = [word for flag, value in flags.items() if value for word in (flag, str(value))]
     name = built.task.name if built.task.name in registry()[0] else str(built.task.path)
     return shlex.join(["halu-tasks", "score", name, str(predictions), "--partial", *words])

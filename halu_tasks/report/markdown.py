@@ -112,6 +112,8 @@ def _cell(result: Result | None, column: ReportColumn) -> str:
     lines = [format_estimate(_headline(result, column))]
     if corrected := result.metrics.get(f"{column.headline}_ppi"):
         lines.append(f"by human labels {format_estimate(corrected)}")
+    if strong := result.metrics.get(f"{column.headline}_ppi_strong"):
+        lines.append(f"by the stronger judge {format_estimate(strong)}")
     lines += _rank(result.rank)
     of = f" of {column.of:,}" if result.n < column.of else ""
     unanswered = {outcome: getattr(result, outcome) for outcome in NO_ANSWER}

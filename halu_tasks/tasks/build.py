@@ -166,6 +166,7 @@ class Built:
         tags += ["cot"] if options.cot else []
         if self.task.judged:
             tags += [f"human_{self.human_labels.hash}"] if self.human_labels else []
+            tags += [self._strong_judge_tag] if options.judge_strong else []
             for name in ("judge_sensitivity", "judge_specificity"):
                 if (assumed := getattr(options, name)) is not None:
                     tags.append(f"{name}{assumed}".replace("-", "to"))
@@ -175,6 +176,14 @@ class Built:
             tags.append("prompts_paper" if self._asks_as_published() else f"prompts_{self.prompt_hash}")
         tags += [f"own_{key}" for key in self.task.changed]
         return tuple(tags)
+
+    @property
+    def _strong_judge_tag(self) -> str:
+        """The stronger judge, the share of the items that it judges, and the seed if it is not the default."""
+        options = self.options
+        model = str(options.judge_strong).replace("/", ".")
+        seed = f"_seed{options.judge_strong_seed}" if options.judge_strong_seed else ""
+        return f"judge_strong_{model}_{options.judge_strong_share:g}{seed}"
 
     def _asks_as_published(self) -> bool:
         """Return whether the prompt has a wording that the authors published, which is without chain of thought."""
@@ -209,7 +218,8 @@ class Built:
     def provenance_of(self, items: int) -> Provenance:
         """Return what is asked and how, if the number of items is already known."""
         given = [name for name in self.options.changed() if name in ("data_split", "data_config", "columns")]
-        names = (*given, *self.task.task_options, *(["judge"] if self.task.judged else []))
+        judges = ["judge", *(["judge_strong"] if self.options.judge_strong else [])] if self.task.judged else []
+        names = (*given, *self.task.task_options, *judges)
         return Provenance(
             task=TaskReference.of(self.task),
             version=self.version,

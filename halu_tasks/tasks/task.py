@@ -225,7 +225,14 @@ class Task:
         """The targets that a prediction may state as its own, because the question has an order."""
         return self.answer.labels if isinstance(self.answer, Label) and self.answer.target_varies else ()
 
-    def score(self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None = None) -> Score:
+    def score(
+        self,
+        mode: str,
+        item: Item,
+        reply: Reply,
+        verdicts: Sequence[Verdict] | None = None,
+        strong: Sequence[Verdict] | None = None,
+    ) -> Score:
         """Score a reply.
 
         In `strict`, a reply that continues with another question after its answer is read up to that question.
@@ -235,18 +242,28 @@ class Task:
             item: The item.
             reply: The reply.
             verdicts: For a judged task, the judge's verdicts; None if no judge was asked.
+            strong: The verdicts of a stronger judge, which do not change the score; None if it was not asked.
         """
         judged = self.judged is not None
-        score = self._judged_score(mode, item, reply, verdicts) if judged else self._read_score(mode, item, reply)
+        score = (
+            self._judged_score(mode, item, reply, verdicts, strong) if judged else self._read_score(mode, item, reply)
+        )
         if mode == "paper" and score.outcome == "abstained":
             return replace(score, outcome="unparsed")
         # in `paper` an empty reply counts as the authors count it
         return mark_empty(score, reply.text) if mode == "strict" else score
 
-    def _judged_score(self, mode: str, item: Item, reply: Reply, verdicts: Sequence[Verdict] | None) -> Score:
+    def _judged_score(
+        self,
+        mode: str,
+        item: Item,
+        reply: Reply,
+        verdicts: Sequence[Verdict] | None,
+        strong: Sequence[Verdict] | None,
+    ) -> Score:
         labels = None if verdicts is None else [verdict.label for verdict in verdicts]
         score = self.scoring[mode].score(item, self.judged_text(mode, item, reply.text), labels)
-        return replace(score, verdicts=verdicts or ())
+        return replace(score, verdicts=verdicts or (), strong_verdicts=strong or ())
 
     def _read_score(self, mode: str, item: Item, reply: Reply) -> Score:
         from halu_tasks.scorers.statistics.probability import with_probability  # imports numpy, which listings avoid

@@ -33,6 +33,18 @@ class Verdict(NamedTuple):
     about: str = ""
 
 
+class Judgement(NamedTuple):
+    """The verdicts of all judges on one reply.
+
+    Attributes:
+        verdicts: The judge's verdict on each question about the reply.
+        strong: The stronger judge's verdicts on the same questions; None if the item was not drawn for it.
+    """
+
+    verdicts: list[Verdict]
+    strong: list[Verdict] | None = None
+
+
 @dataclass(frozen=True)
 class JudgeSpec:
     """What a judge is asked about a reply, and how its own reply is read.

@@ -5,6 +5,9 @@ With people's labels of some verdicts, the rate is the prediction-powered estima
 a factor λ, chosen for the least variance, says how much they count. Labels have to be drawn at random. Without labels,
 an assumed sensitivity and specificity give the rate of Rogan and Gladen (1978).
 
+The verdicts of a stronger judge can stand for labels. The estimate is then of what this judge would find in all
+replies, which is not the truth either; its name ends in `_strong`.
+
 Each estimate is a function of sums over clusters, λ included, so its error is that of `metrics.jackknife`.
 """
 
@@ -16,20 +19,13 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.human_labels import FEWEST
+from halu_tasks.scorers.human_labels import FEWEST, HUMAN, STRONG, Reference
 from halu_tasks.scorers.metrics import Array, Metric, ratio
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.jackknife import Value
 
-_SUMMED = (
-    "verdicts_read",
-    "verdicts_positive",
-    "human_labels",
-    "human_positive",
-    "labelled_positive",
-    "both_positive",
-)
-"""The measurements, see `human_labels.with_judge_error`, of which the estimates are functions."""
+_VERDICTS = ("verdicts_read", "verdicts_positive")
+"""The measurements, see `human_labels.with_judge_error`, of which all estimates are functions."""
 
 
 def ppi_mean(verdicts: Array, positive: Array, labels: Array, human: Array, judge: Array, both: Array) -> Array:
@@ -74,19 +70,34 @@ def judge_error_metrics(rate: str, measurement: str, top: float = 1.0) -> tuple[
         top: The highest possible value of the rate; may be infinite.
 
     Returns:
-        `<rate>_ppi`, `judge_sensitivity`, `judge_specificity` and `judge_kappa`, which need human labels, and
-        `<rate>_assumed_low` and `…_high`, which need an assumed sensitivity and specificity.
+        `<rate>_ppi`, `judge_sensitivity`, `judge_specificity` and `judge_kappa`, which need human labels, the same with
+        `_strong` at the end of their names, which need a stronger judge, and `<rate>_assumed_low` and `…_high`, which
+        need an assumed sensitivity and specificity.
     """
+
+    def predicted(sums: Array) -> Array:
+        return ppi_mean(*np.moveaxis(sums[..., :6], -1, 0))
+
     return (
         _corrected(
             f"{rate}_ppi",
             measurement,
-            lambda sums: ppi_mean(*np.moveaxis(sums[..., :6], -1, 0)),
+            predicted,
             "human",
             top,
             f"{rate} corrected by human labels, the prediction-powered estimate (PPI++)",
         ),
-        *_errors(),
+        *_errors(HUMAN, "human", "", "people call a hallucination", "the human labels"),
+        _corrected(
+            f"{rate}_ppi_strong",
+            measurement,
+            predicted,
+            "judge_strong",
+            top,
+            f"{rate} that the stronger judge would find in all replies, estimated from both judges' verdicts (PPI++)",
+            reference=STRONG,
+        ),
+        *_errors(STRONG, "judge_strong", "_strong", "the stronger judge calls a hallucination", "the stronger judge"),
         *(
             _corrected(
                 f"{rate}_assumed_{end}",
@@ -111,6 +122,7 @@ def _corrected(
     top: float,
     about: str,
     assumed: tuple[str, str] | None = None,
+    reference: Reference = HUMAN,
 ) -> Metric:
     """Create a mean number of hallucinations of a reply, in which the share of positive verdicts is corrected.
 
@@ -123,11 +135,12 @@ def _corrected(
         about: One line that explains the metric.
         assumed: Which ends of the assumed sensitivity and specificity count; None if the correction rests on human
             labels, of which an interval needs `FEWEST`.
+        reference: Where the labels are from.
     """
-    names = [*_SUMMED]
+    names = [*_VERDICTS, *reference]
     if assumed:
         names += [f"assumed_sensitivity_{assumed[0]}", f"assumed_specificity_{assumed[1]}"]
-    marker = names[6] if assumed else "human_labels"
+    marker = names[6] if assumed else reference.labels
 
     def counts(scores: Sequence[Score]) -> Sequence[float]:
         known = [s.measurements for s in scores if marker in s.measurements]
@@ -164,49 +177,59 @@ def _corrected(
     )
 
 
-def _errors() -> tuple[Metric, ...]:
+def _errors(reference: Reference, option: str, suffix: str, calls: str, whose: str) -> tuple[Metric, ...]:
+    """Create the metrics of how far the judge agrees with a reference.
+
+    Args:
+        reference: The measurements that compare both.
+        option: The option that the metrics require.
+        suffix: The end of their names.
+        calls: What is positive, for the explanations: "people call a hallucination".
+        whose: The reference, for the explanation of kappa.
+    """
+
     def cells(scores: Sequence[Score]) -> tuple[float, float, float, float]:
-        return tuple(math.fsum(s.measurements.get(name, 0.0) for s in scores) for name in _SUMMED[2:])  # type: ignore[return-value]
+        return tuple(math.fsum(s.measurements.get(name, 0.0) for s in scores) for name in reference)  # type: ignore[return-value]
 
     def hits(scores: Sequence[Score]) -> Sequence[float]:
-        _, human, _, both = cells(scores)
-        return both, human
+        _, positive, _, both = cells(scores)
+        return both, positive
 
     def rejections(scores: Sequence[Score]) -> Sequence[float]:
-        labels, human, judge, both = cells(scores)
-        return labels - human - judge + both, labels - human
+        labels, positive, judge, both = cells(scores)
+        return labels - positive - judge + both, labels - positive
 
     def classes(table: Array) -> npt.NDArray[np.bool_]:
-        labels, human = table[:, 0], table[:, 1]
-        return np.stack([human > 0, labels > human], axis=1)
+        labels, positive = table[:, 0], table[:, 1]
+        return np.stack([positive > 0, labels > positive], axis=1)
 
     return (
         Metric(
-            "judge_sensitivity",
+            f"judge_sensitivity{suffix}",
             hits,
             ratio,
-            requires_option="human",
+            requires_option=option,
             by_item=True,
-            about="share of what people call a hallucination that the judge calls one, too",
+            about=f"share of what {calls} that the judge calls one, too",
         ),
         Metric(
-            "judge_specificity",
+            f"judge_specificity{suffix}",
             rejections,
             ratio,
-            requires_option="human",
+            requires_option=option,
             by_item=True,
-            about="share of what people do not call a hallucination that the judge does not call one either",
+            about=f"share of everything but what {calls} that the judge does not call one either",
         ),
         Metric(
-            "judge_kappa",
+            f"judge_kappa{suffix}",
             cells,
             _kappa,
-            requires_option="human",
+            requires_option=option,
             by_item=True,
             range=(-1.0, 1.0),
             classes=classes,
             supported=lambda total: bool(total[0] >= FEWEST),
-            about="Cohen's kappa of the judge and the human labels",
+            about=f"Cohen's kappa of the judge and {whose}",
         ),
     )
 

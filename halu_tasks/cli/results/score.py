@@ -16,6 +16,7 @@ from halu_tasks.cli.arguments import (
 )
 from halu_tasks.cli.output import EXIT_PARTIAL, print_json, warn
 from halu_tasks.cli.tables import estimates_table
+from halu_tasks.core.options import JUDGE_ERROR_OPTIONS, JUDGE_OPTIONS
 
 if TYPE_CHECKING:
     from halu_tasks.replies.score_file import ScoredFile
@@ -40,8 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--workers", type=positive_int, default=1, metavar="N", help="score the files in N processes")
     about = "keep finished parts in FOLDER; the same command continues there if it was interrupted"
     parser.add_argument("--work-folder", type=Path, metavar="FOLDER", help=about)
-    add_options(parser, "judge", "judge_base_url", "judge_max_failures")
-    add_options(parser, "human", "judge_sensitivity", "judge_specificity")
+    add_options(parser, *JUDGE_OPTIONS, *JUDGE_ERROR_OPTIONS)
     add_json_argument(parser, "a table")
 
 

@@ -62,7 +62,11 @@ class Column:
         """Return the options about the judge's errors, and whether the scores of any run have what they add."""
         if not self.task.judged:
             return {}
-        markers = {"human": "human_labels", "judge_sensitivity": "assumed_sensitivity_low"}
+        markers = {
+            "human": "human_labels",
+            "judge_strong": "strong_labels",
+            "judge_sensitivity": "assumed_sensitivity_low",
+        }
         scores = [score for run in self.runs.values() for score in run.scores]
         return {option: any(name in score.measurements for score in scores) for option, name in markers.items()}
 

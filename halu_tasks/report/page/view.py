@@ -50,6 +50,7 @@ class Cell:
         result: The result, if the entry was measured in a column.
         note: The source and the scoring of a published figure.
         corrected: The figure corrected by human labels, if the verdicts of its judge have some.
+        strong: The figure that a stronger judge would give, if one was asked.
     """
 
     figure: Estimate | None
@@ -57,6 +58,7 @@ class Cell:
     result: Result | None = None
     note: Sequence[str] = ()
     corrected: Estimate | None = None
+    strong: Estimate | None = None
 
 
 @dataclass(frozen=True)
@@ -199,9 +201,11 @@ class View:
             else:
                 result = self.result(number, head.column)
                 metrics = result.metrics if result else {}
-                corrected = metrics.get(f"{head.metric}_ppi")
+                corrected, strong = (metrics.get(f"{head.metric}_{end}") for end in ("ppi", "ppi_strong"))
                 cells.append(
-                    Cell(metrics.get(head.metric), result.rank, result, corrected=corrected) if result else None
+                    Cell(metrics.get(head.metric), result.rank, result, corrected=corrected, strong=strong)
+                    if result
+                    else None
                 )
         return Row("entry", entry.label, self.describe(entry), cells, number)
 

@@ -16,8 +16,7 @@ from halu_tasks.data.shards import File, file_at, is_remote, shards_at
 from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, Fields, prediction_rows, with_target
 from halu_tasks.results.run import Run, ScoredReply
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.scorers.reading.judge import Verdict
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.score import Score, verdicts_of_json
 from halu_tasks.tasks import Built, Provenance, build
 
 RECORD = "halu_tasks"
@@ -148,7 +147,7 @@ def _read_details(
                 item.tags,
                 row["reason"],
                 row.get("outcome") or ("unparsed" if row["answer"] is None else "answered"),
-                [Verdict(**verdict) for verdict in row.get("verdicts", ())],
+                **verdicts_of_json(row),
             ),
         )
         for item, epoch, reply in items
