@@ -12,9 +12,9 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from inspect_ai.model import GenerateConfig, Model, ModelOutput, ResponseSchema
+from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelOutput, ResponseSchema
 from inspect_ai.util import JSONSchema, collect
 
 from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
@@ -97,6 +97,8 @@ class Judge:
         # a copy, so the caller's model keeps its settings; merged here once rather than at every call
         self.model = copy(model)
         self.model.config = (BATCH_SETTINGS if self.batch else SETTINGS).merge(model.config)
+        if self.batch:
+            _forget_tracebacks(self.model.api)
         self.max_failures = max_failures
         self._spending = spending
         self._asked = self._failed = 0
@@ -302,3 +304,33 @@ class Judge:
             raise
         except Exception as error:
             raise JudgeError(f"judge {self.name} cannot be reached: {describe_error(error)}") from None
+
+
+def _forget_tracebacks(api: ModelAPI) -> None:
+    """Let a model raise and return errors without the traceback that they have from other calls.
+
+    The calls of a batch that fails share one error. Inspect formats the traceback of each of them, to which each adds
+    its own: without this, a failed batch of thousands of questions takes hours.
+    """
+    generate = api.generate
+    if getattr(generate, "forgets_tracebacks", False):
+        return
+
+    async def forgetful(*args: Any, **kwargs: Any) -> Any:
+        try:
+            result = await generate(*args, **kwargs)
+        except Exception as error:
+            _forget_traceback(error)
+            raise
+        if isinstance(result, tuple) and isinstance(result[0], Exception):
+            _forget_traceback(result[0])
+        return result
+
+    forgetful.forgets_tracebacks = True  # type: ignore[attr-defined]
+    api.generate = forgetful  # type: ignore[method-assign]
+
+
+def _forget_traceback(error: BaseException | None) -> None:
+    while error:
+        error.__traceback__ = None
+        error = error.__cause__ or error.__context__

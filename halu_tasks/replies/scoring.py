@@ -171,7 +171,7 @@ def revision_warnings(task: Task, mode: str, before: Sequence[Score], after: Seq
 def score_command(built: Built, predictions: Path) -> str:
     """Return the command that scores a predictions file with the options of this run."""
     options = built.options
-    flags = {
+    flags: dict[str, str | bool | None] = {
         "--data": options.data,
         "--data-split": options.data_split,
         "--data-config": options.data_config,
@@ -180,11 +180,11 @@ def score_command(built: Built, predictions: Path) -> str:
     }
     changed = options.changed()
     flags |= {
-        spec.flag: redacted(str(changed[name]))
+        spec.flag: changed[name] if changed[name] is True else redacted(str(changed[name]))
         for name, spec in Options.specs().items()
         if name in changed and name in (*JUDGE_OPTIONS, *JUDGE_ERROR_OPTIONS, *built.task.task_options)
     }
-    words = [word for flag, value in flags.items() if value for word in (flag, str(value))]
+    words = [word for flag, value in flags.items() if value for word in ([flag] if value is True else [flag, value])]
     name = built.task.name if built.task.name in registry()[0] else str(built.task.path)
     return shlex.join(["halu-tasks", "score", name, str(predictions), "--partial", *words])
 

@@ -183,7 +183,8 @@ def test_a_provider_without_batches_is_an_error_before_anything_is_asked(
     assert not server.live and not server.batches
 
 
-@pytest.mark.parametrize("status", [400, 503])
+# an error that is worth another try takes half a minute
+@pytest.mark.parametrize("status", [400, pytest.param(503, marks=pytest.mark.slow)])
 def test_batches_that_cannot_be_sent_end_the_run_with_the_reason(
     status: int, serve_batches: Callable[..., BatchServer], replies: Path, capsys: Capture
 ) -> None:
