@@ -17,6 +17,11 @@ The judged task, and the group that includes it, also take:
     judge: The judge's model, unless there is a model role `grader` (`--model-role grader=…`).
     judge_base_url: The address of the judge's server.
     judge_max_failures: The share of replies without a verdict above which the run fails.
+    judge_batch: Ask the judge in batches, at a lower price.
+    judge_max_cost, judge_price: Dollars that judges may cost, and the judge's price of a million input and output
+        tokens, such as `2.50/10`.
+    judge_strong: A stronger judge of items drawn at random; its server, price, share of the items and seed are
+        judge_strong_base_url, judge_strong_price, judge_strong_share and judge_strong_seed.
     human: A file of people's labels of judged replies, by which the rate is corrected.
     judge_sensitivity, judge_specificity: Without labels, assumptions about the judge, such as 0.85 or `0.8-0.9`.
 """

@@ -16,6 +16,8 @@ Arguments of `fave`:
     adjustment_error: The standard error of that share; 0, the default, takes it as known.
     fewshot, prompts: As for every task.
     judge, judge_base_url, judge_max_failures: The judge, unless there is a model role `grader`.
+    judge_batch, judge_max_cost, judge_price: How the judge is asked, and what it may cost.
+    judge_strong and judge_strong_…: A stronger judge of summaries drawn at random.
     human, judge_sensitivity, judge_specificity: People's labels or assumptions, by which the judge is corrected.
 """
 

@@ -30,7 +30,7 @@ VERDICT = json.dumps({"reason": "the year differs", "verdict": "conflict"})
 
 
 class Seen(NamedTuple):
-    """What the server saw since it was last asked: questions, distinct ones, those on their way, seconds, concurrency."""
+    """What the server saw since it was reset: questions, distinct ones, those on their way, seconds, concurrency."""
 
     questions: int
     distinct: int

@@ -180,7 +180,7 @@ def main() -> None:
     parser.add_argument("--strong", action="store_true", help="a stronger judge instead of people")
     arguments = parser.parse_args()
     if arguments.strong:
-        print(f"cheap judge: sensitivity {SENSITIVITY}, specificity {SPECIFICITY}; stronger judge: {STRONG_SENSITIVITY}, "
+        print(f"cheap judge: sensitivity {SENSITIVITY}, specificity {SPECIFICITY}; stronger: {STRONG_SENSITIVITY}, "
               f"{STRONG_SPECIFICITY}; {arguments.runs} runs")  # fmt: skip
         print("replies  drawn  share    clusters   cheap    both     all  both/all drawn/all   truth  withheld")
         for strong_design in STRONG_DESIGNS[: arguments.designs]:

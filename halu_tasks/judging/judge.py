@@ -34,7 +34,7 @@ CONNECTIONS = 64
 _PENDING_IN_BATCHES = 10_000
 """Maximum number of questions that wait for batches, to bound memory."""
 _BATCH_PROVIDERS = ("anthropic", "google", "grok", "openai", "together")
-"""The providers for which Inspect has a batch mode; others ignore `GenerateConfig.batch`."""
+"""The providers for which Inspect has a `Batcher`; others ignore `GenerateConfig.batch`."""
 _TRIES = 2
 """How often a question is asked before a reply without a verdict counts as a failure."""
 _MIN_FAILURES = 10

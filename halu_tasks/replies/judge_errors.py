@@ -79,8 +79,8 @@ def _few_strong(task: Task, scores: Sequence[Score]) -> list[str]:
         warnings.append(f"{task.name}: the stronger judge gave no verdict on {failed} questions, which are left out")
     if given < FEWEST:
         warnings.append(
-            f"{task.name}: {given} verdicts of the stronger judge are too few for an interval of the rate that it would "
-            f"find, {FEWEST} are needed; raise judge_strong_share"
+            f"{task.name}: {given} verdicts of the stronger judge are too few for an interval of the rate that it "
+            f"would find, {FEWEST} are needed; raise judge_strong_share"
         )
     return warnings
 

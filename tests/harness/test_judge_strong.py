@@ -1,4 +1,4 @@
-"""A stronger judge of a drawn part: the same items and figures in all commands and both harnesses, and in the report."""
+"""A stronger judge of a drawn part: the same items and figures in both harnesses, in commands and in the report."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_what_the_stronger_judge_fails_on_is_left_out_and_counted(
 def test_sentences_of_a_summary_are_put_to_the_stronger_judge_together(
     serve: Serve, openai: Callable[..., Any], run_inspect: Callable[..., Any]
 ) -> None:
-    no, yes = ('{"critique": "", "supported": "%s"}' % word for word in ("no", "yes"))
+    no, yes = (json.dumps({"critique": "", "supported": word}) for word in ("no", "yes"))
     strong = serve(lambda request: yes)
     log = run_inspect(
         "fave", "halu/oracle",
