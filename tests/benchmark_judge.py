@@ -1,9 +1,10 @@
 """Throughput of judging, against a server that takes 50 ms: python tests/benchmark_judge.py [1000].
 
-`halu-tasks score` judges this many replies, in a process of its own. Prints, as the server saw it: the time from the
-first question to the last verdict, divided by the ideal (the delay of each round of concurrent questions); the
-processor time that a verdict takes; the questions of a second run; and the questions asked twice after a run was killed
-with SIGKILL halfway, beside those on their way at that moment. No network; a minute.
+This many replies are judged at several numbers of concurrent questions. Prints, as the server saw it, the time from the
+first question to the last verdict, divided by the ideal (the delay of each round of concurrent questions), and the
+processor time of a verdict. Then `halu-tasks score` judges the replies, again, and once more after SIGKILL halfway:
+prints the questions of the second run, and those asked twice, beside those on their way when the run was killed. No
+network; a few minutes; on an idle machine.
 """
 
 from __future__ import annotations
@@ -104,6 +105,26 @@ def serve(pipe: Connection) -> None:
     asyncio.run(run())
 
 
+def judge(url: str, data: Path, cache: Path, connections: int, pipe: Connection) -> None:
+    """Judge replies to all items, and send the processor time that this took, without the start."""
+    os.environ |= {"OPENAI_API_KEY": "none", "HALU_TASKS_CACHE": str(cache)}
+    from halu_tasks.core.options import Options
+    from halu_tasks.judging import judge as module
+    from halu_tasks.judging.cascade import judge_now, reach_now
+    from halu_tasks.tasks import build
+
+    module.CONNECTIONS = connections
+    module.SETTINGS = module.SETTINGS.model_copy(update={"max_connections": connections})
+    options = Options(data=str(data), judge="openai/gpt-4o", judge_base_url=url)
+    built = build("cfaith_gen", options)
+    assert built.task.judged
+    replies = [(item, f"回答 {number}") for number, item in enumerate(built.items)]
+    reach_now(options, built.task.judged)
+    began = time.process_time()
+    judge_now(options, built.task.judged, replies, lambda: None)
+    pipe.send(time.process_time() - began)
+
+
 class Bench:
     """Runs of `halu-tasks score` against a server, each with a cache of its own unless it is named."""
 
@@ -131,6 +152,15 @@ class Bench:
             for n, item in enumerate(build("cfaith_gen", Options(data=str(self.data))).items):
                 file.write(json.dumps({"id": item.id, "output": f"回答 {n}"}) + "\n")
 
+    def judge(self, connections: int) -> tuple[Seen, float]:
+        """Judge in a process of its own; returns what the server saw, and the processor time in seconds."""
+        ours, other = Pipe()
+        process = Process(target=judge, args=(self.url, self.data, self.folder / f"c{connections}", connections, other))
+        process.start()
+        spent: float = ours.recv()
+        process.join()
+        return self.seen(), spent
+
     def start(self, cache: str, *more: str) -> subprocess.Popen[bytes]:
         command = [
             sys.executable, "-m", "halu_tasks", "score", "cfaith_gen", self.replies, "--data", self.data, "--judge",
@@ -154,16 +184,16 @@ def main() -> None:
     number = parser.parse_args().replies
     bench = Bench(number)
     try:
-        process = bench.start("first")
-        _, status, used = os.wait4(process.pid, 0)
-        assert status == 0, status
-        seen = bench.seen()
-        ideal = math.ceil(seen.questions / seen.concurrency) * DELAY
-        print(
-            f"{seen.questions} verdicts in {seen.seconds:.2f} s at {seen.concurrency} at once: "
-            f"{seen.seconds / ideal:.2f} times the ideal; {(used.ru_utime + used.ru_stime) / number * 1000:.1f} ms of "
-            "processor time a verdict, start included"
-        )
+        for connections in (2, 4, 8, 16, 64):
+            seen, spent = bench.judge(connections)
+            ideal = math.ceil(seen.questions / connections) * DELAY
+            print(
+                f"{seen.questions} verdicts, {connections:2} at once: {seen.seconds:6.2f} s, "
+                f"{seen.seconds / ideal:5.2f} times the ideal; {spent / number * 1000:.1f} ms of processor time each",
+                flush=True,
+            )
+        os.wait4(bench.start("first").pid, 0)
+        bench.seen()
         os.wait4(bench.start("first").pid, 0)
         print(f"second run: {bench.seen().questions} questions")
         process = bench.start("killed")
