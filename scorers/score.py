@@ -77,7 +77,7 @@ class Score:
     def from_json(cls, record: Mapping[str, Any]) -> Score:
         """Restore a score from the result of `as_json`; unknown keys are ignored."""
         values = {name: record[key] for name, key in _JSON_KEYS.items() if key in record}
-        return cls(**values, **verdicts_of_json(record))
+        return cls(**values | verdicts_of_json(record))
 
 
 VERDICTS = ("verdicts", "strong_verdicts")

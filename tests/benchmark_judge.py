@@ -15,6 +15,7 @@ import json
 import math
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -207,6 +208,7 @@ def main() -> None:
         print(f"killed halfway: {seen.questions - seen.distinct} questions asked twice, {on_their_way} on their way")
     finally:
         bench.server.terminate()
+        shutil.rmtree(bench.folder, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -134,12 +134,11 @@ def replies(tmp_path: Path) -> Path:
     return path
 
 
-def test_both_harnesses_and_score_judge_in_batches_and_share_verdicts(
+def test_score_and_inspect_judge_in_batches_and_share_verdicts(
     serve_batches: Callable[..., BatchServer],
     replies: Path,
     capsys: Capture,
     halu_cache: Path,
-    run_lm_eval: Callable[..., dict[str, Any]],
     run_inspect: Callable[..., Any],
 ) -> None:
     server = serve_batches()
@@ -155,11 +154,6 @@ def test_both_harnesses_and_score_judge_in_batches_and_share_verdicts(
     assert len(server.live) == 2 and sum(map(len, server.batches)) == 36
 
     (halu_cache / "verdicts.sqlite3").unlink()
-    options = {"halu_judge": "openai/gpt-4o", "halu_judge_base_url": server.url, "halu_judge_batch": True}
-    found = run_lm_eval(["cfaith_gen"], ReplayLM(str(replies)), options)["results"]["cfaith_gen"]
-    assert found["hallucination_rate,none"] == pytest.approx(24 / 36) and sum(map(len, server.batches)) == 72
-
-    (halu_cache / "verdicts.sqlite3").unlink()
     grader = get_model("openai/gpt-4o", base_url=server.url, memoize=False, responses_api=False)
     log = run_inspect(
         "cfaith_gen", "halu/replay", {"judge_batch": True}, model_args={"predictions": str(replies)},
@@ -167,8 +161,19 @@ def test_both_harnesses_and_score_judge_in_batches_and_share_verdicts(
     )  # fmt: skip
     assert log.status == "success", log.error
     assert log.results.scores[0].metrics["hallucination_rate"].value == pytest.approx(24 / 36)
-    assert sum(map(len, server.batches)) == 108
-    assert len(server.live) == 4
+    assert sum(map(len, server.batches)) == 72
+    assert len(server.live) == 3
+
+
+@pytest.mark.slow
+def test_lm_eval_judges_in_batches(
+    serve_batches: Callable[..., BatchServer], replies: Path, run_lm_eval: Callable[..., dict[str, Any]]
+) -> None:
+    server = serve_batches()
+    options = {"halu_judge": "openai/gpt-4o", "halu_judge_base_url": server.url, "halu_judge_batch": True}
+    found = run_lm_eval(["cfaith_gen"], ReplayLM(str(replies)), options)["results"]["cfaith_gen"]
+    assert found["hallucination_rate,none"] == pytest.approx(24 / 36)
+    assert sum(map(len, server.batches)) == 36 and len(server.live) == 1
 
 
 def test_a_provider_without_batches_is_an_error_before_anything_is_asked(
@@ -194,6 +199,7 @@ def test_batches_that_cannot_be_sent_end_the_run_with_the_reason(
     assert "no batches today" in error and "halu-tasks score cfaith_gen" in error and "--judge-batch" in error
 
 
+@pytest.mark.slow
 def test_a_killed_run_does_not_pay_again_for_what_had_come_back(
     serve_batches: Callable[..., BatchServer], replies: Path, tmp_path: Path, capsys: Capture, halu_cache: Path
 ) -> None:
