@@ -126,7 +126,7 @@ class StrongDesign(NamedTuple):
 
 STRONG_DESIGNS = [
     StrongDesign(replies, drawn, share, clustered, whole)
-    for replies, drawn in ((1000, 0.1), (1000, 0.2), (5000, 0.1), (16713, 0.1))
+    for replies, drawn in ((1000, 0.1), (1000, 0.2), (5000, 0.1))
     for share in (0.05, 0.3)
     for clustered, whole in ((False, False), (True, False), (True, True))
 ]
