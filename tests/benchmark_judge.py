@@ -3,7 +3,7 @@
 This many replies are judged at several numbers of concurrent questions. Prints, as the server saw it, the time from the
 first question to the last verdict, divided by the ideal (the delay of each round of concurrent questions), and the
 processor time of a verdict. Then `halu-tasks score` judges the replies, again, and once more after SIGKILL halfway:
-prints the questions of the second run, and those asked twice, beside those on their way when the run was killed. No
+prints the questions of the second run, and those asked twice, which were on their way when the run was killed. No
 network; a few minutes; on an idle machine.
 """
 
@@ -32,11 +32,10 @@ VERDICT = json.dumps({"reason": "the year differs", "verdict": "conflict"})
 
 
 class Seen(NamedTuple):
-    """What the server saw since it was reset: questions, distinct ones, those on their way, seconds, concurrency."""
+    """What the server saw since it was reset: questions, distinct ones, seconds, and the most at once."""
 
     questions: int
     distinct: int
-    on_their_way: int
     seconds: float
     concurrency: int
 
@@ -53,7 +52,7 @@ class Server:
         self.first, self.last = math.inf, 0.0
 
     def seen(self) -> Seen:
-        return Seen(self.questions.total(), len(self.questions), self.waiting, self.last - self.first, self.most)
+        return Seen(self.questions.total(), len(self.questions), self.last - self.first, self.most)
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -202,10 +201,9 @@ def main() -> None:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        on_their_way = bench.seen(reset=False).on_their_way
         os.wait4(bench.start("killed").pid, 0)
         seen = bench.seen()
-        print(f"killed halfway: {seen.questions - seen.distinct} questions asked twice, {on_their_way} on their way")
+        print(f"killed halfway: {seen.questions - seen.distinct} questions asked twice, of at most 64 on their way")
     finally:
         bench.server.terminate()
         shutil.rmtree(bench.folder, ignore_errors=True)
