@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from halu_tasks.core.items import WORDING
-from halu_tasks.scorers.metrics import Array, Metric, Value
+from halu_tasks.scorers.metrics import Array, Metric
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.jackknife import Value
 
 SPREAD = "wording_sd"
 

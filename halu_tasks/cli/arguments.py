@@ -211,12 +211,17 @@ def run_models(arguments: argparse.Namespace) -> RunModels:
 # --- executors ------------------------------------------------------------------------------------
 
 
-def add_executor_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add where the work is done, and how many tasks share it."""
+def add_executor_arguments(parser: argparse.ArgumentParser, number_flag: str = "--tasks") -> None:
+    """Add where the work is done, and how many tasks share it.
+
+    Args:
+        parser: The parser of the command.
+        number_flag: The option with the number of tasks.
+    """
     about = "where the tasks run: on this machine, or on a cluster with Slurm or Ray (default: local)"
     parser.add_argument("--executor", choices=("local", "slurm", "ray"), default="local", help=about)
     about = "number of tasks that share the work at the same time (default: 1)"
-    parser.add_argument("--tasks", type=positive_int, default=1, metavar="N", help=about)
+    parser.add_argument(number_flag, dest="executor_tasks", type=positive_int, default=1, metavar="N", help=about)
     about = "settings of the executor (YAML), such as the partition of a Slurm cluster; see docs/scale.md"
     parser.add_argument("--executor-config", metavar="FILE", help=about)
 
@@ -230,7 +235,7 @@ def chosen_executor(arguments: argparse.Namespace) -> Executor:
     from halu_tasks.executors.choice import executor_named
 
     config = Path(arguments.executor_config) if arguments.executor_config else None
-    return executor_named(arguments.executor, arguments.tasks, config)
+    return executor_named(arguments.executor, arguments.executor_tasks, config)
 
 
 # --- other groups ---------------------------------------------------------------------------------

@@ -16,6 +16,11 @@ def warn(message: str) -> None:
     print(f"halu-tasks: {line.encode(errors='backslashreplace').decode()}", file=sys.stderr)
 
 
+def progress(line: str) -> None:
+    """Print a line about the progress on standard error."""
+    print(line, file=sys.stderr, flush=True)
+
+
 def print_json(value: Any, *, indent: int | None = 2) -> None:
     """Print a JSON value on standard output."""
     print(json.dumps(value, ensure_ascii=False, indent=indent))

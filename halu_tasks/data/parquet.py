@@ -11,7 +11,6 @@ from halu_tasks.core.files import atomic_folder
 from halu_tasks.data.rows import Row
 from halu_tasks.data.shards import File
 
-
 _ROWS, _BUFFER = 1_000, 1 << 20
 """How many rows are read at a time, and of how many bytes; whole row groups may take as much memory as all rows."""
 

@@ -23,12 +23,13 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.options import DATA_OPTIONS, Options
 from halu_tasks.data.cache import sha256_of
 from halu_tasks.data.shards import Shard, is_remote, shards_at
+from halu_tasks.executors.job import Executor, Report
+from halu_tasks.executors.local import LocalExecutor
 from halu_tasks.replies.judge_errors import label_warnings, uncorrected_note
 from halu_tasks.replies.parts.details import check_writable, write_details
 from halu_tasks.replies.parts.item_store import BUCKETS, write_items
-from halu_tasks.replies.parts.jobs import Executor, Report, ScoreParts, SumByCluster
+from halu_tasks.replies.parts.jobs import ScoreParts, SumByCluster
 from halu_tasks.replies.parts.plan import MOST_PARTS, Opened, Plan, Work, opened
-from halu_tasks.replies.parts.processes import Processes
 from halu_tasks.replies.parts.score_part import first_unknown, read_facts
 from halu_tasks.replies.parts.tabulate import Tables, all_metrics
 from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, Fields
@@ -41,7 +42,7 @@ from halu_tasks.tasks import Built, build
 
 _TABLE = 200_000
 """The number of replies of a table of sums, which is in memory as a whole."""
-ONE_PROCESS = Processes()
+ONE_PROCESS = LocalExecutor()
 
 
 @dataclass(frozen=True, kw_only=True)

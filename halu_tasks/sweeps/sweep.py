@@ -6,22 +6,22 @@ A model's folder contains what its harness writes, the last command (`command.tx
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_write
+from halu_tasks.executors.job import Report
 from halu_tasks.sweeps.commands import LOGS, RESULTS, harness_command, module_arguments, shown
 from halu_tasks.sweeps.models_file import SweepModel
-
-Report = Callable[[str], None]
-"""Receives a line about the progress."""
 
 _COMMAND, _OUTPUT, _SETTINGS = "command.txt", "output.txt", "settings.json"
 _KEPT = 2000
@@ -66,7 +66,7 @@ class Sweep:
 
     @property
     def name(self) -> str:
-        """A short name, for the queue of a cluster."""
+        """The name of the job."""
         return "sweep"
 
     def check(self) -> None:
@@ -133,13 +133,24 @@ class Sweep:
             output.flush()
             environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
             with subprocess.Popen(
-                [sys.executable, *module_arguments(command)], stdout=output, stderr=subprocess.STDOUT, env=environment
+                [sys.executable, *module_arguments(command)],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                preexec_fn=_end_with_parent,
             ) as process:
                 try:
                     process.wait()
                 except BaseException:
                     process.terminate()
                     raise
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent is killed, so that a command given again does not meet it (Linux only)."""
+    if sys.platform == "linux":
+        death_signal = 1
+        ctypes.CDLL(None).prctl(death_signal, signal.SIGTERM)
 
 
 def _in_logs(folder: Path) -> Iterable[str]:

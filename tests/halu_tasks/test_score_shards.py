@@ -22,11 +22,11 @@ from hypothesis import strategies as st
 from halu_tasks.cli import main
 from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
 from halu_tasks.core.options import Options
+from halu_tasks.executors.local import LocalExecutor
 from halu_tasks.replies import score_file as scoring
 from halu_tasks.replies.parts import score_part
 from halu_tasks.replies.parts.item_store import ItemStore, write_items
 from halu_tasks.replies.parts.jobs import ScoreParts
-from halu_tasks.replies.parts.processes import Processes
 from halu_tasks.replies.score_file import ScoredFile, ScoreRequest, finish, score_file, start
 from halu_tasks.results.readers.predictions import read_run
 from halu_tasks.scorers.metrics import as_json, estimates
@@ -117,7 +117,7 @@ def test_parquet_shards_and_details(tmp_path: Path) -> None:
     (folder / "_SUCCESS").touch()
     for number in range(3):
         parquet.write_table(pyarrow.Table.from_pylist(rows[number::3]), folder / f"{number}.parquet")
-    found = scored(INDEPENDENT, folder.parent, details=f"{tmp_path}/details/", executor=Processes(2))
+    found = scored(INDEPENDENT, folder.parent, details=f"{tmp_path}/details/", executor=LocalExecutor(2))
     assert bits(found) == bits(whole)
     written = [row for path in sorted((tmp_path / "details").iterdir()) for row in parquet.read_table(path).to_pylist()]
     assert sorted((row["id"], row["epoch"]) for row in written) == sorted((row["id"], row["epoch"]) for row in rows)

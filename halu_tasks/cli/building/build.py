@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,6 +17,7 @@ from halu_tasks.cli.arguments import (
     run_models,
 )
 from halu_tasks.cli.building.collect import add_collect_arguments, collect, collect_options
+from halu_tasks.cli.output import progress
 
 HELP = "make a benchmark from your own documents"
 
@@ -101,5 +101,5 @@ def run(arguments: argparse.Namespace) -> int:
         gate_samples=arguments.gate_samples,
         gate_share=arguments.gate_share,
     )
-    folder = build_parts(request, chosen_executor(arguments), lambda line: print(line, file=sys.stderr, flush=True))
+    folder = build_parts(request, chosen_executor(arguments), progress)
     return collect(folder, options, as_json=arguments.json)

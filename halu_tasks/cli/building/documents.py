@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
 from halu_tasks.cli.arguments import add_json_argument, integer, number, positive_int
-from halu_tasks.cli.output import EXIT_PARTIAL, print_json, warn
+from halu_tasks.cli.output import EXIT_PARTIAL, print_json, progress, warn
 from halu_tasks.cli.tables import table
 
 HELP = "fetch documents for a builder: biographies of Wikipedia"
@@ -63,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         wikidata=arguments.wikidata or WIKIDATA,
         wikipedia=arguments.wikipedia or WIKIPEDIA,
     )
-    fetched = fetch_biographies(request, lambda line: print(line, file=sys.stderr, flush=True))
+    fetched = fetch_biographies(request, progress)
     if arguments.json:
         print_json(asdict(fetched))
     else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from halu_tasks.cli.arguments import (
     positive_int,
     run_models,
 )
-from halu_tasks.cli.output import print_json
+from halu_tasks.cli.output import print_json, progress
 from halu_tasks.cli.tables import table
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
         compare_wordings=arguments.compare_wordings,
     )
     executor = chosen_executor(arguments)
-    optimization = optimize_prompts(request, executor, lambda line: print(line, file=sys.stderr, flush=True))
+    optimization = optimize_prompts(request, executor, progress)
     if arguments.json:
         print_json(optimization.as_json(), indent=None)
     else:

@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from halu_tasks.cli.arguments import (
+    add_executor_arguments,
     add_field_arguments,
     add_json_argument,
     add_options,
     add_task_arguments,
-    positive_int,
+    chosen_executor,
     task_options,
 )
-from halu_tasks.cli.output import EXIT_PARTIAL, print_json, warn
+from halu_tasks.cli.output import EXIT_PARTIAL, print_json, progress, warn
 from halu_tasks.cli.tables import estimates_table
+from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import JUDGE_ERROR_OPTIONS, JUDGE_OPTIONS
 
 if TYPE_CHECKING:
@@ -38,16 +40,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME", help="the model that gave the replies, for a report")
     about = "write how each item was read and scored; to Parquet files in a new folder if OUT ends in a slash"
     parser.add_argument("--details", metavar="OUT", help=about)
-    parser.add_argument("--workers", type=positive_int, default=1, metavar="N", help="score the files in N processes")
     about = "keep finished parts in FOLDER; the same command continues there if it was interrupted"
     parser.add_argument("--work-folder", type=Path, metavar="FOLDER", help=about)
+    add_executor_arguments(parser)
     add_options(parser, *JUDGE_OPTIONS, *JUDGE_ERROR_OPTIONS)
     add_json_argument(parser, "a table")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Score the file, and print the metrics."""
-    from halu_tasks.replies.parts.processes import Processes
     from halu_tasks.replies.score_file import ScoreRequest, score_file
 
     request = ScoreRequest(
@@ -59,8 +60,16 @@ def run(arguments: argparse.Namespace) -> int:
         details=arguments.details,
     )
     options = task_options(arguments)
+    if arguments.executor != "local" and arguments.work_folder is None:
+        raise UsageError(f"--executor {arguments.executor} needs --work-folder, a folder that all machines share")
+    divided = arguments.executor != "local" or arguments.executor_tasks > 1
     scored = score_file(
-        arguments.task, options, request, executor=Processes(arguments.workers), folder=arguments.work_folder
+        arguments.task,
+        options,
+        request,
+        executor=chosen_executor(arguments),
+        folder=arguments.work_folder,
+        report=progress if divided else lambda line: None,
     )
     for warning in scored.warnings:
         warn(warning)

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
-from halu_tasks.cli.arguments import add_json_argument, add_options, given_options, positive_int
-from halu_tasks.cli.output import EXIT_PARTIAL, print_json, warn
+from halu_tasks.cli.arguments import (
+    add_executor_arguments,
+    add_json_argument,
+    add_options,
+    chosen_executor,
+    given_options,
+    positive_int,
+)
+from halu_tasks.cli.output import EXIT_PARTIAL, print_json, progress, warn
 from halu_tasks.cli.tables import table
 from halu_tasks.core.options import Options
 
@@ -24,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("sweep"), help=about)
     parser.add_argument("--limit", type=positive_int, metavar="N", help="only the first N items of each task")
     add_options(parser, *_OPTIONS)
+    add_executor_arguments(parser, "--executor-tasks")
     add_json_argument(parser, "a table")
 
 
@@ -46,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         limit=arguments.limit,
     )
     sweep.check()
-    sweep.work(0, 1, lambda line: print(line, file=sys.stderr, flush=True))
+    chosen_executor(arguments).run(sweep, progress)
     rows = [sweep.progress(model) for model in sweep.models]
     done = [row for row in rows if row.done]
     written = write_report([str(sweep.folder)], sweep.folder / "report", "Sweep", warn) if done else None

@@ -6,46 +6,15 @@ so any number of tasks gives the same folder.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
+from halu_tasks.executors.job import Report
 from halu_tasks.replies.parts.plan import Work
 from halu_tasks.replies.parts.score_part import score_part
 from halu_tasks.replies.parts.tabulate import TableRange, tabulate
-
-Report = Callable[[str], None]
-"""Receives a line about the progress."""
-
-
-class Job(Protocol):
-    """Work that is divided into tasks."""
-
-    @property
-    def name(self) -> str:
-        """A short name."""
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the results, which all processes share."""
-
-    def finished(self, rank: int, tasks: int) -> bool:
-        """Return whether a task has nothing left to do."""
-
-    def work(self, rank: int, tasks: int, report: Report) -> None:
-        """Do what a task has not done yet."""
-
-
-class Executor(Protocol):
-    """Runs the tasks of jobs, and waits for them."""
-
-    @property
-    def tasks(self) -> int:
-        """The number of tasks that a job is divided into."""
-
-    def run(self, job: Job, report: Report) -> None:
-        """Run the tasks of a job that are not finished."""
 
 
 @dataclass(frozen=True)
