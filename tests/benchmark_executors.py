@@ -2,11 +2,12 @@
 
     python tests/benchmark_executors.py [20000] [--kills 10] [--executors local,slurm,ray] [--tasks 4] [--seed 0]
 
-The server answers at once, and counts what it is asked. A build is killed at random moments: one of its workers, the
-command itself (which is then given again), or the node (Slurm: slurmd with all that runs on it; Ray: the raylet of a
-machine; local: everything). Prints, for each executor, the time, the calls, how many of them were repeated, and whether
-dataset and rejects are byte by byte those of the undisturbed build. Slurm and Ray are started on this machine for it
-(Slurm: as root, with Debian's slurm-wlm and munge); where one does not start, the reason is printed instead.
+The server answers at once, and counts what it is asked. A build is killed at random numbers of calls: one of its
+workers, the command itself (which is then given again), or the node (Slurm: slurmd with all that runs on it; Ray: the
+raylet of a machine; local: everything). Prints, for each executor, the time, the calls, how many of them were repeated,
+and whether dataset and rejects are byte by byte those of the undisturbed build. Slurm and Ray are started on this
+machine for it (Slurm: as root, with Debian's slurm-wlm and munge); where one does not start, the reason is printed
+instead.
 
 One document in ten takes all six calls of HaluAgent with one type; the others end after the first.
 """
@@ -278,7 +279,7 @@ def server() -> Iterator[int]:
 
 
 def disturbed(
-    place: Local | Slurm | Ray, documents: Path, out: Path, port: int, options: argparse.Namespace, seconds: float
+    place: Local | Slurm | Ray, documents: Path, out: Path, port: int, options: argparse.Namespace, total: int
 ) -> str:
     """Build, with kills; return what to print."""
     moments = random.Random(f"{place.name} {options.seed}")
@@ -290,24 +291,15 @@ def disturbed(
     counts(port, "/reset")
     began = time.monotonic()
     process, runs, kills = start(documents, out, port, options.part_size, *more), 1, Counter[str]()
-    # a task needs some seconds to start, on which all kills would fall in a short build
-    gap = max(seconds / options.kills, 15)
-    following = time.monotonic() + moments.uniform(0.2, 1) * gap
-    while True:
-        try:
-            status = process.wait(max(0.0, following - time.monotonic()) if kinds else None)
-        except subprocess.TimeoutExpired:
-            status = None
-        if status == 0:
-            break
+    # moments of the work, not of the clock: a task takes seconds to start, on which most kills would fall otherwise
+    marks = sorted(moments.sample(range(1, total), options.kills))
+    while (status := process.poll()) != 0:
         if status is not None:
             process, runs = start(documents, out, port, options.part_size, *more), runs + 1
+        time.sleep(0.05)
+        if not marks or counts(port)[0] < marks[0] or not (workers := place.workers(process.pid)):
             continue
-        workers = place.workers(process.pid)
-        if not workers:
-            # tasks are starting: wait until there is something to kill
-            following = time.monotonic() + moments.uniform(0.1, 2)
-            continue
+        marks.pop(0)
         kind = kinds.pop()
         kills[kind] += 1
         if kind == "worker":
@@ -316,7 +308,6 @@ def disturbed(
             kill([process.pid])
         else:
             place.kill_node(process.pid)
-        following = time.monotonic() + moments.uniform(0.2, 1) * gap
     calls, repeated = counts(port)
     killed = ", ".join(f"{number} {kind}" for kind, number in sorted(kills.items()))
     left = len(place.workers(process.pid))
@@ -356,7 +347,7 @@ def main() -> None:
                 continue
             if not isinstance(place, Local):
                 stack.callback(place.close)
-            line = disturbed(place, documents, folder / f"out-{name}", port, options, seconds)
+            line = disturbed(place, documents, folder / f"out-{name}", port, options, calls)
             same = files_of(folder / f"out-{name}") == files_of(folder / "undisturbed")
             print(f"{name:5}: {line}; {'identical' if same else 'DIFFERENT'}", flush=True)
     shutil.rmtree(folder, ignore_errors=True)
