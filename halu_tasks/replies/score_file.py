@@ -40,7 +40,7 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.jackknife import Chunk
 from halu_tasks.tasks import Built, build
 
-_TABLE = 200_000
+_TABLE = 100_000
 """The number of replies of a table of sums, which is in memory as a whole."""
 ONE_PROCESS = LocalExecutor()
 

@@ -128,9 +128,9 @@ def start_local(folder: Path) -> subprocess.Popen[bytes]:
 def test_tasks_end_with_the_command(tmp_path: Path, ending: int) -> None:
     process = start_local(tmp_path)
     process.send_signal(ending)
-    process.wait(20)
+    process.wait(300)
     tasks = [Path("/proc", (tmp_path / f"started-{rank}").read_text().strip()) for rank in (0, 1)]
-    until = time.monotonic() + 20
+    until = time.monotonic() + 300
     while any(task.exists() and ") Z" not in (task / "stat").read_text() for task in tasks):
         assert time.monotonic() < until
         time.sleep(0.05)
