@@ -3,7 +3,8 @@
     python tests/benchmark_build.py [1000 5000 20000] [--tasks]
 
 Prints, for each number of documents: documents a second, the peak memory of the process, and both as ratios of the
-first line's, time also as processor time. With --tasks the first number of documents is built again by two tasks.
+first line's, time also as processor time; then what a call takes, the length of its prompt, and the size of the folder.
+With --tasks the first number of documents is built again by two tasks.
 Each document costs six calls (HaluAgent with one type). Run by hand, on an idle machine.
 """
 
@@ -18,7 +19,7 @@ import sys
 import tempfile
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from multiprocessing import Process, Queue
+from multiprocessing import Process, Queue, Value
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +63,16 @@ class Handler(BaseHTTPRequestHandler):
         """Quiet."""
 
 
-def serve(ports: Queue[int]) -> None:
+def serve(ports: Queue[int], calls: Any, asked: Any) -> None:
+    class Counting(Handler):
+        def reply(self, text: str) -> str:
+            with calls.get_lock():
+                calls.value += 1
+                asked.value += len(text.encode())
+            return super().reply(text)
+
     ThreadingHTTPServer.request_queue_size = 512
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Counting)
     server.daemon_threads = True
     ports.put(server.server_address[1])
     server.serve_forever()
@@ -99,7 +107,8 @@ def used(process: subprocess.Popen[bytes]) -> tuple[float, float]:
 def main() -> None:
     sizes = [int(text) for text in sys.argv[1:] if text.isdecimal()] or [1000, 5000, 20000]
     ports: Queue[int] = Queue()
-    server = Process(target=serve, args=(ports,), daemon=True)
+    calls, asked = Value("q", 0), Value("q", 0)
+    server = Process(target=serve, args=(ports, calls, asked), daemon=True)
     server.start()
     port = ports.get()
     folder = Path(tempfile.mkdtemp())
@@ -108,7 +117,7 @@ def main() -> None:
         for size in sizes:
             documents = folder / f"{size}.jsonl"
             write_documents(documents, size)
-            began = time.monotonic()
+            began, calls.value, asked.value = time.monotonic(), 0, 0
             processor, memory = used(start(documents, folder / f"out{size}", port))
             seconds = time.monotonic() - began
             first = first or (seconds / size, processor / size, memory)
@@ -116,6 +125,13 @@ def main() -> None:
                 f"{size:6} documents: {size / seconds:6.1f} a second, {memory:5.0f} MiB; a document takes "
                 f"{seconds / size / first[0]:.2f} times as long, {processor / size / first[1]:.2f} times the processor "
                 f"time; memory is {memory / first[2]:.2f} times as much",
+                flush=True,
+            )
+            files = sum(file.stat().st_size for file in (folder / f"out{size}").rglob("*") if file.is_file())
+            print(
+                f"  {calls.value / size:.1f} calls a document, {processor / calls.value * 1000:.1f} ms of processor "
+                f"time a call, {asked.value / calls.value:.0f} bytes a prompt, {files / size / 1024:.1f} KB of files "
+                "a document",
                 flush=True,
             )
             if size != sizes[0]:

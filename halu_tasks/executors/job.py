@@ -108,6 +108,8 @@ def attempt(job: Job, rank: int, tasks: int) -> Failure | None:
     Raises:
         SystemExit: The task was interrupted, and is not finished.
     """
+    # what a shell has started in the background ignores SIGINT
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # a cluster that wants its machine back sends SIGTERM: as with Ctrl-C, what is finished is written before the end
     signal.signal(signal.SIGTERM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
     try:

@@ -14,9 +14,14 @@ from contextlib import nullcontext
 from typing import Any, TypeVar
 
 import anyio
-from inspect_ai._util.background import set_background_task_group
+from inspect_ai._util.background import (  # inspect-evals-lint: ignore[IECQ001] -- has no public name
+    set_background_task_group,
+)
 from inspect_ai.model import Model, get_model
-from inspect_ai.model._providers.util.batch_log import set_batch_log_callback, set_batch_status_callback
+from inspect_ai.model._providers.util.batch_log import (  # inspect-evals-lint: ignore[IECQ001] -- has no public name
+    set_batch_log_callback,
+    set_batch_status_callback,
+)
 from tqdm import tqdm
 
 from halu_tasks.core.errors import HaluTasksError, JudgeError

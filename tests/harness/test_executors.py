@@ -111,7 +111,9 @@ def test_a_task_that_is_killed_too_often_is_lost(executor: Callable[[int], Execu
 def start_local(folder: Path) -> subprocess.Popen[bytes]:
     """A process that runs two slow tasks on this machine."""
     program = (
-        "import sys; from pathlib import Path; from executor_jobs import Writing\n"
+        "import signal, sys; from pathlib import Path; from executor_jobs import Writing\n"
+        # a shell in the background starts its commands without it
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from halu_tasks.executors.local import LocalExecutor\n"
         f"if __name__ == '__main__': LocalExecutor(2).run(Writing(Path({str(folder)!r}), held=True), print)"
     )
