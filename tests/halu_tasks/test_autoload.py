@@ -106,6 +106,7 @@ def whole() -> tuple[Mapping[str, Any], str]:
     return shown(WHOLE)
 
 
+@pytest.mark.slow
 def test_every_task_and_group_is_listed_once_among_lm_evals_own(whole: tuple[Mapping[str, Any], str]) -> None:
     found, _ = whole
     assert {name for name in found["tasks"] if name in OURS} == set(TASKS)
@@ -114,10 +115,12 @@ def test_every_task_and_group_is_listed_once_among_lm_evals_own(whole: tuple[Map
     assert {"arc_easy", "hellaswag", "mmlu"} <= {*found["tasks"], *found["groups"]}
 
 
+@pytest.mark.slow
 def test_nothing_is_said_about_duplicates(whole: tuple[Mapping[str, Any], str]) -> None:
     assert not [line for line in whole[1].splitlines() if any(name in line for name in OURS) or "halu" in line]
 
 
+@pytest.mark.slow
 def test_the_embedded_models_stand_beside_lm_evals_own(whole: tuple[Mapping[str, Any], str]) -> None:
     found, _ = whole
     assert {"halu-oracle", "halu-baseline", "halu-replay"} <= set(found["models"])

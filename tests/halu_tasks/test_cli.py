@@ -295,6 +295,7 @@ def test_a_name_that_is_no_task(command: str, name: str, reason: str, here: Cli)
     assert one_line(here(command, *arguments, "--data", "sample")) == f"halu-tasks: {reason}"
 
 
+@pytest.mark.slow
 def test_missing_data_without_a_network(cli: Cli) -> None:
     shown = cli("items", "cfaith_tf", env={"HTTPS_PROXY": f"http://127.0.0.1:{port_of_nobody()}"})
     message = one_line(shown)

@@ -247,6 +247,7 @@ def test_the_paper_takes_the_class_alone(reply: str, answer: str | None) -> None
 # --- harnesses ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_inspect_module_runs_all_languages_or_the_one_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

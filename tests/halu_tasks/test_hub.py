@@ -260,6 +260,7 @@ def ran(server: HubServer, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 # --- pinned sources -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_pinned_source_is_fetched_at_its_commit_and_kept_in_the_hubs_cache(
     ran: dict[str, Ran], server: HubServer
 ) -> None:

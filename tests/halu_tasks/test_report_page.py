@@ -171,6 +171,7 @@ def test_the_page_is_well_formed_the_same_each_time_and_loads_nothing() -> None:
 
 
 @pytest.mark.parametrize("reply", [300, 6000])
+@pytest.mark.slow
 def test_ten_models_by_eight_tasks_stay_under_five_megabytes(reply: int) -> None:
     report = model_json(10, 8, items=20)
     for why in report["why"]:

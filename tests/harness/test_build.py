@@ -137,6 +137,7 @@ def test_pass_rates_reasons_and_files_are_as_scripted(build: Run, run_inspect: R
     assert quality["balance"]["labels"]["true_false_qa.jsonl"]["label"]["counts"] == {"False": kept, "True": kept}
 
 
+@pytest.mark.slow
 def test_neither_parts_nor_processes_nor_order_change_the_dataset(build: Run, cli: Cli, tmp_path: Path) -> None:
     documents = [document(n) for n in range(1, 18)]
     _, whole = build(documents, HaluModel(CASES), out="whole")
@@ -301,6 +302,7 @@ def test_a_log_that_was_cut_off_is_set_aside_and_made_again(build: Run) -> None:
     assert [path.name for path in (folder / "logs" / "00001").glob("*.damaged")] == [f"{log.name}.damaged"]
 
 
+@pytest.mark.slow
 def test_logs_of_inspect_are_collected_too(build: Run, run_inspect: Run, here: Cli, openai: Any, serve: Serve) -> None:
     documents = [document(n) for n in range(1, 13)]
     _, folder = build(documents, HaluModel(CASES))

@@ -154,6 +154,7 @@ def test_the_same_command_restores_the_documents_and_asks_nothing(build: Any) ->
         assert files_of(folder) == made
 
 
+@pytest.mark.slow
 def test_an_older_build_is_continued(build: Any) -> None:
     _, folder = build(HaluModel({"Site3": "fails"}), fails=True)
     older(folder)

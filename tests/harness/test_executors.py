@@ -102,6 +102,7 @@ def test_an_error_is_raised_as_it_is_after_the_others_have_ended(
     assert written(tmp_path) == {"1": "1 of 2"} and starts(tmp_path, 0) == 1
 
 
+@pytest.mark.slow
 def test_a_task_that_is_killed_too_often_is_lost(executor: Callable[[int], Executor], tmp_path: Path) -> None:
     with pytest.raises(TaskLost, match="task 2 of 2"):
         executor(2).run(Writing(tmp_path, killed=(1,) * 9), lambda line: None)

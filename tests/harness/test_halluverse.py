@@ -59,6 +59,7 @@ def test_in_a_group_each_language_has_its_area(run_lm_eval: Callable[..., dict[s
     assert not any(math.isnan(value) for value in in_lm_eval(results["halluverse25_binary"]).values())
 
 
+@pytest.mark.slow
 def test_the_inspect_task_runs_all_languages_or_the_one_named(run_inspect: Callable[..., Any]) -> None:
     found = in_inspect(run_inspect("halluverse25_binary", "halu/baseline"))
     assert {f"halluverse25_binary_{language}.f1" for language in LANGUAGES} < set(found) and found["acc"] == 0.5

@@ -99,6 +99,7 @@ def test_all_harnesses_and_the_report_correct_alike(
     assert "human_" in result["version"]
 
 
+@pytest.mark.slow
 def test_models_are_compared_by_the_corrected_rate_if_all_have_one(
     judge: list[str], tmp_path: Path, capsys: Capture
 ) -> None:

@@ -40,6 +40,7 @@ def figures(log: Any) -> dict[str, float]:
     return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
 
 
+@pytest.mark.slow
 def test_the_literal_command_runs_every_task_of_its_files_once(tmp_path: Path) -> None:
     """The README's command, with all files of tasks in one start, and few items: all of them are run below."""
     files = ("refact", "cfaith", "factchd", "halueval")
@@ -276,6 +277,7 @@ def test_hostile_replies_are_counted_and_survive_the_log(tmp_path: Path) -> None
     assert json.dumps(figures(read)) == json.dumps(figures(log))
 
 
+@pytest.mark.slow
 def test_none_is_shown_as_an_answer_and_not_as_an_unparsed_reply(tmp_path: Path) -> None:
     said = iter(
         ["There are no hallucinated passages in the answer.", "I cannot determine which passages are wrong.", "<think>"]

@@ -188,6 +188,7 @@ def test_a_reply_that_talks_to_the_judge_changes_nothing(serve: Serve, tmp_path:
         assert mark not in attack and asked_text(request).count(mark) == 2
 
 
+@pytest.mark.slow
 def test_a_slow_judge_is_asked_side_by_side(serve: Serve, run_lm_eval: Callable[..., dict[str, Any]]) -> None:
     import time
 

@@ -144,6 +144,7 @@ def test_what_the_stronger_judge_fails_on_is_left_out_and_counted(
     assert 0 < json.loads(printed.out)["metrics"]["hallucination_rate_ppi_strong"] < 1
 
 
+@pytest.mark.slow
 def test_sentences_of_a_summary_are_put_to_the_stronger_judge_together(
     serve: Serve, openai: Callable[..., Any], run_inspect: Callable[..., Any]
 ) -> None:

@@ -56,6 +56,7 @@ def commands(documents: Path, out: Path) -> dict[str, list[Any]]:
         (None, f"at {DEAD} cannot be reached"),
     ],
 )
+@pytest.mark.slow
 def test_a_model_that_gives_no_answer_is_told_before_work_begins(
     serve: Any, here: Cli, documents: Path, tmp_path: Path, command: str, ready: int | None, told: str
 ) -> None:
@@ -151,6 +152,7 @@ def _site(request: dict[str, Any]) -> str:
     return next(f"Site{n}" for n in range(9) if f"Site{n}" in asked)
 
 
+@pytest.mark.slow
 def test_calls_that_are_tried_again_are_told_of_and_go_on(
     serve: Any, here: Cli, documents: Path, tmp_path: Path
 ) -> None:

@@ -191,6 +191,7 @@ def test_a_sample_that_lacks_something_is_named(
     assert log.status == "error" and message in log.error.message
 
 
+@pytest.mark.slow
 def test_a_log_is_scored_by_name(scored: Callable[..., Any], tmp_path: Path) -> None:
     """With the command line, which prints an error as one line."""
     log = scored("exact_match", [target("x", text=TEXT, spans=[[19, 26]])], ["red mat"])

@@ -125,6 +125,7 @@ def test_prompts_that_never_get_better(optimize: Optimize) -> None:
     assert done.returncode == 2
 
 
+@pytest.mark.slow
 def test_an_optimizer_that_nobody_can_read_is_an_error(optimize: Optimize) -> None:
     class Mute(Learning):
         def __call__(self, request: dict[str, Any]) -> Any:
@@ -142,6 +143,7 @@ def test_an_optimizer_that_nobody_can_read_is_an_error(optimize: Optimize) -> No
     assert done.returncode == 0 and (folder / "prompts.yaml").is_file(), done.stderr
 
 
+@pytest.mark.slow
 def test_prompts_with_examples_are_measured_beside_those_without(optimize: Optimize) -> None:
     class Imitating(Learning):
         """Wrong answers are right unless the prompt shows examples, and no optimizer helps."""
@@ -178,6 +180,7 @@ def improve(asked: str) -> str:
     return f"<prompt>\n{FENCED.findall(asked)[0][1]}\n{RULE}\n</prompt>"
 
 
+@pytest.mark.slow
 def test_factchd_is_optimized_by_what_its_responses_have_to_be(optimize: Optimize) -> None:
     def model(request: dict[str, Any]) -> str:
         asked = str(request["messages"][-1]["content"])

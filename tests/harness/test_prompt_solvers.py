@@ -125,6 +125,7 @@ def test_every_solver_is_documented_with_a_command() -> None:
     assert named == {f"halu_tasks/{name}" for name in (*FORMATS, "few_shot", "chain_of_thought")} | {"my_chain.py"}
 
 
+@pytest.mark.slow
 def test_a_command_asks_a_users_own_task_over_http(documented: Path, serve: Callable[..., Any]) -> None:
     """In a process of its own, as a user has it: the solver is found by its name, and files beside the user."""
     server = serve(lambda request: "A is factually correct.")
