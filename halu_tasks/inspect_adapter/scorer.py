@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
@@ -103,41 +103,54 @@ def halu_score(
         judge_sensitivity=judge_sensitivity,
         judge_specificity=judge_specificity,
     )
-    assumed = assumed_judge(options)
     labels_of = cache(partial(_read_labels, human))
 
     async def score(state: TaskState, target: Target) -> InspectScore:
-        _warn_of_replies()
-        cost = cost_of(transcript().events)  # before a judge is asked, whose calls are not part of the reply's cost
-        sample = SampleMetadata.required_of(state)
-        task = sample.benchmark_task
-        scoring_task = ScoringTask(task, scoring, judges_of_run(task.judged, options) if task.judged else None)
-        method_record = MethodRecord.from_metadata(state.output.metadata)
-        item = _item_of(sample, target, state)
-        reply = Reply(state.output.completion, probability=method_record.probability)
-        reply_score = await scoring_task.score(item, reply)
-        if task.judged and (human or assumed or judge_strong):
-            labels = labels_of(task.name)
-            reply_score = with_judge_error(reply_score, task.judged, labels, assumed, strong=bool(judge_strong))
-        record, draft = with_method_output(reply_score, method_record), method_record.draft
-        record = replace(
-            record,
-            score=_with_token_probability(record.score, task, state, sample.weighed),
-            cost=cost,
-            task=sample.reference,
-            scoring=scoring,
-            draft=None if draft is None else await scoring_task.score(item, Reply(draft), draft=True),
-            opinions=method_record.opinions,
-            group=sample.group,
-        )
-        return InspectScore(
-            value=scoring_task.value(record.score),
-            answer=shown_answer(record.score.answer),
-            explanation="\n\n".join(filter(None, (record.score.reason, *_describe(record.score)))) or None,
-            metadata=record.as_metadata(),
-        )
+        return await _score_sample(state, target, options, labels_of)
 
     return score
+
+
+async def _score_sample(
+    state: TaskState, target: Target, options: Options, labels_of: Callable[[str], HumanLabels | None]
+) -> InspectScore:
+    """Score a sample.
+
+    Args:
+        state: The sample with its output.
+        target: Its target.
+        options: How it is scored.
+        labels_of: Reads the human labels of a task's replies.
+    """
+    _warn_of_replies()
+    cost = cost_of(transcript().events)  # before a judge is asked, whose calls are not part of the reply's cost
+    sample = SampleMetadata.required_of(state)
+    task, judged = sample.benchmark_task, sample.benchmark_task.judged
+    scoring_task = ScoringTask(task, options.scoring, judges_of_run(judged, options) if judged else None)
+    method_record = MethodRecord.from_metadata(state.output.metadata)
+    item = _item_of(sample, target, state)
+    reply_score = await scoring_task.score(item, Reply(state.output.completion, probability=method_record.probability))
+    assumed = assumed_judge(options)
+    if judged and (options.human or assumed or options.judge_strong):
+        strong = bool(options.judge_strong)
+        reply_score = with_judge_error(reply_score, judged, labels_of(task.name), assumed, strong=strong)
+    record, draft = with_method_output(reply_score, method_record), method_record.draft
+    record = replace(
+        record,
+        score=_with_token_probability(record.score, task, state, sample.weighed),
+        cost=cost,
+        task=sample.reference,
+        scoring=options.scoring,
+        draft=None if draft is None else await scoring_task.score(item, Reply(draft), draft=True),
+        opinions=method_record.opinions,
+        group=sample.group,
+    )
+    return InspectScore(
+        value=scoring_task.value(record.score),
+        answer=shown_answer(record.score.answer),
+        explanation="\n\n".join(filter(None, (record.score.reason, *_describe(record.score)))) or None,
+        metadata=record.as_metadata(),
+    )
 
 
 def _scorer_options(**values: Any) -> Options:
