@@ -18,6 +18,9 @@ from halu_tasks.scorers.statistics.jackknife import Chunk
 
 Numbers = npt.NDArray[np.int64]
 
+_FEW = 16
+"""The largest number of replies of a cluster at which others are likely to be made of the same scores."""
+
 
 class ClusteredScores(NamedTuple):
     """The scores of C clusters.
@@ -102,14 +105,16 @@ def _sums_by_cluster(of_kinds: Array, clusters: ClusteredScores) -> Array:
         of_kinds: The counts of each different score, shape (D, K).
         clusters: The clusters.
     """
-    counts = of_kinds[clusters.kind]
-    sums = np.add.reduceat(counts, clusters.begins, axis=0)
     # the sum of two numbers, or of integers, is only rounded once anyway
     several = np.flatnonzero(clusters.sizes > 2)
-    for column in np.flatnonzero((of_kinds != np.rint(of_kinds)).any(axis=0)):
-        for cluster in several:
+    sums = np.empty((len(clusters.begins), of_kinds.shape[1]))
+    # one column after the other, since the counts of all replies would take much memory
+    for column, of_kind in enumerate(of_kinds.T):
+        counts = of_kind[clusters.kind]
+        sums[:, column] = np.add.reduceat(counts, clusters.begins)
+        for cluster in several if (of_kind != np.rint(of_kind)).any() else ():
             begin = clusters.begins[cluster]
-            sums[cluster, column] = math.fsum(counts[begin : begin + clusters.sizes[cluster], column].tolist())
+            sums[cluster, column] = math.fsum(counts[begin : begin + clusters.sizes[cluster]].tolist())
     return sums
 
 
@@ -122,15 +127,17 @@ def _counted_together(metric: Metric, clusters: ClusteredScores) -> Array:
         return replace(own, id=f"{row}{own.id}")
 
     @cache
-    def counts(members: tuple[tuple[int, int], ...]) -> Sequence[float]:
+    def known(members: tuple[tuple[int, int], ...]) -> Sequence[float]:
         return metric.counts([score(*member) for member in members])
 
     ends = np.append(clusters.begins[1:], len(clusters.kind))
     table = []
     for begin, end in zip(clusters.begins.tolist(), ends.tolist(), strict=True):
         numbers: dict[int, int] = {}
-        rows = [numbers.setdefault(row, len(numbers)) for row in clusters.row[begin:end].tolist()]
-        table.append(counts(tuple(zip(clusters.kind[begin:end].tolist(), rows, strict=True))))
+        rows = (numbers.setdefault(row, len(numbers)) for row in clusters.row[begin:end].tolist())
+        members = zip(clusters.kind[begin:end].tolist(), rows, strict=True)
+        few = end - begin <= _FEW
+        table.append(known(tuple(members)) if few else metric.counts([score(*member) for member in members]))
     return np.array(table, dtype=np.float64)
 
 
