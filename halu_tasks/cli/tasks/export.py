@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from halu_tasks.cli.arguments import add_options, given_options, positive_int
+from halu_tasks.core.errors import UsageError
 from halu_tasks.core.files import atomic_write
 from halu_tasks.core.options import DATA_OPTIONS
 
@@ -36,12 +37,14 @@ def run(arguments: argparse.Namespace) -> None:
     from halu_tasks.tasks.examples.training import training_chats
 
     task, options = task_named(arguments.task), given_options(arguments)
+    if len(options.prompts) > 1:
+        raise UsageError(f"--prompts {','.join(options.prompts)}: expected one file, got {len(options.prompts)}")
     if arguments.knowledge is None:
         chats = training_chats(task, options)
     else:
         from halu_tasks.solvers.passages import InformedQuestions
 
-        questions = InformedQuestions(task, arguments.knowledge, arguments.top, arguments.prompts)
+        questions = InformedQuestions(task, arguments.knowledge, arguments.top, next(iter(options.prompts), None))
         chats = training_chats(task, options, questions)
     with _open(arguments.output) as file:
         for chat in chats:
