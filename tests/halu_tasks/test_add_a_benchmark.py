@@ -48,6 +48,7 @@ def test_a_benchmark_is_at_most_four_files_of_eighty_lines(name: str) -> None:
     assert len(files) == 4 and max(len(text.splitlines()) for text in files.values()) <= 80
 
 
+@pytest.mark.slow
 def test_the_printed_commands_print_what_the_page_shows(checkout: Path) -> None:
     (block,) = re.findall(r"^```console\n(\$ .*?)^```", PAGE, re.DOTALL | re.MULTILINE)
     shown = re.findall(r"^\$ halu-tasks (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
@@ -68,6 +69,7 @@ def test_the_demo_is_the_printed_one(checkout: Path) -> None:
     assert done.returncode == 0 and f"$ halu-tasks {command}\n{done.stdout}" in PAGE
 
 
+@pytest.mark.slow
 def test_the_other_commands_know_them(checkout: Path) -> None:
     assert {"capitals_tf", "rivers_wrong_passage"} <= {
         line.split()[0] for line in run(checkout, "halu_tasks", "list").stdout.splitlines() if line

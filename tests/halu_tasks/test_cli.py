@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from openpyxl import Workbook
+from selections import one_of_each
 
 from halu_tasks import __version__
 from halu_tasks.cli import main
@@ -483,7 +484,7 @@ def test_the_table_says_how_it_came_about(here: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("mode", ["strict", "paper"])
+@pytest.mark.parametrize("mode", ["strict", pytest.param("paper", marks=pytest.mark.slow)])
 def test_gold_replies_reach_the_ceiling(task: str, mode: str, score: Callable[..., dict[str, Any]]) -> None:
     replies = oracle(task)
     if mode == "paper":
@@ -502,7 +503,7 @@ def test_gold_replies_reach_the_ceiling(task: str, mode: str, score: Callable[..
     assert set(found["intervals"]) <= set(found["metrics"])
 
 
-@pytest.mark.parametrize("mode", ["strict", "paper"])
+@pytest.mark.parametrize("mode", ["strict", pytest.param("paper", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("task", TASKS)
 def test_missing_ids_are_scored_as_empty_replies_and_stay_in_n(
     task: str, mode: str, score: Callable[..., dict[str, Any]], tmp_path: Path
@@ -750,7 +751,7 @@ NASTY = {
 
 
 @pytest.mark.parametrize("mode", ["strict", pytest.param("paper", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", one_of_each(TASKS))
 def test_no_output_stops_the_count(task: str, mode: str, score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
     asked = items(task)
     replies = {item.id: text for item, text in zip(asked, NASTY.values(), strict=False)}

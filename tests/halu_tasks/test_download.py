@@ -225,6 +225,7 @@ print(fetch(Source("toy", "Toy", "home", "MIT", "rev", (SourceFile(name, url, sh
 """
 
 
+@pytest.mark.slow
 def test_processes_that_start_at_once_download_once(server: Server) -> None:
     server.acts = [body(wait=1.0)]
     command = [sys.executable, "-c", FETCH, NAME, f"{server.url}/x/{NAME}", SUM]

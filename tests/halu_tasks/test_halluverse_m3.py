@@ -261,6 +261,7 @@ def test_nothing_is_fetched_and_the_error_says_where_the_data_are() -> None:
         path.write_text("Question,Answer,edited_answer,label\nQ,A,B,entity\n")
 
 
+@pytest.mark.slow
 def test_the_sources_say_that_it_is_fetched_by_hand(cli: Callable[..., CompletedProcess[str]]) -> None:
     assert cli("data", "list", "halluverse_m3").stdout.count("  manual ") == 8
     run = cli("data", "fetch", "halluverse_m3")

@@ -120,6 +120,7 @@ def documents(task: str, path: str, **options: Any) -> list[str]:
     return [item.prompt.partition("\n")[0] for item in items]
 
 
+@pytest.mark.slow
 def test_samples_have_their_size_are_disjoint_and_keep_the_files_order(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.json", *numbered(10_000))
     whole = documents(SUMMARIES[0], path)

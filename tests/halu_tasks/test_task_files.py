@@ -439,6 +439,7 @@ def test_one_tag_runs_every_task_that_needs_no_judge() -> None:
     assert set(manager.task_index["halu_tasks_judged"].tags) == judged
 
 
+@pytest.mark.slow
 def test_a_fault_of_a_packaged_file_is_a_warning_and_the_others_remain(tmp_path: Path) -> None:
     folder = copied(tmp_path)
     configs = folder / "halu_tasks" / "task_configs"

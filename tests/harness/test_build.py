@@ -176,6 +176,7 @@ def test_what_is_done_is_not_asked_again_and_another_build_is_refused(build: Run
     assert len(asked) == before and files_of(folder) == made
 
 
+@pytest.mark.slow
 def test_documents_that_fail_lose_nothing_and_are_asked_again(build: Run) -> None:
     documents = [document(n) for n in range(1, 9)]
     told, folder = build(documents, HaluModel({"Site3": "fails"}), "--part-size", "3", fails=True)
@@ -199,6 +200,7 @@ def test_documents_that_fail_lose_nothing_and_are_asked_again(build: Run) -> Non
     assert files_of(fresh) == files_of(folder)
 
 
+@pytest.mark.slow
 def test_a_build_is_gone_on_with_under_another_name_of_its_folder(build: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     documents = [document(n) for n in range(1, 5)]
     _, folder = build(documents, HaluModel({"Site3": "fails"}), fails=True)
@@ -361,6 +363,7 @@ def test_a_server_that_is_not_there_and_prompts_that_do_not_fit(build: Run, here
         assert done.returncode == 2 and (told in done.stderr or "{document}" in done.stderr), done.stderr
 
 
+@pytest.mark.slow
 def test_a_folder_is_gone_on_with_at_another_place(build: Run, tmp_path: Path) -> None:
     documents = [document(n) for n in range(1, 7)]
     told, folder = build(documents, HaluModel({"Site3": "fails"}), fails=True)

@@ -141,6 +141,7 @@ def test_damage_of_older_builds_is_found_too(build: Any, here: Cli, tmp_path: Pa
         assert files_of(copy) == made, damage.__name__
 
 
+@pytest.mark.slow
 def test_the_same_command_restores_the_documents_and_asks_nothing(build: Any) -> None:
     _, folder = build(HaluModel())
     made = files_of(folder)
@@ -171,6 +172,7 @@ def test_a_log_of_another_part_is_not_taken_for_the_parts_own(build: Any) -> Non
     assert "contains other documents than part 2" in told.splitlines()[-1] and model.count == 0
 
 
+@pytest.mark.slow
 def test_a_plan_that_is_damaged_is_one_line(build: Any, here: Cli) -> None:
     _, folder = build(HaluModel())
     plan = json.loads((folder / "build.json").read_text())
@@ -265,6 +267,7 @@ def test_a_log_that_cannot_be_written_is_told_with_its_path(serve: Any, process:
     assert run.returncode == 0 and json.loads(out)["documents"] == NUMBER, error
 
 
+@pytest.mark.slow
 def test_no_lock_is_left_beside_a_folder(build: Any, here: Cli, tmp_path: Path) -> None:
     build(HaluModel())
     (tmp_path / "taken").mkdir()

@@ -57,6 +57,7 @@ FACTS = {
 @pytest.mark.parametrize(
     "language", ["tr", *(pytest.param(one, marks=pytest.mark.slow) for one in sorted(FACTS) if one != "tr")]
 )
+@pytest.mark.slow
 def test_biographies_in_a_language(run_build: Run, run_inspect: Run, run_lm_eval: Run, language: str) -> None:
     from halu_tasks.builders.pipelines.halluverse25.pipeline import TYPES, HalluVerse25Pipeline
 

@@ -81,6 +81,7 @@ def build(run_build: Run) -> Run:
     return run
 
 
+@pytest.mark.slow
 def test_a_build_is_as_scripted_and_its_files_reach_the_ceiling(build: Run, run_inspect: Run, run_lm_eval: Run) -> None:
     good = 4
     documents = [document(n) for n in range(1, 9 + good)]

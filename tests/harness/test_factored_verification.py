@@ -72,6 +72,7 @@ def figures(log: Any) -> dict[str, float]:
     return {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
 
 
+@pytest.mark.slow
 def test_probabilities_of_claims_multiply(run_method: Run) -> None:
     verifier = Verifier(sure=0.9)
     log = run_method(TASK, "factored_verification", verifier, threshold=0.5)
@@ -149,6 +150,7 @@ def test_a_text_without_claims_has_no_probability(
     assert all("halu_probability" not in sample.output.metadata for sample in log.samples)
 
 
+@pytest.mark.slow
 def test_one_claim_and_two_hundred(run_method: Run) -> None:
     one = sorted(TRUE)[0]
     log = run_method(TASK, "factored_verification", Verifier(listing=lambda text: f"- {one}"), limit=1)
@@ -233,6 +235,7 @@ def test_an_option_out_of_range_is_told(run_method: Run) -> None:
         run_method(TASK, "factored_verification", Verifier(), how="token")
 
 
+@pytest.mark.slow
 def test_the_threshold_lies_between_the_class_means_and_the_rest_is_judged_at_it(run_method: Run) -> None:
     # claims of 0.6 make a right summary of two less probable than one half
     args = {"split": "train5_rest"}

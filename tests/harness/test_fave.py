@@ -192,6 +192,7 @@ def test_all_harnesses_count_alike(
     assert len(server.asked) - sum("ready" in str(r["messages"]) for r in server.asked) == 23 * 4
 
 
+@pytest.mark.slow
 def test_peoples_labels_of_reports_give_the_factor_that_adjusted_figures_carry_on_with_its_error(
     judged: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -253,6 +254,7 @@ def test_labels_that_cannot_be_used_are_named(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_revision_that_stops_citing_is_warned_of(judged: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     warnings: list[str] = []
     # Inspect takes over the handlers of loggers

@@ -28,6 +28,7 @@ def in_lm_eval(results: dict[str, Any]) -> dict[str, float]:
     return {name: value for name, value in found.items() if not name.endswith("_stderr")}
 
 
+@pytest.mark.slow
 def test_replayed_probabilities_give_the_same_figures_everywhere(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -68,6 +69,7 @@ def test_the_inspect_task_runs_all_languages_or_the_one_named(run_inspect: Calla
 
 
 @pytest.mark.parametrize("options", [{"part": "summarization"}, {"with_zero": True}])
+@pytest.mark.slow
 def test_the_parts_and_rows_labelled_0_give_the_same_figures_in_both_harnesses(
     options: dict[str, Any], run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any]
 ) -> None:
@@ -107,6 +109,7 @@ class Asked(OracleLM):
         return f"{json.dumps(chat_history)}\n{chat_history[-1]['content']}"
 
 
+@pytest.mark.slow
 def test_the_tasks_of_table_3_show_three_examples_of_each_type_alike_in_both_harnesses(
     run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any]
 ) -> None:

@@ -125,6 +125,7 @@ def test_an_unknown_price_is_an_error_before_anything_is_asked(serve: Serve, rep
     assert error.count("\n") == 1 and not server.asked
 
 
+@pytest.mark.slow
 def test_the_price_that_inspect_was_given_is_used(serve: Serve, replies: Path, run_inspect: Any, openai: Any) -> None:
     from inspect_ai.model import ModelCost, set_model_cost
     from inspect_ai.model._model_info import clear_model_info_cache

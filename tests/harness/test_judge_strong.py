@@ -115,6 +115,7 @@ def test_a_drawn_part_is_the_same_everywhere_and_nothing_else_changes(
     assert result["metrics"].keys() >= set(STRONG)
 
 
+@pytest.mark.slow
 def test_the_seed_draws_others_and_few_verdicts_have_no_interval(
     judges: dict[str, Any], replies: Path, tmp_path: Path, capsys: Capture
 ) -> None:

@@ -140,7 +140,9 @@ def test_the_oracle_reaches_the_ceiling(task: str, run_lm_eval: Callable[..., di
             assert value == float(higher_is_better[name]), name
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize(
+    "group", [pytest.param(name, marks=[] if name in ("refact", "cfaith") else [pytest.mark.slow]) for name in GROUPS]
+)
 def test_a_group_is_the_unweighted_mean_of_its_members(group: str, run_lm_eval: Callable[..., dict[str, Any]]) -> None:
     results = run_lm_eval([group], BaselineLM())["results"]
     for metric in GROUPS[group].means:
@@ -159,6 +161,7 @@ def test_versions_name_what_sets_a_run_apart(run_lm_eval: Callable[..., dict[str
     assert own["sample_len"] == 2 * 52
 
 
+@pytest.mark.slow
 def test_a_version_knows_examples_that_the_command_line_asks_for(
     run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -288,6 +291,7 @@ def test_replay_refuses_a_cache_that_would_lose_its_targets(
         run_lm_eval(["refact_correction"], ReplayLM(str(path)), use_cache=str(tmp_path / "cache"))
 
 
+@pytest.mark.slow
 def test_cached_requests_do_not_hide_other_options(
     run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

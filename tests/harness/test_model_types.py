@@ -17,6 +17,7 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -179,6 +180,14 @@ def test_records_that_earlier_versions_logged_as_python_are_read(serve: Callable
     assert "halu of item 'x' is nan, expected a finite number" in why
 
 
+@pytest.fixture(scope="module")
+def two_samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of lm-eval with two logged samples."""
+    folder = tmp_path_factory.mktemp("two_samples")
+    asked_lm_eval(folder, [TASK], "halu-baseline", limit=2)
+    return folder
+
+
 @pytest.mark.parametrize(
     "record",
     [
@@ -186,8 +195,11 @@ def test_records_that_earlier_versions_logged_as_python_are_read(serve: Callable
         "{'id': " + "[" * 100_000, "{'id', 'x'}", "[]", "7", "",
     ],
 )  # fmt: skip
-def test_a_record_that_is_neither_is_named_and_nothing_of_it_runs(record: str, tmp_path: Path) -> None:
-    file = asked_lm_eval(tmp_path, [TASK], "halu-baseline", limit=2)
+def test_a_record_that_is_neither_is_named_and_nothing_of_it_runs(
+    record: str, two_samples: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(two_samples, tmp_path, dirs_exist_ok=True)
+    (file,) = tmp_path.rglob("results_*.json")
     (samples,) = tmp_path.rglob("samples_*.jsonl")
     first, second = map(json.loads, samples.read_text().splitlines())
     second["filtered_resps"] = [record]

@@ -312,6 +312,7 @@ metric_list:
     assert "halu_verdict: 1 of 4 replies (25.0%) are empty" in caplog.text
 
 
+@pytest.mark.slow
 def test_each_other_metric_of_the_target(run_yaml: Callable[..., dict[str, Any]]) -> None:
     metrics = "metric_list: [{metric: halu_exact_match, figures: [em_mask]}]\n"
     found = run_yaml(metrics, [{"target": "red\nmat"}] * 2, ["1. red\n2. mat", "red\nhat"])["results"]["mine"]

@@ -45,6 +45,7 @@ def optimize(
     return run
 
 
+@pytest.mark.slow
 def test_the_pass_rate_rises_over_rounds_and_it_ends_when_it_falls(optimize: Optimize) -> None:
     model = Learning(best=2, each=4)
     done, folder = optimize(model, "--json")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from selections import one_of_each
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
@@ -15,7 +16,7 @@ from halu_tasks.lm_eval_adapter.models import BaselineLM, ReplayLM
 from halu_tasks.tasks import build, registry
 from halu_tasks.tasks.examples.fewshot import worked_examples
 
-TASKS = list(registry()[0])
+TASKS = registry()[0]
 
 
 def mixed_replies(task: str) -> list[dict[str, str]]:
@@ -56,7 +57,7 @@ class Keeper(ReplayLM):
 
 
 @pytest.mark.parametrize(("scoring", "fewshot"), [("strict", 0), pytest.param("paper", 2, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", one_of_each(TASKS))
 def test_the_same_bytes_are_asked_and_the_same_replies_give_the_same_numbers_everywhere(
     task: str,
     scoring: str,

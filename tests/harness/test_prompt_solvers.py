@@ -172,7 +172,10 @@ def _sorted(asked: list[Turns]) -> list[str]:
     return sorted(json.dumps(turns, ensure_ascii=False) for turns in asked)
 
 
-@pytest.mark.parametrize(("name", "task"), FORMATS.items())
+@pytest.mark.parametrize(
+    ("name", "task"),
+    [pytest.param(*pair, marks=[pytest.mark.slow] if pair[0] != "comparative" else []) for pair in FORMATS.items()],
+)
 def test_fields_in_a_users_metadata_are_asked_as_lm_eval_asks_the_packaged_task(
     name: str, task: str, ask: Callable[..., Any], asked_in_lm_eval: Callable[..., list[Turns]]
 ) -> None:
@@ -187,7 +190,12 @@ def test_fields_in_a_users_metadata_are_asked_as_lm_eval_asks_the_packaged_task(
 
 
 @pytest.mark.parametrize(
-    ("name", "task"), [*FORMATS.items(), ("localization", "refact_localization_negation"), ("independent", "cfaith_tf")]
+    ("name", "task"),
+    [
+        *[pytest.param(*pair, marks=pytest.mark.slow) for pair in FORMATS.items()],
+        pytest.param("localization", "refact_localization_negation", marks=pytest.mark.slow),
+        ("independent", "cfaith_tf"),
+    ],
 )
 def test_a_packaged_task_is_asked_by_its_own_format_as_without(name: str, task: str, ask: Callable[..., Any]) -> None:
     from inspect_ai.solver import generate
@@ -196,6 +204,7 @@ def test_a_packaged_task_is_asked_by_its_own_format_as_without(name: str, task: 
     assert _sorted(ask(f"halu_tasks/{task}", f"halu_tasks/{name}", task_args={"fewshot": 1})) == _sorted(plain)
 
 
+@pytest.mark.slow
 def test_reasoning_is_asked_for_as_by_the_option_of_lm_eval(
     ask: Callable[..., Any], asked_in_lm_eval: Callable[..., list[Turns]]
 ) -> None:
@@ -205,7 +214,7 @@ def test_reasoning_is_asked_for_as_by_the_option_of_lm_eval(
     assert _sorted(ask(f"halu_tasks/{task}", "halu_tasks/chain_of_thought")) == wanted
 
 
-@pytest.mark.parametrize("task", ["refact_judgment_comparative", "factchd"])
+@pytest.mark.parametrize("task", ["refact_judgment_comparative", pytest.param("factchd", marks=pytest.mark.slow)])
 def test_a_tasks_own_worked_examples_are_those_of_lm_evals_num_fewshot(
     task: str, ask: Callable[..., Any], asked_in_lm_eval: Callable[..., list[Turns]]
 ) -> None:

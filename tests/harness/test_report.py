@@ -253,6 +253,7 @@ def test_a_second_report_is_the_same_but_for_its_date(inspect_log: Path, small: 
 # --- what stands apart, and what is not read --------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_other_data_another_mode_another_prompt_and_a_part_stand_apart_and_say_why(small: Path, tmp_path: Path) -> None:
     rows = (SAMPLE / "refact" / "refact_multi_error.jsonl").read_text().splitlines(keepends=True)
     data = tmp_path / "refact_multi_error.jsonl"

@@ -227,6 +227,7 @@ def _forms(reference: Reference) -> Iterator[tuple[str, str]]:
         yield "given names", f"{reference.authors[0].given} {name} ({year}) did."
 
 
+@pytest.mark.slow
 def test_every_form_with_every_real_name(shared_data: Path) -> None:
     """Of 1,600 papers in 24 forms, and by number: all but three sentences are resolved to just their paper. What
     fails is a second author in lower case and initials in the place of a surname, both behind a comma."""

@@ -268,6 +268,7 @@ def test_intervals_cover_the_differences_of_a_population() -> None:
 
 
 @pytest.mark.parametrize("expected", [1, 3, 6])
+@pytest.mark.slow
 def test_intervals_cover_where_few_items_flip_and_all_one_way(expected: int) -> None:
     """A plain t interval covers 85% where three clusters are expected to differ: it is too short when one does."""
     rng = np.random.default_rng(expected)
