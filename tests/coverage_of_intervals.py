@@ -304,7 +304,7 @@ def biases() -> Iterator[Design]:
             cluster = clusters_of(rng, clusters, sizes)
             target = rng.random(len(cluster)) < p
             answer = normal(rng, cluster) < ndtri(p + drift)
-            return sums(cluster, answer, 1.0, target, 1.0)
+            return sums(cluster, answer.astype(float) - target, 1.0)
 
         yield Design("position bias", f"clusters of {sizes}", clusters, drift, of_table(position_bias("A"), draw))
 
