@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from halu_tasks.core.errors import DataError
+from halu_tasks.core.extras import require_extra
 from halu_tasks.data.shards import File
 
 SUFFIX = ".xlsx"
@@ -20,15 +21,13 @@ def workbook_cells(path: File) -> Iterator[tuple[int, list[str]]]:
     (0, 1.5), dates as 2026-01-31, and formulas as the value that was saved with them.
 
     Raises:
-        DataError: Openpyxl is not installed, or the file is not a workbook.
+        UsageError: The extra is not installed.
+        DataError: The file is not a workbook.
     """
-    try:
-        from openpyxl import load_workbook
-        from openpyxl.utils.escape import unescape
-    except ImportError:
-        raise DataError(
-            f"{path}: reading Excel workbooks needs openpyxl; install halu-tasks[xlsx], or export the sheet as CSV"
-        ) from None
+    require_extra("xlsx", f"{path}: reading Excel workbooks (instead of CSV)")
+    from openpyxl import load_workbook
+    from openpyxl.utils.escape import unescape
+
     try:
         with path.open("rb") as file, warnings.catch_warnings():
             # openpyxl warns of features that it drops (styles, validation), which do not matter here

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.core.errors import RunInterrupted, TaskLost, UsageError
+from halu_tasks.core.extras import require_extra
 from halu_tasks.executors.job import Failure, Job, Report, attempt, unfinished
 
 _CONNECTION = ("address", "namespace", "runtime_env")
@@ -37,10 +38,9 @@ class RayExecutor:
         Raises:
             UsageError: It is not, or it has not.
         """
-        try:
-            import ray
-        except ImportError:
-            raise UsageError('--executor ray: install it with: pip install "halu-tasks[cluster]"') from None
+        require_extra("cluster", "--executor ray")
+        import ray
+
         try:
             ray.remote(**self._task_options())(_attempt)
         except (ValueError, TypeError) as error:

@@ -19,6 +19,7 @@ from filelock import FileLock
 from tqdm import tqdm
 
 from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.extras import require_extra
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.data.cache import cache_folder, sha256_of
 from halu_tasks.data.rows import text_id
@@ -121,8 +122,10 @@ def open_knowledge(path: str | Path) -> Knowledge:
     """Open the passages in a file or folder, building their index or loading it from the cache.
 
     Raises:
+        UsageError: The extra `knowledge` is not installed.
         DataError: A file cannot be read as knowledge, or the cache cannot be written.
     """
+    require_extra("knowledge", f"searching {path}")
     named = Path(path).expanduser()
     files = named_files(named)
     sha256 = _sha256(files)

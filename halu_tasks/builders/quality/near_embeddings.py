@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from halu_tasks.builders.quality.near_duplicates import Filter, NearDuplicates
 from halu_tasks.core.errors import UsageError
+from halu_tasks.core.extras import require_extra
 
 SIMILARITY = 0.9
 """Default cosine similarity from which on two texts are near-duplicates."""
@@ -87,10 +88,9 @@ class NearEmbeddings:
 
 def _load(model: str) -> Any:
     """Load a model, on the CPU."""
-    try:
-        from sentence_transformers import SentenceTransformer
-    except ImportError:
-        raise UsageError("near-duplicates by embeddings require: pip install 'halu-tasks[embeddings]'") from None
+    require_extra("embeddings", "finding near-duplicates by embeddings")
+    from sentence_transformers import SentenceTransformer
+
     try:
         return SentenceTransformer(model, device="cpu")
     except Exception as error:

@@ -18,6 +18,7 @@ from halu_tasks.cli.arguments import (
 )
 from halu_tasks.cli.building.collect import add_collect_arguments, collect, collect_options
 from halu_tasks.cli.output import progress
+from halu_tasks.core.extras import require_extra
 
 HELP = "make a benchmark from your own documents"
 
@@ -82,6 +83,7 @@ def _shown(default: Any) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     """Build the parts, then collect the dataset."""
+    require_extra("build", "halu-tasks build")
     from halu_tasks.builders.workflow.build import BuildRequest, build_parts
 
     options = collect_options(arguments)

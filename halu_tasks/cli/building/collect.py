@@ -10,6 +10,7 @@ from halu_tasks.cli.arguments import add_json_argument, number
 from halu_tasks.cli.building.quality import warn_without_text
 from halu_tasks.cli.output import EXIT_PARTIAL, print_json, warn
 from halu_tasks.cli.tables import NONE, table
+from halu_tasks.core.extras import require_extra
 from halu_tasks.text.figures import format_interval
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def collect_options(arguments: argparse.Namespace) -> CollectOptions:
 
 def run(arguments: argparse.Namespace) -> int:
     """Collect the dataset of a build, or of logs."""
+    require_extra("build", "halu-tasks collect")
     from halu_tasks.builders.workflow.collect import open_build
 
     folder = open_build(Path(arguments.folder), Path(arguments.output) if arguments.output else None)

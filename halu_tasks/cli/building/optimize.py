@@ -17,6 +17,7 @@ from halu_tasks.cli.arguments import (
 )
 from halu_tasks.cli.output import print_json, progress
 from halu_tasks.cli.tables import table
+from halu_tasks.core.extras import require_extra
 
 if TYPE_CHECKING:
     from halu_tasks.builders.workflow.optimize import Optimization
@@ -47,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Optimize the prompts, and print the rates of each round."""
+    require_extra("build", "halu-tasks optimize")
     from halu_tasks.builders.workflow.optimize import OptimizeRequest, optimize_prompts
 
     request = OptimizeRequest(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from halu_tasks.cli.arguments import add_json_argument, integer, number
 from halu_tasks.cli.output import EXIT_PARTIAL, print_json, warn
 from halu_tasks.cli.tables import figure, table
+from halu_tasks.core.extras import require_extra
 
 if TYPE_CHECKING:
     from halu_tasks.builders.quality.balance import Distribution, Distributions
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the quality of a dataset."""
+    require_extra("build", "halu-tasks quality")
     from halu_tasks.builders.card.describe import without_text
     from halu_tasks.builders.run.folder import Folder
     from halu_tasks.builders.workflow.quality import check_quality

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from halu_tasks.cli.arguments import add_margin_argument
 from halu_tasks.cli.output import EXIT_PARTIAL, warn
+from halu_tasks.core.extras import require_extra
 
 HELP = "a page, a table and a JSON file about results of any kind"
 
@@ -28,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the report, and print what it contains."""
+    require_extra("report", "halu-tasks report")
     from halu_tasks.report.write import write_report
 
     written = write_report(

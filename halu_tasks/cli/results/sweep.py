@@ -15,6 +15,7 @@ from halu_tasks.cli.arguments import (
 )
 from halu_tasks.cli.output import EXIT_PARTIAL, print_json, progress, warn
 from halu_tasks.cli.tables import table
+from halu_tasks.core.extras import require_extra
 from halu_tasks.core.options import Options
 
 HELP = "several models on several tasks, and a report"
@@ -39,6 +40,7 @@ _OPTIONS = [name for name, spec in Options.specs().items() if not spec.of_some_t
 
 def run(arguments: argparse.Namespace) -> int:
     """Run what is missing, write the report, and print what is done."""
+    require_extra("report", "the report of halu-tasks sweep")
     from halu_tasks.report.write import write_report
     from halu_tasks.sweeps.models_file import read_models
     from halu_tasks.sweeps.sweep import Sweep

@@ -527,12 +527,12 @@ def test_kinds_may_be_given_in_any_form_and_order() -> None:
 def test_settings_say_who_judges_equivalence_and_by_which_stop_words(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("halu_tasks.builders.pipelines.refact.entailment.find_spec", lambda name: None)
+    monkeypatch.setattr("halu_tasks.core.extras.find_spec", lambda name: None)
     judged = RefactPipeline().settings
     assert judged["nli_model"] == "judge" and judged["kinds"] == ["neg", "swap"]
-    with pytest.raises(UsageError, match=r"pip install 'halu-tasks\[nli\]'"):
+    with pytest.raises(UsageError, match=r'pip install "halu-tasks\[nli\]"'):
         RefactPipeline(nli_model="some/model")
-    monkeypatch.setattr("halu_tasks.builders.pipelines.refact.entailment.find_spec", lambda name: name)
+    monkeypatch.setattr("halu_tasks.core.extras.find_spec", lambda name: name)
     assert RefactPipeline().settings["nli_model"] == "MoritzLaurer/mDeBERTa-v3-base-xnli-multilingual-nli-2mil7"
     assert RefactPipeline(nli_model="judge").settings == judged
     words = tmp_path / "words.txt"

@@ -6,7 +6,6 @@ They do if each entails the other (ReFACT, section 3.2.2). Requires the extra `n
 from __future__ import annotations
 
 from functools import cache, partial
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -16,12 +15,12 @@ from anyio.lowlevel import RunVar
 
 from halu_tasks.builders.replies import NO, UNCERTAIN, YES, Verdict
 from halu_tasks.core.errors import UsageError
+from halu_tasks.core.extras import install_hint, missing_modules
 
 AUTO, JUDGE = "auto", "judge"
 PAPER_MODEL = "MoritzLaurer/mDeBERTa-v3-base-xnli-multilingual-nli-2mil7"
 """The classifier used by the paper, trained on fifteen languages of XNLI and twelve more."""
 _ENTAILMENT = "entailment"
-_NEEDS = ("torch", "transformers")
 _MOST_TOKENS = 512
 _LOCK = Lock()
 _LIMITER: RunVar[CapacityLimiter] = RunVar("halu_tasks_nli")
@@ -37,14 +36,14 @@ def chosen_model(option: str) -> str | None:
     Raises:
         UsageError: A model is named, but the extra is not installed.
     """
-    installed = all(find_spec(name) for name in _NEEDS)
+    missing = missing_modules("nli")
     if option == JUDGE:
         return None
     if option == AUTO:
-        return PAPER_MODEL if installed else None
-    if not installed:
+        return None if missing else PAPER_MODEL
+    if missing:
         raise UsageError(
-            f"option nli_model: {option} requires {' and '.join(_NEEDS)}: pip install 'halu-tasks[nli]', "
+            f"option nli_model: {option} requires {' and '.join(missing)}: {install_hint('nli')}, "
             f"or let the verifier decide with nli_model={JUDGE}"
         )
     return option

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from halu_tasks.core.errors import UsageError
+from halu_tasks.core.extras import require_extra
 
 _LISTS = {
     "da": "DANISH",
@@ -48,6 +49,7 @@ def stop_words(language: str, file: str | None) -> frozenset[str]:
         return listed
     if language not in _LISTS:
         return frozenset()
+    require_extra("build", "refact_pipeline")
     from bm25s import stopwords  # imported here because it takes memory that most commands do not need
 
     return frozenset(_plain(word) for word in getattr(stopwords, f"STOPWORDS_{_LISTS[language]}"))

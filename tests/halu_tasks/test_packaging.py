@@ -1,0 +1,158 @@
+"""What is declared in pyproject.toml: dependencies, extras and entry points."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import entry_points, packages_distributions
+from pathlib import Path
+
+import pytest
+
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.extras import EXTRAS, missing_modules, require_extra
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+OWN = {"halu_tasks", "_halu_tasks_autoload"}
+THROUGH_OTHERS = {"s3fs", "lm-eval"}
+"""Imported by fsspec, and needed for the models of lm-eval's own extras."""
+
+
+def distributions(requirements: list[str]) -> set[str]:
+    names = (re.match(r"[\w.-]+", requirement) for requirement in requirements)
+    return {re.sub(r"[-_.]+", "-", name[0]).lower() for name in names if name} - {"halu-tasks"}
+
+
+CORE = distributions(PROJECT["dependencies"])
+OF_EXTRA = {extra: distributions(PROJECT["optional-dependencies"][extra]) for extra in EXTRAS}
+
+
+def imported() -> Iterator[tuple[str, str]]:
+    """Yield (module, file) of each import of another package."""
+    for folder in ("halu_tasks", "scorers", "solvers"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    names = [node.module]
+                for name in {name.partition(".")[0] for name in names} - sys.stdlib_module_names - OWN:
+                    yield name, str(path.relative_to(ROOT))
+
+
+def distributions_of(module: str) -> set[str]:
+    return {name.lower().replace("_", "-") for name in packages_distributions().get(module, [])}
+
+
+def test_what_is_imported_is_declared() -> None:
+    declared = CORE.union(*OF_EXTRA.values())
+    for module, path in imported():
+        # those of extras that are not installed here are known by their modules
+        names = distributions_of(module) or {module.replace("_", "-")}
+        assert names & declared, f"{path} imports {module}"
+
+
+def test_what_is_declared_is_imported() -> None:
+    modules = {module for module, _ in imported()}
+    used = set().union(*(distributions_of(module) or {module.replace("_", "-")} for module in modules))
+    # what Inspect imports for a model of that provider, and what it calls to be faster
+    assert CORE | set().union(*OF_EXTRA.values()) <= used | THROUGH_OTHERS | {"openai"}
+
+
+def test_each_extra_is_declared_and_in_all() -> None:
+    (everything,) = PROJECT["optional-dependencies"]["all"]
+    assert set(EXTRAS) <= set(re.findall(r"[\w]+", everything))
+
+
+def without(code: str, *modules: str) -> subprocess.CompletedProcess[str]:
+    """Run code where modules cannot be imported."""
+    block = f"import sys\nsys.modules.update(dict.fromkeys({modules!r}))\n"
+    return subprocess.run([sys.executable, "-c", block + code], capture_output=True, text=True, cwd=ROOT.parent)
+
+
+MAIN = "from halu_tasks.cli import main\nsys.exit(main({!r}))"
+
+
+@pytest.mark.parametrize(
+    ("extra", "arguments"),
+    [
+        ("report", ["report", "."]),
+        ("build", ["build", "refact_pipeline", "none.jsonl", "-o", "none", "--model", "mockllm/model"]),
+    ],
+)
+def test_a_command_names_the_extra_that_it_lacks(extra: str, arguments: list[str]) -> None:
+    done = without(MAIN.format(arguments), *EXTRAS[extra])
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.count("\n") == 1 and done.stderr.endswith(f'pip install "halu-tasks[{extra}]"\n')
+
+
+def test_replies_are_scored_without_any_extra(tmp_path: Path) -> None:
+    replies = tmp_path / "replies.jsonl"
+    replies.write_text('{"id": "x", "output": "True"}\n')
+    arguments = ["score", "refact_judgment_independent", str(replies), "--data", "sample"]
+    # lm-eval needs scikit-learn by itself, and Inspect decides about transformers
+    modules = {module for extra in EXTRAS.values() for module in extra} - {"sklearn"}
+    done = without(MAIN.format(arguments), *sorted(modules))
+    assert done.stderr.startswith("halu-tasks: ") and "unknown" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_an_extra_is_missing_by_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert missing_modules("report") == ["matplotlib"]
+    with pytest.raises(UsageError, match=r'^the page requires matplotlib: pip install "halu-tasks\[report\]"$'):
+        require_extra("report", "the page")
+
+
+def test_lm_evals_entry_points_are_what_the_hook_registers() -> None:
+    import halu_tasks.autoload._halu_tasks_autoload as hook
+
+    def declared(kind: str) -> dict[str, str]:
+        return {
+            point.name: point.value for point in entry_points(group=f"lm_eval.{kind}") if "halu_tasks" in point.value
+        }
+
+    assert declared("models") == hook._MODELS
+    assert declared("filters") == hook._FILTERS
+    assert declared("metrics") == {name: f"{hook._METRICS_MODULE}:{name}" for name in hook._METRICS}
+    assert set(declared("aggregations")) == {"halu_mean"}
+
+
+WITHOUT_HOOK = """
+import os, sys
+os.environ["HALU_TASKS_NO_AUTOLOAD"] = "1"
+from importlib.metadata import entry_points
+import lm_eval.models, lm_eval.filters, lm_eval.api.metrics
+from lm_eval.api.registry import aggregation_registry, filter_registry, metric_registry, model_registry
+registries = {
+    "models": model_registry, "filters": filter_registry, "metrics": metric_registry,
+    "aggregations": aggregation_registry,
+}
+for kind, registry in registries.items():
+    for point in entry_points(group=f"lm_eval.{kind}"):
+        if point.name not in registry:
+            registry.register(point.name, target=point.value)
+from lm_eval.__main__ import cli_evaluate
+from halu_tasks.cli import main
+sys.argv = ["lm_eval", "run", *sys.argv[1:]]
+cli_evaluate()
+"""
+
+
+@pytest.mark.slow
+def test_with_entry_points_read_and_without_the_hook_only_the_tasks_need_a_path(tmp_path: Path) -> None:
+    """As development versions of lm-eval read them: each name is registered with where its object is."""
+    from halu_tasks import task_configs
+
+    arguments = ["--model", "halu-oracle", "--tasks", "refact_judgment_independent", "--limit", "4"]
+    arguments += ["--include_path", next(iter(task_configs.__path__)), "--metadata", "halu_data=sample"]
+    environment = os.environ | {"HALU_TASKS_NO_AUTOLOAD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_HOOK, *arguments], capture_output=True, text=True, cwd=tmp_path, env=environment
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert re.search(r"\|acc +\|↑ +\| +1\|", done.stdout)
