@@ -14,6 +14,7 @@ from halu_tasks.core.options import DATA_OPTIONS, Options, OptionSpec, ValueType
 if TYPE_CHECKING:
     from halu_tasks.executors.job import Executor
     from halu_tasks.inspect_adapter.run_models import RunModels
+    from halu_tasks.sweeps.named_model import ModelName
 
 TASK_HELP = "a task name from `halu-tasks list`, or the path of a task file (.yaml)"
 
@@ -99,6 +100,13 @@ def add_item_options(parser: argparse._ActionsContainer) -> None:
     add_options(parser, *DATA_OPTIONS, *of_some_tasks)
 
 
+def add_run_options(parser: argparse._ActionsContainer) -> None:
+    """Add the options of a run that all tasks have, except the number of worked examples, which harnesses set."""
+    add_options(
+        parser, *(name for name, spec in Options.specs().items() if not spec.of_some_tasks and name != "fewshot")
+    )
+
+
 def add_options(parser: argparse._ActionsContainer, *names: str) -> None:
     """Add options of tasks, as `Options` declares them."""
     for name in names:
@@ -151,6 +159,12 @@ def given_options(arguments: argparse.Namespace, **others: Any) -> Options:
     return Options(**given | others)
 
 
+def run_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of `add_run_options` that are not at their default, as JSON values."""
+    options = given_options(arguments).changed()
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
+
+
 # --- models ---------------------------------------------------------------------------------------
 
 
@@ -178,6 +192,34 @@ def add_model_arguments(parser: argparse.ArgumentParser, task_option_help: str) 
     parser.add_argument("--timeout", type=positive_int, metavar="SECONDS", help=about)
     displays = ("full", "rich", "plain", "log", "none")
     parser.add_argument("--display", choices=displays, help="how Inspect shows its progress, on standard error")
+
+
+def add_named_model(parser: argparse._ActionsContainer, *, required: bool) -> None:
+    """Add a model for either harness.
+
+    Args:
+        parser: The parser of the command.
+        required: Whether a model must be given.
+    """
+    about = "the model, named as in Inspect: openai/gpt-4o-mini, hf/Qwen/Qwen2.5-0.5B-Instruct, halu/baseline"
+    parser.add_argument("model", metavar="MODEL", nargs=None if required else "?", help=about)
+    about = "the harness (default: lm_eval for hf/…, else inspect)"
+    parser.add_argument("--harness", choices=("inspect", "lm_eval"), help=about)
+    about = "the address of a server that is already running, such as http://localhost:8000/v1"
+    parser.add_argument("--base-url", "--model-base-url", metavar="URL", help=about)
+    about = "an argument of the model; can be repeated"
+    parser.add_argument("-M", dest="model_arg", action="append", default=[], metavar="KEY=VALUE", help=about)
+
+
+def model_name(arguments: argparse.Namespace) -> ModelName:
+    """Return the model that a command line names.
+
+    Raises:
+        UsageError: It has no provider, or there is a credential among its arguments.
+    """
+    from halu_tasks.sweeps.named_model import ModelName
+
+    return ModelName.parse(arguments.model, arguments.base_url, key_values(arguments.model_arg, "-M"))
 
 
 def run_models(arguments: argparse.Namespace) -> RunModels:

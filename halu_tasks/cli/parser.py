@@ -21,6 +21,8 @@ COMMANDS = (
     "tasks.data",
     "tasks.items",
     "tasks.export",
+    "tasks.doctor",
+    "results.run",
     "results.score",
     "results.agree",
     "results.adjust",
@@ -61,6 +63,9 @@ class Parser(argparse.ArgumentParser):
     commands: Mapping[str, Parser] = {}
     """All commands by name, to recognize an option of another command."""
 
+    takes_further: bool = False
+    """Whether what follows `--` is kept as `further`: arguments of another program."""
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.flags: set[str] = set()
         super().__init__(*args, **kwargs)
@@ -72,7 +77,13 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse arguments, and report unknown ones here; argparse would leave that to the parser of all commands."""
+        further: list[str] = []
+        if self.takes_further and args and "--" in args:
+            end = args.index("--")
+            args, further = args[:end], args[end + 1 :]
         arguments, unknown = super().parse_known_args(args, namespace)
+        if self.takes_further:
+            arguments.further = further
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}{self._hint(unknown[0].partition('=')[0])}")
         return arguments, unknown

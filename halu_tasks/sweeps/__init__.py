@@ -1,1 +1,1 @@
-"""Sweeps: several models on several tasks, each run by its harness's own command."""
+"""Models run on tasks by their harnesses' own commands: a sweep of several, a run of one, and the demo."""

@@ -1,4 +1,4 @@
-"""The command of a harness that runs a model of a sweep on some tasks."""
+"""The command of a harness that runs a model on some tasks, for `sweep` and `run`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,13 @@ _MODULES = {"inspect": "inspect_ai", "lm_eval": "lm_eval"}
 
 
 def harness_command(
-    model: SweepModel, tasks: Sequence[str], options: Mapping[str, Any], limit: int | None, folder: Path
+    model: SweepModel,
+    tasks: Sequence[str],
+    options: Mapping[str, Any],
+    limit: int | None,
+    folder: Path,
+    *,
+    resumable: bool = True,
 ) -> list[str]:
     """Return the harness's own command, without the interpreter.
 
@@ -31,13 +37,15 @@ def harness_command(
         options: The options of the tasks, by name.
         limit: Maximum number of items of a task; None for all.
         folder: The model's folder.
+        resumable: Whether the same command continues a run that was interrupted. If not, Inspect asks the model a short
+            question first, and shows its usual progress.
 
     Returns:
         The words of the command, the first of which is `inspect` or `lm_eval`.
     """
     parts = _inspect if model.harness == "inspect" else _lm_eval
     limited = ["--limit", str(limit)] if limit else []
-    return [*parts(model, tasks, options, folder), *limited]
+    return [*parts(model, tasks, options, folder, resumable), *limited]
 
 
 def shown(command: Sequence[str]) -> str:
@@ -50,25 +58,34 @@ def module_arguments(command: Sequence[str]) -> list[str]:
     return ["-m", _MODULES[command[0]], *command[1:]]
 
 
-def _inspect(model: SweepModel, tasks: Sequence[str], options: Mapping[str, Any], folder: Path) -> Iterator[str]:
-    yield from ("inspect", "eval-set", *(f"halu_tasks/{task}" for task in tasks), "--model", model.model)
+def _inspect(
+    model: SweepModel, tasks: Sequence[str], options: Mapping[str, Any], folder: Path, resumable: bool
+) -> Iterator[str]:
+    verb = "eval-set" if resumable else "eval"
+    yield from ("inspect", verb, *(f"halu_tasks/{task}" for task in tasks), "--model", model.model)
     for name, value in model.arguments.items():
         yield from ("-M", f"{name}={_yaml(value)}")
     for name, value in options.items():
         yield from ("-T", f"{name}={_yaml(value)}")
-    yield from ("--log-dir", str(folder / LOGS), "--log-dir-allow-dirty", "--retry-attempts", "1", "--display", "plain")
+    yield from ("--log-dir", str(folder / LOGS))
+    if resumable:
+        yield from ("--log-dir-allow-dirty", "--retry-attempts", "1", "--display", "plain")
     for name, value in {"max_retries": RETRIES, **model.options}.items():
         yield from _flag("--" + name.replace("_", "-"), value)
 
 
-def _lm_eval(model: SweepModel, tasks: Sequence[str], options: Mapping[str, Any], folder: Path) -> Iterator[str]:
+def _lm_eval(
+    model: SweepModel, tasks: Sequence[str], options: Mapping[str, Any], folder: Path, resumable: bool
+) -> Iterator[str]:
     yield from ("lm_eval", "run", "--model", model.model)
     if model.arguments:
         yield from ("--model_args", json.dumps(model.arguments))
     yield from ("--tasks", ",".join(tasks))
     if options:
         yield from ("--metadata", json.dumps({PREFIX + name: value for name, value in options.items()}))
-    yield from ("--output_path", str(folder / RESULTS), "--log_samples", "--use_cache", str(folder / CACHE))
+    yield from ("--output_path", str(folder / RESULTS), "--log_samples")
+    if resumable:
+        yield from ("--use_cache", str(folder / CACHE))
     for name, value in model.options.items():
         yield from _flag("--" + name, value)
 

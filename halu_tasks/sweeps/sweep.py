@@ -12,7 +12,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_write
 from halu_tasks.executors.job import Report
-from halu_tasks.sweeps.commands import LOGS, RESULTS, harness_command, module_arguments, shown
+from halu_tasks.sweeps.commands import harness_command, module_arguments, shown
+from halu_tasks.sweeps.finished import finished_tasks
 from halu_tasks.sweeps.models_file import SweepModel
 
 _COMMAND, _OUTPUT, _SETTINGS = "command.txt", "output.txt", "settings.json"
@@ -113,7 +114,7 @@ class Sweep:
     def progress(self, model: SweepModel) -> Progress:
         """Return what of a model's tasks is done."""
         folder = self._folder(model)
-        finished = set(_in_logs(folder / LOGS) if model.harness == "inspect" else _in_results(folder / RESULTS))
+        finished = finished_tasks(model.harness, folder)
         missing = [task for task in self.tasks if task not in finished]
         output = folder / _OUTPUT
         message = _last_line(output) if missing else ""
@@ -151,25 +152,6 @@ def _end_with_parent() -> None:
     if sys.platform == "linux":
         death_signal = 1
         ctypes.CDLL(None).prctl(death_signal, signal.SIGTERM)
-
-
-def _in_logs(folder: Path) -> Iterable[str]:
-    """Return the tasks of which a folder has a log of a run that succeeded."""
-    from inspect_ai.log import list_eval_logs, read_eval_log
-
-    if not folder.is_dir():
-        return
-    for info in list_eval_logs(str(folder)):
-        log = read_eval_log(info, header_only=True)
-        if log.status == "success":
-            yield log.eval.task.removeprefix("halu_tasks/")
-
-
-def _in_results(folder: Path) -> Iterable[str]:
-    """Return the tasks of which a folder has results of lm-eval with the replies to all items."""
-    for path in folder.glob("**/results_*.json"):
-        results = json.loads(path.read_text(encoding="utf-8"))
-        yield from results.get("results", {})
 
 
 def _last_line(path: Path) -> str:

@@ -1,136 +1,71 @@
-"""`halu-tasks demo`: both harnesses on the packaged sample, offline."""
+"""`halu-tasks demo`: what the figures look like, in both harnesses on the packaged sample, offline."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import logging
-import os
-import sys
-import tempfile
-import warnings
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from halu_tasks.cli.output import warn
 from halu_tasks.cli.tables import table
 
 if TYPE_CHECKING:
+    from halu_tasks.sweeps.demo import Demo
     from halu_tasks.tasks import Task
 
-HELP = "both harnesses on the packaged sample, offline"
-
-MODELS = ("baseline", "oracle")
-Figures = dict[tuple[str, str], dict[str, float]]
-"""Metrics by name, by task and model."""
+HELP = "four tasks on the packaged sample in both harnesses, offline, and a report"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--tasks", default="", metavar="A,B", help="names of tasks (default: all)")
+    parser.add_argument("--tasks", default="", metavar="A,B", help="tasks or groups (default: one of four benchmarks)")
+    about = "where results and the report are written (default: halu-demo)"
+    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("halu-demo"), help=about)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the tasks in both harnesses, and print whether their figures are equal."""
-    from halu_tasks.tasks import registry, task_named
+    """Run the tasks in both harnesses, and print a table with what it means."""
+    from halu_tasks.sweeps.demo import TASKS, run_demo
+    from halu_tasks.tasks import tasks_selected
 
-    names = [name for name in arguments.tasks.split(",") if name]
-    tasks = [task_named(name) for name in names] or list(registry()[0].values())
-    # the models and the data are in the package, so nothing may use the network
-    os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1", "INSPECT_DISPLAY": "none"}
-    print(f"Running {len(tasks)} tasks on the packaged sample, in both harnesses …", flush=True)
-    with _quiet():
-        in_lm_eval = lm_eval_figures(tasks)
-        in_inspect = inspect_figures(tasks)
-    differences = sum(
-        value != in_inspect[key][name]
-        for key, figures in in_lm_eval.items()
-        for name, value in figures.items()
-        if name in in_inspect[key]
-    )
-    _show(tasks, in_lm_eval, in_inspect, differences)
-    return 1 if differences else 0
+    tasks = tasks_selected(arguments.tasks.split(",") if arguments.tasks else TASKS)
+    print(f"Running {len(tasks)} tasks in lm-eval and Inspect at the same time …\n", flush=True)
+    demo = run_demo([task.name for task in tasks], arguments.output.expanduser(), warn)
+    _show(tasks, demo)
+    if demo.differences:
+        warn(f"lm-eval and Inspect differ in {demo.differences} of {demo.compared} figures")
+    return 1 if demo.differences else 0
 
 
-def _show(tasks: list[Task], in_lm_eval: Figures, in_inspect: Figures, differences: int) -> None:
+def _show(tasks: list[Task], demo: Demo) -> None:
     rows = []
     for task in tasks:
-        name = task.judged.unjudged if task.judged else task.headline
-        figures = [harness[task.name, model][name] for model in MODELS for harness in (in_lm_eval, in_inspect)]
-        rows.append([task.name, name, *(f"{figure:.4f}" for figure in figures)])
-    head = ["task", "metric", *(f"{model} {harness}" for model in MODELS for harness in ("lm-eval", "Inspect"))]
-    print(table(head, rows, right=(2, 3, 4, 5)))
-    equal = "The harnesses agree on every figure."
-    print(f"\n{equal if not differences else f'The harnesses differ on {differences} figures.'}", end=" ")
-    print("baseline answers without reading the items, oracle answers correctly.")
-    print("The sample was written for this package: these figures say nothing about how good a model is.")
+        name = _shown_metric(task)
+        figures = [f"{demo.figures[task.name, model][name]:.2f}" for model in ("oracle", "baseline")]
+        # the answers' form, in brackets, is on the page
+        asked = task.about.partition(" (")[0]
+        metric = f"{name} {_direction(task, name)}".rstrip()
+        rows.append([task.name, asked, str(demo.items[task.name]), metric, *figures])
+    print(table(["task", "what is asked", "items", "metric", "oracle", "baseline"], rows, right=(2, 4, 5)))
+    print(
+        "\noracle knows the answers: no model can be better (↑ higher is better, ↓ lower). baseline answers without "
+        "reading the\nitems: a model near it has not solved the task. The items are a sample written for this package, "
+        "not the benchmarks."
+    )
+    if not demo.differences:
+        print(f"lm-eval and Inspect report the same values of all {demo.compared:,} figures.")
     for task in tasks:
         if task.judged:
             print(f"{task.name}: {task.headline} needs a judge (docs/judges.md); {task.judged.unjudged} does not.")
+    print(f"\nOpen {demo.page} in a browser. Next, a model of your own on a benchmark:")
+    print("  halu-tasks run hf/Qwen/Qwen2.5-0.5B-Instruct --tasks refact_judgment_independent --limit 20")
 
 
-def lm_eval_figures(tasks: list[Task]) -> Figures:
-    """Run tasks in lm-eval with the embedded models."""
-    import lm_eval
-    from lm_eval.tasks import TaskManager
-
-    from halu_tasks import task_configs
-    from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM
-
-    # only this package's folder: reading lm-eval's thousands of YAML files takes longer than everything else
-    manager = TaskManager(
-        include_path=next(iter(task_configs.__path__)), include_defaults=False, metadata={"halu_data": "sample"}
-    )
-    figures: Figures = {}
-    for model, lm in (("baseline", BaselineLM()), ("oracle", OracleLM())):
-        results: Any = lm_eval.simple_evaluate(model=lm, tasks=[task.name for task in tasks], task_manager=manager)
-        for task in tasks:
-            figures[task.name, model] = {
-                key.removesuffix(",none"): value
-                for key, value in results["results"][task.name].items()
-                if key.endswith(",none")
-            }
-    return figures
+def _shown_metric(task: Task) -> str:
+    """Return the headline, or the metric that takes its place without a judge."""
+    return task.judged.unjudged if task.judged else task.headline
 
 
-def inspect_figures(tasks: list[Task]) -> Figures:
-    """Run tasks in Inspect with the embedded models."""
-    from inspect_ai import eval
-
-    figures: Figures = {}
-    with tempfile.TemporaryDirectory() as logs:
-        for log in eval(
-            [f"halu_tasks/{task.name}" for task in tasks],
-            model=[f"halu/{model}" for model in MODELS],
-            task_args={"data": "sample"},
-            log_dir=logs,
-            max_tasks=len(tasks),
-        ):
-            if log.status != "success" or not log.results:
-                raise RuntimeError(f"{log.eval.task} ended as {log.status}: {log.error.message if log.error else ''}")
-            metrics = log.results.scores[0].metrics
-            task, model = log.eval.task.removeprefix("halu_tasks/"), log.eval.model.removeprefix("halu/")
-            figures[task, model] = {name: float(metric.value) for name, metric in metrics.items()}
-    return figures
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Discard what the harnesses, and the programs they start, log and print."""
-    sys.stdout.flush()
-    saved = {number: os.dup(number) for number in (1, 2)}
-    null = os.open(os.devnull, os.O_WRONLY)
-    logging.disable(logging.WARNING)
-    try:
-        for number in saved:
-            os.dup2(null, number)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        for number, file in saved.items():
-            os.dup2(file, number)
-            os.close(file)
-        os.close(null)
-        logging.disable(logging.NOTSET)
+def _direction(task: Task, name: str) -> str:
+    metric = next(metric for metric in task.scoring["strict"].metrics if metric.name == name)
+    return {True: "↑", False: "↓", None: ""}[metric.higher_is_better]

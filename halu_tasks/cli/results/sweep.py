@@ -8,15 +8,14 @@ from pathlib import Path
 from halu_tasks.cli.arguments import (
     add_executor_arguments,
     add_json_argument,
-    add_options,
+    add_run_options,
     chosen_executor,
-    given_options,
     positive_int,
+    run_options,
 )
 from halu_tasks.cli.output import EXIT_PARTIAL, print_json, progress, warn
 from halu_tasks.cli.tables import table
 from halu_tasks.core.extras import require_extra
-from halu_tasks.core.options import Options
 
 HELP = "several models on several tasks, and a report"
 
@@ -30,12 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "where results and the report are written; the same command continues there (default: sweep)"
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("sweep"), help=about)
     parser.add_argument("--limit", type=positive_int, metavar="N", help="only the first N items of each task")
-    add_options(parser, *_OPTIONS)
+    add_run_options(parser)
     add_executor_arguments(parser, "--executor-tasks")
     add_json_argument(parser, "a table")
-
-
-_OPTIONS = [name for name, spec in Options.specs().items() if not spec.of_some_tasks and name != "fewshot"]
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -46,12 +42,11 @@ def run(arguments: argparse.Namespace) -> int:
     from halu_tasks.sweeps.sweep import Sweep
     from halu_tasks.tasks import tasks_selected
 
-    options = given_options(arguments).changed()
     sweep = Sweep(
         folder=arguments.output.expanduser(),
         models=tuple(read_models(arguments.models)),
         tasks=tuple(task.name for task in tasks_selected(arguments.tasks.split(","))),
-        options={name: list(value) if isinstance(value, tuple) else value for name, value in options.items()},
+        options=run_options(arguments),
         limit=arguments.limit,
     )
     sweep.check()

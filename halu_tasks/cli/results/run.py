@@ -1,0 +1,74 @@
+"""`halu-tasks run`: one model on some tasks in its harness, ending in a report."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from halu_tasks.cli.arguments import add_named_model, add_run_options, model_name, positive_int, run_options
+from halu_tasks.cli.output import progress, warn
+
+if TYPE_CHECKING:
+    from halu_tasks.cli.parser import Parser
+
+HELP = "one model on some tasks, and a report"
+
+
+def add_arguments(parser: Parser) -> None:
+    """Declare the arguments."""
+    parser.takes_further = True
+    parser.epilog = "What follows -- is added to the harness's command: -- --max-tokens 4096"
+    add_named_model(parser, required=True)
+    about = "tasks, groups, halu_tasks (all tasks that need no judge) or halu_tasks_judged (the others)"
+    parser.add_argument("--tasks", metavar="A,B", required=True, help=about)
+    parser.add_argument("--limit", type=positive_int, metavar="N", help="only the first N items of each task")
+    about = "where each run has a folder of its own, beside a report on all of them (default: halu-runs)"
+    parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("halu-runs"), help=about)
+    about = "whether lm-eval applies the chat template (default: if the tokenizer of an hf model has one)"
+    parser.add_argument("--chat-template", action=argparse.BooleanOptionalAction, help=about)
+    add_run_options(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the harness's command, run it, and write the report; return the harness's status, or 1 if a task failed."""
+    from halu_tasks.sweeps.commands import shown
+    from halu_tasks.sweeps.named_model import for_harness
+    from halu_tasks.sweeps.single_run import SingleRun, new_folder
+    from halu_tasks.tasks import tasks_selected
+
+    name = model_name(arguments)
+    tasks = tuple(task.name for task in tasks_selected(arguments.tasks.split(",")))
+    model = for_harness(name, arguments.harness or name.default_harness, arguments.chat_template)
+    options = run_options(arguments)
+    parent = arguments.output.expanduser()
+    folder = new_folder(parent, model.name)
+    single = SingleRun(folder, model, tasks, options, arguments.limit, tuple(arguments.further))
+    print(f"$ {shown(single.command)}", flush=True)
+    status = single.run()
+    missing = single.missing()
+    if len(missing) < len(tasks):
+        _report(parent)
+    elif not any(folder.rglob("*.*")):
+        _remove(folder)
+    for task in missing:
+        warn(f"{task}: no complete result; the output of {model.harness} above says why")
+    return status or (1 if missing else 0)
+
+
+def _report(parent: Path) -> None:
+    from halu_tasks.report.write import write_report
+    from halu_tasks.sweeps.single_run import REPORT
+
+    sys.stdout.flush()
+    progress("Writing the report …")
+    written = write_report([str(parent)], parent / REPORT, "Runs", warn)
+    print(f"\n{written.page}: {written.entries} entries, {written.tasks} tasks")
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder in which the harness has left nothing but empty folders."""
+    for path in sorted(folder.rglob("*"), reverse=True):
+        path.rmdir()
+    folder.rmdir()

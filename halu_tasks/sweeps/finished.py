@@ -1,0 +1,34 @@
+"""Which tasks of a model have a complete result. Inspect's command ends with status 0 even if a task failed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from halu_tasks.sweeps.commands import LOGS, RESULTS
+from halu_tasks.sweeps.models_file import Harness
+
+
+def finished_tasks(harness: Harness, folder: Path) -> set[str]:
+    """Return the tasks with a complete result in a model's folder."""
+    return set(_in_logs(folder / LOGS) if harness == "inspect" else _in_results(folder / RESULTS))
+
+
+def _in_logs(folder: Path) -> Iterable[str]:
+    """Return the tasks of which a folder has a log of a run that succeeded."""
+    from inspect_ai.log import list_eval_logs, read_eval_log
+
+    if not folder.is_dir():
+        return
+    for info in list_eval_logs(str(folder)):
+        log = read_eval_log(info, header_only=True)
+        if log.status == "success":
+            yield log.eval.task.removeprefix("halu_tasks/")
+
+
+def _in_results(folder: Path) -> Iterable[str]:
+    """Return the tasks of which a folder has results of lm-eval with the replies to all items."""
+    for path in folder.glob("**/results_*.json"):
+        results = json.loads(path.read_text(encoding="utf-8"))
+        yield from results.get("results", {})
