@@ -10,7 +10,7 @@ from contextvars import Context
 from urllib.parse import urlsplit
 
 import anyio
-from inspect_ai.model import GenerateConfig, Model, get_model, model_roles
+from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model, model_roles
 from tenacity import RetryError
 
 from halu_tasks.core.errors import HaluTasksError, ModelError
@@ -49,6 +49,30 @@ def reach(models: Iterable[Model], *, again: bool = False, timeout: int | None =
     copies = [copy for key, model in served.items() if again or key not in _reached if (copy := _copy(model))]
     if copies:
         _in_thread(lambda: _reach_all(copies, timeout))
+
+
+def probe(model: Model, settings: GenerateConfig | None = None) -> ModelOutput | None:
+    """Ask a model a short question, wherever it runs, and return its reply.
+
+    Args:
+        model: The model.
+        settings: Settings of the call, such as `logprobs`.
+
+    Returns:
+        The reply; None if the server is there but overloaded.
+
+    Raises:
+        ModelError: The model does not answer; the message says why and what to do.
+    """
+    replies: list[ModelOutput | None] = []
+
+    async def ask() -> None:
+        copy = _copy(model) or model
+        async with copy:
+            replies.append(await _reach(copy, settings=settings))
+
+    _in_thread(ask)
+    return replies[0]
 
 
 def reach_active() -> None:
@@ -135,37 +159,53 @@ async def _reach_all(models: Iterable[Model], timeout: int | None) -> None:
             await _reach(model, timeout)
 
 
-async def _reach(model: Model, timeout: int | None = None) -> None:
+async def _reach(
+    model: Model, timeout: int | None = None, settings: GenerateConfig | None = None
+) -> ModelOutput | None:
     probing.set(True)
     patience = max(PATIENCE, timeout or model.config.timeout or 0)
     config = GenerateConfig(
         max_tokens=_TOKENS, max_retries=1, timeout=patience, attempt_timeout=patience, batch=False, cache=False
     )
     try:
-        await _generate(model, config)
+        reply = await _generate(model, config.merge(settings or GenerateConfig()))
     except Exception as error:
         _reached.discard(_identity(model))
-        raise _model_error(model, last_error(error), patience) from None
+        # servers repeat the key that they reject
+        key = getattr(model.api, "api_key", None)
+        raise model_error(str(model), address_of(model), last_error(error), patience, key) from None
     _reached.add(_identity(model))
+    return reply
 
 
-async def _generate(model: Model, config: GenerateConfig) -> None:
+async def _generate(model: Model, config: GenerateConfig) -> ModelOutput | None:
+    """Return the reply to the probe; None if the server is overloaded."""
     try:
-        await model.generate(PROBE, config=config)
+        return await model.generate(PROBE, config=config)
     except Exception as error:
         status = status_of(error)
         if status in (400, 422):
             # reasoning models reject a token limit that is too low
-            await model.generate(PROBE, config=config.model_copy(update={"max_tokens": None}))
-        elif status != 429:
+            return await model.generate(PROBE, config=config.model_copy(update={"max_tokens": None}))
+        if status != 429:
             raise
         # 429: the server is there, but overloaded
+        return None
 
 
-def _model_error(model: Model, error: BaseException, patience: int) -> ModelError:
-    place = f" at {address_of(model)}" if address_of(model) else ""
-    # servers repeat the key that they reject
-    key = getattr(model.api, "api_key", None)
+def model_error(
+    model: str, address: str, error: BaseException, patience: int = PATIENCE, key: object = None
+) -> ModelError:
+    """Return the error that says why a model does not answer, and what to do.
+
+    Args:
+        model: The model's name.
+        address: The address of its server; empty if unknown.
+        error: The error of the call.
+        patience: The timeout of the call in seconds.
+        key: The API key, which the message must not repeat.
+    """
+    place = f" at {address}" if address else ""
     why = describe_error(error, str(key) if key else None)
     status = status_of(error)
     if status in (401, 403):

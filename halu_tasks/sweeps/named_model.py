@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from halu_tasks.core.credentials import in_address, is_secret
 from halu_tasks.core.errors import UsageError
-from halu_tasks.sweeps.chat_template import has_chat_template
+from halu_tasks.sweeps.model_files import has_chat_template
 from halu_tasks.sweeps.models_file import Harness, SweepModel
 
 _EMBEDDED = {"oracle": "halu-oracle", "baseline": "halu-baseline", "replay": "halu-replay"}
@@ -82,8 +82,8 @@ def for_harness(name: ModelName, harness: Harness, chat_template: bool | None = 
         if chat_template is not None:
             raise UsageError("--chat-template: Inspect decides it itself; use it with --harness lm_eval")
         # the transformers provider samples by itself, and rejects the tasks' temperature of 0
-        usual = {"do_sample": False} if name.provider == "hf" else {}
-        options = {"model-base-url": name.base_url} if name.base_url else {}
+        usual: dict[str, Any] = {"do_sample": False} if name.provider == "hf" else {}
+        options: dict[str, Any] = {"model-base-url": name.base_url} if name.base_url else {}
         return SweepModel(name.folder, "inspect", str(name), {**usual, **name.arguments}, options)
     model, arguments = _in_lm_eval(name)
     if model in _LOCAL.values() and chat_template is None:

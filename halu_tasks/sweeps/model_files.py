@@ -1,13 +1,15 @@
-"""Whether the tokenizer of a Hugging Face model has a chat template, without importing transformers."""
+"""What the small files of a Hugging Face model say, without importing transformers."""
 
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
+from typing import Any
 
 from halu_tasks.core.errors import ModelError
 
-_CONFIG = "tokenizer_config.json"
+_MODEL, _CONFIG = "config.json", "tokenizer_config.json"
 _TEMPLATES = ("chat_template.jinja", "chat_template.json")
 
 
@@ -21,29 +23,49 @@ def has_chat_template(model: str, revision: str | None = None) -> bool:
     Raises:
         ModelError: The model's files cannot be read.
     """
-    folder = Path(model).expanduser()
-    if folder.is_dir():
-        files = [folder / name for name in (_CONFIG, *_TEMPLATES) if (folder / name).is_file()]
-        if not any((folder / name).is_file() for name in ("config.json", _CONFIG)):
-            raise ModelError(f"model {model}: the folder has neither config.json nor {_CONFIG}")
-    else:
-        files = [path for name in (_CONFIG, *_TEMPLATES) if (path := _from_hub(model, name, revision))]
-    return any(path.name in _TEMPLATES or _configured(path) for path in files)
+    files = [path for name in (_CONFIG, *_TEMPLATES) if (path := _file(model, name, revision))]
+    return any(path.name in _TEMPLATES or _json(path).get("chat_template") for path in files)
 
 
-def _configured(path: Path) -> bool:
-    """Return whether a tokenizer's configuration contains a chat template."""
+def context_length(model: str, revision: str | None = None) -> int | None:
+    """Return how many tokens a model's prompt and reply may have together; None if its files do not say.
+
+    Args:
+        model: A folder, or the model's name on the Hub.
+        revision: The revision on the Hub.
+
+    Raises:
+        ModelError: The model's files cannot be read.
+    """
+    path = _file(model, _MODEL, revision)
+    length = _json(path).get("max_position_embeddings") if path else None
+    return length if isinstance(length, int) else None
+
+
+def _json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ModelError(f"{path}: cannot be read ({error})") from None
-    return bool(isinstance(content, dict) and content.get("chat_template"))
+    return content if isinstance(content, dict) else {}
+
+
+def _file(model: str, name: str, revision: str | None) -> Path | None:
+    """Return a file of a model; None if the model does not have it."""
+    folder = Path(model).expanduser()
+    if not folder.is_dir():
+        return _from_hub(model, name, revision)
+    if not (folder / _MODEL).is_file():
+        raise ModelError(f"model {model}: the folder has no {_MODEL}; name a folder that transformers can load")
+    return folder / name if (folder / name).is_file() else None
 
 
 def _from_hub(model: str, name: str, revision: str | None) -> Path | None:
     """Return a file of a model on the Hub; None if the model does not have it."""
     from huggingface_hub import errors, hf_hub_download
 
+    # it logs each of its attempts
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     try:
         return Path(hf_hub_download(model, name, revision=revision))
     except errors.EntryNotFoundError as error:

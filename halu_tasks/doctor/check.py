@@ -1,0 +1,23 @@
+"""The result of a check."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+State = Literal["ok", "warning", "failed", "not checked"]
+
+
+class Check(NamedTuple):
+    """The result of a check.
+
+    Attributes:
+        name: What was checked.
+        state: `failed` if a run cannot succeed; `warning` if its figures may surprise; `not checked` if it is unknown.
+        found: What was found, or why nothing was checked.
+        advice: What to do; empty if there is nothing to do.
+    """
+
+    name: str
+    state: State
+    found: str
+    advice: str = ""

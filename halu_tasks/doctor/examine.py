@@ -1,0 +1,36 @@
+"""All checks, in the order in which they are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from halu_tasks.core.options import Options
+from halu_tasks.doctor.check import Check
+from halu_tasks.doctor.data import check_data
+from halu_tasks.doctor.installation import check_installation
+from halu_tasks.doctor.judge import check_judge
+from halu_tasks.doctor.model import check_model
+from halu_tasks.sweeps.models_file import Harness
+from halu_tasks.sweeps.named_model import ModelName
+from halu_tasks.tasks import Task, tasks_selected
+from halu_tasks.tasks.registry import TAG
+
+
+def examine(
+    name: ModelName | None, harness: Harness | None, tasks: Sequence[Task], options: Options
+) -> Iterator[Check]:
+    """Make all checks.
+
+    Args:
+        name: The model; None to check everything else.
+        harness: The harness; by default, that of `halu-tasks run`.
+        tasks: The tasks that the user named; without any, the data of all that need no judge are looked at.
+        options: The options of the tasks.
+    """
+    yield from check_installation()
+    yield from check_data(tasks or tasks_selected([TAG]), options, named=bool(tasks))
+    yield from check_judge(tasks, options)
+    if name:
+        yield from check_model(name, harness or name.default_harness, tasks)
+    else:
+        yield Check("model", "not checked", "none was named", "halu-tasks doctor MODEL --tasks A,B")

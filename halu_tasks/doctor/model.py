@@ -1,0 +1,175 @@
+"""Checks of a model, in the order in which a run would meet what they find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from halu_tasks.core.errors import HaluTasksError
+from halu_tasks.doctor.check import Check
+from halu_tasks.doctor.providers import check_key, check_packages
+from halu_tasks.doctor.server import ProbeReply, ask_in_inspect, ask_in_lm_eval
+from halu_tasks.sweeps.model_files import context_length, has_chat_template
+from halu_tasks.sweeps.models_file import Harness, SweepModel
+from halu_tasks.sweeps.named_model import ModelName, for_harness
+from halu_tasks.tasks import Task
+
+ENOUGH_TO_REASON = 4096
+"""A token limit that lets most models reason and then answer."""
+_LOADED_HERE = ("hf", "vllm")
+
+
+def check_model(name: ModelName, harness: Harness, tasks: Sequence[Task]) -> Iterator[Check]:
+    """Check a model in a harness.
+
+    Args:
+        name: The model.
+        harness: The harness.
+        tasks: The tasks that it would be asked.
+    """
+    try:
+        model = for_harness(name, harness, False if _loaded_here(name) and harness == "lm_eval" else None)
+    except HaluTasksError as error:
+        yield _failed("model", error)
+        return
+    first = [check_packages(name, model), check_key(name, harness, model)]
+    yield from first
+    failed = [check.name for check in first if check.state == "failed"]
+    answered, reply = _ask(name, model, failed)
+    yield answered
+    weighed = [task.name for task in tasks if task.choices]
+    if weighed:
+        yield _check_log_probabilities(name, model, weighed, reply)
+    yield (template := _check_chat_template(name, harness))
+    if tasks and _loaded_here(name):
+        yield _check_context(name, tasks, readable=template.state != "failed")
+    elif tasks:
+        yield _check_tokens(name, tasks, reply)
+
+
+def _loaded_here(name: ModelName) -> bool:
+    return name.provider in _LOADED_HERE and not name.base_url
+
+
+def _failed(label: str, error: HaluTasksError) -> Check:
+    found, _, advice = str(error).partition("; ")
+    return Check(label, "failed", found, advice)
+
+
+def _ask(name: ModelName, model: SweepModel, failed: Sequence[str]) -> tuple[Check, ProbeReply | None]:
+    """Ask a model a short question, unless it would have to be loaded or another check has failed."""
+    label = "answer"
+    if name.provider == "halu":
+        return Check(label, "ok", "answers in this process"), None
+    if _loaded_here(name):
+        return Check(label, "not checked", "the weights would be downloaded and loaded", "try it with --limit 1"), None
+    if failed:
+        return Check(label, "not checked", f"first: {', '.join(failed)}"), None
+    try:
+        reply = ask_in_inspect(model, name.base_url) if model.harness == "inspect" else ask_in_lm_eval(model)
+    except HaluTasksError as error:
+        return _failed(label, error), None
+    if reply.overloaded:
+        return Check(
+            label, "warning", "the server is there, but overloaded (HTTP 429)", "fewer --max-connections"
+        ), None
+    return Check(label, "ok", f"in {reply.seconds:.1f} s, asked one short question"), reply
+
+
+def _check_log_probabilities(
+    name: ModelName, model: SweepModel, tasks: Sequence[str], reply: ProbeReply | None
+) -> Check:
+    """Check that the option `probability` can be used."""
+    label, without = "log-probabilities", "leave out the option probability; other figures do not need them"
+    if name.provider == "halu":
+        return Check(label, "ok", "embedded models state a probability")
+    if model.harness == "lm_eval":
+        if _loaded_here(name):
+            return Check(label, "ok", "lm-eval weighs the two words of an answer itself")
+        return Check(label, "warning", f"lm-eval gets none from {model.model}", f"{without}, or use --harness inspect")
+    if reply is None:
+        return Check(label, "not checked", "the model was not asked")
+    try:
+        weighed = ask_in_inspect(model, name.base_url, log_probabilities=True)
+    except HaluTasksError as error:
+        found = f"the model does not answer when asked for them ({str(error).partition('; ')[0]})"
+        return Check(label, "warning", found, without)
+    if not weighed.log_probabilities:
+        return Check(label, "warning", "the model's replies have none", without)
+    return Check(label, "ok", f"available: {', '.join(tasks)} can be run with probability")
+
+
+def _check_chat_template(name: ModelName, harness: Harness) -> Check:
+    label = "chat template"
+    if name.provider == "halu":
+        return Check(label, "ok", "none needed")
+    if not _loaded_here(name):
+        return Check(label, "not checked", "a chat server applies its own")
+    try:
+        present = has_chat_template(name.model, _revision(name))
+    except HaluTasksError as error:
+        return _failed(label, error)
+    if present:
+        how = "halu-tasks run adds --apply_chat_template" if harness == "lm_eval" else "Inspect applies it"
+        return Check(label, "ok", f"the tokenizer has one; {how}")
+    return Check(
+        label, "warning", "the tokenizer has none, as of a base model", "an Instruct model follows tasks better"
+    )
+
+
+def _revision(name: ModelName) -> str | None:
+    revision = name.arguments.get("revision")
+    return str(revision) if revision else None
+
+
+def _check_context(name: ModelName, tasks: Sequence[Task], *, readable: bool) -> Check:
+    """Check the token limits of tasks against the context of a model that is loaded here.
+
+    Args:
+        name: The model.
+        tasks: The tasks.
+        readable: Whether the model's files could be read.
+    """
+    label, allowed = "token limit", _allowed(tasks)
+    try:
+        length = context_length(name.model, _revision(name)) if readable else None
+    except HaluTasksError as error:
+        return _failed(label, error)
+    if length is None:
+        return Check(label, "not checked", f"tasks allow {allowed} tokens; the model's context is not known")
+    if length <= max(task.decoding.max_tokens for task in tasks):
+        found = f"tasks allow {allowed} tokens, the model's context has {length:,} with the prompt"
+        return Check(label, "failed", found, "-- --gen_kwargs max_gen_toks=N (lm-eval), -- --max-tokens N (Inspect)")
+    return Check(label, "ok", f"tasks allow {allowed} tokens, the model's context has {length:,}")
+
+
+def _allowed(tasks: Sequence[Task]) -> str:
+    """Return the token limits of tasks, as they are shown."""
+    limits = sorted({task.decoding.max_tokens for task in tasks})
+    return f"{limits[0]:,}" if len(limits) == 1 else f"{limits[0]:,} to {limits[-1]:,}"
+
+
+def _check_tokens(name: ModelName, tasks: Sequence[Task], reply: ProbeReply | None) -> Check:
+    """Check the token limits of tasks against what is known of a model, and how it replied."""
+    label = "token limit"
+    limits = sorted({task.decoding.max_tokens for task in tasks})
+    allowed = _allowed(tasks)
+    if name.provider == "halu":
+        return Check(label, "ok", "embedded models have none")
+    from inspect_ai.model import get_model_info
+
+    # the database is of published models, whoever serves them
+    info = get_model_info(str(name))
+    most = info.output_tokens if info else None
+    if most and most < limits[-1]:
+        found = f"tasks allow {allowed} tokens, the model writes at most {most:,}"
+        return Check(label, "failed", found, f"-- --max-tokens {most} (lm-eval: -- --gen_kwargs max_gen_toks={most})")
+    reasons = reply.reasons if reply else bool(info and info.reasoning)
+    if reasons and limits[0] < ENOUGH_TO_REASON:
+        enough = ENOUGH_TO_REASON * 2
+        advice = f"-- --max-tokens {enough} (lm-eval: -- --gen_kwargs max_gen_toks={enough})"
+        return Check(label, "warning", f"the model reasons first, and tasks allow only {allowed} tokens", advice)
+    if reply:
+        return Check(label, "ok", f"the model did not reason before its short reply; tasks allow {allowed} tokens")
+    if info and info.reasoning is not None:
+        return Check(label, "ok", f"tasks allow {allowed} tokens; the model is not known to reason first")
+    return Check(label, "not checked", f"tasks allow {allowed} tokens; nothing is known of the model")

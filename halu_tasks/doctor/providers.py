@@ -1,0 +1,95 @@
+"""Checks of what a provider's models need here: packages, and an API key in the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from halu_tasks.doctor.check import Check
+from halu_tasks.sweeps.models_file import Harness, SweepModel
+from halu_tasks.sweeps.named_model import ModelName
+
+
+class Packages(NamedTuple):
+    """Modules that a model needs, and the command that installs them."""
+
+    modules: Sequence[str]
+    install: str
+
+
+_OPENAI = Packages(["openai"], "pip install openai")
+_SPEAK_OPENAI = (
+    *("openai", "openai-api", "together", "openrouter", "fireworks", "perplexity", "sambanova", "ollama"),
+    *("llama-cpp-python", "hf-inference-providers"),
+)
+"""Inspect's providers that use the client of OpenAI."""
+_INSPECT = {
+    **dict.fromkeys(_SPEAK_OPENAI, _OPENAI),
+    "anthropic": Packages(["anthropic"], "pip install anthropic"),
+    "google": Packages(["google.genai"], "pip install google-genai"),
+    "groq": Packages(["groq"], "pip install groq"),
+    "hf": Packages(["torch", "transformers", "accelerate"], "pip install torch transformers accelerate"),
+    "mistral": Packages(["mistralai"], "pip install mistralai"),
+    "vllm": Packages(["openai", "vllm"], "pip install openai vllm"),
+    "halu": Packages([], ""),
+}
+"""What the providers of Inspect need."""
+_API = Packages(["aiohttp", "requests", "tenacity"], 'pip install "lm-eval[api]"')
+_LM_EVAL = {
+    "hf": Packages(["torch", "transformers", "accelerate"], 'pip install "lm-eval[hf]"'),
+    "vllm": Packages(["vllm"], 'pip install "lm-eval[vllm]"'),
+    "local-chat-completions": _API,
+    "openai-chat-completions": _API,
+    "halu-oracle": Packages([], ""),
+    "halu-baseline": Packages([], ""),
+    "halu-replay": Packages([], ""),
+}
+"""What the models of lm-eval need."""
+
+_KEYS = {
+    name: f"{name.upper()}_API_KEY"
+    for name in ("openai", "anthropic", "mistral", "groq", "together", "openrouter", "fireworks", "perplexity")
+}
+"""The environment variables with the keys of providers that always need one."""
+_KEYLESS = ("halu", "hf")
+
+
+def check_packages(name: ModelName, model: SweepModel) -> Check:
+    """Check that the packages of a model are installed."""
+    label = "packages"
+    packages = _INSPECT.get(name.provider) if model.harness == "inspect" else _LM_EVAL.get(model.model)
+    if packages is None:
+        return Check(label, "not checked", f"which ones Inspect needs for {name.provider} is not known here")
+    needed = [module for module in packages.modules if not (module == "vllm" and name.base_url)]
+    if missing := [module for module in needed if not _installed(module)]:
+        return Check(label, "failed", f"{', '.join(missing)} not installed", packages.install)
+    return Check(label, "ok", ", ".join(needed) or "none needed")
+
+
+def _installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        # the parent of a submodule is missing
+        return False
+
+
+def check_key(name: ModelName, harness: Harness, model: SweepModel) -> Check:
+    """Check that the API key of a provider is set; whether it is right, the server says."""
+    label, variable = "API key", _KEYS.get(name.provider)
+    if name.provider in _KEYLESS:
+        return Check(label, "ok", "none needed")
+    if harness == "lm_eval" and model.model == "local-chat-completions":
+        variable = "OPENAI_API_KEY"
+        if not os.environ.get(variable):
+            return Check(label, "ok", f"{variable} is not set, which servers of your own may not need")
+    elif name.provider == "openai-api":
+        # Inspect reads the key and the address of openai-api/NAME/MODEL from NAME_API_KEY and NAME_BASE_URL
+        variable = f"{name.model.partition('/')[0].upper().replace('-', '_')}_API_KEY"
+    if variable is None:
+        return Check(label, "not checked", f"which variable {name.provider} reads is not known here; see the server")
+    if not os.environ.get(variable):
+        return Check(label, "failed", f"{variable} is not set", f"export {variable}=… (any word if none is needed)")
+    return Check(label, "ok", f"{variable} is set")

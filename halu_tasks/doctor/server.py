@@ -1,0 +1,118 @@
+"""One short question to a model, through the harness that would run it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from halu_tasks.core.errors import HaluTasksError, UsageError
+from halu_tasks.sweeps.models_file import SweepModel
+
+_THOUGHT = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+TOKENS = 64
+"""The token limit of the question."""
+
+
+class ProbeReply(NamedTuple):
+    """The reply to the question.
+
+    Attributes:
+        seconds: How long it took.
+        overloaded: Whether the server is there, but accepted no question.
+        reasons: Whether the model reasoned before it answered, or used up the tokens without an answer.
+        log_probabilities: Whether the reply came with log-probabilities.
+    """
+
+    seconds: float
+    overloaded: bool = False
+    reasons: bool = False
+    log_probabilities: bool = False
+
+
+def ask_in_inspect(model: SweepModel, base_url: str | None, *, log_probabilities: bool = False) -> ProbeReply:
+    """Ask a model of Inspect.
+
+    Args:
+        model: The model.
+        base_url: The address of its server.
+        log_probabilities: Whether to ask for log-probabilities.
+
+    Raises:
+        HaluTasksError: Inspect cannot create the model, or it does not answer.
+    """
+    from inspect_ai.model import GenerateConfig
+
+    from halu_tasks.inspect_adapter.run_models import create_model
+    from halu_tasks.judging.reaching import probe
+    from halu_tasks.solvers.asking import MOST_ALTERNATIVES
+
+    created = create_model(model.model, base_url, {"memoize": False, **model.arguments})
+    settings = GenerateConfig(logprobs=True, top_logprobs=MOST_ALTERNATIVES) if log_probabilities else None
+    start = time.monotonic()
+    output = probe(created, settings)
+    seconds = time.monotonic() - start
+    if output is None:
+        return ProbeReply(seconds, overloaded=True)
+    choice = output.choices[0] if output.choices else None
+    thoughts = bool(output.usage and output.usage.reasoning_tokens) or bool(_THOUGHT.search(output.completion))
+    cut = output.stop_reason == "max_tokens" and not output.completion.strip()
+    return ProbeReply(seconds, False, thoughts or cut, bool(choice and choice.logprobs and choice.logprobs.content))
+
+
+def ask_in_lm_eval(model: SweepModel) -> ProbeReply:
+    """Ask a chat server through lm-eval.
+
+    Raises:
+        HaluTasksError: lm-eval cannot create the model, or it does not answer.
+    """
+    from lm_eval.api.registry import get_model
+    from lm_eval.models.api_models import JsonChatStr
+
+    from halu_tasks.judging.reaching import PROBE, model_error
+
+    with _silent("lm_eval"):
+        try:
+            created: Any = get_model(model.model).create_from_arg_obj(dict(model.arguments), {})
+        except Exception as error:
+            raise UsageError(f"model {model.model}: {' '.join(str(error).split())}") from None
+        settings = {"max_gen_toks": TOKENS, "temperature": 0.0, "until": []}
+        start = time.monotonic()
+        try:
+            reply = created.model_call([JsonChatStr(json.dumps([_message(PROBE)]))], gen_kwargs=settings)
+        except HaluTasksError:
+            raise
+        except Exception as error:
+            key = getattr(created, "api_key", None)
+            address = str(getattr(created, "base_url", "") or "")
+            raise model_error(str(model.arguments.get("model")), address, error, key=key) from None
+    return ProbeReply(time.monotonic() - start, reasons=_reasons(reply or {}))
+
+
+def _message(text: str) -> dict[str, str]:
+    return {"role": "user", "content": text}
+
+
+def _reasons(reply: Mapping[str, Any]) -> bool:
+    """Return whether a reply of a chat server contains reasoning, or nothing but it."""
+    choice: Mapping[str, Any] = next(iter(reply.get("choices") or []), {})
+    message = choice.get("message") or {}
+    text = message.get("content") or ""
+    reasoning = message.get("reasoning_content") or message.get("reasoning") or _THOUGHT.search(text)
+    return bool(reasoning) or (choice.get("finish_reason") == "length" and not text.strip())
+
+
+@contextmanager
+def _silent(name: str) -> Iterator[None]:
+    """Keep what a logger would print out of a table."""
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)

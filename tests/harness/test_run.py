@@ -1,0 +1,118 @@
+"""`halu-tasks run` in both harnesses, and the demo."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+TASKS = ("--tasks", "refact_judgment_independent,cfaith_choice", "--data", "sample", "--limit", "4")
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {"LOCAL_API_KEY": "none", "OPENAI_API_KEY": "none", "INSPECT_CACHE_DIR": str(folder / "replies")}
+    return subprocess.run(
+        [sys.executable, "-m", "halu_tasks", *arguments],
+        capture_output=True, text=True, cwd=folder, timeout=300,
+        env=os.environ | environment | {"INSPECT_DISPLAY": "plain"},
+    )  # fmt: skip
+
+
+def entries(folder: Path) -> set[str]:
+    return {entry["model"] for entry in json.loads((folder / "report" / "report.json").read_text())["entries"]}
+
+
+@pytest.mark.slow
+def test_runs_of_both_harnesses_end_in_one_report(serve: Any, tmp_path: Path) -> None:
+    server = serve(lambda request: "Final Verdict: True")
+    served = ("openai-api/local/NAME", "--base-url", server.url)
+    first = run(tmp_path, "run", "halu/baseline", *TASKS)
+    assert first.returncode == 0, first.stderr
+    # what was run is printed before, and the harness shows its own table
+    printed = shlex.split(first.stdout.splitlines()[0])
+    assert printed[:3] == ["$", "inspect", "eval"] and "hallucination_rate" in first.stdout
+    logs = {path: path.read_bytes() for path in (tmp_path / "halu-runs").rglob("*.eval")}
+    for arguments in (("halu/oracle", "--harness", "lm_eval"), served, (*served, "--harness", "lm_eval")):
+        done = run(tmp_path, "run", *arguments, *TASKS, "--", "--seed", "3")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.splitlines()[0].endswith("--seed 3")
+    assert all(path.read_bytes() == content for path, content in logs.items()) and len(logs) == 2
+    assert entries(tmp_path / "halu-runs") == {"halu-baseline", "halu-oracle", "openai-api/local/NAME", "NAME"}
+    # a second run of a model is beside the first one
+    assert {path.name for path in (tmp_path / "halu-runs").iterdir()} == {
+        *("halu_baseline", "halu_oracle", "openai-api_local_NAME", "openai-api_local_NAME-2", "report"),
+    }
+    # lm-eval's chat template: a server of chat messages gets them
+    assert all(request["messages"] for request in server.asked)
+
+
+@pytest.mark.slow
+def test_a_task_that_fails_in_inspect_is_a_failure(serve: Any, tmp_path: Path) -> None:
+    """Inspect itself ends with status 0."""
+    server = serve(lambda request: 400 if "Final Verdict" in json.dumps(request) else "A")
+    served = ("openai-api/local/NAME", "--base-url", server.url)
+    done = run(tmp_path, "run", *served, *TASKS, "-o", "out")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "halu-tasks: refact_judgment_independent: no complete result" in done.stderr
+    assert "cfaith_choice: no complete" not in done.stderr
+    told = json.loads((tmp_path / "out" / "report" / "report.json").read_text())
+    assert {result["task"] for result in told["results"]} == {"cfaith_choice"}
+
+
+@pytest.mark.slow
+def test_a_server_that_is_not_there_is_the_harnesss_failure(tmp_path: Path) -> None:
+    arguments = ("openai-api/local/NAME", "--base-url", "http://127.0.0.1:9/v1", "-M", "max_retries=0")
+    done = run(tmp_path, "run", *arguments, *TASKS)
+    assert done.returncode == 1 and "cannot be reached" in done.stderr
+    # nothing is left of it
+    assert not list((tmp_path / "halu-runs").iterdir())
+
+
+def test_what_cannot_be_run_is_one_error(here: Any, tmp_path: Path) -> None:
+    for arguments, message in (
+        (("openai/x", "--tasks", "refact_judgement"), "did you mean 'refact_judgment'?"),
+        (("anthropic/x", "--tasks", "fave", "--harness", "lm_eval"), "lm-eval has no counterpart"),
+        (("halu/oracle", "--tasks", "fave", "--chat-template"), "use it with --harness lm_eval"),
+    ):
+        done = here("run", *arguments, "-o", tmp_path / "out")
+        assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1
+        assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_the_demo_ends_in_a_report_that_says_what_it_printed(tmp_path: Path) -> None:
+    for _ in range(2):
+        # a second demo replaces the first
+        done = run(tmp_path, "demo")
+        assert done.returncode == 0, done.stderr
+    rows = {line.split()[0]: line.split() for line in done.stdout.splitlines()[4:8]}
+    assert {name: (row[-2], row[-1]) for name, row in rows.items()} == {
+        "refact_judgment_independent": ("1.00", "0.50"),
+        "halluverse25_en": ("1.00", "0.39"),
+        "halueval_summarization": ("1.00", "0.50"),
+        "cfaith_choice": ("0.00", "0.75"),
+    }
+    assert "lm-eval and Inspect report the same values of all " in done.stdout
+    folder = tmp_path / "halu-demo"
+    assert "<html" in (folder / "report" / "index.html").read_text() and entries(folder) == {
+        "halu-oracle", "halu-baseline"
+    }  # fmt: skip
+    assert len(list(folder.glob("inspect/*.eval"))) == 8 and len(list(folder.glob("lm_eval/**/samples_*"))) == 8
+    # what is printed can be typed: both harnesses' results are there
+    compared = run(tmp_path, "compare", "halu-demo/lm_eval", "halu-demo/inspect")
+    assert compared.returncode == 0, compared.stderr
+
+
+def test_the_demo_leaves_other_files_alone(here: Any, tmp_path: Path) -> None:
+    (tmp_path / "report").mkdir()
+    done = here("demo", "-o", tmp_path)
+    assert done.returncode == 2 and "contains other files" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["report"]
+    (tmp_path / "file").write_text("")
+    assert here("demo", "-o", tmp_path / "file").returncode == 2
