@@ -20,7 +20,7 @@ def main(argv: list[str] | None = None) -> int:
         argv: The command line without the program; None for that of the process.
 
     Returns:
-        The exit status (docs/getting-started.md, "Exit status").
+        The exit status (docs/running.md, "Exit status").
     """
     status: int | None = None
     if isinstance(sys.stdout, io.TextIOWrapper):

@@ -59,7 +59,10 @@ def ask_in_inspect(model: SweepModel, base_url: str | None, *, log_probabilities
     if output is None:
         return ProbeReply(seconds, overloaded=True)
     choice = output.choices[0] if output.choices else None
-    thoughts = bool(output.usage and output.usage.reasoning_tokens) or bool(_THOUGHT.search(output.completion))
+    # Inspect takes <think> out of the text
+    content = choice.message.content if choice else []
+    parts = [] if isinstance(content, str) else [part.type for part in content]
+    thoughts = "reasoning" in parts or bool(output.usage and output.usage.reasoning_tokens)
     cut = output.stop_reason == "max_tokens" and not output.completion.strip()
     return ProbeReply(seconds, False, thoughts or cut, bool(choice and choice.logprobs and choice.logprobs.content))
 

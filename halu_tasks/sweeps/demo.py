@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import logging
 import multiprocessing
@@ -64,11 +65,15 @@ def run_demo(tasks: Sequence[str], folder: Path, warn: Callable[[str], None]) ->
     os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawn) as beside:
-        future = beside.submit(lm_eval_figures, tasks, folder / _LM_EVAL)
+        lm_eval = beside.submit(lm_eval_figures, tasks, folder / _LM_EVAL)
+        # this process is slower, so the other one prepares the report
+        beside.submit(_import_report)
         with _quiet():
             in_inspect, items = inspect_figures(tasks, folder / _INSPECT)
-        page = _report(folder, warn)
-        in_lm_eval = future.result()
+        page, warnings = beside.submit(_report, folder).result()
+        in_lm_eval = lm_eval.result()
+    for message in warnings:
+        warn(message)
     common = [(key, name) for key, figures in in_lm_eval.items() for name in figures if name in in_inspect[key]]
     differences = sum(in_lm_eval[key][name] != in_inspect[key][name] for key, name in common)
     return Demo(in_inspect, items, len(common), differences, page)
@@ -88,10 +93,18 @@ def _prepare(folder: Path, tasks: Sequence[str]) -> None:
     atomic_write_text(record, text + "\n")
 
 
-def _report(folder: Path, warn: Callable[[str], None]) -> Path:
+def _import_report() -> None:
+    importlib.import_module("halu_tasks.report.write")
+
+
+def _report(folder: Path) -> tuple[Path, list[str]]:
+    """Write the report on Inspect's logs; return its page, and its warnings."""
     from halu_tasks.report.write import write_report
 
-    return write_report([str(folder / _INSPECT)], folder / _REPORT, "Demo on the packaged sample", warn).page
+    messages: list[str] = []
+    with _quiet():
+        written = write_report([str(folder / _INSPECT)], folder / _REPORT, "Demo", messages.append)
+    return written.page, messages
 
 
 def lm_eval_figures(tasks: Sequence[str], folder: Path) -> Figures:

@@ -99,6 +99,7 @@ def test_without_a_model_the_rest_is_checked(examine: Any, monkeypatch: pytest.M
     assert checks["judge"]["state"] == "warning" and "share_cited" in checks["judge"]["found"]
 
 
+@pytest.mark.slow
 def test_a_judge_that_does_not_answer_is_a_failure(examine: Any) -> None:
     judge = ("--judge", "openai-api/local/JUDGE", "--judge-base-url", DEAD)
     status, checks = examine("halu/oracle", "--tasks", "fave", "--data", "sample", *judge)

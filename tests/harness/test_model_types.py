@@ -1,4 +1,4 @@
-"""Every type of model that docs/getting-started.md names: what it logs is read by `report` and `compare`.
+"""Every type of model that docs/running.md names: what it logs is read by `report` and `compare`.
 
 | model | server | test |
 |---|---|---|

@@ -33,7 +33,7 @@ def test_each_lm_eval_command_for_a_real_model_keeps_the_replies_that_a_report_r
         for words in commands(page)
         if words[0] == "lm_eval" and "--model" in words and words[words.index("--model") + 1] in SERVED
     ]
-    assert {"README.md", "getting-started.md"} <= {page for page, _ in shown}
+    assert {"README.md", "running.md"} <= {page for page, _ in shown}
     for page, words in shown:
         assert "--log_samples" in words and "--output_path" in words, (page, words)
         if words[words.index("--model") + 1] != "local-completions":
