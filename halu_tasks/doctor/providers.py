@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import NamedTuple
 
+from halu_tasks.core.extras import install_hint
 from halu_tasks.doctor.check import Check
 from halu_tasks.sweeps.models_file import Harness, SweepModel
 from halu_tasks.sweeps.named_model import ModelName
@@ -19,7 +20,7 @@ class Packages(NamedTuple):
     install: str
 
 
-_OPENAI = Packages(["openai"], "pip install openai")
+_OPENAI = Packages(["openai"], install_hint("openai"))
 _SPEAK_OPENAI = (
     *("openai", "openai-api", "together", "openrouter", "fireworks", "perplexity", "sambanova", "ollama"),
     *("llama-cpp-python", "hf-inference-providers"),
@@ -30,15 +31,15 @@ _INSPECT = {
     "anthropic": Packages(["anthropic"], "pip install anthropic"),
     "google": Packages(["google.genai"], "pip install google-genai"),
     "groq": Packages(["groq"], "pip install groq"),
-    "hf": Packages(["torch", "transformers", "accelerate"], "pip install torch transformers accelerate"),
+    "hf": Packages(["torch", "transformers", "accelerate"], install_hint("hf")),
     "mistral": Packages(["mistralai"], "pip install mistralai"),
-    "vllm": Packages(["openai", "vllm"], "pip install openai vllm"),
+    "vllm": Packages(["openai", "vllm"], f"{install_hint('openai')} vllm"),
     "halu": Packages([], ""),
 }
 """What the providers of Inspect need."""
-_API = Packages(["aiohttp", "requests", "tenacity"], 'pip install "lm-eval[api]"')
+_API = Packages(["aiohttp", "requests", "tenacity"], install_hint("openai"))
 _LM_EVAL = {
-    "hf": Packages(["torch", "transformers", "accelerate"], 'pip install "lm-eval[hf]"'),
+    "hf": Packages(["torch", "transformers", "accelerate"], install_hint("hf")),
     "vllm": Packages(["vllm"], 'pip install "lm-eval[vllm]"'),
     "local-chat-completions": _API,
     "openai-chat-completions": _API,

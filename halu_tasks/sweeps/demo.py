@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from halu_tasks.core.errors import UsageError
+from halu_tasks.core.extras import missing_modules
 from halu_tasks.core.files import atomic_write_text
 
 TASKS = ("refact_judgment_independent", "halluverse25_en", "halueval_summarization", "cfaith_choice")
@@ -38,14 +39,14 @@ class Demo(NamedTuple):
         items: The number of items of each task.
         compared: The number of figures that both harnesses report.
         differences: How many of them differ.
-        page: The report's page.
+        page: The report's page; None if the extra `report` is not installed.
     """
 
     figures: Figures
     items: Mapping[str, int]
     compared: int
     differences: int
-    page: Path
+    page: Path | None
 
 
 def run_demo(tasks: Sequence[str], folder: Path, warn: Callable[[str], None]) -> Demo:
@@ -66,11 +67,12 @@ def run_demo(tasks: Sequence[str], folder: Path, warn: Callable[[str], None]) ->
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawn) as beside:
         lm_eval = beside.submit(lm_eval_figures, tasks, folder / _LM_EVAL)
-        # this process is slower, so the other one prepares the report
-        beside.submit(_import_report)
+        if reported := not missing_modules("report"):
+            # this process is slower, so the other one prepares the report
+            beside.submit(_import_report)
         with _quiet():
             in_inspect, items = inspect_figures(tasks, folder / _INSPECT)
-        page, warnings = beside.submit(_report, folder).result()
+        page, warnings = beside.submit(_report, folder).result() if reported else (None, [])
         in_lm_eval = lm_eval.result()
     for message in warnings:
         warn(message)

@@ -150,6 +150,9 @@ def test_help_names_every_command(cli: Cli) -> None:
         "published",
         "compare",
         "methods",
+        "doctor",
+        "run",
+        "sweep",
         "demo",
     ):
         assert re.search(rf"^ +{command} +\w", shown.stdout, re.M)

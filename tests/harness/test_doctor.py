@@ -83,7 +83,9 @@ def test_what_is_missing_is_named_with_what_to_type(examine: Any, monkeypatch: p
     monkeypatch.setattr(providers, "find_spec", lambda module: None)
     status, checks = examine("openai/gpt-4o", *TASK)
     assert status == 1
-    assert checks["packages"]["state"] == "failed" and checks["packages"]["advice"] == "pip install openai"
+    assert (
+        checks["packages"]["state"] == "failed" and checks["packages"]["advice"] == 'pip install "halu-tasks[openai]"'
+    )
     assert checks["API key"]["found"] == "OPENAI_API_KEY is not set"
     assert checks["answer"]["state"] == "not checked" and "packages, API key" in checks["answer"]["found"]
 

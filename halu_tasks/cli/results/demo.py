@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from halu_tasks.cli.output import warn
 from halu_tasks.cli.tables import table
+from halu_tasks.core.extras import install_hint
 
 if TYPE_CHECKING:
     from halu_tasks.sweeps.demo import Demo
@@ -57,7 +58,8 @@ def _show(tasks: list[Task], demo: Demo) -> None:
     for task in tasks:
         if task.judged:
             print(f"{task.name}: {task.headline} needs a judge (docs/judges.md); {task.judged.unjudged} does not.")
-    print(f"\nOpen {demo.page} in a browser. Next, a model of your own on a benchmark:")
+    page = f"Open {demo.page} in a browser." if demo.page else f"For a report: {install_hint('report')}."
+    print(f"\n{page} Next, a model of your own on a benchmark:")
     print("  halu-tasks run hf/Qwen/Qwen2.5-0.5B-Instruct --tasks refact_judgment_independent --limit 20")
 
 

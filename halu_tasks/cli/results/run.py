@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from halu_tasks.cli.arguments import add_named_model, add_run_options, model_name, positive_int, run_options
 from halu_tasks.cli.output import progress, warn
+from halu_tasks.core.extras import install_hint, missing_modules
 
 if TYPE_CHECKING:
     from halu_tasks.cli.parser import Parser
@@ -58,6 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _report(parent: Path) -> None:
+    if missing_modules("report"):
+        warn(f"no report is written; {install_hint('report')}, then: halu-tasks report {parent}")
+        return
     from halu_tasks.report.write import write_report
     from halu_tasks.sweeps.single_run import REPORT
 
