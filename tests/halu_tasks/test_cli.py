@@ -609,7 +609,11 @@ def test_a_bad_row_of_an_array_or_a_table_is_named(
 @pytest.mark.parametrize(
     ("arguments", "usage", "told"),
     [
-        (("score", "--cot", "t", "p"), "score", "unrecognized arguments: --cot (an option of items, doctor, run, sweep)"),
+        (
+            ("score", "--cot", "t", "p"),
+            "score",
+            "unrecognized arguments: --cot (an option of items, doctor, run, sweep)",
+        ),
         (("score", "t", "p", "--partail"), "score", "unrecognized arguments: --partail (did you mean '--partial'?)"),
         (("report", "r", "--titel=x"), "report", "unrecognized arguments: --titel=x (did you mean '--title'?)"),
         (("annotate", "export", "o", "-o", "t", "--sead", "1"), "annotate export", "(did you mean '--seed'?)"),
