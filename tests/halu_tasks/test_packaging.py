@@ -1,4 +1,4 @@
-"""What is declared in pyproject.toml: dependencies, extras and entry points."""
+"""What is declared in pyproject.toml and the other files of the project."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from importlib.metadata import entry_points, packages_distributions
 from pathlib import Path
 
 import pytest
+import yaml
 
+from halu_tasks import __version__
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.extras import EXTRAS, missing_modules, require_extra
 
@@ -156,3 +158,27 @@ def test_with_entry_points_read_and_without_the_hook_only_the_tasks_need_a_path(
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert re.search(r"\|acc +\|↑ +\| +1\|", done.stdout)
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    assert PROJECT["dynamic"] == ["version"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert (citation["version"], citation["license"]) == (__version__, PROJECT["license"])
+
+
+def test_forms_for_issues_have_what_a_form_needs() -> None:
+    forms = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+    for path in forms:
+        form = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if path.stem != "config":
+            fields = [field for field in form["body"] if field["type"] != "markdown"]
+            assert form["name"] and form["description"] and all(field["attributes"]["label"] for field in fields)
+    assert len(forms) > 1
+
+
+def test_workflows_run_tests_and_checks_that_exist() -> None:
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        jobs = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"]
+        commands = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+        named = [word for command in commands for word in command.split() if re.match(r"(tests|\.ci)/", word)]
+        assert named and all((ROOT / name).exists() for name in named)
