@@ -31,6 +31,8 @@ def distributions(requirements: list[str]) -> set[str]:
     return {re.sub(r"[-_.]+", "-", name[0]).lower() for name in names if name} - {"halu-tasks"}
 
 
+DISTRIBUTIONS = packages_distributions()
+"""The distributions of each package that is installed, read once: it takes a second."""
 CORE = distributions(PROJECT["dependencies"])
 OF_EXTRA = {extra: distributions(PROJECT["optional-dependencies"][extra]) for extra in EXTRAS}
 
@@ -48,7 +50,7 @@ def imported() -> Iterator[tuple[str, str]]:
 
 
 def distributions_of(module: str) -> set[str]:
-    return {name.lower().replace("_", "-") for name in packages_distributions().get(module, [])}
+    return {name.lower().replace("_", "-") for name in DISTRIBUTIONS.get(module, [])}
 
 
 def test_what_is_imported_is_declared() -> None:
