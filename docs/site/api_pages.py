@@ -1,0 +1,60 @@
+"""The reference of the Python interface, from docstrings."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from page import ROOT, Page, Section, listed, sections
+
+FOLDER = "reference/api/"
+ROOMS = {
+    "scorers": "Readings of replies, scores, metrics and statistics, without files, network or harness.",
+    "solvers": "Methods and prompts as solvers of Inspect.",
+    "tasks": "Task files, the registry of tasks, and how items are built.",
+    "data": "How data are found, fetched, checked and read.",
+    "core": "Items, options, prompts and errors, which every other package uses.",
+    "replies": "Scores for replies from anywhere.",
+    "judging": "Judge models: calls, budgets, verdicts that are kept.",
+    "results": "Results of both harnesses, read, compared and planned.",
+    "report": "The report and its model.",
+    "builders": "Builders of benchmarks from documents.",
+    "knowledge": "Passages for methods that look things up.",
+    "executors": "Where work runs: this machine, Slurm or Ray.",
+    "inspect_adapter": "The tasks, scorers and models as Inspect sees them.",
+    "lm_eval_adapter": "The tasks, filters, metrics and models as lm-eval sees them.",
+}
+"""The packages of the reference, in the order of the navigation, and what each is for."""
+
+
+def api_section() -> Section:
+    """Make a page for each package, with the public names of its modules."""
+    pages = [
+        Page(f"{FOLDER}{room}.md", f"halu_tasks.{room}", about, sections(about, *_modules(room)))
+        for room, about in ROOMS.items()
+    ]
+    text = sections(
+        "The pages of this section are made from docstrings. Import what is documented here from the module that "
+        "documents it. Names that begin with an underscore can change without notice.",
+        "To score replies in Python, start with [Scorers in Inspect](../../scorers.md); for one file and one "
+        "function, see [`score_replies`][halu_tasks.replies.scoring.score_replies].",
+        listed(pages, FOLDER),
+    )
+    return Section("Python", Page(f"{FOLDER}index.md", "Python", "The Python interface, by package.", text), {"": pages})
+
+
+def _modules(room: str) -> Iterator[str]:
+    folder = ROOT / "halu_tasks" / room
+    for path in sorted(folder.resolve().rglob("*.py")):
+        parts = ("halu_tasks", room, *path.relative_to(folder.resolve()).with_suffix("").parts)
+        name = ".".join(parts).removesuffix(".__init__")
+        if not path.name.startswith("_") and _defines(path):
+            yield f"## `{name.partition('.')[2]}`\n\n::: {name}"
+
+
+def _defines(path: Path) -> bool:
+    """Return whether a module defines a public function or class."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return any(isinstance(node, kinds) and not node.name.startswith("_") for node in body)

@@ -1,0 +1,172 @@
+"""A page for each task, from its task file."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from page import ROOT, Page, Section, literal, mentions, sections, table
+
+from halu_tasks.results.published import published
+from halu_tasks.tasks import Task, registry
+from halu_tasks.tasks.summary import MetricSummary, ScorerSummary, TaskSummary, summary
+
+FOLDER = "reference/tasks/"
+DIRECTIONS = {True: "higher is better", False: "lower is better", None: "neither"}
+
+
+def task_section() -> Section:
+    """Make the pages of all tasks, by benchmark."""
+    summaries = [(task, summary(task)) for task in registry()[0].values()]
+    groups: dict[str, list[Page]] = {}
+    for task, about in summaries:
+        groups.setdefault(about.source.title, []).append(_page(task, about))
+    rows = [
+        [f"[`{one.task}`]({one.task}.md)", one.source.title, _items(one), f"`{one.metrics[0].name}`", one.about]
+        for _, one in summaries
+    ]
+    about = "Every task with its prompt, metrics, options, data, versions and published figures."
+    text = sections(
+        "The pages of this section are made from the task files. The definitions in prose are in "
+        "[Tasks and metrics](../../tasks.md).",
+        table(["task", "benchmark", "items", "headline", "question"], rows),
+        _groups(),
+    )
+    return Section("Tasks", Page(f"{FOLDER}index.md", "All tasks", about, text), groups)
+
+
+def _groups() -> str:
+    rows = [
+        [f"`{group.name}`", ", ".join(f"[`{name}`]({name}.md)" for name in group.members)]
+        for group in registry()[1].values()
+    ]
+    return f"## Groups\n\nA group is run by its name like a task.\n\n{table(['group', 'tasks'], rows)}"
+
+
+def _page(task: Task, about: TaskSummary) -> Page:
+    text = sections(
+        about.about,
+        _facts(about),
+        _run(about),
+        _prompt(about),
+        _reading(about),
+        _metrics(about),
+        _options(about),
+        _published(about),
+        _citation(about.source.title),
+        mentions(task.name, 2),
+    )
+    return Page(f"{FOLDER}{task.name}.md", task.name, about.about, text)
+
+
+def _items(about: TaskSummary) -> str:
+    return f"{about.items:,}" if about.items else "unknown"
+
+
+def _facts(about: TaskSummary) -> str:
+    source = about.source
+    access = " (its terms must be accepted on the Hub, and a token is needed)" if source.gated else ""
+    rows = {
+        "benchmark": f"[{source.title}]({source.homepage}){access}",
+        "paper": source.paper,
+        "licence of the data": source.licence,
+        "revision of the data": f"`{source.revision}`",
+        "items": _items(about),
+        "fields": ", ".join(f"`{name}`" for name in about.fields),
+        "version of the task": f"{about.version} ({about.version}.0 in results)",
+        "decoding": ", ".join(f"{name} {value:g}" for name, value in about.decoding.as_json().items()),
+        "worked examples": str(about.worked_examples) if about.worked_examples else "none",
+    }
+    return table(["", ""], rows.items())
+
+
+def _run(about: TaskSummary) -> str:
+    commands = (
+        f"lm_eval --model halu-baseline --tasks {about.task} --metadata halu_data=sample\n"
+        f"inspect eval halu_tasks/{about.task} --model halu/baseline -T data=sample"
+    )
+    after = "These commands use a model of the package and the packaged sample. Leave the sample out for the full data."
+    return sections("## Run it", literal(commands, "console"), after)
+
+
+def _prompt(about: TaskSummary) -> str:
+    usual, *others = about.wordings
+    item = about.first_item
+    parts = ["## Prompt", "The templates:"]
+    parts += [f"`{name}`\n\n{literal(str(text))}" for name, text in usual.prompt.items()]
+    for wording in others:
+        when = ", ".join(f"`{name}` is `{value}`" for name, value in wording.when.items())
+        parts += [f"If {when}:", literal(str(wording.prompt["user"]))]
+    if item:
+        parts.append("The first item of the packaged sample:")
+        shown = {"system": item.system, "user": item.prompt, "right answer": item.target}
+        parts += [f"`{name}`\n\n{literal(str(text))}" for name, text in shown.items() if text]
+    return sections(*parts)
+
+
+def _reading(about: TaskSummary) -> str:
+    answer = about.answer
+    parts = ["## How a reply is read", f"The answer is of the kind `{answer.kind}`: {answer.about}."]
+    if answer.labels and answer.reading:
+        labels = (f"`{label}` ({name})" if name else f"`{label}`" for label, name in answer.labels.items())
+        parts.append(f"Labels: {', '.join(labels)}. Reading `{answer.reading.name}`: {answer.reading.about}.")
+    parts.append(table(["mode", "scorer", "what it does"], ([m, *_scorer(s)] for m, s in about.scorers.items())))
+    return sections(*parts)
+
+
+def _scorer(scorer: ScorerSummary) -> tuple[str, str]:
+    arguments = ", ".join(f"{name}={value}" for name, value in scorer.arguments.items())
+    reading = f"; reads: {scorer.reading}" if scorer.reading else ""
+    return f"`{scorer.name}({arguments})`", f"{scorer.about}{reading}"
+
+
+def _metrics(about: TaskSummary) -> str:
+    rows = [row for metric in about.metrics for row in _meanings(metric)]
+    return sections(
+        "## Metrics",
+        f"The headline is `{about.metrics[0].name}`.",
+        table(["metric", "mode", "direction", "needs", "meaning"], rows),
+    )
+
+
+def _meanings(metric: MetricSummary) -> list[list[str]]:
+    modes: dict[str, list[str]] = {}
+    for mode, meaning in metric.about.items():
+        modes.setdefault(meaning, []).append(mode)
+    needs = f"`{metric.needs}`" if metric.needs else ""
+    direction = DIRECTIONS[metric.higher_is_better]
+    return [[f"`{metric.name}`", ", ".join(of), direction, needs, meaning] for meaning, of in modes.items()]
+
+
+def _options(about: TaskSummary) -> str:
+    rows = [
+        [f"`{name}`", f"`{option.default}`", ", ".join(f"`{choice}`" for choice in option.choices), option.about]
+        for name, option in about.options.items()
+    ]
+    intro = "Besides the [options of every task](../../getting-started.md), this task has its own:"
+    return sections("## Options", intro, table(["option", "default", "choices", "meaning"], rows)) if rows else ""
+
+
+def _published(about: TaskSummary) -> str:
+    figures = published(about.task)
+    rows = [
+        [f.model, f.method, f"`{f.metric}`", f"{f.value:g}", f.scoring, f.source, f.judge or "", f.note]
+        for f in figures
+    ]
+    if not rows:
+        return "## Published figures\n\nThe package has no published figures of this task."
+    head = ["model", "method", "metric", "figure", "comparable mode", "source", "judge", "note"]
+    return sections("## Published figures", table(head, rows))
+
+
+@cache
+def _citations() -> dict[str, str]:
+    """Return the BibTeX entries of docs/tasks.md by the heading of their section."""
+    parts = re.split(r"(?m)^## ", (ROOT / "docs" / "tasks.md").read_text(encoding="utf-8"))
+    found = ((part.partition("\n")[0], re.search(r"```bibtex\n.*?```", part, re.DOTALL)) for part in parts)
+    return {title: entry[0] for title, entry in found if entry}
+
+
+def _citation(benchmark: str) -> str:
+    entry = next((text for title, text in _citations().items() if title.startswith(benchmark)), "")
+    return sections("## Citation", entry) if entry else ""
