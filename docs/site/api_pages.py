@@ -41,7 +41,9 @@ def api_section() -> Section:
         "function, see [`score_replies`][halu_tasks.replies.scoring.score_replies].",
         listed(pages, FOLDER),
     )
-    return Section("Python", Page(f"{FOLDER}index.md", "Python", "The Python interface, by package.", text), {"": pages})
+    return Section(
+        "Python", Page(f"{FOLDER}index.md", "Python", "The Python interface, by package.", text), {"": pages}
+    )
 
 
 def _modules(room: str) -> Iterator[str]:

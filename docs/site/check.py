@@ -58,14 +58,17 @@ def _of_page(path: Path, site: Path) -> Iterator[str]:
             continue
         if not file.is_file():
             yield f"{page}: the link {link} leads to no page"
-        elif (anchor := unquote(urlsplit(link).fragment)) and file.suffix == ".html":
-            if anchor not in document(file).anchors:
-                yield f"{page}: the link {link} leads to no anchor"
+        elif not _has_anchor(file, unquote(urlsplit(link).fragment)):
+            yield f"{page}: the link {link} leads to no anchor"
     for address in document(path).fetched:
         if urlsplit(address).netloc:
             yield f"{page}: {address} is fetched from another server"
         elif (file := target(path, address)) is not None and not file.is_file():
             yield f"{page}: {address} does not exist"
+
+
+def _has_anchor(file: Path, anchor: str) -> bool:
+    return not anchor or file.suffix != ".html" or anchor in document(file).anchors
 
 
 def target(path: Path, link: str) -> Path | None:

@@ -8,7 +8,7 @@ from functools import cache
 from page import ROOT, Page, Section, literal, mentions, sections, table
 
 from halu_tasks.results.published import published
-from halu_tasks.tasks import Task, registry
+from halu_tasks.tasks import registry
 from halu_tasks.tasks.summary import MetricSummary, ScorerSummary, TaskSummary, summary
 
 FOLDER = "reference/tasks/"
@@ -17,22 +17,22 @@ DIRECTIONS = {True: "higher is better", False: "lower is better", None: "neither
 
 def task_section() -> Section:
     """Make the pages of all tasks, by benchmark."""
-    summaries = [(task, summary(task)) for task in registry()[0].values()]
+    summaries = [summary(task) for task in registry()[0].values()]
     groups: dict[str, list[Page]] = {}
-    for task, about in summaries:
-        groups.setdefault(about.source.title, []).append(_page(task, about))
+    for about in summaries:
+        groups.setdefault(about.source.title, []).append(_page(about))
     rows = [
         [f"[`{one.task}`]({one.task}.md)", one.source.title, _items(one), f"`{one.metrics[0].name}`", one.about]
-        for _, one in summaries
+        for one in summaries
     ]
-    about = "Every task with its prompt, metrics, options, data, versions and published figures."
+    contents = "Every task with its prompt, metrics, options, data, versions and published figures."
     text = sections(
         "The pages of this section are made from the task files. The definitions in prose are in "
         "[Tasks and metrics](../../tasks.md).",
         table(["task", "benchmark", "items", "headline", "question"], rows),
         _groups(),
     )
-    return Section("Tasks", Page(f"{FOLDER}index.md", "All tasks", about, text), groups)
+    return Section("Tasks", Page(f"{FOLDER}index.md", "All tasks", contents, text), groups)
 
 
 def _groups() -> str:
@@ -43,7 +43,7 @@ def _groups() -> str:
     return f"## Groups\n\nA group is run by its name like a task.\n\n{table(['group', 'tasks'], rows)}"
 
 
-def _page(task: Task, about: TaskSummary) -> Page:
+def _page(about: TaskSummary) -> Page:
     text = sections(
         about.about,
         _facts(about),
@@ -54,9 +54,9 @@ def _page(task: Task, about: TaskSummary) -> Page:
         _options(about),
         _published(about),
         _citation(about.source.title),
-        mentions(task.name, 2),
+        mentions(about.task, 2),
     )
-    return Page(f"{FOLDER}{task.name}.md", task.name, about.about, text)
+    return Page(f"{FOLDER}{about.task}.md", about.task, about.about, text)
 
 
 def _items(about: TaskSummary) -> str:
@@ -73,7 +73,7 @@ def _facts(about: TaskSummary) -> str:
         "revision of the data": f"`{source.revision}`",
         "items": _items(about),
         "fields": ", ".join(f"`{name}`" for name in about.fields),
-        "version of the task": f"{about.version} ({about.version}.0 in results)",
+        "version of the task": str(about.version),
         "decoding": ", ".join(f"{name} {value:g}" for name, value in about.decoding.as_json().items()),
         "worked examples": str(about.worked_examples) if about.worked_examples else "none",
     }
@@ -149,14 +149,20 @@ def _options(about: TaskSummary) -> str:
 
 def _published(about: TaskSummary) -> str:
     figures = published(about.task)
-    rows = [
-        [f.model, f.method, f"`{f.metric}`", f"{f.value:g}", f.scoring, f.source, f.judge or "", f.note]
-        for f in figures
-    ]
-    if not rows:
-        return "## Published figures\n\nThe package has no published figures of this task."
-    head = ["model", "method", "metric", "figure", "comparable mode", "source", "judge", "note"]
-    return sections("## Published figures", table(head, rows))
+    if not figures:
+        return "## Published figures\n\nThe package has no published figures for this task."
+    notes = list(dict.fromkeys(note for figure in figures for note in figure.note.splitlines()))
+    rows = []
+    for one in figures:
+        numbers = ", ".join(str(notes.index(note) + 1) for note in one.note.splitlines())
+        figure = (f"`{one.metric}`", f"{one.value:g}", one.scoring)
+        rows.append([one.model, one.method, *figure, one.source, one.judge or "", numbers])
+    head = ["model", "method", "metric", "figure", "comparable mode", "source", "judge", "notes"]
+    return sections(
+        "## Published figures",
+        table(head, rows),
+        "\n".join(f"{number}. {' '.join(note.split())}" for number, note in enumerate(notes, start=1)),
+    )
 
 
 @cache

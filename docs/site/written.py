@@ -67,8 +67,9 @@ def _link(link: re.Match[str], source: Path) -> str:
         return f"[{text}]({up}{INCLUDED[file]}{at})"
     if file.startswith("docs/"):
         inside = file.removeprefix("docs/")
-        # a folder is shown by its first page
+        # a folder is shown by its first page, and a notebook as a page
         inside += "/README.md" if (ROOT / file).is_dir() else ""
+        inside = inside.replace(".ipynb", ".md")
         return f"{picture}[{text}]({up}{inside}{at})"
     if not (ROOT / file).exists():
         raise SystemExit(f"{source}: the link {address} leads to no file of the checkout")

@@ -46,7 +46,7 @@ def verdict_scorer(
         - `acc`;
         - `precision`, `recall` and `f1` of the first label, and `precision_NAME` and so on of each named label;
         - `precision_macro`, `recall_macro` and `f1_macro`, for which unparsed replies are one more label, as in
-          scikit-learn, and `f1_macro_labels`, for which they are misses;
+            scikit-learn, and `f1_macro_labels`, for which they are misses;
         - `position_bias`, which is -1 to 1; all others are 0 to 1;
         - those of probabilities, pairs and orders.
 

@@ -1,0 +1,115 @@
+"""The documentation site: it builds strictly, its links lead somewhere, and every page is found."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+SITE = ROOT / "docs" / "site"
+MISSING = [name for name in ("zensical", "mkdocstrings", "nbclient", "nbconvert") if not importlib.util.find_spec(name)]
+
+
+def paths(entries: list[Any]) -> Iterator[str]:
+    """The pages of a navigation."""
+    for entry in entries:
+        values = [entry] if isinstance(entry, str) else entry.values()
+        for value in values:
+            yield from [value] if isinstance(value, str) else paths(value)
+
+
+@pytest.fixture(scope="module")
+def check() -> ModuleType:
+    """The module that checks a built site."""
+    spec = importlib.util.spec_from_file_location("check_site", SITE / "check.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as in CI, with proxies that lead nowhere, so that nothing can be downloaded."""
+    folder = tmp_path_factory.mktemp("site")
+    nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
+    built = subprocess.run(
+        [sys.executable, SITE / "make.py", "-o", folder],
+        capture_output=True, text=True, timeout=1500, env=os.environ | nowhere, cwd=folder,
+    )  # fmt: skip
+    assert built.returncode == 0, built.stdout + built.stderr
+    return folder / "site"
+
+
+def test_every_written_page_is_in_the_navigation() -> None:
+    named = set(paths(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]))
+    docs = ROOT / "docs"
+    written = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
+    written |= {path.relative_to(docs).with_suffix(".md").as_posix() for path in docs.rglob("*.ipynb")}
+    assert written <= named
+
+
+def test_the_tutorials_are_kept_without_output() -> None:
+    tutorials = list((ROOT / "docs" / "tutorials").glob("*.ipynb"))
+    assert len(tutorials) == 2
+    for path in tutorials:
+        for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+            assert not cell.get("outputs") and not cell.get("execution_count"), path
+
+
+def test_a_link_without_page_or_anchor_and_a_foreign_script_are_found(check: ModuleType, tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "index.html").write_text('<a href="a/#here">x</a><a href="a/#gone">x</a><a href="b/">x</a>')
+    (tmp_path / "a" / "index.html").write_text('<h2 id="here">x</h2><script src="https://example.org/x.js"></script>')
+    assert check.problems(tmp_path) == [
+        "a/index.html: https://example.org/x.js is fetched from another server",
+        "index.html: the link a/#gone leads to no anchor",
+        "index.html: the link b/ leads to no page",
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(MISSING), reason=f"needs the extra docs: {', '.join(MISSING)} not installed")
+def test_the_site_builds_and_every_page_is_reachable_in_two_steps(site: Path, check: ModuleType) -> None:
+    reached = steps = {site / "index.html"}
+    for _ in range(2):
+        links = ((page, link) for page in steps for link in check.document(page).links)
+        steps = {file for page, link in links if (file := check.target(page, link)) and file.suffix == ".html"}
+        reached = reached | steps
+    pages = {path for path in site.rglob("*.html") if path.name != "404.html"}
+    assert pages <= reached, sorted(str(path.relative_to(site)) for path in pages - reached)
+    from halu_tasks.cli.parser import COMMANDS
+    from halu_tasks.tasks import registry
+
+    shown = {path.parent.relative_to(site).as_posix() for path in pages}
+    assert {f"reference/tasks/{name}" for name in registry()[0]} <= shown
+    assert {f"reference/commands/{path.rpartition('.')[2]}" for path in COMMANDS} <= shown
+    assert {"reference/metrics/hallucination_rate", "reference/methods/selfcheck_prompt"} <= shown
+    assert {f"gallery/{name}" for name in ("evaluate-a-model", "score-replies", "leaderboard", "modes")} <= shown
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(MISSING), reason=f"needs the extra docs: {', '.join(MISSING)} not installed")
+def test_pages_have_what_the_package_declares(site: Path) -> None:
+    task = (site / "reference" / "tasks" / "refact_correction" / "index.html").read_text(encoding="utf-8")
+    for part in ("CC BY 4.0", "2509.25868", "em_mask", "anthocyanins", "higher is better", "GPT-4o", "multi_error"):
+        assert part in task, part
+    metric = (site / "reference" / "metrics" / "hallucination_rate" / "index.html").read_text(encoding="utf-8")
+    assert "lower is better" in metric and "hallucination_rate_EntErr" in metric and "cfaith_tf" in metric
+    tutorial = (site / "tutorials" / "evaluate-a-model" / "index.html").read_text(encoding="utf-8")
+    assert "halluverse25_en success" in tutorial and "0.5938" in tutorial
+    interface = (site / "reference" / "api" / "scorers" / "index.html").read_text(encoding="utf-8")
+    assert 'id="halu_tasks.scorers.metrics.estimates"' in interface
+    index = (site / "llms.txt").read_text(encoding="utf-8")
+    lines = [line for line in index.splitlines() if line.startswith("- [")]
+    assert len(lines) > 200 and all(line.partition("): ")[2] for line in lines)
