@@ -143,7 +143,7 @@ def _options(about: TaskSummary) -> str:
         [f"`{name}`", f"`{option.default}`", ", ".join(f"`{choice}`" for choice in option.choices), option.about]
         for name, option in about.options.items()
     ]
-    intro = "Besides the [options of every task](../../getting-started.md), this task has its own:"
+    intro = "Besides the [options of every task](../../options.md), this task has its own:"
     return sections("## Options", intro, table(["option", "default", "choices", "meaning"], rows)) if rows else ""
 
 
