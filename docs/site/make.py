@@ -30,6 +30,8 @@ from task_pages import task_section
 from tutorials import write_tutorials
 from written import project_urls, repository, write_pages
 
+WRITTEN = {".cache", "gallery", "mkdocs.yml", "pages", "site", "tutorials"}
+"""What a build writes into its folder."""
 Entry = str | Mapping[str, Any]
 """An entry of the navigation: a path, or a title with a path or with further entries."""
 
@@ -39,7 +41,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Make the documentation site.")
     parser.add_argument("-o", "--output", type=Path, default=ROOT / "build" / "docs", metavar="FOLDER")
     folder = parser.parse_args().output.resolve()
-    shutil.rmtree(folder, ignore_errors=True)
+    _clear(folder)
     pages = folder / "pages"
     pages.mkdir(parents=True)
     write_pages(pages)
@@ -56,6 +58,15 @@ def main() -> None:
     if found := problems(folder / "site"):
         raise SystemExit("\n".join(found))
     print(f"{folder / 'site' / 'index.html'}: {len(list((folder / 'site').rglob('*.html')))} pages")
+
+
+def _clear(folder: Path) -> None:
+    """Remove what an earlier build wrote; raise SystemExit if the folder has anything else."""
+    others = {path.name for path in folder.glob("*")} - WRITTEN
+    if others:
+        raise SystemExit(f"{folder} contains other files: {', '.join(sorted(others))}; name a new or empty folder")
+    for name in WRITTEN - {"mkdocs.yml"}:
+        shutil.rmtree(folder / name, ignore_errors=True)
 
 
 def _build(folder: Path) -> None:

@@ -63,7 +63,7 @@ def _first_sentence(value: object) -> str:
 def _page(solver: Solver) -> Page:
     text = sections(
         "## Use it",
-        literal(f"inspect eval halu_tasks/TASK --solver halu_tasks/{solver.name} --model MODEL", "console"),
+        literal(f"inspect eval halu_tasks/TASK --solver halu_tasks/{solver.name} --model MODEL", "bash"),
         "Arguments are given as `-S NAME=VALUE`.",
         "## Arguments",
         f"::: {solver.module}.{solver.name}\n    options:\n      heading_level: 3",

@@ -66,7 +66,7 @@ def _page(name: str, uses: list[Use]) -> Page:
     }
     text = sections(
         first.about[:1].upper() + first.about[1:] + ".",
-        table(["", ""], ([key, value] for key, value in facts.items() if value)),
+        table(["property", "value"], ([key, value] for key, value in facts.items() if value)),
         "## Reported by",
         table(["task", "mode", "headline", "meaning"], _meanings(name, uses)),
         mentions(name, 2),

@@ -77,7 +77,7 @@ def _facts(about: TaskSummary) -> str:
         "decoding": ", ".join(f"{name} {value:g}" for name, value in about.decoding.as_json().items()),
         "worked examples": str(about.worked_examples) if about.worked_examples else "none",
     }
-    return table(["", ""], rows.items())
+    return table(["property", "value"], rows.items())
 
 
 def _run(about: TaskSummary) -> str:
@@ -86,7 +86,7 @@ def _run(about: TaskSummary) -> str:
         f"inspect eval halu_tasks/{about.task} --model halu/baseline -T data=sample"
     )
     after = "These commands use a model of the package and the packaged sample. Leave the sample out for the full data."
-    return sections("## Run it", literal(commands, "console"), after)
+    return sections("## Run it", literal(commands, "bash"), after)
 
 
 def _prompt(about: TaskSummary) -> str:

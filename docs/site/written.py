@@ -50,9 +50,14 @@ def _with_links(text: str, source: Path) -> str:
     """Return a page's text with its links as they are in the site; code blocks stay as they are."""
     parts, end = [], 0
     for block in _CODE.finditer(text):
-        parts += [_LINK.sub(lambda link: _link(link, source), text[end : block.start()]), block[0]]
+        parts += [_LINK.sub(lambda link: _link(link, source), text[end : block.start()]), _shell(block[0])]
         end = block.end()
     return "".join([*parts, _LINK.sub(lambda link: _link(link, source), text[end:])])
+
+
+def _shell(block: str) -> str:
+    """Return a code block; as commands of a shell if nothing in it is output, which would be shown in grey."""
+    return block if "\n$ " in block else block.replace("```console", "```bash", 1)
 
 
 def _link(link: re.Match[str], source: Path) -> str:

@@ -45,7 +45,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     nowhere = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
     built = subprocess.run(
         [sys.executable, SITE / "make.py", "-o", folder],
-        capture_output=True, text=True, timeout=1500, env=os.environ | nowhere, cwd=folder,
+        capture_output=True, text=True, timeout=1500, env=os.environ | nowhere, cwd=folder.parent,
     )  # fmt: skip
     assert built.returncode == 0, built.stdout + built.stderr
     return folder / "site"
