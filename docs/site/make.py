@@ -10,6 +10,7 @@ FOLDER (default: `build/docs`) then has the site in `site/`, its pages in `pages
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -72,7 +73,14 @@ def _clear(folder: Path) -> None:
 def _build(folder: Path) -> None:
     """Build the site; raise SystemExit if there is a warning, also one about a docstring, which are not counted."""
     command = [sys.executable, "-m", "zensical", "build", "--strict", "-f", str(folder / "mkdocs.yml")]
-    built = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    built = subprocess.run(
+        command,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | {"NO_COLOR": "1"},
+    )
     print(built.stdout, flush=True)
     if built.returncode or "griffe: " in built.stdout:
         raise SystemExit("the site was not built without a warning")
