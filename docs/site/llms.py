@@ -36,8 +36,11 @@ def _line(pages: Path, path: str, about: Mapping[str, str], address: str) -> str
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence below a page's heading, without links and marks."""
-    paragraphs = (part.strip() for part in re.split(r"\n\s*\n", text.partition("\n# ")[2] or text)[1:])
-    paragraph = next((part for part in paragraphs if part[:1].isalnum() or part[:1] in "`["), "")
+    """Return the first sentence below a page's heading, without links and marks; code and tables are passed over."""
+    below = re.sub(r"(?s)^.*?^# [^\n]*\n", "", text, count=1, flags=re.MULTILINE)
+    paragraphs = re.split(r"\n\s*\n", re.sub(r"(?ms)^```.*?^```$", "", below))
+    paragraph = next((part for part in paragraphs if re.match(r"[\w`*\[]", part.strip())), "")
     plain = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(paragraph.split())).replace("`", "").replace("**", "")
-    return re.split(r"(?<=[.:])\s", plain, maxsplit=1)[0].rstrip(":")
+    # a decision begins with this word as a label
+    plain = plain.removeprefix("Decision. ")
+    return re.split(r"(?<=[.:])\s(?=[A-Z])", plain, maxsplit=1)[0].rstrip(":")
