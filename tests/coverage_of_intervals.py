@@ -531,7 +531,7 @@ def differences(bootstrap: bool) -> Iterator[Design]:
             if bootstrap and found.stderr and old and new:
                 drawn = _drawn(np.hstack([one, other]), 1_000, int(rng.integers(2**31)))
                 gaps = metric.value(drawn[:, :2]) - metric.value(drawn[:, 2:])
-                if tails := _percentiles(gaps, found.clusters, rounding(metric)):
+                if tails := _percentiles(gaps, found.clusters, rounding(metric), 0.0):
                     old, new = ((min(x, tails.low), max(y, tails.high)) for x, y in (old, new))
             return Run(old, new)
 
