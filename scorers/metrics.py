@@ -367,6 +367,34 @@ def mean(name: str, measurement: str, about: str = "", *, higher_is_better: bool
     )
 
 
+def share_free_of(name: str, measurement: str, about: str) -> Metric:
+    """Create the share (0 to 1) of items without any of what a measurement counts, such as hallucinations.
+
+    Items without the measurement do not count.
+
+    Args:
+        name: The metric's name.
+        measurement: The measurement's name.
+        about: One line that explains the metric.
+    """
+
+    def item(score: Score) -> float:
+        counted = score.measurements.get(measurement)
+        return math.nan if counted is None else float(counted == 0)
+
+    return Metric(
+        name,
+        lambda scores: (
+            sum(s.measurements.get(measurement) == 0 for s in scores),
+            sum(measurement in s.measurements for s in scores),
+        ),
+        ratio,
+        item=item,
+        by_item=True,
+        about=about,
+    )
+
+
 def share_unparsed() -> Metric:
     """Create `unparsed`, the share (0 to 1) of items from whose reply no answer can be read."""
     return _share_of("unparsed", "share of replies from which no answer can be read", higher_is_better=False)

@@ -16,7 +16,7 @@ from rapidfuzz import fuzz
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer, strip_reasoning
 from halu_tasks.scorers.classification import score_label
-from halu_tasks.scorers.metrics import Array, Metric, mean, ratio, share_unparsed
+from halu_tasks.scorers.metrics import Array, Metric, mean, ratio, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.judge import CONFLICT, FAILED, LONGEST, JudgeSpec, fence, read_verdict
 from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
 from halu_tasks.scorers.score import Score
@@ -58,8 +58,8 @@ def hallucination_rate_scorer(reading: str | Reading, of_truth: bool = False) ->
             (a correct answer called wrong) or false negatives (a wrong one called correct).
 
     Returns:
-        A scorer with the metric `hallucination_rate` (0 to 1, lower is better) and, with `of_truth`, also
-        `false_negative_rate`, `false_positive_rate` and `balanced_error_rate`, the mean of both.
+        A scorer with the metrics `hallucination_rate` (0 to 1, lower is better) and `acc`, 1 minus the rate, and, with
+        `of_truth`, also `false_negative_rate`, `false_positive_rate` and `balanced_error_rate`, the mean of both.
     """
     read = reading_named(reading)
 
@@ -86,7 +86,7 @@ def hallucination_rate_scorer(reading: str | Reading, of_truth: bool = False) ->
         ),
         _balanced_error(),
     )
-    return TaskScorer(score, (_RATE, *(rates if of_truth else ()), share_unparsed()))
+    return TaskScorer(score, (_RATE, _ACC, *(rates if of_truth else ()), share_unparsed()))
 
 
 def questions(item: Item, reply: str) -> list[Mapping[str, str]]:
@@ -160,19 +160,23 @@ def _balanced_error() -> Metric:
 
 
 _RATE = mean("hallucination_rate", "hallucinated", "share of items answered wrongly", higher_is_better=False)
+_ACC = share_free_of("acc", "hallucinated", "share of items answered rightly, 1 - hallucination_rate")
 
 
 def open_scorer() -> TaskScorer:
     """Score an open answer that a judge compares with the correct one.
 
     Returns:
-        A scorer with the metrics `hallucination_rate`, `judge_failed` and those of `judge_error_metrics`, for which a
-        judge is needed, and `closer_to_correct`; all are shares from 0 to 1, except for `judge_kappa`.
+        A scorer with the metrics `hallucination_rate`, `acc` (1 minus the rate), `judge_failed` and those of
+        `judge_error_metrics`, for which a judge is needed, and `closer_to_correct`; all are shares from 0 to 1, except
+        for `judge_kappa`. A reply on which the judge gave no verdict counts in neither `hallucination_rate` nor `acc`.
     """
     conflict = replace(_RATE, about="share of replies that conflict with the correct answer, by the judge")
+    about = "share of replies that do not conflict with the correct answer, 1 - hallucination_rate"
+    consistent = replace(_ACC, about=about, requires_option="judge")
     about = "share of replies on which the judge gave no verdict"
     failed = replace(mean("judge_failed", "judge_failed", about, higher_is_better=False), requires_option="judge")
     about = "share of replies closer to the correct answer than to the hallucinated one, by rapidfuzz's ratio"
     closer = mean("closer_to_correct", "closer_to_correct", about)
     corrected = judge_error_metrics("hallucination_rate", "hallucinated")
-    return TaskScorer(score_open, (conflict, failed, *corrected, closer, share_unparsed()))
+    return TaskScorer(score_open, (conflict, consistent, failed, *corrected, closer, share_unparsed()))

@@ -17,7 +17,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.citations.citations import cited
 from halu_tasks.scorers.citations.references import Paper, Reference, references
-from halu_tasks.scorers.metrics import Metric, mean, micro, ratio, share_unparsed
+from halu_tasks.scorers.metrics import Metric, mean, micro, ratio, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import UNSUPPORTED, read_support
 from halu_tasks.scorers.reading.judge import FAILED, LONGEST, JudgeSpec, fence
 from halu_tasks.scorers.registry import TaskScorer
@@ -248,6 +248,7 @@ METRICS = (
                 "share of summaries with a cited sentence that is not supported",
                 higher_is_better=False,
             ),
+            share_free_of("acc", "hallucinations", "share of summaries without one, 1 - summaries_with_any"),
             _adjusted(
                 "hallucinations_per_summary_adjusted",
                 lambda reported, factor: reported * factor,
