@@ -1,7 +1,7 @@
-"""Train a detector of factual errors: LoRA on the chats that `halu-tasks export factchd` writes.
+"""Train a detector of factual errors: LoRA on the chats that `halu-tasks export chats factchd` writes.
 
     pip install "lm-eval[hf]"
-    halu-tasks export factchd --data path/to/data -o chats.jsonl
+    halu-tasks export chats factchd --data path/to/data -o chats.jsonl
     python train_detector.py meta-llama/Llama-2-7b-chat-hf chats.jsonl -o detector
     lm_eval --model hf --model_args pretrained=meta-llama/Llama-2-7b-chat-hf,peft=detector --apply_chat_template \
         --tasks factchd --output_path results --log_samples
@@ -92,7 +92,7 @@ def parse() -> argparse.Namespace:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description="Train a detector with LoRA on exported chats.")
     parser.add_argument("model", help="the base model: a name on the Hub, or a folder; it needs a chat template")
-    parser.add_argument("chats", type=Path, help="the output of halu-tasks export")
+    parser.add_argument("chats", type=Path, help="the output of halu-tasks export chats")
     parser.add_argument("-o", "--output", type=Path, required=True, help="the folder of the adapter")
     # the numbers are those of scripts/run_alpaca.bash and scripts/run_vicuna.bash
     settings: tuple[tuple[str, Any, str], ...] = (

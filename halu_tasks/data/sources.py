@@ -58,6 +58,12 @@ class Source:
     gated: bool = False
     paper: str = ""
 
+    @property
+    def hub_dataset(self) -> str | None:
+        """The dataset of the Hub that it is, `OWNER/NAME`; None if it is published elsewhere."""
+        prefix = f"{_HUB}/"
+        return self.homepage.removeprefix(prefix) if self.homepage.startswith(prefix) else None
+
     def file(self, name: str) -> SourceFile:
         """Return the published file of this name."""
         return next(file for file in self.files if file.name == name)

@@ -219,20 +219,20 @@ def test_no_row_under_test_is_an_example_even_where_the_training_part_holds_it(t
 
 def test_export_writes_the_training_part_as_chats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "chats.jsonl"
-    assert main(["export", "factchd", "--data", "sample", "-o", str(out)]) == 0
+    assert main(["export", "chats", "factchd", "--data", "sample", "-o", str(out)]) == 0
     chats = rows(out)
     assert len(chats) == 8
     for chat, row in zip(chats, rows(TRAIN), strict=True):
         assert [turn["role"] for turn in chat["messages"]] == ["system", "user", "assistant"]
         assert row["query"] in chat["messages"][1]["content"]
         assert chat["messages"][2]["content"].startswith(row["label"] + ".\n")
-    assert main(["export", "factchd", "--data", "sample"]) == 0
+    assert main(["export", "chats", "factchd", "--data", "sample"]) == 0
     assert capsys.readouterr().out == out.read_text()
-    assert main(["export", "factchd", "--data", "sample", "--knowledge", "nowhere"]) == 2
+    assert main(["export", "chats", "factchd", "--data", "sample", "--knowledge", "nowhere"]) == 2
     assert "knowledge 'nowhere' does not exist" in capsys.readouterr().err
-    assert main(["export", "cfaith_tf", "--data", "sample"]) == 2
+    assert main(["export", "chats", "cfaith_tf", "--data", "sample"]) == 2
     assert "cfaith_tf has no training part" in capsys.readouterr().err
-    assert main(["export", "factchd", "--data", str(TEST)]) == 2
+    assert main(["export", "chats", "factchd", "--data", str(TEST)]) == 2
     assert "reads fact_train_noe.jsonl, not fact_test_noe.jsonl" in capsys.readouterr().err
-    assert main(["export", "factchd", "--data", "sample", "-o", str(tmp_path / "no" / "x.jsonl")]) == 2
+    assert main(["export", "chats", "factchd", "--data", "sample", "-o", str(tmp_path / "no" / "x.jsonl")]) == 2
     assert "export" in capsys.readouterr().err

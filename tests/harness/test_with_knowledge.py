@@ -132,7 +132,7 @@ def test_the_exported_training_part_asks_as_the_solver_does(run_method: Run, wik
             task_args={"data": str(tmp_path)},
         )
         chats = tmp_path / "chats.jsonl"
-        assert main(["export", TASK, "--data", "sample", "--knowledge", knowledge, "-o", str(chats)]) == 0
+        assert main(["export", "chats", TASK, "--data", "sample", "--knowledge", knowledge, "-o", str(chats)]) == 0
         exported = [json.loads(line)["messages"] for line in chats.read_text(encoding="utf-8").splitlines()]
         assert sorted(json.dumps(messages[:-1]) for messages in exported) == sorted(asked)
         shown = [messages[1]["content"] for messages in exported]

@@ -193,7 +193,7 @@ def test_a_detector_trained_on_the_exported_chats_is_evaluated_by_lm_eval(model:
     """The script of the docs, on a few chats, until the model repeats the form of the answers."""
     pytest.importorskip("peft", reason="needs the extra `models`")
     chats, detector = tmp_path / "chats.jsonl", tmp_path / "detector"
-    assert main(["export", "factchd", "--data", "sample", "-o", str(chats)]) == 0
+    assert main(["export", "chats", "factchd", "--data", "sample", "-o", str(chats)]) == 0
     script = Path(__file__).resolve().parents[2] / "docs" / "train_detector.py"
     # the projections of a model of random weights say little, so that its head is trained too
     printed = subprocess.run(

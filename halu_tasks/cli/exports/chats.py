@@ -1,4 +1,4 @@
-"""`halu-tasks export`: the training part of a benchmark as chats, for tuning a model on it."""
+"""`halu-tasks export chats`: the training part of a benchmark as chats, for tuning a model on it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from halu_tasks.core.options import DATA_OPTIONS
 
 TOP = 5
 """The default number of passages, as of the solver (FactCHD, section 5.3.4)."""
-HELP = "the training part of a benchmark as chats, one JSON line each"
+HELP = "the training part of a benchmark as chats, one JSON line each; with --knowledge, behind passages"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,0 +1,37 @@
+"""`halu-tasks export hub`: results as community evals of the Hugging Face hub, and built datasets as benchmarks."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from halu_tasks.cli.exports.shared import add_result_arguments, ids_by_name, print_outcome
+from halu_tasks.cli.output import warn
+
+HELP = "results as .eval_results of models on the Hugging Face hub; built datasets with an eval.yaml"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_result_arguments(parser, "; or the folder of a build, whose dataset is written with an eval.yaml")
+    about = (
+        "the dataset of the Hub with the leaderboard of a benchmark, for results whose data are not from there; "
+        "BENCHMARK is a name from `halu-tasks data`; can be repeated"
+    )
+    parser.add_argument("--dataset", metavar="BENCHMARK=OWNER/NAME", action="append", default=[], help=about)
+    parser.add_argument("--source", metavar="URL", help="an address where the results are published in full")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the files, and print them."""
+    from halu_tasks.exports.community_evals import Target
+    from halu_tasks.exports.write import export_hub
+
+    outcome = export_hub(
+        arguments.results,
+        Path(arguments.output).expanduser(),
+        ids_by_name(arguments.model_id, "--model-id"),
+        Target(ids_by_name(arguments.dataset, "--dataset"), arguments.source),
+        warn,
+    )
+    return print_outcome(outcome)

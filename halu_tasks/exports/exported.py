@@ -1,0 +1,139 @@
+"""What every export says of a run: its figures, with what they rest on, and which of its replies are right."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from halu_tasks.core.errors import DataError
+from halu_tasks.core.items import Reply
+from halu_tasks.data.hub import SCHEME, HubAddress
+from halu_tasks.exports.models import Model, is_named_after_file
+from halu_tasks.results.run import Run
+from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimates
+from halu_tasks.scorers.score import Score
+
+ALL_RIGHT = ("exact", "acc")
+"""The metrics by whose value for an item its reply is right or not, the first that a task reports; 1 is right.
+
+`acc` of a localization task is the share of the gold passages that are returned, which a reply that returns the whole
+text has, too; `exact` is 1 only if it returns nothing else.
+"""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a run.
+
+    Attributes:
+        metric: The metric.
+        estimate: Its value and error.
+        replies: The number of replies that it is over.
+        clusters: The number of clusters of these replies.
+        judged: Whether it rests on verdicts of a judge.
+    """
+
+    metric: Metric
+    estimate: Estimate
+    replies: int
+    clusters: int
+    judged: bool
+
+    @property
+    def direction(self) -> str:
+        """Which values are better: `higher`, `lower` or `neither`."""
+        return {True: "higher", False: "lower", None: "neither"}[self.metric.higher_is_better]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A run as it is exported.
+
+    Attributes:
+        run: The run.
+        models: The ids of models by their name in the results, as the user gives them.
+    """
+
+    run: Run
+    models: Mapping[str, str]
+
+    @cached_property
+    def model(self) -> Model:
+        """The model under test.
+
+        Raises:
+            DataError: The results do not say which model it is.
+        """
+        if self.run.model not in self.models and is_named_after_file(self.run):
+            raise DataError(
+                f"the results do not say which model replied; name it with --model-id "
+                f"'{self.run.model}=ORGANIZATION/NAME'"
+            )
+        return self.model_of(self.run.model)
+
+    def model_of(self, name: str) -> Model:
+        """Return a model by its name in results."""
+        return Model.named(name, self.models)
+
+    @property
+    def harness(self) -> tuple[str, str]:
+        """The name and the version of the program that made the run; the version may be `unknown`."""
+        name, _, version = self.run.harness.rpartition(" ")
+        return (name, version) if name and version[:1].isdigit() else (self.run.harness, "unknown")
+
+    @cached_property
+    def metrics(self) -> Mapping[str, Metric]:
+        """The metrics of the run's task and mode by name, the headline first."""
+        metrics = self.run.benchmark_task.metrics_of(self.run.scoring, self.run.scores)
+        return {metric.name: metric for metric in metrics}
+
+    @cached_property
+    def figures(self) -> Mapping[str, Figure]:
+        """The figures of the run by metric, the headline first.
+
+        Raises:
+            DataError: The run has none.
+        """
+        run = self.run
+        values = estimates(self.metrics.values(), run.scores)
+        if not values:
+            raise DataError("has no figures, since none of its metrics is defined")
+        judged = values.keys() - self._unjudged() if run.benchmark_task.judged and run.judge else frozenset()
+        return {name: self._figure(self.metrics[name], value, name in judged) for name, value in values.items()}
+
+    def _unjudged(self) -> frozenset[str]:
+        """Return the metrics that are defined without verdicts."""
+        run, task = self.run, self.run.benchmark_task
+        scores = [task.score(run.scoring, answered.item, Reply(answered.reply)) for answered in run.answers]
+        return frozenset(estimates(self.metrics.values(), scores))
+
+    def _figure(self, metric: Metric, value: Estimate, judged: bool) -> Figure:
+        counted = self.counted(metric)
+        return Figure(metric, value, len(counted), len(by_cluster(counted)), judged)
+
+    def counted(self, metric: Metric) -> Sequence[Score]:
+        """Return the scores that a metric is over: those with its tag, and with a value if it has one for items."""
+        scores: Sequence[Score] = self.run.scores
+        if metric.tag_filter:
+            tag, value = metric.tag_filter
+            scores = [score for score in scores if score.tags.get(tag) == value]
+        item = metric.item
+        return [score for score in scores if not math.isnan(item(score))] if item else scores
+
+    def is_right(self, score: Score) -> bool | None:
+        """Return whether a reply is right; None if that is not known, as without a judge's verdict."""
+        metric = next((self.metrics[name] for name in ALL_RIGHT if name in self.metrics), None)
+        value = metric.item(score) if metric and metric.item else math.nan
+        return None if math.isnan(value) else value == 1
+
+    @property
+    def data_on_hub(self) -> HubAddress | None:
+        """The dataset of the Hub that was read; None if the data are from elsewhere."""
+        provenance, source = self.run.provenance, self.run.benchmark_task.reader.source
+        if provenance.data_file.startswith(SCHEME):
+            return HubAddress.parse(provenance.data_file)
+        if provenance.data == "pinned" and source.hub_dataset:
+            return HubAddress(source.hub_dataset, source.revision, provenance.data_file)
+        return None
