@@ -1,0 +1,433 @@
+"""Exports: valid by the published schemas, right about every reply, and equal to the results when read back."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from huggingface_hub import parse_eval_result_entries
+from jsonschema import Draft7Validator
+
+from halu_tasks.core.items import Item
+from halu_tasks.core.options import Options
+from halu_tasks.exports.community_evals import read_notes
+from halu_tasks.scorers.kinds import JudgedText, Label
+from halu_tasks.tasks import Built, build, registry
+
+TASKS = registry()[0]
+Here = Callable[..., subprocess.CompletedProcess[str]]
+Serve = Callable[..., Any]
+MODEL = "acme/tiny"
+ORACLE = ("--model-id", f"halu-oracle={MODEL}")
+
+
+def schema_folder() -> Path | None:
+    """The folder with the published schemas, where the package is installed; it is not imported."""
+    spec = importlib.util.find_spec("every_eval_ever")
+    places = spec.submodule_search_locations if spec else None
+    return Path(places[0]) / "schemas" if places else None
+
+
+@pytest.fixture(scope="module")
+def check_published() -> Callable[[Path], None]:
+    """Check every file of an export by the published schema; checks nothing where that is not installed."""
+    folder = schema_folder()
+    if folder is None:
+        return lambda out: None
+    aggregate, instance = (
+        Draft7Validator(json.loads((folder / f"{name}.schema.json").read_text(encoding="utf-8")))
+        for name in ("eval", "instance_level_eval")
+    )
+
+    def check(out: Path) -> None:
+        for record, rows in read_eee(out):
+            aggregate.validate(record)
+            for row in rows:
+                instance.validate(row)
+
+    return check
+
+
+def read_eee(out: Path) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """Each record of an export with its rows."""
+    for path in sorted(out.glob("data/*/*/*/*.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        details = record.get("detailed_evaluation_results")
+        lines = (out / details["file_path"]).read_text(encoding="utf-8").splitlines() if details else []
+        assert details is None or details["total_rows"] == len(lines)
+        yield record, [json.loads(line) for line in lines]
+
+
+# --- which replies are right ------------------------------------------------------------------------
+
+
+def judge(request: dict[str, Any]) -> str:
+    """Finds a conflict in what is not the correct answer, and a sentence unsupported if it speaks of Mars."""
+    text = str(request["messages"][-1]["content"])
+    if "=====" not in text:
+        return "ready"
+    parts = [found[1] for found in re.findall(r"\n(=====[0-9a-f]{16})\n(.*?)\n\1\n?", text, re.S)]
+    if len(parts) == 3:
+        return json.dumps({"reason": "…", "verdict": "consistent" if parts[1] == parts[2] else "conflict"})
+    return json.dumps({"critique": "…", "supported": "no" if "Mars" in parts[-1] else "yes"})
+
+
+def right_reply(built: Built, item: Item) -> str:
+    if built.task.name == "fave":
+        return "\n".join(f"{paper['name']} reports a result." for paper in item.gold["papers"][:3])
+    return built.task.oracle(item)
+
+
+def wrong_reply(built: Built, item: Item) -> str:
+    """A reply with an answer that is wrong: another label, text or sentence, or a sentence that nothing supports."""
+    if isinstance(built.task.answer, Label):
+        return built.task.oracle(next(other for other in built.items if other.target != item.target))
+    if built.task.name == "fave":
+        return f"{item.gold['papers'][0]['name']} cured every patient on Mars."
+    return "nothing like it" if isinstance(built.task.answer, JudgedText) else "another string altogether"
+
+
+def half_right_reply(built: Built, item: Item) -> str:
+    """A reply of which only a part is right, or that has more than what is right, if there are such replies."""
+    right = right_reply(built, item)
+    if built.task.name == "fave":
+        return f"{right}\n{wrong_reply(built, item)}"
+    if isinstance(built.task.answer, Label | JudgedText):
+        return wrong_reply(built, item)
+    first, *others = right.split("\n")
+    if others:
+        return first
+    if "text" in item.gold and not right.count(item.gold["text"]):
+        # the whole text, line by line: all that is right, and all the rest
+        return str(item.gold["text"])
+    return "another string altogether"
+
+
+def baseline_is_right(built: Built, item: Item) -> bool:
+    """Whether the baseline's reply happens to be the answer, by comparing plain strings."""
+    reply, right = built.task.baseline(item), built.task.oracle(item)
+    if isinstance(built.task.answer, Label):
+        answer = built.task.label(reply).value
+        return answer == item.target
+    if built.task.name == "fave":
+        return True  # a sentence without a citation, which nobody checks
+    return reply.strip().casefold() == right.strip().casefold()
+
+
+KINDS: dict[str, tuple[Callable[[Built, Item], str], Callable[[Built, Item], bool]]] = {
+    "right": (right_reply, lambda built, item: True),
+    "wrong": (wrong_reply, lambda built, item: False),
+    "half": (half_right_reply, lambda built, item: False),
+    "baseline": (lambda built, item: built.task.baseline(item), baseline_is_right),
+}
+
+
+def score(here: Here, file: Path, task: str, rows: Sequence[dict[str, Any]], *arguments: str) -> dict[str, Any]:
+    """Score replies; write what is printed to a file, and return it."""
+    predictions = file.with_suffix(".jsonl")
+    predictions.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    done = here("score", task, predictions, "--data", "sample", "--model", MODEL, "--json", *arguments)
+    assert done.returncode == 0, done.stderr
+    file.write_text(done.stdout, encoding="utf-8")
+    return dict(json.loads(done.stdout))
+
+
+BY_DEFAULT = ("cfaith_choice", "refact_localization_entity")
+"""A task whose headline falls as replies get better, and one whose replies can be right in part."""
+
+
+@pytest.mark.parametrize(
+    "task", [task if task in BY_DEFAULT else pytest.param(task, marks=pytest.mark.slow) for task in TASKS]
+)
+def test_rows_say_of_every_reply_whether_it_is_right(
+    task: str,
+    here: Here,
+    serve: Serve,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    check_published: Callable[[Path], None],
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    built = build(task, Options(data="sample"))
+    results = tmp_path / "results"
+    results.mkdir()
+    scored = {}
+    for kind, (reply, _) in KINDS.items():
+        arguments: list[str] = []
+        if built.task.judged:
+            details = results / f"{kind}.details.jsonl"
+            arguments = ["--judge", "openai/gpt-4o", "--judge-base-url", serve(judge).url, "--details", str(details)]
+        rows = [{"id": item.id, "output": reply(built, item)} for item in built.items]
+        scored[kind] = score(here, results / f"{kind}.json", task, rows, *arguments)
+    done = here("export", "eee", *(results / f"{kind}.json" for kind in KINDS), "-o", tmp_path / "out")
+    assert (done.returncode, done.stderr) == (0, "")
+    check_published(tmp_path / "out")
+    items = {item.id: item for item in built.items}
+    seen = {}
+    for record, rows in read_eee(tmp_path / "out"):
+        kind = next(
+            kind
+            for kind, (reply, _) in KINDS.items()
+            if all(row["output"]["raw"] == [reply(built, items[row["sample_id"]])] for row in rows) and kind not in seen
+        )
+        seen[kind] = record
+        told = {row["sample_id"]: row["evaluation"]["is_correct"] for row in rows}
+        assert told == {item.id: KINDS[kind][1](built, item) for item in built.items}, kind
+        correct = sum(told.values()) / len(told)
+        metrics = scored[kind]["metrics"]
+        if isinstance(built.task.answer, Label) or built.task.judged:
+            assert metrics["acc"] == pytest.approx(correct)
+        if "hallucination_rate" in metrics:
+            assert metrics["hallucination_rate"] == pytest.approx(1 - correct)
+        assert all(row["evaluation_result_id"] == built.task.headline for row in rows)
+    assert seen.keys() == KINDS.keys()
+
+
+@pytest.mark.slow
+def test_a_reply_without_a_verdict_has_no_row_and_is_counted(
+    here: Here, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check_published: Callable[[Path], None]
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    built = build("cfaith_gen", Options(data="sample"))
+    rows = [{"id": item.id, "output": built.task.oracle(item)} for item in built.items]
+    rows[0]["output"] = "unreadable"
+
+    def silent_once(request: dict[str, Any]) -> str:
+        return "Hm." if "unreadable" in str(request) else judge(request)
+
+    file, server = tmp_path / "scored.json", serve(silent_once)
+    options = ["--judge", "openai/gpt-4o", "--judge-base-url", server.url, "--details", str(tmp_path / "d.jsonl")]
+    scored = score(here, file, "cfaith_gen", rows, *options)
+    assert scored["metrics"]["judge_failed"] == pytest.approx(1 / 36) and scored["metrics"]["acc"] == 1
+    done = here("export", "eee", file, "-o", tmp_path)
+    assert done.returncode == 0 and "1 of 36 replies have no row" in done.stderr
+    check_published(tmp_path)
+    ((record, told),) = read_eee(tmp_path)
+    assert len(told) == 35 and all(row["evaluation"]["is_correct"] for row in told)
+    assert record["detailed_evaluation_results"]["additional_details"]["replies_without_a_verdict"] == "1"
+    figures = {own["evaluation_result_id"]: own for own in record["evaluation_results"]}
+    assert figures["acc"]["score_details"]["uncertainty"]["num_samples"] == 35
+    judged = {name for name, own in figures.items() if "llm_scoring" in own["metric_config"]}
+    assert {"hallucination_rate", "acc", "judge_failed"} <= judged and "closer_to_correct" not in judged
+    scoring = figures["hallucination_rate"]["metric_config"]["llm_scoring"]
+    assert [own["model_info"]["name"] for own in scoring["judges"]] == ["openai/gpt-4o"]
+    assert "{output}" in scoring["input_prompt"] and len(scoring["additional_details"]["prompt_hash"]) == 8
+    # without a judge nothing is known of the replies, and the other figures are still there
+    unjudged = tmp_path / "unjudged.json"
+    score(here, unjudged, "cfaith_gen", rows)
+    done = here("export", "eee", unjudged, "-o", tmp_path / "unjudged")
+    assert done.returncode == 0 and "36 of 36 replies have no row" in done.stderr
+    ((record, told),) = read_eee(tmp_path / "unjudged")
+    assert not told and "closer_to_correct" in {own["evaluation_result_id"] for own in record["evaluation_results"]}
+    done = here("export", "hub", unjudged, "-o", tmp_path / "hub", "--dataset", "cfaith=a/b")
+    assert done.returncode == 2 and "has no figure without a judge of which higher values are better" in done.stderr
+
+
+# --- equal when read back -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The oracle's run of a task in both harnesses, by the harness."""
+    from inspect_ai import eval
+    from lm_eval import simple_evaluate
+    from lm_eval.loggers import EvaluationTracker
+    from lm_eval.tasks import TaskManager
+
+    from halu_tasks import task_configs
+    from halu_tasks.lm_eval_adapter import models as lm_eval_models  # noqa: F401  (registers the models)
+
+    folder = tmp_path_factory.mktemp("results")
+    include = next(iter(task_configs.__path__))
+    manager = TaskManager(include_path=include, include_defaults=False, metadata={"halu_data": "sample"})
+    tracker = EvaluationTracker(output_path=str(folder / "lm_eval"))
+    arguments = {"gen_kwargs": "temperature=0.5", "log_samples": True, "evaluation_tracker": tracker}
+    ran = simple_evaluate("halu-baseline", tasks=["cfaith_tf"], task_manager=manager, **arguments)
+    assert ran
+    samples = ran.pop("samples")
+    tracker.save_results_aggregated(results=ran, samples=samples)
+    tracker.save_results_samples(task_name="cfaith_tf", samples=samples["cfaith_tf"])
+    options = {"data": "sample", "scoring": "paper"}
+    eval(
+        "halu_tasks/refact_judgment_independent", model="halu/baseline", task_args=options, epochs=2, temperature=0.5,
+        log_dir=str(folder / "inspect"), display="none", log_realtime=False,
+    )  # fmt: skip
+    return {"lm_eval": folder / "lm_eval", "inspect_ai": folder / "inspect"}
+
+
+def read_back(record: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """Value, standard error, interval and direction of each metric of a record."""
+    figures = {}
+    for own in record["evaluation_results"]:
+        uncertainty = own["score_details"]["uncertainty"]
+        interval = uncertainty.get("confidence_interval", {})
+        config = own["metric_config"]
+        figures[config["metric_name"]] = (
+            own["score_details"]["score"],
+            uncertainty.get("standard_error", {}).get("value"),
+            [interval["lower"], interval["upper"]] if interval else None,
+            config["additional_details"]["direction"],
+            config["lower_is_better"],
+        )
+    return figures
+
+
+def harness_figures(library: str, folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What a harness logged of how a run was made, and its figures."""
+    if library == "lm_eval":
+        (file,) = folder.rglob("results_*.json")
+        content = json.loads(file.read_text(encoding="utf-8"))
+        figures = {name.partition(",")[0]: value for name, value in content["results"]["cfaith_tf"].items()}
+        return content["configs"]["cfaith_tf"]["metadata"]["halu_tasks"], figures
+    from inspect_ai.log import read_eval_log
+
+    (file,) = folder.glob("*.eval")
+    log = read_eval_log(str(file), header_only=True)
+    assert log.results and log.eval.metadata
+    figures = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+    (provenance,) = log.eval.metadata["halu_tasks"]
+    return provenance, figures
+
+
+@pytest.mark.parametrize("library", ["lm_eval", "inspect_ai"])
+def test_a_harness_result_reads_back_equal(
+    library: str, results: dict[str, Path], here: Here, tmp_path: Path, check_published: Callable[[Path], None]
+) -> None:
+    done = here("export", "eee", results[library], "-o", tmp_path, "--model-id", f"halu-baseline={MODEL}")
+    assert done.returncode == 0, done.stderr
+    check_published(tmp_path)
+    ((record, rows),) = read_eee(tmp_path)
+    task = TASKS[record["evaluation_results"][0]["evaluation_name"]]
+    provenance, told = harness_figures(library, results[library])
+    metrics = {metric.name: metric for metric in task.scoring[provenance["scoring"]].metrics}
+    figures = read_back(record)
+    assert len(figures) > 3 and next(iter(figures)) == next(iter(metrics))
+    for name, (value, stderr, interval, direction, lower) in figures.items():
+        logged = told.get(f"{name}_stderr", "N/A")
+        assert (value, stderr) == (told[name], None if logged == "N/A" else logged), name
+        if library == "inspect_ai":
+            ends = [told[f"{name}_{end}"] for end in ("low", "high") if f"{name}_{end}" in told]
+            assert (interval or []) == ends, name
+        higher = metrics[name].higher_is_better
+        assert (direction, lower) == ({True: "higher", False: "lower", None: "neither"}[higher], higher is False)
+    details = record["eval_library"]["additional_details"]
+    assert record["eval_library"]["name"] == library and details["harness"].endswith(record["eval_library"]["version"])
+    assert (details["scoring"], details["task_version"]) == (provenance["scoring"], provenance["version"])
+    first = record["evaluation_results"][0]
+    asked = first["generation_config"]
+    assert asked["generation_args"]["temperature"] == 0.5
+    assert asked["generation_args"]["max_tokens"] == task.decoding.max_tokens
+    assert asked["additional_details"]["prompt_hash"] == provenance["prompt_hash"]
+    data = first["source_data"]["additional_details"]
+    assert (data["data"], data["sha256"]) == (provenance["data"], provenance["data_sha256"])
+    epochs = 2 if library == "inspect_ai" else 1
+    assert {row["metadata"]["epoch"] for row in rows} == {str(epoch) for epoch in range(1, epochs + 1)}
+    built = build(task.name, Options(data="sample"))
+    assert len(rows) == epochs * len(built.items)
+    assert all(row["output"]["raw"] for row in rows)
+    prompts = {item.id: item.prompt for item in built.items}
+    assert all(row["input"]["raw"].endswith(prompts[row["sample_id"]]) for row in rows)
+
+
+@pytest.mark.skipif(schema_folder() is None, reason="needs every-eval-ever (pip install --no-deps every-eval-ever)")
+def test_the_validator_of_every_eval_ever_has_nothing_to_say(
+    results: dict[str, Path], here: Here, tmp_path: Path
+) -> None:
+    named = ("--model-id", f"halu-baseline={MODEL}")
+    assert here("export", "eee", *results.values(), "-o", tmp_path, *named).returncode == 0
+    files = [str(path.relative_to(tmp_path)) for path in tmp_path.glob("data/*/*/*/*.json*")]
+    assert len(files) == 4
+    command = [sys.executable, "-m", "every_eval_ever", "validate", "--format", "json", *files]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert all(report["valid"] and not report["warnings"] for report in json.loads(done.stdout))
+
+
+def test_entries_of_the_hub_read_back_equal(results: dict[str, Path], here: Here, tmp_path: Path) -> None:
+    named = ["--model-id", f"halu-baseline={MODEL}", "--source", "https://example.org/logs"]
+    datasets = ["--dataset", "cfaith=acme/cfaith", "--dataset", "refact=acme/refact"]
+    done = here("export", "hub", *results.values(), "-o", tmp_path, *named, *datasets)
+    assert done.returncode == 0, done.stderr
+    assert here("export", "eee", *results.values(), "-o", tmp_path, *named[:2]).returncode == 0
+    records = {record["evaluation_results"][0]["evaluation_name"]: record for record, _ in read_eee(tmp_path)}
+    folder = tmp_path / "models" / MODEL / ".eval_results"
+    assert {path.stem for path in folder.iterdir()} == records.keys() == {"cfaith_tf", "refact_judgment_independent"}
+    for task, record in records.items():
+        (entry,) = parse_eval_result_entries(yaml.safe_load((folder / f"{task}.yaml").read_text(encoding="utf-8")))
+        assert (entry.dataset_id, entry.task_id) == (f"acme/{TASKS[task].benchmark}", task)
+        assert entry.source_url == "https://example.org/logs" and entry.date
+        notes, figures = read_notes(entry.notes or ""), read_back(record)
+        value, stderr, interval, direction, _ = figures[notes["metric"]]
+        # leaderboards have no direction: what they show is better when it is higher
+        assert direction == notes["better"] == "higher"
+        assert entry.value == value and float(notes["stderr"]) == stderr
+        assert [float(end) for end in notes["interval95"].split("..")] == interval
+        if "headline" in notes:
+            value, _, interval, direction, _ = figures[notes["headline"]]
+            assert float(notes["headline_value"]) == value and notes["headline_better"] == direction == "lower"
+            assert [float(end) for end in notes["headline_interval95"].split("..")] == interval
+        details = record["eval_library"]["additional_details"]
+        first = record["evaluation_results"][0]
+        assert (notes["version"], notes["scoring"]) == (details["task_version"], details["scoring"])
+        assert notes["prompt"] == first["generation_config"]["additional_details"]["prompt_hash"]
+        assert notes["data_sha256"] == first["source_data"]["additional_details"]["sha256"]
+        assert notes["harness"] == details["harness"] and json.loads(notes["settings"]) == {"temperature": 0.5}
+    assert "headline" in read_notes((folder / "cfaith_tf.yaml").read_text(encoding="utf-8"))
+
+
+# --- what cannot be exported ------------------------------------------------------------------------------
+
+
+def test_nothing_is_replaced_and_what_cannot_be_exported_is_named(
+    results: dict[str, Path], here: Here, tmp_path: Path
+) -> None:
+    built = build("cfaith_choice", Options(data="sample"))
+    rows = [{"id": item.id, "output": "A"} for item in built.items]
+    nameless = tmp_path / "nameless.json"
+    score(here, nameless, "cfaith_choice", rows)
+    content = json.loads(nameless.read_text(encoding="utf-8"))
+    content["run"]["model"] = None
+    nameless.write_text(json.dumps(content), encoding="utf-8")
+    out = tmp_path / "out"
+    done = here("export", "eee", nameless, results["lm_eval"], "-o", out)
+    assert done.returncode == 3
+    assert "nameless.json: cfaith_choice: the results do not say which model replied; name it with --model-id" in (
+        done.stderr
+    )
+    # the package's own models need no organization
+    assert len(done.stdout.splitlines()) == 1 and "data/cfaith/halu-tasks/halu-baseline/" in done.stdout
+    written = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert len(written) == 2
+    assert here("export", "eee", results["lm_eval"], "-o", out).returncode == 0
+    done = here("export", "eee", results["lm_eval"], "-o", out, "--organization", "Acme")
+    assert done.returncode == 2 and "exists and differs" in done.stderr
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == written
+    done = here("export", "hub", nameless, results["lm_eval"], "-o", out, *ORACLE)
+    assert done.returncode == 2 and "no result is of a model 'halu-oracle'" in done.stderr
+    done = here("export", "hub", results["lm_eval"], "-o", out)
+    assert done.returncode == 2 and "name the dataset with the leaderboard: --dataset cfaith=OWNER/NAME" in done.stderr
+    assert here("export", "hub", results["lm_eval"], "-o", out, "--dataset", "cfaith").returncode == 2
+
+
+def test_a_reply_can_have_any_characters(here: Here, tmp_path: Path, check_published: Callable[[Path], None]) -> None:
+    built = build("cfaith_choice", Options(data="sample"))
+    odd = "A\u2028\x85\x00“;\ud800”"
+    rows = [{"id": item.id, "output": odd} for item in built.items]
+    predictions, file = tmp_path / "odd.jsonl", tmp_path / "odd.json"
+    predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = here("score", "cfaith_choice", predictions, "--data", "sample", "--model", MODEL, "--json")
+    file.write_text(done.stdout, encoding="utf-8")
+    done = here("export", "eee", file, "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    (path,) = tmp_path.glob("data/*/*/*/*.jsonl")
+    lines = path.read_bytes().split(b"\n")[:-1]
+    assert len(lines) == len(rows)
+    assert json.loads(lines[0])["output"]["raw"] == [odd.replace("\ud800", "?")]
