@@ -210,3 +210,16 @@ def test_the_released_replies_give_the_published_figures(model: str, task: str, 
     request = ScoreRequest(predictions=[str(path)], partial=True)
     found = score_file(task, Options(data=str(shared_data), scoring="paper"), request).estimates
     assert {name: round(found[name].value, 3) for name in PUBLISHED[model][task]} == PUBLISHED[model][task]
+
+
+@pytest.mark.parametrize("mode", ["strict", "paper"])
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_has_acc_which_is_1_for_the_right_reply(task: str, mode: str) -> None:
+    """For tools that read nothing else."""
+    built = build(task, Options(data="sample"))
+    (acc,) = (metric for metric in built.task.scoring[mode].metrics if metric.name == "acc")
+    assert acc.higher_is_better and acc.range == (0.0, 1.0) and acc.item
+    item = built.items[0]
+    reply = built.task.oracle(item)
+    verdicts = [Verdict(label) for label in fine(built, item, reply) or []]
+    assert acc.item(built.task.score(mode, item, Reply(reply), verdicts)) == 1

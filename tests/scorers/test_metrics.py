@@ -23,6 +23,7 @@ from halu_tasks.scorers.metrics import (
     mean_of,
     micro,
     share_unparsed,
+    share_free_of,
 )
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.intervals import Moments, mean_interval, score_interval
@@ -167,6 +168,17 @@ def test_members_that_share_sources_do_not_count_as_independent() -> None:
 
 def test_unparsed_counts_answers_that_are_none() -> None:
     assert found(share_unparsed(), labelled(("A", None), ("A", "B"))).value == 0.5
+
+
+def test_a_share_without_hallucinations_is_of_the_items_that_were_judged() -> None:
+    counts = {"a": 0.0, "b": 3.0, "c": 0.0, "d": 1.0}
+    scores = [Score(id, id, "text", "text", {"hallucinations": count}) for id, count in counts.items()]
+    unjudged = Score("e", "e", "text", "text", {})
+    metric = share_free_of("acc", "hallucinations", "")
+    found = estimates([metric], [*scores, unjudged])["acc"]
+    assert found.value == 0.5 and metric.higher_is_better
+    assert metric.item and [metric.item(score) for score in scores] == [1.0, 0.0, 1.0, 0.0]
+    assert math.isnan(metric.item(unjudged)) and not estimates([metric], [unjudged])
 
 
 def test_estimates_leave_out_what_no_item_bears_on_and_keep_the_order() -> None:
