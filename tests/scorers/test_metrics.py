@@ -22,8 +22,8 @@ from halu_tasks.scorers.metrics import (
     mean,
     mean_of,
     micro,
-    share_unparsed,
     share_free_of,
+    share_unparsed,
 )
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.intervals import Moments, mean_interval, score_interval
