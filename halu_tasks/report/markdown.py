@@ -30,6 +30,7 @@ PAIRS_HEAD = (
 def markdown(report: Report) -> str:
     """Format a report for an issue or a README."""
     parts = [f"# {escaped(report.title)}", f"{report.package}, {report.created[:10]}"]
+    parts += [escaped(sentence) for sentence in report.summary]
     parts += _not_shown("Skipped", report.skipped)
     parts += _not_shown("Replaced by later runs", report.superseded)
     if report.warnings:
@@ -75,7 +76,11 @@ def _leaderboard(report: Report, columns: Sequence[ReportColumn], *, main: bool)
     yield table(head, rows)
     ids = {column.id for column in columns}
     ranked = any(result.rank for result in report.results if result.column in ids)
-    notes = " ".join(f"{escaped(column.title)}: {escaped(note)}." for column in columns for note in column.notes)
+    by_note: dict[str, list[str]] = {}
+    for column in columns:
+        for note in column.notes:
+            by_note.setdefault(note, []).append(column.title)
+    notes = " ".join(f"{escaped(', '.join(titles))}: {escaped(note)}." for note, titles in by_note.items())
     corrected = [group for group in groups if group.compared_by != group.metric]
     notes += "".join(f" {escaped(group.title)}: {escaped(group.about)}." for group in corrected)
     yield (
@@ -125,7 +130,10 @@ def _cell(result: Result | None, column: ReportColumn) -> str:
 
 
 def _mean_cell(mean: GroupResult | None) -> str:
-    return "<br>".join([format_estimate(mean.figure), *_rank(mean.rank)]) if mean else NONE
+    if mean is None:
+        return NONE
+    corrected = [f"by human labels {format_estimate(mean.corrected)}"] if mean.corrected else []
+    return "<br>".join([format_estimate(mean.figure), *corrected, *_rank(mean.rank)])
 
 
 def _rank(rank: tuple[int, int] | None) -> list[str]:

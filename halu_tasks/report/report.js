@@ -124,7 +124,7 @@
     // open collapsed sections for printing, and close them again afterwards
     let opened = [];
     window.addEventListener("beforeprint", () => {
-      opened = all("details.why:not([open])");
+      opened = all("details.why:not([open]), details.more:not([open]):not(#all-runs)");
       for (const details of opened) details.open = true;
     });
     window.addEventListener("afterprint", () => { for (const details of opened) details.open = false; });

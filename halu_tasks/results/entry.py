@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run
+
+_HASH = re.compile(r"\b[0-9a-f]{40,}\b")
+"""A hash, such as that of a chat template."""
+_DIGITS = 8
+"""Number of digits of a hash in a label."""
 
 
 @dataclass(frozen=True)
@@ -42,18 +48,39 @@ class Entry:
         return [
             self.harness,
             *([] if self.method in (PLAIN, METHOD_UNKNOWN) else [self.method]),
-            *(f"{name}={value}" for name, value in (*self.roles, *self.settings)),
+            *(f"{name}={_HASH.sub(_first_digits, value)}" for name, value in (*self.roles, *self.settings)),
         ]
 
 
+def short_names(models: Collection[str]) -> dict[str, str]:
+    """Shorten the names of models to what follows the last slash, or the slash that all names have in common.
+
+    Args:
+        models: All names, such as `openai/gpt-4o-mini` or a folder. They stay distinct.
+    """
+    last = {model: model.rstrip("/").rpartition("/")[2] for model in models}
+    if all(last.values()) and len(set(last.values())) == len(last):
+        return last
+    folders = [model.split("/")[:-1] for model in models]
+    common = 0
+    while all(len(parts) > common and parts[common] == folders[0][common] for parts in folders):
+        common += 1
+    return {model: "/".join(model.split("/")[common:]) for model in models}
+
+
+def _first_digits(match: re.Match[str]) -> str:
+    return match[0][:_DIGITS]
+
+
 def labels_of(entries: Iterable[Entry]) -> dict[Entry, str]:
-    """Label each entry with its model's name, followed by what distinguishes it if the model has several entries."""
+    """Label each entry with its model's short name, and with what distinguishes it if the model has several entries."""
     entries = list(entries)
+    short = short_names({entry.model for entry in entries})
     labels = {}
     for entry in entries:
         same_model = [other for other in entries if other.model == entry.model]
         distinct = [
             text for text in entry.distinctions() if not all(text in other.distinctions() for other in same_model)
         ]
-        labels[entry] = f"{entry.model} ({', '.join(distinct)})" if distinct else entry.model
+        labels[entry] = f"{short[entry.model]} ({', '.join(distinct)})" if distinct else short[entry.model]
     return labels

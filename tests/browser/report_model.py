@@ -10,7 +10,9 @@ from itertools import combinations, permutations
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from halu_tasks.report.model.report import BothModes, Report
+from halu_tasks.report.model.detail_records import BothModes
+from halu_tasks.report.model.report import Report
+from halu_tasks.report.model.summary import summary
 
 ARABIC = "تقع مدينة القاهرة على نهر النيل، وهي عاصمة مصر منذ عام 969. بناها جوهر الصقلي في عهد المعز لدين الله."
 ENGLISH = (
@@ -124,10 +126,16 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
                     "empty": i % 2,
                     "judge_failed": i % 3 if judge else None,
                     "metrics": metrics,
-                    "rank": [1 + i // 2, min(entries, 2 + i // 2)],
+                    "rank": None,
                     "cost": {"calls": 474, "input_tokens": 120345, "usd": 0.123} if i % 2 else None,
                 }
             )
+    for number, column in enumerate(made):
+        ranked = [result for result in results if result["column"] == column["id"]]
+        up = column["higher_is_better"]
+        ranked.sort(key=lambda one: one["metrics"][column["headline"]]["value"], reverse=up)
+        for place, result in enumerate(ranked):
+            result["rank"] = _rank(place, entries, decided=number % 3 > 0)
     groups = [
         {
             "id": "g0",
@@ -143,16 +151,18 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
             "higher_is_better": True,
         }
     ]
-    return {
+    values = {
         "title": "Hallucination in eight tasks",
         "created": "2026-11-21T14:03:00+00:00",
         "package": "halu-tasks 0.1.0",
+        "summary": [],
         "entries": people,
         "columns": made,
         "groups": groups,
         "results": results,
         "group_results": [
-            {"entry": entry["id"], "group": "g0", "figure": estimate(skill[i], 0.02), "rank": [1 + i // 2, entries]}
+            {"entry": entry["id"], "group": "g0", "figure": estimate(skill[i], 0.02), "corrected": None}
+            | {"rank": _rank(sorted(skill, reverse=True).index(skill[i]), entries, decided=True)}
             for i, entry in enumerate(people)
         ],
         "floors": [
@@ -219,6 +229,13 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
         "why": [_why(c, people, skill, items, rng) for c in made],
         "table": "items.parquet",
     }
+    return values | {"summary": summary(from_json(values))}
+
+
+def _rank(place: int, entries: int, *, decided: bool) -> list[int] | None:
+    """Ranks next to the place of an entry, counted from 0; decided: no other entry may be the first."""
+    low, high = max(1, place, 2 if decided and place else 1), min(entries, place + 2)
+    return None if entries < 2 else [1, 1] if decided and not place else [low, high]
 
 
 def _column(number: int, task: tuple[str, str, str], again: int) -> dict[str, Any]:
@@ -396,6 +413,7 @@ def _item(column: Mapping[str, Any], number: int, people: list[dict[str, Any]], 
         )
     return {
         "id": f"{column['task']}_{number}/original",
+        "title": f"What is item {number}?",
         "kinds": [["worst"], ["disagreeing"], ["worst", "modes differ"]][number % 3],
         "right": sum(reply["value"] == 1.0 for reply in replies),
         "entries": len(people),

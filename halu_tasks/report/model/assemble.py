@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,13 +13,15 @@ from halu_tasks.replies.scoring import outcome_of, reply_warnings
 from halu_tasks.report.model.baselines import floors, published_figures
 from halu_tasks.report.model.breakdowns import other_scores
 from halu_tasks.report.model.columns import column_record, group_means, results
+from halu_tasks.report.model.detail_records import ColumnDetails
 from halu_tasks.report.model.details import details
 from halu_tasks.report.model.items import PER_KIND, text_limit
 from halu_tasks.report.model.leaderboard import Board
 from halu_tasks.report.model.names import Names
 from halu_tasks.report.model.pairs import Pairs
 from halu_tasks.report.model.parquet import ItemTable
-from halu_tasks.report.model.report import ColumnDetails, ReplyWarning, Report, ReportEntry, Result, Superseded
+from halu_tasks.report.model.report import ReplyWarning, Report, ReportEntry, Result, Superseded
+from halu_tasks.report.model.summary import summary
 from halu_tasks.report.model.wordings import wordings
 from halu_tasks.results.entry import Entry
 from halu_tasks.results.run import Skipped
@@ -59,10 +62,11 @@ def assemble(
             all_details.append(details(column, names, others, limit))
             step(1)
     groups, group_results = group_means(means, names, pairs.ranks)
-    return Report(
+    report = Report(
         title=title,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         package=f"halu-tasks {__version__}",
+        summary=[],
         entries=[_entry(entry, names) for entry in board.entries],
         columns=[column_record(column, names) for column in board.columns],
         groups=groups,
@@ -81,6 +85,7 @@ def assemble(
         why=all_details,
         table=TABLE,
     )
+    return replace(report, summary=summary(report))
 
 
 def _entry(entry: Entry, names: Names) -> ReportEntry:

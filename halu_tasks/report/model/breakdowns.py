@@ -9,8 +9,7 @@ from statistics import fmean
 
 import numpy as np
 
-from halu_tasks.report.model.leaderboard import Column
-from halu_tasks.report.model.report import (
+from halu_tasks.report.model.detail_records import (
     Bin,
     BothModes,
     Breakdown,
@@ -19,6 +18,7 @@ from halu_tasks.report.model.report import (
     Calibration,
     Confusion,
 )
+from halu_tasks.report.model.leaderboard import Column
 from halu_tasks.results.entry import Entry
 from halu_tasks.results.run import ScoredReply
 from halu_tasks.scorers.answer import NO_ANSWER

@@ -9,7 +9,7 @@ from halu_tasks.report.model.names import Names
 from halu_tasks.report.model.report import GroupResult, ReportColumn, ReportGroup, Result
 from halu_tasks.results.entry import Entry
 from halu_tasks.scorers.methods.cost import total
-from halu_tasks.scorers.metrics import estimates
+from halu_tasks.scorers.metrics import Estimate, estimates
 
 
 def column_record(column: Column, names: Names) -> ReportColumn:
@@ -89,6 +89,10 @@ def _corrected(mean: Mean) -> str:
     return f"; differences and ranks are of {mean.metric.name}, in which human labels correct {tasks}"
 
 
+def _corrected_mean(mean: Mean, entry: Entry) -> Estimate | None:
+    return estimates([mean.metric], mean.scores(entry)).get(mean.metric.name) if mean.corrected else None
+
+
 def group_means(
     means: Sequence[Mean], names: Names, ranks: Mapping[Column | Mean, Mapping[Entry, tuple[int, int]]]
 ) -> tuple[list[ReportGroup], list[GroupResult]]:
@@ -117,7 +121,13 @@ def group_means(
         )
         groups.append(group)
         group_results += [
-            GroupResult(entry=names.entries[entry], group=group.id, figure=figure, rank=ranks[mean].get(entry))
+            GroupResult(
+                entry=names.entries[entry],
+                group=group.id,
+                figure=figure,
+                corrected=_corrected_mean(mean, entry),
+                rank=ranks[mean].get(entry),
+            )
             for entry, figure in mean.figures.items()
         ]
     return groups, group_results

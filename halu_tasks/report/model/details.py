@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from halu_tasks.report.model import items as shown_items
 from halu_tasks.report.model.breakdowns import both_modes, breakdowns, calibration, confusion, difficulty
+from halu_tasks.report.model.detail_records import BothModes, ColumnDetails
 from halu_tasks.report.model.leaderboard import Column
 from halu_tasks.report.model.names import Names
-from halu_tasks.report.model.report import BothModes, ColumnDetails
 from halu_tasks.results.entry import Entry
 from halu_tasks.scorers.kinds import Label
 from halu_tasks.scorers.score import Score
@@ -33,6 +33,7 @@ def details(column: Column, names: Names, others: OtherScores, limit: int) -> Co
     """
     answers = {entry: shown_items.by_item(run.answers, others[entry]) for entry, run in column.runs.items()}
     chosen = shown_items.chosen(column, answers)
+    titles = shown_items.titles([answered.item for answered in column.first.answers], chosen)
     answers_by_id = {names.entries[entry]: by_id for entry, by_id in answers.items()}
     scores = {names.entries[entry]: run.scores for entry, run in column.runs.items()}
     label = column.task.choices[0] if column.task.choices else None
@@ -48,7 +49,9 @@ def details(column: Column, names: Names, others: OtherScores, limit: int) -> Co
         calibration=[curve for curve in curves if curve],
         modes=modes,
         modes_missing=modes_missing,
-        items=[shown_items.shown_item(column, id, kinds, answers_by_id, limit) for id, kinds in chosen.items()],
+        items=[
+            shown_items.shown_item(column, id, titles[id], kinds, answers_by_id, limit) for id, kinds in chosen.items()
+        ],
     )
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import repeat
 from statistics import fmean, pvariance
 from typing import NamedTuple
 
 from halu_tasks.core.hashing import stable_hash
-from halu_tasks.core.items import Item
+from halu_tasks.core.items import WORDING, Item
 from halu_tasks.report.model.breakdowns import OTHER_MODE, correctness_of, value_of
+from halu_tasks.report.model.detail_records import GoldText, OtherScore, ShownItem, ShownReply
 from halu_tasks.report.model.leaderboard import Column
-from halu_tasks.report.model.report import GoldText, OtherScore, ShownItem, ShownReply
 from halu_tasks.results.entry import Entry
 from halu_tasks.results.run import ScoredReply
 from halu_tasks.scorers.benchmarks.localization import places
@@ -33,6 +34,13 @@ _MAX_VERDICTS = 100
 """Maximum number of verdicts shown for one reply."""
 _MAX_MARKED = 20_000
 """Maximum length in characters of a text in which spans are marked, once for each entry."""
+
+TITLE = 140
+"""Maximum length of an item's title in characters."""
+_COMPARED = 200
+"""Number of prompts that are compared to find the line in which they differ."""
+_SPACE = re.compile(r"[ \t]+")
+_LABEL = re.compile(r".*[:：]\s*")
 
 Answers = Mapping[str, list[tuple[ScoredReply, Score | None]]]
 """By item id, the answers (several with epochs), each with its score in the other mode, if there is one."""
@@ -124,12 +132,15 @@ def _is_valid_unicode(text: str) -> bool:
     return True
 
 
-def shown_item(column: Column, id: str, kinds: Sequence[str], answers: Mapping[str, Answers], limit: int) -> ShownItem:
+def shown_item(
+    column: Column, id: str, title: str, kinds: Sequence[str], answers: Mapping[str, Answers], limit: int
+) -> ShownItem:
     """Collect what is shown of an item, with all replies.
 
     Args:
         column: The item's column.
         id: The item's id.
+        title: The item's title.
         kinds: The kinds that it was chosen for.
         answers: The answers of each entry, by the entry's id.
         limit: The maximum length of each string, in bytes.
@@ -144,6 +155,7 @@ def shown_item(column: Column, id: str, kinds: Sequence[str], answers: Mapping[s
     target, target_cut = cut(item.target, limit)
     return ShownItem(
         id=item.id,
+        title=title,
         kinds=kinds,
         right=sum(value == 1 for value in values),
         entries=len(values),
@@ -159,6 +171,43 @@ def shown_item(column: Column, id: str, kinds: Sequence[str], answers: Mapping[s
             for answered, other in by_id[id]
         ],
     )
+
+
+def titles(items: Sequence[Item], ids: Collection[str]) -> dict[str, str]:
+    """Title items by the first line of their prompts in which they differ, usually the question, without its label.
+
+    Args:
+        items: Items of one task. Those in different wordings are compared among themselves.
+        ids: The ids of the items to title.
+    """
+    by_wording: dict[str, list[Item]] = {}
+    for item in items:
+        by_wording.setdefault(item.tags.get(WORDING, ""), []).append(item)
+    found = {}
+    for alike in by_wording.values():
+        lines = {item.id: [line for line in item.prompt.split("\n") if line.strip()] or [""] for item in alike}
+        samples = [lines[item.id] for item in alike[:_COMPARED]]
+        depth = 0
+        while len({tuple(prompt[depth : depth + 1]) for prompt in samples}) == 1 < len(samples):
+            if min(map(len, samples)) <= depth + 1:
+                break
+            depth += 1
+        label = _label([prompt[depth] for prompt in samples if len(prompt) > depth])
+        for id in lines.keys() & ids:
+            line = lines[id][depth] if len(lines[id]) > depth else lines[id][-1]
+            line = _SPACE.sub(" ", line.removeprefix(label)[: 8 * TITLE]).strip()
+            found[id] = line if len(line) <= TITLE else f"{line[: TITLE - 1].rstrip()}…"
+    return found
+
+
+def _label(lines: Sequence[str]) -> str:
+    """Return what all lines begin with, up to a colon, such as `Question: `."""
+    if len(lines) < 2:
+        return ""
+    low, high = min(lines), max(lines)
+    common = next((low[:i] for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), low)
+    label = _LABEL.match(common)
+    return label[0] if label else ""
 
 
 class _Marks(NamedTuple):

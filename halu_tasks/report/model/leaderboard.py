@@ -83,13 +83,10 @@ class Column:
     @property
     def notes(self) -> list[str]:
         """Differences between the runs that readers need to know of, although the runs can be compared."""
-        others = [(entry, reordered(self.first, run)) for entry, run in list(self.runs.items())[1:]]
+        counts = {entry.model: reordered(self.first, run) for entry, run in list(self.runs.items())[1:]}
+        others = {model: count for model, count in counts.items() if count}
         judged = comparison_note(self.task, self.compared_by, [run.scores for run in self.runs.values()])
-        return ([judged] if judged else []) + [
-            f"{entry.model} was asked {count:,} of the items with the answers in another order than {self.first.model}"
-            for entry, count in others
-            if count
-        ]
+        return [*([judged] if judged else []), *([_order_note(self.first.model, others)] if others else [])]
 
 
 @dataclass
@@ -212,6 +209,14 @@ def board(runs: Sequence[Run]) -> Board:
     for column in ordered:
         column.runs = {entry: column.runs[entry] for entry in entries if entry in column.runs}
     return Board(entries, ordered, superseded)
+
+
+def _order_note(first: str, others: Mapping[str, int]) -> str:
+    """Say in how many items the answers were in another order than for the first model; one note for all models."""
+    low, high = min(others.values()), max(others.values())
+    count = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    who = f"{next(iter(others))} was" if len(others) == 1 else f"{len(others)} models were"
+    return f"{who} asked {count} of the items with the answers in another order than {first}"
 
 
 def _same_condition(columns: Sequence[Column]) -> bool:

@@ -32,6 +32,14 @@ class Bar(NamedTuple):
     high: float | None
 
 
+class BothFigures(NamedTuple):
+    """An entry's figures of the same replies in both modes."""
+
+    label: str
+    strict: float
+    paper: float
+
+
 class Curve(NamedTuple):
     """An entry's calibration: mean probability, observed share and number of replies of each bin."""
 
@@ -162,6 +170,27 @@ def intervals(
             parse_math=False,
         )
     _rows(axes, bars)
+    return inline(figure, prefix, words)
+
+
+def modes(prefix: str, rows: Sequence[BothFigures], words: str) -> Markup:
+    """Plot figures in both modes, one line per entry: a dot for strict, a ring for paper.
+
+    Args:
+        prefix: A prefix for the ids of the plot's elements.
+        rows: The figures of the entries.
+        words: A description of the plot for screen readers.
+    """
+    height = _LINE * len(rows)
+    figure = Figure(figsize=(WIDTH / 72, (4 + height + 20) / 72))
+    axes = _axes(figure, _LABEL, 4, WIDTH - _LABEL - _VALUES, height)
+    ends = [x for row in rows for x in (row.strict, row.paper)]
+    room = 0.05 * (max(ends) - min(ends)) or 0.05
+    axes.set_xlim(min(ends) - room, max(ends) + room)
+    for line, row in enumerate(rows):
+        axes.plot([row.strict, row.paper], [line, line], color=MUTED, linewidth=0.9, zorder=2)
+        axes.plot([row.paper], [line], "o", color=ACCENT, markerfacecolor="none", markersize=5.4, clip_on=False)
+    _rows(axes, [Bar(row.label, row.strict, None, None) for row in rows])
     return inline(figure, prefix, words)
 
 

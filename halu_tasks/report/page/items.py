@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from halu_tasks.report.model.report import ReportColumn, ShownItem, ShownReply
+from halu_tasks.report.model.detail_records import ShownItem, ShownReply
+from halu_tasks.report.model.report import ReportColumn
 from halu_tasks.report.page.escaping import as_text
 from halu_tasks.report.page.numbers import defined
 from halu_tasks.report.page.view import View

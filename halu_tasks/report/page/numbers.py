@@ -34,6 +34,11 @@ def interval(low: Any, high: Any, signed: bool = False) -> str:
     return format_interval(low, high, partial(number, signed=signed))
 
 
+def percent(value: Any) -> str:
+    """Format a share as a percentage, with a decimal below 10%."""
+    return f"{100 * value:.{0 if value >= 0.1 else 1}f}%" if defined(value) else NONE
+
+
 def count(value: Any) -> str:
     """Format a count with commas as thousands separators."""
     return f"{value:,.0f}" if defined(value) else NONE

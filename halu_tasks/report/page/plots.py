@@ -6,8 +6,18 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from halu_tasks.report.model.report import Calibration, ReportColumn
-from halu_tasks.report.page.charts import Bar, Curve, calibration, differences, interval_words, intervals
+from halu_tasks.report.model.detail_records import Calibration
+from halu_tasks.report.model.report import ReportColumn
+from halu_tasks.report.page.charts import (
+    Bar,
+    BothFigures,
+    Curve,
+    calibration,
+    differences,
+    interval_words,
+    intervals,
+    modes,
+)
 from halu_tasks.report.page.escaping import plain
 from halu_tasks.report.page.numbers import defined, interval, number
 from halu_tasks.report.page.view import Pair, View
@@ -35,6 +45,25 @@ def interval_plot(view: View, column: int) -> Markup | None:
     floors = [(floor.name, floor.value) for floor in view.headline_floors(column) if defined(floor.value)]
     words = interval_words(record.title, record.headline, record.higher_is_better, bars, floors)
     return intervals(f"i{column}", bars, floors, record.range, words)
+
+
+def mode_plot(view: View, column: int) -> Markup | None:
+    """Plot the figures of the same replies in both modes, in the order of the strict ones.
+
+    None if the modes cannot be compared, or have different metrics, or give the same figures.
+    """
+    record, rows = view.columns[column], []
+    for row in view.details[column].modes or ():
+        strict, paper = (row.figures[mode] for mode in ("strict", "paper"))
+        if strict and paper and defined(strict.value) and defined(paper.value) and row.metric == record.headline:
+            label = view.entries[view.entry_number[row.entry]].label
+            rows.append(BothFigures(label, strict.value, paper.value))
+    if not any(number(row.strict) != number(row.paper) for row in rows):
+        return None
+    rows.sort(key=lambda row: -row.strict if record.higher_is_better else row.strict)
+    figures = [f"{plain(row.label, 40)} {number(row.strict)} and {number(row.paper)}" for row in rows]
+    words = f"Plot of {plain(record.headline, 60)} on {plain(record.title, 60)} in strict and in paper: "
+    return modes(f"m{column}", rows, words + "; ".join(figures) + ".")
 
 
 PAIRS = 10

@@ -91,6 +91,7 @@ def _environment() -> Environment:
         "line": lambda value, limit=300: name(value, limit),
         "number": numbers.number,
         "count": numbers.count,
+        "percent": numbers.percent,
         "p": numbers.p_value,
         "rank": numbers.rank,
         "date": _date,

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import NamedTuple
 
+from halu_tasks.report.model.detail_records import ColumnDetails
 from halu_tasks.report.model.report import (
-    ColumnDetails,
     Floor,
     PairDifference,
     PublishedFigure,
@@ -19,8 +20,13 @@ from halu_tasks.report.model.report import (
     Result,
     Wins,
 )
+from halu_tasks.report.model.summary import top_groups
 from halu_tasks.report.page.numbers import defined
+from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import Estimate
+
+FREQUENT = 0.01
+"""Share of replies without an answer from which a cell of the leaderboard shows it."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +38,32 @@ class Head:
         metric: The metric's name.
         higher: Whether higher figures are better.
         column: The number of the report's column; None for a group's mean.
+        span: The worst and the best value that its bars can show; None if neither direction is better.
     """
 
     record: ReportColumn | ReportGroup
     metric: str
     higher: bool | None
     column: int | None = None
+    span: tuple[float, float] | None = None
+
+    def bar(self, figure: Estimate | None) -> Bar | None:
+        """Place a figure and its interval on the way from the worst to the best value."""
+        if self.span is None or figure is None or not defined(figure.value):
+            return None
+        worst, best = self.span
+        ends = [end for end in (figure.low, figure.high) if defined(end)]
+        shares = [(x - worst) / (best - worst) for x in (figure.value, *ends) if x is not None]
+        shares = [round(100 * min(1.0, max(0.0, share)), 1) for share in shares]
+        return Bar(shares[0], min(shares), max(shares))
+
+
+class Bar(NamedTuple):
+    """A figure and the ends of its interval, in percent of the way from the worst to the best value."""
+
+    value: float
+    low: float
+    high: float
 
 
 @dataclass(frozen=True)
@@ -50,6 +76,8 @@ class Cell:
         result: The result, if the entry was measured in a column.
         note: The source and the scoring of a published figure.
         corrected: The figure corrected by human labels, if the verdicts of its judge have some.
+        by_corrected: Whether the rank is of the corrected figure.
+        missing: Kinds of replies without an answer or a verdict, with their shares, of those that are frequent.
         strong: The figure that a stronger judge would give, if one was asked.
     """
 
@@ -59,6 +87,8 @@ class Cell:
     note: Sequence[str] = ()
     corrected: Estimate | None = None
     strong: Estimate | None = None
+    by_corrected: bool = False
+    missing: Sequence[tuple[str, float]] = ()
 
 
 @dataclass(frozen=True)
@@ -171,13 +201,35 @@ class View:
             columns: The numbers of the columns.
             main: Whether to show groups of main columns, rather than groups of columns apart.
         """
+        return self._arranged([*map(self._group_head, top_groups(self.report, main=main)), *map(self._head, columns)])
+
+    def other_means(self, *, main: bool) -> Leaderboard:
+        """Arrange the means of groups that are parts of the groups in a leaderboard.
+
+        Args:
+            main: Whether to show groups of main columns, rather than groups of columns apart.
+        """
+        shown = {group.id for group in top_groups(self.report, main=main)} | {
+            group.id for group in self.report.groups if group.main != main
+        }
         with_means = {group for _, group in self._means}
-        heads = [
-            Head(group, group.metric, group.higher_is_better)
-            for group in self.report.groups
-            if group.main == main and group.id in with_means
-        ]
-        heads += [Head(self.columns[i], self.columns[i].headline, self.columns[i].higher_is_better, i) for i in columns]
+        groups = (group for group in self.report.groups if group.id in with_means - shown)
+        return self._arranged([self._group_head(group) for group in groups])
+
+    def _head(self, number: int) -> Head:
+        column = self.columns[number]
+        figures = [self.figure(entry, number) for entry in range(len(self.entries))]
+        span = _span(column.range, column.higher_is_better, figures)
+        return Head(column, column.headline, column.higher_is_better, number, span)
+
+    def _group_head(self, group: ReportGroup) -> Head:
+        ranges = {column.range for column in self.columns if column.id in group.columns}
+        bounds = next(iter(ranges)) if len(ranges) == 1 else (0.0, None)
+        figures = [mean.figure for (_, of), mean in self._means.items() if of == group.id]
+        span = _span(bounds, group.higher_is_better, figures)
+        return Head(group, group.metric, group.higher_is_better, None, span)
+
+    def _arranged(self, heads: Sequence[Head]) -> Leaderboard:
         rows = [self._entry_row(i, heads) for i in range(len(self.entries))]
         rows = [row for row in rows if any(row.cells)]
         if heads:
@@ -197,15 +249,18 @@ class View:
         for head in heads:
             if head.column is None:
                 mean = self._means.get((entry.id, head.record.id))
-                cells.append(Cell(mean.figure, mean.rank) if mean else None)
+                by_corrected = mean is not None and mean.corrected is not None
+                cells.append(
+                    Cell(mean.figure, mean.rank, corrected=mean.corrected, by_corrected=by_corrected) if mean else None
+                )
             else:
                 result = self.result(number, head.column)
                 metrics = result.metrics if result else {}
                 corrected, strong = (metrics.get(f"{head.metric}_{end}") for end in ("ppi", "ppi_strong"))
+                by_corrected = self.columns[head.column].compared_by != head.metric
+                figure, missing = metrics.get(head.metric), frequent(result) if result else ()
                 cells.append(
-                    Cell(metrics.get(head.metric), result.rank, result, corrected=corrected, strong=strong)
-                    if result
-                    else None
+                    Cell(figure, result.rank, result, (), corrected, strong, by_corrected, missing) if result else None
                 )
         return Row("entry", entry.label, self.describe(entry), cells, number)
 
@@ -250,6 +305,23 @@ class View:
                 rows.append(Row("published", model, ["published", method], cells))
         return rows
 
+    def notes(self, columns: Iterable[int]) -> dict[str, list[int]]:
+        """Group the notes on columns: each note once, with the numbers of the columns that it is about."""
+        return _grouped((note, i) for i in columns for note in self.columns[i].notes)
+
+    def reasons(self) -> dict[str, list[int]]:
+        """Group the columns that are shown apart by the reason."""
+        return _grouped((self.columns[i].why, i) for i in self.apart)
+
+    def methods(self) -> dict[str, list[int]]:
+        """Group the entries by how they were asked: the details of `describe`, with the numbers of the entries."""
+        return _grouped((" · ".join(self.describe(entry)), i) for i, entry in enumerate(self.entries))
+
+    def harnesses(self, column: int) -> list[str]:
+        """List the programs that made the results of a column."""
+        results = (result for result in self.report.results if result.column == self.columns[column].id)
+        return list(dict.fromkeys(result.harness for result in results))
+
     @cached_property
     def pairs(self) -> list[Pair]:
         """All pairs of entries that were compared, with main groups and columns first."""
@@ -270,6 +342,32 @@ class View:
     def wins(self) -> dict[tuple[int, int], Wins]:
         """For each pair of entries, on how many columns the first is better, worse, or neither."""
         return {(self.entry_number[row.first], self.entry_number[row.second]): row for row in self.report.wins}
+
+
+def frequent(result: Result) -> list[tuple[str, float]]:
+    """List the kinds of replies without an answer or a verdict that are frequent, with their shares."""
+    counts = {outcome: getattr(result, outcome) for outcome in NO_ANSWER} | {"not judged": result.judge_failed or 0}
+    return [(kind, count / result.n) for kind, count in counts.items() if result.n and count / result.n > FREQUENT]
+
+
+def _grouped(pairs: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
+    groups: dict[str, list[int]] = {}
+    for text, number in pairs:
+        groups.setdefault(text, []).append(number)
+    return groups
+
+
+def _span(
+    bounds: tuple[float, float | None], higher: bool | None, figures: Iterable[Estimate | None]
+) -> tuple[float, float] | None:
+    """Return the worst and the best value of a metric; without an upper limit, the highest figure stands for it."""
+    low, high = bounds
+    if high is None:
+        ends = (figure.high if defined(figure.high) else figure.value for figure in figures if figure)
+        high = max((end for end in ends if end is not None and defined(end)), default=low)
+    if higher is None or high <= low:
+        return None
+    return (low, high) if higher else (high, low)
 
 
 def _cell(value: float, note: Sequence[str] = ()) -> Cell:
