@@ -1,4 +1,4 @@
-"""What axe-core finds in the page: nothing serious, in light and dark, on a desk and on a phone."""
+"""What axe-core finds in the page: nothing, in light and dark, on a desk and on a phone."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ pytestmark = pytest.mark.browser
 
 @pytest.mark.parametrize("width", [1320, 400])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(opened: Any, axe: str, scheme: str, width: int) -> None:
+def test_axe_finds_nothing(opened: Any, axe: str, scheme: str, width: int) -> None:
     found = opened(model(3, 5, items=2), width=width, color_scheme=scheme)
     found.all_open()
     for box in ("show-floors", "show-published"):
         found.page.locator(f"#{box}").check()
     found.page.evaluate(axe)
     violations = found.page.evaluate("axe.run().then(result => result.violations)")
-    serious = [
+    found_by_axe = [
         (violation["id"], node["html"][:160], node["failureSummary"][:200])
         for violation in violations
-        if violation["impact"] in ("serious", "critical")
         for node in violation["nodes"][:3]
     ]
-    assert serious == []
+    assert found_by_axe == []

@@ -12,6 +12,9 @@ from html.parser import HTMLParser
 import pytest
 from report_model import from_json, model, model_json, with_texts
 
+from halu_tasks.core.items import Item
+from halu_tasks.report.model.items import titles
+from halu_tasks.report.model.summary import summary
 from halu_tasks.report.page import numbers
 from halu_tasks.report.page.charts import Bar, Curve, calibration, differences, intervals
 from halu_tasks.report.page.escaping import block, characters, name, plain
@@ -20,6 +23,7 @@ from halu_tasks.report.page.items import verdict
 from halu_tasks.report.page.render import render
 from halu_tasks.report.page.svg import drawing
 from halu_tasks.report.page.view import View
+from halu_tasks.results.entry import Entry, labels_of, short_names
 
 
 def test_importing_the_package_does_not_import_matplotlib() -> None:
@@ -137,6 +141,39 @@ def test_floors_and_published_figures_have_rows_of_their_own() -> None:
     parts = board.parts(3)
     assert [len(part.heads) for part in parts] == [2, 3]
     assert all(any(row.cells) for part in parts for row in part.rows)
+
+
+def test_labels_are_short_and_stay_distinct() -> None:
+    assert short_names(["openai/gpt-4o", "openai/gpt-4o-mini"]) == {
+        "openai/gpt-4o": "gpt-4o",
+        "openai/gpt-4o-mini": "gpt-4o-mini",
+    }
+    assert set(short_names(["/data/a/step-1", "/data/b/step-1"]).values()) == {"a/step-1", "b/step-1"}
+    assert set(short_names(["a/b", "b"]).values()) == {"a/b", "b"}
+    entry = Entry("hf/m", "lm-eval", "plain prompt", (("chat_template", "ab" * 32),), ())
+    assert set(labels_of([entry, replace(entry, settings=())]).values()) == {"m (chat_template=abababab)", "m"}
+
+
+def test_items_are_titled_by_the_line_in_which_their_prompts_differ() -> None:
+    def item(id: str, prompt: str) -> Item:
+        return Item(id, id, "A", "", prompt, {}, {})
+
+    asked = [item(str(i), f"Task:\nQuestion: Why {i}?\nAnswer: because") for i in range(3)]
+    assert titles(asked, ["0", "2"]) == {"0": "Why 0?", "2": "Why 2?"}
+    assert titles([item("1", "Question: Why?")], ["1"]) == {"1": "Question: Why?"}
+    assert titles([item("1", ""), item("2", "")], ["1"]) == {"1": ""}
+    assert len(titles([item("1", "a" * 999), item("2", "b")], ["1"])["1"]) == 140
+
+
+def test_a_summary_claims_a_lead_only_of_a_model_that_is_better_than_all_others() -> None:
+    report = model(4, 3, apart=False)
+    open_ranks = [replace(result, rank=(1, 4)) for result in report.results]
+    means = [replace(mean, rank=(1, 4)) for mean in report.group_results]
+    assert summary(replace(report, results=open_ranks, group_results=means)) == [
+        "These items do not decide who leads on the mean of refact acc and all 3 tasks (4 of 4 models)."
+    ]
+    (alone,) = summary(model(1, 3, apart=False))
+    assert alone.startswith("Nothing is compared on the mean of refact acc and all 3 tasks")
 
 
 class Check(HTMLParser):
