@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from halu_tasks.report.model.report import (
     GroupResult,
@@ -76,10 +76,7 @@ def _leaderboard(report: Report, columns: Sequence[ReportColumn], *, main: bool)
     yield table(head, rows)
     ids = {column.id for column in columns}
     ranked = any(result.rank for result in report.results if result.column in ids)
-    by_note: dict[str, list[str]] = {}
-    for column in columns:
-        for note in column.notes:
-            by_note.setdefault(note, []).append(column.title)
+    by_note = _titles_by((note, column.title) for column in columns for note in column.notes)
     notes = " ".join(f"{escaped(', '.join(titles))}: {escaped(note)}." for note, titles in by_note.items())
     corrected = [group for group in groups if group.compared_by != group.metric]
     notes += "".join(f" {escaped(group.title)}: {escaped(group.about)}." for group in corrected)
@@ -90,7 +87,16 @@ def _leaderboard(report: Report, columns: Sequence[ReportColumn], *, main: bool)
         f"{notes}"
     ).strip()
     if not main:
-        yield "\n".join(f"- {escaped(column.title)}: {escaped(column.why)}" for column in columns)
+        by_reason = _titles_by((column.why, column.title) for column in columns)
+        yield "\n".join(f"- {escaped(', '.join(titles))}: {escaped(why)}" for why, titles in by_reason.items())
+
+
+def _titles_by(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Group titles by the text about them, so that each text stands once."""
+    groups: dict[str, list[str]] = {}
+    for text, title in pairs:
+        groups.setdefault(text, []).append(title)
+    return groups
 
 
 def _group_head(group: ReportGroup) -> str:

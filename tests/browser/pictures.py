@@ -33,8 +33,9 @@ def main(report: str, out: str) -> None:
         page = opened(1100, 1459)
         section = page.locator("details.why", has=page.locator("h3", has_text=COMPARATIVE)).first
         section.evaluate("e => { e.open = true; }")
-        section.scroll_into_view_if_needed()
-        section.screenshot(path=folder / "why.png")
+        box = section.bounding_box()
+        clip = {**box, "height": min(box["height"], 1460)}
+        page.screenshot(path=folder / "why.png", full_page=True, clip=clip)
         page.select_option("#f-column", label=ENTITY)
         page.locator("#f-text").fill("gravitational force")
         page.wait_for_timeout(500)

@@ -293,7 +293,7 @@ def test_scored_predictions_are_read_with_the_same_figures(score: Score, tmp_pat
     partial = score(tmp_path / "partial", CORRECTION, rows, "--partial")
     told = assembled(read_results([str(path), str(partial)]).runs, tmp_path)
     # without --model, a model is called by its file
-    assert [own["label"] for own in told["entries"]] == [str(tmp_path / "partial" / "predictions.jsonl"), "mine"]
+    assert [own["label"] for own in told["entries"]] == ["predictions.jsonl", "mine"]
     cells = {own["n"]: own for own in told["results"]}
     for n, file in ((16, path), (9, partial)):
         printed = strict(file)
