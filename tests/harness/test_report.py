@@ -224,7 +224,7 @@ def test_the_table_and_the_markdown_have_what_the_report_has(both: Any) -> None:
         assert sum(row["answer"] is None for row in own) == sum(cell[outcome] for outcome in NO_ANSWER)
 
     text = (made / "report.md").read_text()
-    board = [line for line in text.splitlines() if line.startswith("| predictions (")]
+    board = [line for line in text.splitlines() if line.startswith(r"| predictions \(")]
     assert len(board) == len(labels) == 2
     acc = cells(told)[INDEPENDENT, "Inspect"]
     figure = acc["metrics"]["acc"]
