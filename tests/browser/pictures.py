@@ -1,4 +1,6 @@
-"""Takes the pictures of docs/report-example.md: `python tests/browser/pictures.py report/index.html docs/pictures`.
+"""Takes the pictures of README.md and docs/report-example.md.
+
+    python tests/browser/pictures.py report/index.html docs/pictures
 
 The report is the one that the page describes. Needs `pip install -e ".[browser]"` and Chromium.
 """
@@ -27,7 +29,9 @@ def main(report: str, out: str) -> None:
             page.goto(url)
             return page
 
-        opened(1280, 1300).screenshot(path=folder / "leaderboard.png")
+        page = opened(1280, 1300)
+        page.screenshot(path=folder / "leaderboard.png")
+        page.locator("#leaderboard table").first.screenshot(path=folder / "two-models.png")
         opened(1280, 1300, "dark").screenshot(path=folder / "leaderboard-dark.png")
         opened(400, 1300).screenshot(path=folder / "phone.png")
         page = opened(1100, 1459)
