@@ -1,7 +1,7 @@
 """C-FAITH in Inspect: Chinese questions in three formats, and how often the answers hallucinate.
 
 Paper: Zhang et al., C-FAITH: A Chinese Fine-Grained Benchmark for Automated Hallucination Evaluation,
-arXiv 2504.10167. Data: https://github.com/pkulcwmzx/C-FAITH, licence not stated.
+https://arxiv.org/abs/2504.10167. Data: https://github.com/pkulcwmzx/C-FAITH, licence not stated.
 Prompts, scoring and metrics are defined in `task_configs/cfaith/`, the reading of rows in
 `halu_tasks/benchmarks/cfaith.py`; `docs/tasks.md` lists the differences from the paper.
 

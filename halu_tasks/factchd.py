@@ -1,7 +1,7 @@
 """FactCHD in Inspect: is an answer factual, and why?
 
 Paper: Chen et al., FactCHD: Benchmarking Fact-Conflicting Hallucination Detection, IJCAI 2024,
-arXiv 2310.12086. Data: https://huggingface.co/datasets/zjunlp/FactCHD, MIT.
+https://arxiv.org/abs/2310.12086. Data: https://huggingface.co/datasets/zjunlp/FactCHD, MIT.
 Prompts, scoring and metrics are defined in `task_configs/factchd/`, the reading of rows in
 `halu_tasks/benchmarks/factchd.py`; `docs/tasks.md` lists the differences from the paper.
 

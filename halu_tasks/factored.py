@@ -1,9 +1,9 @@
 """Factored Verification in Inspect: cited summaries of papers, and checking your own texts claim by claim.
 
 Paper: George and Stuhlmüller, Factored Verification: Detecting and Reducing Hallucination in Summaries of Academic
-Papers, 2023, arXiv 2310.10627. Data of `fave`: https://github.com/elicit/fave-dataset, MIT. Its prompts, scoring and
-metrics are defined in `task_configs/fave/`, the reading of rows in `halu_tasks/benchmarks/fave.py`. The methods are
-solvers; see `docs/methods.md`.
+Papers, 2023, https://arxiv.org/abs/2310.10627. Data of `fave`: https://github.com/elicit/fave-dataset, MIT. Its
+prompts, scoring and metrics are defined in `task_configs/fave/`, the reading of rows in
+`halu_tasks/benchmarks/fave.py`. The methods are solvers; see `docs/methods.md`.
 
     inspect eval halu_tasks/factored.py --model openai/gpt-4o-mini --model-role grader=openai/gpt-4o
     inspect eval halu_tasks/fave --solver halu_tasks/factored_revision --model-role grader=openai/gpt-4o

@@ -3,7 +3,7 @@
 The tasks ask which type of error a sentence has, and whether it hallucinates at all.
 
 Paper: Abdaljalil, Kurban and Serpedin, HalluVerse25: Fine-grained Multilingual Benchmark Dataset for LLM
-Hallucinations, arXiv 2503.07833. Data: https://huggingface.co/datasets/sabdalja/HalluVerse3, gated.
+Hallucinations, https://arxiv.org/abs/2503.07833. Data: https://huggingface.co/datasets/sabdalja/HalluVerse3, gated.
 Prompts, scoring and metrics are defined in `task_configs/halluverse25/`, the reading of rows in
 `halu_tasks/benchmarks/halluverse25.py`; `docs/tasks.md` lists the differences from the paper.
 

@@ -1,7 +1,8 @@
 """HalluVerse-M3 in Inspect: types of errors in edited answers and summaries, in four languages.
 
-Paper: Abdaljalil, Sharma, Serpedin and Kurban, HalluVerse-M3: A multitask multilingual benchmark for hallucination
-in LLMs, arXiv 2602.06920. Data: https://huggingface.co/datasets/sabdalja/HalluVerse-M3; download them manually.
+Paper: Abdaljalil, Sharma, Serpedin and Kurban, HalluVerse-M3: A multitask multilingual benchmark for hallucination in
+LLMs, https://arxiv.org/abs/2602.06920. Data: https://huggingface.co/datasets/sabdalja/HalluVerse-M3; download them
+manually.
 Prompts, scoring and metrics are defined in `task_configs/halluverse_m3/`, the reading of rows in
 `halu_tasks/benchmarks/halluverse_m3.py`; `docs/tasks.md` lists the differences from the paper.
 

@@ -1,8 +1,9 @@
 """HaluEval in Inspect: does a summary, or an answer, hallucinate, and where?
 
 Papers: Li et al., HaluEval: A Large-Scale Hallucination Evaluation Benchmark for Large Language Models, EMNLP 2023,
-arXiv 2305.11747; George and Stuhlmüller, Factored Verification: Detecting and Reducing Hallucination in Summaries of
-Academic Papers, 2023, arXiv 2310.10627 (the claims and the samples). Data: https://github.com/RUCAIBox/HaluEval, MIT.
+https://arxiv.org/abs/2305.11747; George and Stuhlmüller, Factored Verification: Detecting and Reducing Hallucination in
+Summaries of Academic Papers, 2023, https://arxiv.org/abs/2310.10627 (the claims and the samples). Data:
+https://github.com/RUCAIBox/HaluEval, MIT.
 Prompts, scoring and metrics are defined in `task_configs/halueval/`, the reading of rows in
 `halu_tasks/benchmarks/halueval.py`; `docs/tasks.md` lists the differences from the papers.
 

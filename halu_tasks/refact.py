@@ -1,7 +1,7 @@
 """ReFACT in Inspect: judge, compare, localize and correct scientific confabulations.
 
 Paper: Wang et al., ReFACT: A Benchmark for Scientific Confabulation Detection with Positional Error
-Annotations, EACL 2026, arXiv 2509.25868. Data: https://github.com/ddz5431/ReFACT, CC BY 4.0.
+Annotations, EACL 2026, https://arxiv.org/abs/2509.25868. Data: https://github.com/ddz5431/ReFACT, CC BY 4.0.
 Prompts, scoring and metrics are defined in `task_configs/refact/`, the reading of rows in
 `halu_tasks/benchmarks/refact.py`; `docs/tasks.md` lists the differences from the paper.
 

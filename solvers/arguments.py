@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, get_type_hints
 
 from halu_tasks.core.errors import ArgumentError, did_you_mean
 from halu_tasks.core.options import wrong_kind
@@ -31,4 +31,6 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
                 raise ArgumentError(f"{function.__name__}: argument {name}={value!r} is not {kind}")
         return function(*args, **kwargs)
 
+    # Scout resolves the names of types in this module otherwise, where they do not exist
+    call.__annotations__ = get_type_hints(function)
     return call

@@ -16,6 +16,7 @@ EXTRAS = {
     "openai": ("openai",),
     "report": ("matplotlib",),
     "s3": ("s3fs",),
+    "scout": ("inspect_scout",),
     "xlsx": ("openpyxl",),
 }
 """Extra to the modules by which it is known to be installed."""

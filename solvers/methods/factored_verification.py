@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 How = Literal["auto", "logprobs", "reasoned", "samples"]
 _YES, _NO = "Yes", "No"
-_METHOD = "factored_verification"
+METHOD = "factored_verification"
 
 _PROBE = "Reply with the single word: Yes"
 
@@ -133,6 +133,51 @@ class Checker:
         return True
 
 
+class FactoredVerifier:
+    """Splits texts into claims, checks each one against a source, and multiplies their probabilities.
+
+    The model role `decomposer` lists the claims and `verifier` checks them; both default to the model of the run.
+
+    Args:
+        checker: What checks a claim.
+        library: Where passages are looked up for each claim; None to check against the text's source.
+        prompts: A prompt file with texts that replace those of the package.
+        cache: Whether replies are cached.
+    """
+
+    def __init__(self, checker: Checker, library: Seeker | None, *, prompts: str | None, cache: bool) -> None:
+        self._checker, self._library, self._cache = checker, library, cache
+        self._listing = method_prompt("factored_verification_claims", METHOD, prompts)["user"]
+
+    async def verify(self, text: str, source: str) -> MethodRecord:
+        """Verify a text.
+
+        Args:
+            text: The text.
+            source: What it is checked against, unless passages are looked up.
+
+        Returns:
+            The claims with their probabilities, and the probability that some claim is wrong. Without a claim that was
+            checked this is None, and the record has a reason.
+        """
+        how_checked = await self._checker.ready()
+        prompt = fill(self._listing, {"text": fence(text)})
+        reply = await ask(prompt, "decomposer", cache=self._cache, temperature=0.0, max_tokens=2048)
+        listed = listed_claims(reply.completion)
+        probabilities = await gather(*(self._check(claim, source) for claim in listed.claims))
+        record = _record(listed, probabilities, how_checked)
+        all_supported = combined(probabilities)
+        if all_supported is None:
+            return replace(record, reason=listed.reason or "no claim was answered with yes or no")
+        return replace(record, probability=1 - all_supported)
+
+    async def _check(self, claim: str, source: str) -> float | None:
+        if self._library is None:
+            return await self._checker.probability(claim, fence(source))
+        passages = await self._library.search(claim)
+        return await self._checker.probability(claim, shown(passages)) if passages else None
+
+
 @solver
 @checked
 def factored_verification(
@@ -164,42 +209,27 @@ def factored_verification(
     """
     library = None
     if knowledge not in (None, GOLD):
-        library = Seeker(_METHOD, knowledge=knowledge, tool=None, top=top, prompts=prompts, cache=cache)
+        library = Seeker(METHOD, knowledge=knowledge, tool=None, top=top, prompts=prompts, cache=cache)
     checker = Checker(how=how, samples=samples, temperature=temperature, prompts=prompts, cache=cache)
-    listing = method_prompt("factored_verification_claims", _METHOD, prompts)["user"]
-
-    async def check(claim: str, source: str) -> float | None:
-        if library is None:
-            return await checker.probability(claim, fence(source))
-        passages = await library.search(claim)
-        return await checker.probability(claim, shown(passages)) if passages else None
+    verifier = FactoredVerifier(checker, library, prompts=prompts, cache=cache)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        text, source = _text_and_source(state, knowledge)
-        how_checked = await checker.ready()
-        prompt = fill(listing, {"text": fence(text)})
-        reply = await ask(prompt, "decomposer", cache=cache, temperature=0.0, max_tokens=2048)
-        listed = listed_claims(reply.completion)
-        probabilities = await gather(*(check(claim, source) for claim in listed.claims))
-        record = _record(listed, probabilities, how_checked)
-        all_supported = combined(probabilities)
-        if all_supported is None:
-            reason = listed.reason or "no claim was answered with yes or no"
-            return conclude(state, "", replace(record, reason=reason))
-        hallucinated = 1 - all_supported
-        return conclude(state, decide(state, hallucinated, threshold), replace(record, probability=hallucinated))
+        record = await verifier.verify(*_text_and_source(state, knowledge))
+        hallucinated = record.probability
+        answer = "" if hallucinated is None else decide(state, hallucinated, threshold)
+        return conclude(state, answer, record)
 
     return solve
 
 
 def _text_and_source(state: TaskState, knowledge: str | None) -> tuple[str, str]:
     """Return a sample's text and the source to check it against, which is empty if passages are looked up."""
-    subject = subject_of(state, _METHOD, ("text",) if knowledge else ("text", "source"))
+    subject = subject_of(state, METHOD, ("text",) if knowledge else ("text", "source"))
     if knowledge != GOLD:
         return subject["text"], subject.get("source", "")
     evidence = evidence_of(state)
     if evidence is None:
-        raise UsageError(f"{_METHOD} with knowledge=gold needs evidence in each item, and there is none")
+        raise UsageError(f"{METHOD} with knowledge=gold needs evidence in each item, and there is none")
     return subject["text"], evidence
 
 
@@ -210,4 +240,4 @@ def _record(listed: ClaimList, probabilities: Sequence[float | None], how: How) 
         "claims_questions": listed.questions,
     }
     claims = [list(pair) for pair in zip(listed.claims, probabilities, strict=True)]
-    return MethodRecord(method=_METHOD, counts=counts, steps={"how": how, "claims": claims})
+    return MethodRecord(method=METHOD, counts=counts, steps={"how": how, "claims": claims})
