@@ -220,3 +220,14 @@ def test_a_detector_trained_on_the_exported_chats_is_evaluated_by_lm_eval(model:
         )  # fmt: skip
         replies[name] = [sample["resps"] for sample in lm_eval_samples(tmp_path / name, "factchd")]
     assert replies["base"] != replies["detector"]
+
+
+def test_one_command_runs_weights_with_their_chat_template_and_ends_in_a_report(model: Path, tmp_path: Path) -> None:
+    arguments = ["--tasks", "refact_correction", "--data", "sample", "--limit", "4", "-o", tmp_path / "runs"]
+    command = [sys.executable, "-m", "halu_tasks", "run", f"hf/{model}", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-2000:]
+    (shown,) = [line for line in done.stdout.splitlines() if line.startswith("$ lm_eval run --model hf ")]
+    assert "--apply_chat_template" in shown and "--log_samples" in shown
+    report = json.loads((tmp_path / "runs" / "report" / "report.json").read_text())
+    assert len(report["results"]) == 1 and report["entries"][0]["model"].endswith(model.name) and not report["skipped"]
