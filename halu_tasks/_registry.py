@@ -1,10 +1,11 @@
 """The entry point for Inspect: loads the tasks of every benchmark and builder, scorers, solvers and embedded models."""
 
+import sys
+
 from halu_tasks import task
 from halu_tasks.builders.optimize import inspect_lab as inspect_optimize
 from halu_tasks.builders.registry import pipelines
 from halu_tasks.builders.run import inspect_task as inspect_build
-from halu_tasks.core.extras import missing_modules
 from halu_tasks.inspect_adapter import figures as inspect_figures
 from halu_tasks.inspect_adapter import judges as inspect_judges
 from halu_tasks.inspect_adapter import models as inspect_models
@@ -28,8 +29,8 @@ for _name in dict.fromkeys(_task.inspect_module for _task in registry()[0].value
 for _name in pipelines():
     imported(f"halu_tasks.{_name}")
 
-# Inspect loads this once, perhaps before Scout, so it cannot wait until Scout is imported
-if not missing_modules("scout"):
+# a program that scans has imported Scout before it looks for scanners; others are spared the seconds this takes
+if "inspect_scout" in sys.modules:
     imported("halu_tasks.scanners")
 
 __all__ = [
