@@ -21,7 +21,7 @@ BENCHMARKS = [
     ("Scoring many replies", "benchmark_score.py", "", "--numbers 300000 1000000"),
     ("Judging many replies", "benchmark_judge.py", "", ""),
     ("Building from many documents", "benchmark_build.py", "--tasks", "500 1000 --tasks"),
-    ("Executors with kills", "benchmark_executors.py", "20000", "400"),
+    ("Executors with kills", "benchmark_executors.py", "", "--documents 400 --replies 200000"),
     ("Reading replies of any shape", "benchmark_readers.py", "", "--sizes 64 256"),
 ]
 

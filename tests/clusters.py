@@ -1,0 +1,187 @@
+"""Places where the tasks of an executor run, started on this machine, and ways to kill what runs there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import ClassVar
+
+SLURM = """
+ClusterName=loopback
+SlurmctldHost={host}(127.0.0.1)
+AuthInfo=socket={folder}/munge.socket,cred_expire=5
+SlurmUser=root
+SlurmctldPort={port}
+SlurmdPort={node_port}
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+ReturnToService=2
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SlurmdParameters=config_overrides
+SlurmctldTimeout=10
+SlurmdTimeout=10
+KillWait=2
+NodeName={host} NodeAddr=127.0.0.1 CPUs={tasks} State=UNKNOWN
+PartitionName=all Nodes={host} Default=YES MaxTime=INFINITE State=UP
+"""
+
+
+def processes(pattern: str) -> list[int]:
+    """The processes whose command line matches."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        with suppress(OSError):
+            if folder.name.isdecimal() and int(folder.name) != os.getpid():
+                command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                if re.search(pattern, command):
+                    found.append(int(folder.name))
+    return found
+
+
+def parent(process: int) -> int:
+    with suppress(OSError):
+        return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+    return 0
+
+
+def kill(chosen: list[int]) -> None:
+    for process in chosen:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+
+
+class Local:
+    """This machine."""
+
+    name = "local"
+    config: ClassVar[dict[str, object]] = {"attempts": 100}
+
+    def workers(self, command: int) -> list[int]:
+        return [process for process in processes("multiprocessing.spawn.*spawn_main") if parent(process) == command]
+
+    def kill_node(self, command: int) -> None:
+        workers = self.workers(command)
+        kill([command, *workers])
+
+
+class Slurm:
+    """A Slurm of one node, started in a folder."""
+
+    name = "slurm"
+    config: ClassVar[dict[str, object]] = {"partition": "all", "attempts": 100}
+
+    def __init__(self, folder: Path, tasks: int) -> None:
+        self.folder = folder
+        folder.mkdir()
+        if missing := [name for name in ("munged", "slurmctld", "slurmd", "sbatch") if not shutil.which(name)]:
+            raise OSError(f"{missing[0]} is not installed (apt-get install slurm-wlm munge)")
+        for name in ("state", "spool"):
+            (folder / name).mkdir()
+        key = folder / "munge.key"
+        key.write_bytes(os.urandom(1024))
+        key.chmod(0o600)
+        where = {"folder": folder, "host": socket.gethostname(), "port": free_port(), "node_port": free_port()}
+        (folder / "slurm.conf").write_text(SLURM.format(**where, tasks=tasks))
+        os.environ["SLURM_CONF"] = str(folder / "slurm.conf")
+        files = {"key-file": key} | {f"{name}-file": folder / f"munge.{name}" for name in ("pid", "log", "seed")}
+        run("munged", "--force", f"--socket={folder}/munge.socket", *(f"--{k}={v}" for k, v in files.items()))
+        run("slurmctld")
+        run("slurmd")
+        until = time.monotonic() + 30
+        while "idle" not in (state := subprocess.run(["sinfo", "-h"], capture_output=True, text=True).stdout):
+            if time.monotonic() > until:
+                raise OSError(f"no idle node after 30 seconds: {state}")
+            time.sleep(0.5)
+
+    def workers(self, command: int) -> list[int]:
+        return processes(r"python\S* -m halu_tasks.executors.slurm ")
+
+    def kill_node(self, command: int) -> None:
+        kill([int((self.folder / "slurmd.pid").read_text()), *processes("^slurmstepd"), *self.workers(command)])
+        time.sleep(3)
+        run("slurmd")
+
+    def close(self) -> None:
+        subprocess.run(["scancel", "--user=root"], capture_output=True)
+        for name in ("slurmd", "slurmctld", "munge"):
+            with suppress(OSError, ValueError):
+                kill([int((self.folder / f"{name}.pid").read_text())])
+
+
+class Ray:
+    """A Ray of two nodes on this machine: one that runs nothing, and one for the tasks."""
+
+    name = "ray"
+    config: ClassVar[dict[str, object]] = {"max_retries": 100}
+
+    def __init__(self, folder: Path, tasks: int) -> None:
+        self.ray = str(Path(sys.executable).with_name("ray"))
+        if not Path(self.ray).exists():
+            raise OSError("it is not installed (halu-tasks[cluster])")
+        self.tasks, self.port = tasks, free_port()
+        os.environ |= {"RAY_ADDRESS": f"127.0.0.1:{self.port}", "RAY_AUTH_MODE": "disabled"}
+        common = ["--disable-usage-stats", "--object-store-memory=100000000", "--node-ip-address=127.0.0.1"]
+        # the path of a socket in it may not be long
+        self.folder = Path(tempfile.mkdtemp(prefix="ray", dir="/tmp"))
+        head = [f"--port={self.port}", "--num-cpus=0", "--include-dashboard=false", f"--temp-dir={self.folder}"]
+        run(self.ray, "start", "--head", *common, *head)
+        self.common = common
+        self.start_node()
+
+    def start_node(self) -> None:
+        before = set(self.raylets())
+        run(self.ray, "start", f"--address=127.0.0.1:{self.port}", *self.common, f"--num-cpus={self.tasks}")
+        self.node = [process for process in self.raylets() if process not in before]
+
+    def raylets(self) -> list[int]:
+        return processes(r"raylet/raylet --raylet_socket_name")
+
+    def workers(self, command: int) -> list[int]:
+        return processes(r"^ray::_attempt")
+
+    def kill_node(self, command: int) -> None:
+        kill([*self.node, *self.workers(command)])
+        time.sleep(3)
+        self.start_node()
+
+    def close(self) -> None:
+        kill(processes(f"{self.folder}|127.0.0.1:{self.port}"))
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+_candidates = iter(range(6500, 10_000))
+
+
+def free_port() -> int:
+    """A port below those that the system and Ray give to connections."""
+    for port in _candidates:
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise OSError("no free port")
+
+
+def run(*command: str) -> None:
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode:
+        raise OSError(f"{command[0]} ended with {result.returncode}: {' '.join(result.stderr.split())[-300:]}")
+
+
+Place = Local | Slurm | Ray
