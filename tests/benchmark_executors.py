@@ -207,7 +207,7 @@ class Sweep:
 
     def result(self, out: Path) -> dict[str, bytes]:
         results = json.loads((out / "report" / "report.json").read_bytes())["results"]
-        figures = sorted(json.dumps({key: one[key] for key in ("task", "metrics", "intervals")}) for one in results)
+        figures = sorted(json.dumps([one["column"], one["n"], one["metrics"]]) for one in results)
         return {"figures": json.dumps(figures).encode()}
 
     def repeated(self, out: Path) -> str:
