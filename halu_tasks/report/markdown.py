@@ -81,9 +81,9 @@ def _leaderboard(report: Report, columns: Sequence[ReportColumn], *, main: bool)
     corrected = [group for group in groups if group.compared_by != group.metric]
     notes += "".join(f" {escaped(group.title)}: {escaped(group.about)}." for group in corrected)
     yield (
-        "Figures have 95% intervals over clusters of items; "
-        f"{'#: the ranks that are compatible with the data, at 95% for all together; ' * ranked}"
-        "n: the number of items asked. Replies without an answer (unparsed, abstained, empty) count as wrong. "
+        "Figures have 95% confidence intervals, computed over clusters of items. "
+        f"{'# is the range of ranks that are compatible with the data (95% confidence for all ranges). ' * ranked}"
+        "n is the number of items. Replies without an answer (unparsed, abstained, empty) count as wrong. "
         f"{notes}"
     ).strip()
     if not main:

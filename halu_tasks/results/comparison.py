@@ -132,7 +132,7 @@ def compare(runs: Sequence[Run], metrics: Sequence[str] = (), margin: float | No
         notes=[
             *([judged] if judged else []),
             *(
-                f"run {number} was asked {items:,} of the items with the answers in another order than run 1"
+                f"in run {number}, the answers of {items:,} items were in a different order than in run 1"
                 for number, items in reordered_items
                 if items
             ),

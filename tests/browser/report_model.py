@@ -259,7 +259,7 @@ def _column(number: int, task: tuple[str, str, str], again: int) -> dict[str, An
         "about": "Is this scientific answer factual?",
         "main": True,
         "why": "",
-        "notes": ["a model was asked 12 of the items with the answers in another order"] if number == 1 else [],
+        "notes": ["for a model, the answers of 12 items were in a different order"] if number == 1 else [],
         "scoring": "strict",
         "data": "sample" if sample else "local" if name == "fave" else "pinned",
         "data_file": f"{benchmark}.jsonl",

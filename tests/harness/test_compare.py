@@ -288,8 +288,8 @@ def test_a_question_asked_in_another_order_is_told(tmp_path: Path, run: Run) -> 
     options = [Options(data="sample", seed=seed) for seed in (0, 7)]
     first, other = (build("refact_judgment_comparative", own).items for own in options)
     turned = sum(one.target != two.target for one, two in zip(first, other, strict=True))
-    told = f"run 2 was asked {turned} of the items with the answers in another order than run 1"
-    assert turned > 5 and told in run(*logs).splitlines()
+    note = f"in run 2, the answers of {turned} items were in a different order than in run 1"
+    assert turned > 5 and note in run(*logs).splitlines()
 
 
 def test_a_log_scored_again_is_read_as_scored(tmp_path: Path, run: Run) -> None:

@@ -212,11 +212,11 @@ def board(runs: Sequence[Run]) -> Board:
 
 
 def _order_note(first: str, others: Mapping[str, int]) -> str:
-    """Say in how many items the answers were in another order than for the first model; one note for all models."""
+    """Say for how many items the answers were in a different order than for the first model, in one note."""
     low, high = min(others.values()), max(others.values())
     count = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    who = f"{next(iter(others))} was" if len(others) == 1 else f"{len(others)} models were"
-    return f"{who} asked {count} of the items with the answers in another order than {first}"
+    who = next(iter(others)) if len(others) == 1 else f"{len(others)} models"
+    return f"for {who}, the answers of {count} items were in a different order than for {first}"
 
 
 def _same_condition(columns: Sequence[Column]) -> bool:
