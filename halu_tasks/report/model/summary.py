@@ -84,9 +84,9 @@ def _open(report: Report, places: Sequence[_Place]) -> Iterator[str]:
     for candidates, tied in by_candidates.items():
         models = max(len(place.ranks) for place in tied)
         who = _joined(candidates, "or") if len(candidates) <= _NAMED else f"{len(candidates)} of {models} models"
-        parts.append(f"{_listed(tied, places)} ({who})")
+        parts.append(f"on {_listed(tied, places)} ({who})")
     if parts:
-        yield f"These items do not decide who leads on {'; on '.join(parts)}."
+        yield f"These items do not decide who leads {_joined(parts, 'or')}."
 
 
 def _unranked(places: Sequence[_Place]) -> Iterator[str]:
