@@ -11,17 +11,17 @@ from page import ROOT, Page, Section, listed, sections
 FOLDER = "reference/api/"
 ROOMS = {
     "scorers": "Readings of replies, scores, metrics and statistics, without files, network or harness.",
-    "solvers": "Methods and prompts as solvers of Inspect.",
+    "solvers": "Methods and prompts as Inspect solvers.",
     "tasks": "Task files, the registry of tasks, and how items are built.",
-    "data": "How data are found, fetched, checked and read.",
+    "data": "Finding, downloading, checking and reading data.",
     "core": "Items, options, prompts and errors, which every other package uses.",
-    "replies": "Scores for replies from anywhere.",
-    "judging": "Judge models: calls, budgets, verdicts that are kept.",
-    "results": "Results of both harnesses, read, compared and planned.",
-    "report": "The report and its model.",
+    "replies": "Scoring of replies from any source.",
+    "judging": "Judge models: calls, budgets and stored verdicts.",
+    "results": "Reading and comparing results of both harnesses, and planning comparisons.",
+    "report": "The report's content and its page.",
     "builders": "Builders of benchmarks from documents.",
-    "knowledge": "Passages for methods that look things up.",
-    "executors": "Where work runs: this machine, Slurm or Ray.",
+    "knowledge": "Passages, and the search that methods use.",
+    "executors": "Running jobs on this machine, with Slurm or with Ray.",
     "inspect_adapter": "The tasks, scorers and models as Inspect sees them.",
     "lm_eval_adapter": "The tasks, filters, metrics and models as lm-eval sees them.",
 }
@@ -35,9 +35,9 @@ def api_section() -> Section:
         for room, about in ROOMS.items()
     ]
     text = sections(
-        "The pages of this section are made from docstrings. Import what is documented here from the module that "
-        "documents it. Names that begin with an underscore can change without notice.",
-        "To score replies in Python, start with [Scorers in Inspect](../../scorers.md); for one file and one "
+        "This section has a page for every package, generated from docstrings. Import a name from the module under "
+        "which it is documented. Names that begin with an underscore can change without notice.",
+        "To score replies in Inspect tasks, start with [Scorers](../../scorers.md). To score them with one "
         "function, see [`score_replies`][halu_tasks.replies.scoring.score_replies].",
         listed(pages, FOLDER),
     )

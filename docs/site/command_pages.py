@@ -18,7 +18,7 @@ def command_section() -> Section:
     commands = next(a for a in (actions._group_actions if actions else []) if isinstance(a, argparse._SubParsersAction))
     helps = {choice.dest: choice.help or "" for choice in commands._choices_actions}
     pages = [_page(name, helps[name], parser) for name, parser in commands.choices.items()]
-    text = sections("Every command prints this with `--help`.", listed(pages, FOLDER))
+    text = sections("This section has a page for every command, with the output of `--help`.", listed(pages, FOLDER))
     about = "Every command of `halu-tasks` with its options."
     return Section("Commands", Page(f"{FOLDER}index.md", "All commands", about, text), {"": pages})
 

@@ -35,17 +35,17 @@ def write_gallery(pages: Path) -> None:
     _leaderboard(work, pages / FOLDER / "leaderboard")
     _modes(work, pages / FOLDER / "modes")
     reports = [
-        _report("evaluate-a-model", "Two models, two harnesses", "One model run in lm-eval, the other in Inspect."),
+        _report("evaluate-a-model", "Two models, two harnesses", "One model was run in lm-eval, the other in Inspect."),
         _report("score-replies", "Replies from files", "Two models whose replies were scored without a harness."),
-        _report("leaderboard", "A leaderboard", f"{len(SHARES)} invented models by {len(TASKS)} tasks."),
-        _report("modes", "Both modes", "The same replies read in strict and in paper."),
+        _report("leaderboard", "A leaderboard", f"{len(SHARES)} invented models on {len(TASKS)} tasks."),
+        _report("modes", "Both modes", "The same replies, scored in `strict` and in `paper`."),
     ]
     text = sections(
-        "These reports were made with this site, from the [packaged sample](local-data.md) and from models without "
-        "weights. They show what a report looks like; their figures say nothing about real models. For those, see "
-        "[A report of two models on ReFACT](report-example.md).",
+        "These reports show what a report looks like. They use the [packaged sample](local-data.md) and models without "
+        "weights, so their figures say nothing about real models. For a report on real models, see "
+        "[A report: two models on ReFACT](report-example.md).",
         listed(reports, ""),
-        "[Reports](report.md) explains what is on the page.",
+        "[Reports](report.md) explains the parts of a report.",
     )
     (pages / "gallery.md").write_text(Page("gallery.md", "Gallery of reports", "", text).markdown(), encoding="utf-8")
 

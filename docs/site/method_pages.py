@@ -33,14 +33,15 @@ def method_section() -> Section:
         "Prompts": [_page(solver) for name in PROMPTS for solver in _solvers(f"halu_tasks.solvers.{name}")],
     }
     text = sections(
-        "The pages of this section are made from the solvers' docstrings. What a method costs and how to compare "
-        "methods is in [Methods](../../methods.md); prompts are in [Prompts as solvers](../../solvers.md).",
+        "This section has a page for every method and prompt format, generated from the solvers' docstrings. "
+        "[Methods](../../methods.md) explains the cost of methods and how to compare them, and "
+        "[Solvers](../../solvers.md) explains the prompt formats.",
         "## Methods",
         listed(groups["Methods"], FOLDER),
         "## Prompts",
         listed(groups["Prompts"], FOLDER),
     )
-    about = "Every method of several calls and every prompt format, with its arguments."
+    about = "Every method (several model calls per item) and every prompt format, with its arguments."
     return Section("Methods", Page(f"{FOLDER}index.md", "All methods", about, text), groups)
 
 
@@ -64,7 +65,7 @@ def _page(solver: Solver) -> Page:
     text = sections(
         "## Use it",
         literal(f"inspect eval halu_tasks/TASK --solver halu_tasks/{solver.name} --model MODEL", "bash"),
-        "Arguments are given as `-S NAME=VALUE`.",
+        "Set arguments with `-S NAME=VALUE`.",
         "## Arguments",
         f"::: {solver.module}.{solver.name}\n    options:\n      heading_level: 3",
         mentions(solver.name, 2),

@@ -34,9 +34,9 @@ def metric_section() -> Section:
     pages = [_page(name, uses[name]) for name in sorted(uses)]
     rows = [[f"[`{page.title}`]({page.title}.md)", page.about, _tasks(uses[page.title])] for page in pages]
     text = sections(
-        "The pages of this section are made from what the scorers declare. How intervals are computed is in "
-        "[Statistics](../../statistics.md), what `paper` and `strict` change is in "
-        "[Tasks and metrics](../../tasks.md).",
+        "This section has a page for every metric, generated from the scorers' declarations. "
+        "[Statistics](../../statistics.md) explains how intervals are computed, and "
+        "[Tasks and metrics](../../tasks.md) what the modes `paper` and `strict` change.",
         table(["metric", "meaning", "tasks"], rows),
     )
     about = "Every metric with its meaning, direction and range, and the tasks that report it."

@@ -25,10 +25,10 @@ def task_section() -> Section:
         [f"[`{one.task}`]({one.task}.md)", one.source.title, _items(one), f"`{one.metrics[0].name}`", one.about]
         for one in summaries
     ]
-    contents = "Every task with its prompt, metrics, options, data, versions and published figures."
+    contents = "Every task with its prompt, metrics, options, data, version and published figures."
     text = sections(
-        "The pages of this section are made from the task files. The definitions in prose are in "
-        "[Tasks and metrics](../../tasks.md).",
+        "This section has a page for every task, generated from its task file. [Tasks and metrics](../../tasks.md) "
+        "explains the tasks by benchmark.",
         table(["task", "benchmark", "items", "headline", "question"], rows),
         _groups(),
     )
@@ -40,7 +40,7 @@ def _groups() -> str:
         [f"`{group.name}`", ", ".join(f"[`{name}`]({name}.md)" for name in group.members)]
         for group in registry()[1].values()
     ]
-    return f"## Groups\n\nA group is run by its name like a task.\n\n{table(['group', 'tasks'], rows)}"
+    return f"## Groups\n\nRun a group by its name, like a task.\n\n{table(['group', 'tasks'], rows)}"
 
 
 def _page(about: TaskSummary) -> Page:
@@ -65,7 +65,7 @@ def _items(about: TaskSummary) -> str:
 
 def _facts(about: TaskSummary) -> str:
     source = about.source
-    access = " (its terms must be accepted on the Hub, and a token is needed)" if source.gated else ""
+    access = " (gated: accept its terms on the Hub and set a token)" if source.gated else ""
     rows = {
         "benchmark": f"[{source.title}]({source.homepage}){access}",
         "paper": source.paper,
@@ -85,32 +85,35 @@ def _run(about: TaskSummary) -> str:
         f"lm_eval --model halu-baseline --tasks {about.task} --metadata halu_data=sample\n"
         f"inspect eval halu_tasks/{about.task} --model halu/baseline -T data=sample"
     )
-    after = "These commands use a model of the package and the packaged sample. Leave the sample out for the full data."
+    after = (
+        "These commands run an embedded model on the packaged sample. For the published data, leave out the data "
+        "option."
+    )
     return sections("## Run it", literal(commands, "bash"), after)
 
 
 def _prompt(about: TaskSummary) -> str:
     usual, *others = about.wordings
     item = about.first_item
-    parts = ["## Prompt", "The templates:"]
+    parts = ["## Prompt", "The prompt is rendered from these templates:"]
     parts += [f"`{name}`\n\n{literal(str(text))}" for name, text in usual.prompt.items()]
     for wording in others:
         when = ", ".join(f"`{name}` is `{value}`" for name, value in wording.when.items())
         parts += [f"If {when}:", literal(str(wording.prompt["user"]))]
     if item:
         parts.append("The first item of the packaged sample:")
-        shown = {"system": item.system, "user": item.prompt, "right answer": item.target}
+        shown = {"system": item.system, "user": item.prompt, "correct answer": item.target}
         parts += [f"`{name}`\n\n{literal(str(text))}" for name, text in shown.items() if text]
     return sections(*parts)
 
 
 def _reading(about: TaskSummary) -> str:
     answer = about.answer
-    parts = ["## How a reply is read", f"The answer is of the kind `{answer.kind}`: {answer.about}."]
+    parts = ["## How a reply is read", f"The kind of answer is `{answer.kind}`: {answer.about}."]
     if answer.labels and answer.reading:
         labels = (f"`{label}` ({name})" if name else f"`{label}`" for label, name in answer.labels.items())
         parts.append(f"Labels: {', '.join(labels)}. Reading `{answer.reading.name}`: {answer.reading.about}.")
-    parts.append(table(["mode", "scorer", "what it does"], ([m, *_scorer(s)] for m, s in about.scorers.items())))
+    parts.append(table(["mode", "scorer", "description"], ([m, *_scorer(s)] for m, s in about.scorers.items())))
     return sections(*parts)
 
 
@@ -143,7 +146,7 @@ def _options(about: TaskSummary) -> str:
         [f"`{name}`", f"`{option.default}`", ", ".join(f"`{choice}`" for choice in option.choices), option.about]
         for name, option in about.options.items()
     ]
-    intro = "Besides the [options of every task](../../options.md), this task has its own:"
+    intro = "In addition to the [options of every task](../../options.md), this task has these options:"
     return sections("## Options", intro, table(["option", "default", "choices", "meaning"], rows)) if rows else ""
 
 
