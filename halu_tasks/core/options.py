@@ -267,77 +267,81 @@ class Options:
 
     data: str | None = option(
         None,
-        "a file, a folder, a dataset of the Hub (hf://USER/NAME@REVISION), or the packaged sample",
+        "a file, a folder, a dataset of the Hub (hf://USER/NAME@REVISION), or `sample` for the packaged sample",
         metavar="PATH|hf://…|sample",
     )
     data_split: str | None = option(None, "the split of a dataset in the Hub's layout", metavar="SPLIT")
     data_config: str | None = option(None, "the configuration of a dataset that has several", metavar="CONFIG")
     data_streaming: bool = option(False, "read a dataset of the Hub without storing it")
     columns: tuple[str, ...] = option(
-        (), "where the data have fields under other names, as FIELD:COLUMN", metavar="FIELD:COLUMN,…"
+        (), "columns of the data whose names differ from the fields, as FIELD:COLUMN", metavar="FIELD:COLUMN,…"
     )
     scoring: str = option(
         "strict",
-        "strict reads replies robustly; paper reads and scores as the paper did, faults included",
+        "strict reads replies robustly; paper reads and scores them as the paper did, including its faults",
         ("strict", "paper"),
     )
     prompts: tuple[str, ...] = option(
         (),
-        "a prompt file that replaces the built-in prompts; with several, items are asked in each wording (`packaged`: "
-        "the built-in one)",
+        "a prompt file that replaces the built-in prompts; with several files, every item is asked in each wording "
+        "(`packaged` is the built-in one)",
         metavar="FILE,…",
     )
     fewshot: int = option(0, "number of worked examples before the question")
     cot: bool = option(False, "ask for reasoning before the answer")
-    judge: str | None = option(None, "a judge, named as in Inspect (openai/gpt-4o)", metavar="MODEL")
+    judge: str | None = option(None, "the judge model, named as in Inspect (openai/gpt-4o)", metavar="MODEL")
     judge_base_url: str | None = option(None, "the address of the judge's OpenAI-compatible server", metavar="URL")
     judge_max_failures: float = option(
-        0.05, "the share of items that the judge may fail on before the run is an error", metavar="SHARE"
+        0.05, "the share of questions that the judge may leave without a verdict before the run stops", metavar="SHARE"
     )
     judge_batch: bool = option(
         False, "ask the judges in the batch mode of their provider: cheaper, but verdicts may take hours"
     )
     judge_max_cost: float | None = option(
-        None, "dollars that the judges may cost in this run, which stops before they cost more", metavar="DOLLARS"
+        None, "the maximum cost of the judges in dollars; the run stops before they cost more", metavar="DOLLARS"
     )
     judge_price: TokenPrice | None = option(
-        None, "for judge_max_cost: what a million input and output tokens of the judge cost in dollars, as 2.50/10"
+        None, "for judge_max_cost: the judge's price in dollars per million input and output tokens, such as 2.50/10"
     )
     judge_strong: str | None = option(
         None,
-        "a stronger judge of replies drawn at random, to estimate the rate that it would find in all",
+        "a stronger judge of a random part of the replies, to estimate the rate that it would find in all replies",
         metavar="MODEL",
     )
-    judge_strong_base_url: str | None = option(None, "the address of its OpenAI-compatible server", metavar="URL")
-    judge_strong_price: TokenPrice | None = option(None, "for judge_max_cost: the price of the stronger judge")
+    judge_strong_base_url: str | None = option(
+        None, "the address of the stronger judge's OpenAI-compatible server", metavar="URL"
+    )
+    judge_strong_price: TokenPrice | None = option(None, "for judge_max_cost: the stronger judge's price")
     judge_strong_share: float = option(0.1, "the share of the items that the stronger judge judges", metavar="SHARE")
-    judge_strong_seed: int = option(0, "the seed by which these items are drawn")
+    judge_strong_seed: int = option(0, "the seed that draws the items of the stronger judge")
     human: str | None = option(
-        None, "judged tasks: a file of people's labels, by which judged rates are corrected", metavar="FILE"
+        None, "judged tasks: a file of human labels, which correct the judged rates", metavar="FILE"
     )
     judge_sensitivity: ShareRange | None = option(
-        None, "without labels, an assumption: the share of hallucinations that the judge calls so"
+        None, "an assumption, if there are no human labels: the share of hallucinations that the judge detects"
     )
     judge_specificity: ShareRange | None = option(
-        None, "the share of everything else that the judge does not call a hallucination; with judge_sensitivity"
+        None, "with judge_sensitivity: the share of other replies that the judge does not call a hallucination"
     )
     seed: int = task_option(0, "seed of random choices (order of A and B, examples, splits)")
-    subset: str = task_option("multi_error", "ReFACT: which of its two files", ("multi_error", "single_error"))
+    subset: str = task_option("multi_error", "ReFACT: which of its two files to use", ("multi_error", "single_error"))
     both_orders: bool = task_option(False, "ReFACT comparative: ask every row in both orders")
     split: str = task_option(
         "all",
-        "judgements: a seeded sample of the rows, or two, the first to tune a threshold on",
+        "judgment tasks: a seeded sample of the rows, or two samples, of which the first tunes a threshold",
         ("all", "train5", "test20", "train5_test20", "train5_rest"),
     )
-    probability: bool = task_option(False, "weigh the two answers by their probabilities", of_harnesses=True)
-    with_zero: bool = task_option(False, "HalluVerse: also the rows labelled 0, which have no error of the three types")
+    probability: bool = task_option(False, "compare the probabilities of the two answers", of_harnesses=True)
+    with_zero: bool = task_option(
+        False, "HalluVerse: include the rows labelled 0, which have none of the three errors"
+    )
     without_original: bool = task_option(False, "HalluVerse25 binary: show the sentence without the original")
     adjustment: float = task_option(2 / 3, "fave: the share of reported hallucinations that are real", metavar="SHARE")
     adjustment_error: float = task_option(
-        0.0, "fave: the standard error of adjustment; if 0, adjustment is taken as known", metavar="NUMBER"
+        0.0, "fave: the standard error of adjustment; with 0, adjustment is treated as known exactly", metavar="NUMBER"
     )
     alpha: float = task_option(0.7, "FactCHD: the weight of an explanation's body in ExpMatch", metavar="WEIGHT")
-    part: str = task_option("qa", "HalluVerse-M3: which of its two parts", ("qa", "summarization"))
+    part: str = task_option("qa", "HalluVerse-M3: which of its two parts to use", ("qa", "summarization"))
 
     def __post_init__(self) -> None:
         for name, spec in option_specs(Options).items():

@@ -20,7 +20,7 @@ from halu_tasks.cli.building.collect import add_collect_arguments, collect, coll
 from halu_tasks.cli.output import progress
 from halu_tasks.core.extras import require_extra
 
-HELP = "make a benchmark from your own documents"
+HELP = "build a benchmark from your own documents"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from halu_tasks.builders.run.folder import Folder
     from halu_tasks.builders.workflow.collect import CollectOptions, CollectResult
 
-HELP = "make the dataset of a build again, with other options"
+HELP = "assemble the dataset of a build again, with other options"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from halu_tasks.cli.arguments import add_json_argument, integer, number, positiv
 from halu_tasks.cli.output import EXIT_PARTIAL, print_json, progress, warn
 from halu_tasks.cli.tables import table
 
-HELP = "fetch documents for a builder: biographies of Wikipedia"
+HELP = "fetch documents for a builder: biographies from Wikipedia"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -22,7 +22,7 @@ from halu_tasks.core.extras import require_extra
 if TYPE_CHECKING:
     from halu_tasks.builders.workflow.optimize import Optimization
 
-HELP = "better prompts for a builder, from the drafts that its verifier rejects"
+HELP = "improve a builder's prompts, using the drafts that its verifier rejects"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

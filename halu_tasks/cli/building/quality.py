@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from halu_tasks.builders.quality.leaks import Separation
     from halu_tasks.builders.quality.quality import Quality
 
-HELP = "leaks, balance and duplicates of a built dataset"
+HELP = "measure leaks, balance and duplicates of a built dataset"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ from halu_tasks.core.options import DATA_OPTIONS
 
 TOP = 5
 """The default number of passages, as of the solver (FactCHD, section 5.3.4)."""
-HELP = "the training part of a benchmark as chats, one JSON line each; with --knowledge, behind passages"
+HELP = "export the training part of a benchmark as chats, one JSON line each; with --knowledge, after passages"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from halu_tasks.cli.exports.shared import add_result_arguments, ids_by_name, print_outcome
 from halu_tasks.cli.output import warn
 
-HELP = "results in the schema of Every Eval Ever: a record for each run, and a row for each reply"
+HELP = "export results in the schema of Every Eval Ever: a record for each run, and a row for each reply"
 
 _RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
 

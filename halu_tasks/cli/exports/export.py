@@ -7,7 +7,7 @@ from typing import cast
 
 from halu_tasks.cli.exports import chats, eee, hub
 
-HELP = "results and training data in the formats of other tools"
+HELP = "export results and training data in the formats of other tools"
 
 _FORMATS = {"eee": eee, "hub": hub, "chats": chats}
 """The modules of the formats, by name."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from halu_tasks.cli.exports.shared import add_result_arguments, ids_by_name, print_outcome
 from halu_tasks.cli.output import warn
 
-HELP = "results as .eval_results of models on the Hugging Face hub; built datasets with an eval.yaml"
+HELP = "export results as .eval_results files of models, or a built dataset with an eval.yaml, for the Hugging Face Hub"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

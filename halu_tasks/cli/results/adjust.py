@@ -14,7 +14,7 @@ from halu_tasks.core.errors import UsageError
 if TYPE_CHECKING:
     from halu_tasks.results.adjustment import Adjustment
 
-HELP = "the share of reported hallucinations that people confirm (fave)"
+HELP = "estimate the share of reported hallucinations that people confirm (fave)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

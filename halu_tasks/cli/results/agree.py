@@ -20,7 +20,7 @@ from halu_tasks.text.figures import format_interval
 if TYPE_CHECKING:
     from halu_tasks.replies.agreement import Agreement
 
-HELP = "how far several sets of replies agree: kappas, alpha and shares"
+HELP = "measure how far several sets of replies agree: kappas, alpha and shares"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from halu_tasks.results.comparison import Comparison, Tested
     from halu_tasks.results.run import Run
 
-HELP = "results next to each other: figures, differences, tests"
+HELP = "compare results: figures, differences and tests"
 
 COSTS = {
     "calls": "calls",

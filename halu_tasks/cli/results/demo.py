@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from halu_tasks.sweeps.demo import Demo
     from halu_tasks.tasks import Task
 
-HELP = "four tasks on the packaged sample in both harnesses, offline, and a report"
+HELP = "run four tasks on the packaged sample in both harnesses, offline, and write a report"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

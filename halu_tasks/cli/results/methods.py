@@ -26,7 +26,7 @@ from halu_tasks.core.options import Options
 if TYPE_CHECKING:
     from halu_tasks.inspect_adapter.methods import Method
 
-HELP = "run the plain prompt and methods in Inspect, and compare them"
+HELP = "run methods and the plain prompt in Inspect, and compare them"
 
 _NEXT_ARGUMENT = re.compile(r",(?=\s*[A-Za-z_]\w*=)")
 """Separates the arguments of a method, whose values can contain commas."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from halu_tasks.results.plan import Pilot, Plan
     from halu_tasks.scorers.statistics.planning import Variances
 
-HELP = "how many items and repeats a comparison needs, and what calls buy"
+HELP = "plan a comparison: how many items and repeats it needs, and what a number of calls can show"
 
 ASSUMPTIONS = ("share", "discordance", "within", "cluster_size", "intraclass")
 """The options that replace a pilot."""

@@ -15,7 +15,7 @@ from halu_tasks.core.errors import UsageError
 if TYPE_CHECKING:
     from halu_tasks.results.published import Published
 
-HELP = "figures that papers print for the same tasks"
+HELP = "print the figures that papers report for a task"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from halu_tasks.cli.arguments import add_margin_argument
 from halu_tasks.cli.output import EXIT_PARTIAL, warn
 from halu_tasks.core.extras import require_extra
 
-HELP = "a page, a table and a JSON file about results of any kind"
+HELP = "write an HTML page, a Markdown table and a JSON file about results of any kind"
 
 RESULTS_HELP = (
     "an lm-eval folder or results file, an Inspect log, the output of `score --json`, or a folder of any of these"

@@ -14,7 +14,7 @@ from halu_tasks.core.extras import install_hint, missing_modules
 if TYPE_CHECKING:
     from halu_tasks.cli.parser import Parser
 
-HELP = "one model on some tasks, and a report"
+HELP = "run one model on some tasks, and write a report"
 
 
 def add_arguments(parser: Parser) -> None:

@@ -23,7 +23,7 @@ from halu_tasks.core.options import JUDGE_ERROR_OPTIONS, JUDGE_OPTIONS
 if TYPE_CHECKING:
     from halu_tasks.replies.score_file import ScoredFile
 
-HELP = "score replies from anywhere"
+HELP = "score replies from any source"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

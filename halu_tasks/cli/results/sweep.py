@@ -17,7 +17,7 @@ from halu_tasks.cli.output import EXIT_PARTIAL, print_json, progress, warn
 from halu_tasks.cli.tables import table
 from halu_tasks.core.extras import require_extra
 
-HELP = "several models on several tasks, and a report"
+HELP = "run several models on several tasks, and write a report"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-HELP = "what is wrong with task files"
+HELP = "check task files, and name their faults"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

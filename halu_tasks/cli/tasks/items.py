@@ -20,7 +20,7 @@ from halu_tasks.cli.arguments import (
 if TYPE_CHECKING:
     from halu_tasks.core.items import Example, Item
 
-HELP = "print a task's items, to be answered anywhere"
+HELP = "print the items of a task, for models that run elsewhere"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

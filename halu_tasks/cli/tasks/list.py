@@ -8,7 +8,7 @@ from halu_tasks.cli.arguments import add_json_argument
 from halu_tasks.cli.output import print_json
 from halu_tasks.cli.tables import table
 
-HELP = "tasks and groups, with items, metrics and source"
+HELP = "list tasks and groups, with items, metrics and sources"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-HELP = "the folder of the task files, for --include_path, or one file"
+HELP = "print the folder of the task files, for --include_path, or the path of one file"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

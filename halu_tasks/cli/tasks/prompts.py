@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-HELP = "a task file with the authors' own prompt, from a file of theirs"
+HELP = "make a task file with a prompt of the authors, from a file of theirs"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

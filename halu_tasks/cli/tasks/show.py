@@ -13,7 +13,7 @@ from halu_tasks.cli.tables import table
 if TYPE_CHECKING:
     from halu_tasks.tasks.summary import OptionSummary, TaskSummary
 
-HELP = "what a task asks, how replies are read, and what is computed"
+HELP = "show what a task asks, how replies are read, and its metrics"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
