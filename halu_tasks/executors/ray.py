@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,6 +53,11 @@ class RayExecutor:
 
     def run(self, job: Job, report: Report) -> None:
         """Run the tasks of a job that are not finished, as `Executor.run` says."""
+        # Ray prints what workers print, and which were lost; a command's standard output may be its JSON
+        with redirect_stdout(sys.stderr):
+            self._run(job, report)
+
+    def _run(self, job: Job, report: Report) -> None:
         import ray
 
         self._connect()

@@ -109,6 +109,20 @@ def test_a_task_that_is_killed_too_often_is_lost(executor: Callable[[int], Execu
     assert written(tmp_path) == {"0": "0 of 2"} and starts(tmp_path, 1) == 3
 
 
+@pytest.mark.slow
+def test_what_ray_prints_is_not_on_standard_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The output of workers, and the news that one was killed; standard output may be a command's JSON."""
+    pytest.importorskip("ray")
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    job = Writing(tmp_path, killed=(0,), waits=3, prints="a line of a worker")
+    RayExecutor(2, {"address": "local", "max_retries": 2}).run(job, lambda line: None)
+    out, err = capfd.readouterr()
+    assert out == "" and "a line of a worker" in err and "A worker died" in err
+
+
 def start_local(folder: Path) -> subprocess.Popen[bytes]:
     """A process that runs two slow tasks on this machine."""
     program = (
