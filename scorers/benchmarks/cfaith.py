@@ -159,8 +159,8 @@ def _balanced_error() -> Metric:
     return Metric("balanced_error_rate", counts, value, higher_is_better=False, by_item=True, about=about)
 
 
-_RATE = mean("hallucination_rate", "hallucinated", "share of items answered wrongly", higher_is_better=False)
-_ACC = share_free_of("acc", "hallucinated", "share of items answered rightly, 1 - hallucination_rate")
+_RATE = mean("hallucination_rate", "hallucinated", "share of items answered incorrectly", higher_is_better=False)
+_ACC = share_free_of("acc", "hallucinated", "share of items answered correctly, 1 - hallucination_rate")
 
 
 def open_scorer() -> TaskScorer:

@@ -234,7 +234,7 @@ def ece_by_chance(label: str) -> Metric:
         gaps = _mean_deviation(rare, np.where(expected <= rest, squares, of_rest))
         return ratio(np.stack([gaps.sum(axis=-1), items.sum(axis=-1)], axis=-1))
 
-    about = "average ece of calibrated probabilities: the part of ece that is due to chance"
+    about = "expected ece of calibrated probabilities, which is the part of ece that is due to chance"
     return Metric(
         "ece_by_chance",
         partial(_binned, label=label),

@@ -210,7 +210,7 @@ def _errors(reference: Reference, option: str, suffix: str, calls: str, whose: s
             ratio,
             requires_option=option,
             by_item=True,
-            about=f"share of what {calls} that the judge calls one, too",
+            about=f"of what {calls}, the share that the judge calls one",
         ),
         Metric(
             f"judge_specificity{suffix}",
@@ -218,7 +218,7 @@ def _errors(reference: Reference, option: str, suffix: str, calls: str, whose: s
             ratio,
             requires_option=option,
             by_item=True,
-            about=f"share of everything but what {calls} that the judge does not call one either",
+            about=f"of everything except what {calls}, the share that the judge does not call one",
         ),
         Metric(
             f"judge_kappa{suffix}",

@@ -61,7 +61,7 @@ def tuned_metrics(label: str) -> tuple[Metric, ...]:
     tuned = Metric(
         "threshold", partial(_averaged, label=label), _threshold, higher_is_better=None, tag_filter=(PART, TRAIN),
         requires_option="probability", by_item=True,
-        about=f"probability of {label} above which items are called so, from the training part",
+        about=f"probability of {label} above which items are predicted as {label}, tuned on the training part",
     )  # fmt: skip
     return tuned, *(_at_threshold(name, label, figure) for name, figure in figures.items())
 
