@@ -22,8 +22,8 @@ from halu_tasks.text.figures import NONE, format_estimate, format_needed, format
 from halu_tasks.text.markdown import escaped, table
 
 PAIRS_HEAD = (
-    *("task", "first", "second", "first − second", "adjusted p", "better", "only first / second right"),
-    *("McNemar p", "items needed"),
+    *("task", "first", "second", "first − second (this pair alone)", "adjusted p (all pairs)"),
+    *("better by adjusted p", "only first / second right", "McNemar p (this pair alone)", "items needed"),
 )
 
 
@@ -33,6 +33,8 @@ def markdown(report: Report) -> str:
     parts += [escaped(sentence) for sentence in report.summary]
     parts += _not_shown("Skipped", report.skipped)
     parts += _not_shown("Replaced by later runs", report.superseded)
+    if report.notes:
+        parts.append("Notes:\n\n" + "\n".join(f"- {escaped(note)}" for note in report.notes))
     if report.warnings:
         parts.append("Warnings:\n\n" + "\n".join(f"- {escaped(warning.text)}" for warning in report.warnings))
     for main, heading in ((True, "Leaderboard"), (False, "Shown apart")):
@@ -56,20 +58,25 @@ def _leaderboard(report: Report, columns: Sequence[ReportColumn], *, main: bool)
     groups = [group for group in report.groups if group.main == main]
     means = {(mean.entry, mean.group): mean for mean in report.group_results}
     entries = [entry for entry in report.entries if any((entry.id, column.id) in results for column in columns)]
-    first: ReportColumn | ReportGroup = groups[0] if groups else columns[0]
+    heads = report.heads(groups, columns)
+    first = heads[0]
 
     def sort_key(entry: str) -> float:
         """Sort entries by their first figure, best first."""
         mean, result = means.get((entry, first.id)), results.get((entry, first.id))
-        figure = mean.figure if mean else result.metrics.get(columns[0].compared_by) if result else None
+        figure = mean.figure if mean else result.metrics.get(first.compared_by) if result else None
         return math.inf if figure is None else -figure.value if first.higher_is_better else figure.value
 
-    head = ["model", *map(_group_head, groups), *map(_column_head, columns)]
+    head = ["model", *map(_head_of, heads)]
     rows = [
         [
             escaped(entry.label),
-            *(_mean_cell(means.get((entry.id, group.id))) for group in groups),
-            *(_cell(results.get((entry.id, column.id)), column) for column in columns),
+            *(
+                _cell(results.get((entry.id, head.id)), head)
+                if isinstance(head, ReportColumn)
+                else _mean_cell(means.get((entry.id, head.id)))
+                for head in heads
+            ),
         ]
         for entry in sorted(entries, key=lambda entry: sort_key(entry.id))
     ]
@@ -99,13 +106,11 @@ def _titles_by(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return groups
 
 
-def _group_head(group: ReportGroup) -> str:
-    return _head(group.title, group.metric, group.scoring, group.data)
-
-
-def _column_head(column: ReportColumn) -> str:
-    marks = [mark for mark in column.marks if mark not in (column.data, column.scoring)]
-    return _head(column.title, column.headline, column.scoring, column.data, marks)
+def _head_of(place: ReportGroup | ReportColumn) -> str:
+    if isinstance(place, ReportGroup):
+        return _head(place.title, place.metric, place.scoring, place.data)
+    marks = [mark for mark in place.marks if mark not in (place.data, place.scoring)]
+    return _head(place.title, place.headline, place.scoring, place.data, marks)
 
 
 def _head(title: str, metric: str, scoring: str, data: str, marks: Sequence[str] = ()) -> str:

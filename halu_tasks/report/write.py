@@ -59,7 +59,7 @@ def write_report(
         paths: Results, or folders that contain some.
         folder: Where to write, created if necessary.
         title: The heading of the page.
-        warn: Called with a message for each result that is not read, and for each warning of the report.
+        warn: Called with a message for each result that is not read, and for each note and warning of the report.
         human: A file of people's labels of judged replies, if there is one.
         margin: The difference below which two entries count as equal; None to test no equality.
 
@@ -88,6 +88,8 @@ def write_report(
         tqdm(total=len(leaderboard.columns), desc="comparing", unit="task", disable=None) as bar,
     ):
         report = assemble(leaderboard, results.skipped, table, title, bar.update, margin)
+    for note in report.notes:
+        warn(note)
     for warning in report.warnings:
         warn(warning.text)
     for name, text in (

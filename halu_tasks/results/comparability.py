@@ -9,7 +9,7 @@ from halu_tasks.scorers.statistics.paired import same_items
 
 
 class Unlike(NamedTuple):
-    """How a run differs from another, as a predicate ("is scored as paper"), and what to do about it, if anything."""
+    """How a run differs from another, as a predicate ("uses other data"), and what to do about it, if anything."""
 
     what: str
     do: str = ""
@@ -33,7 +33,7 @@ def not_paired(first: Run, other: Run) -> list[Unlike]:
         differences.append(Unlike(f"is of version {other.task_version} of the task, not {first.task_version}"))
     if other.scoring != first.scoring:
         again = _score_again(other, first.scoring)
-        differences.append(Unlike(f"is scored as {other.scoring}, not {first.scoring}", again))
+        differences.append(Unlike(f"uses {other.scoring} scoring, not {first.scoring}", again))
     if other.judge != first.judge:
         differences.append(Unlike(f"is judged by {other.judge or 'no model'}, not {first.judge or 'no model'}"))
     if other.provenance.data_sha256 != first.provenance.data_sha256:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from halu_tasks.results.run import METHOD_UNKNOWN, PLAIN, Run
@@ -52,13 +53,36 @@ class Entry:
         ]
 
 
+def maybe_same(entries: Sequence[Entry]) -> list[tuple[Entry, Entry]]:
+    """Find pairs of entries of two harnesses that may be the same model under two names.
+
+    These have the same last part of the name, method, roles and settings. The chat template does not count, since only
+    lm-eval records it.
+    """
+
+    def asked(entry: Entry) -> tuple[Any, ...]:
+        settings = [setting for setting in entry.settings if setting[0] != "chat_template"]
+        return last_part(entry.model), entry.method, settings, entry.roles
+
+    return [
+        (one, other)
+        for one, other in combinations(entries, 2)
+        if one.harness != other.harness and asked(one) == asked(other)
+    ]
+
+
+def last_part(model: str) -> str:
+    """Return what follows the last slash in the name of a model."""
+    return model.rstrip("/").rpartition("/")[2]
+
+
 def short_names(models: Collection[str]) -> dict[str, str]:
     """Shorten the names of models to what follows the last slash, or the slash that all names have in common.
 
     Args:
         models: All names, such as `openai/gpt-4o-mini` or a folder. They stay distinct.
     """
-    last = {model: model.rstrip("/").rpartition("/")[2] for model in models}
+    last = {model: last_part(model) for model in models}
     if all(last.values()) and len(set(last.values())) == len(last):
         return last
     folders = [model.split("/")[:-1] for model in models]

@@ -82,7 +82,7 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
     if apart:
         made.append(
             _column(columns, TASKS[0], 0)
-            | {"main": False, "why": "scored as paper, not strict; 100 of 2,002 items", "scoring": "paper", "n": 100}
+            | {"main": False, "why": "uses paper scoring, not strict; 100 of 2,002 items", "scoring": "paper", "n": 100}
         )
     people = [
         {
@@ -156,6 +156,7 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
         "created": "2026-11-21T14:03:00+00:00",
         "package": "halu-tasks 0.1.0",
         "summary": [],
+        "notes": ["a/model (Inspect) and model (lm-eval) may be the same model"],
         "entries": people,
         "columns": made,
         "groups": groups,
@@ -189,7 +190,7 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
             {"column": None, "group": "g0", "model": "GPT-4o", "method": "prompt", "metric": "acc", "value": 0.54}
             | {"scoring": "paper", "source": "ReFACT, Table 2", "note": "", "headline": True}
         ],
-        "rule": "“Better” and ranks come from one analysis of the 54 differences between models.",
+        "rule": "“Better”, “open” and ranks come from one analysis of the 54 differences between models.",
         "margin": None,
         "pairs": [_pair(c, a, b, rng) for c in made for a, b in combinations(people, 2)]
         + [_pair(made[0], a, b, rng) | {"column": None, "group": "g0"} for a, b in combinations(people, 2)],

@@ -13,17 +13,22 @@ import pytest
 from report_model import from_json, model, model_json, with_texts
 
 from halu_tasks.core.items import Item
+from halu_tasks.report.markdown import markdown
 from halu_tasks.report.model.items import titles
+from halu_tasks.report.model.report import Report
 from halu_tasks.report.model.summary import summary
 from halu_tasks.report.page import numbers
 from halu_tasks.report.page.charts import Bar, Curve, calibration, differences, intervals
 from halu_tasks.report.page.escaping import block, characters, name, plain
 from halu_tasks.report.page.highlight import marked, segments
 from halu_tasks.report.page.items import verdict
+from halu_tasks.report.page.plots import difference_plots
 from halu_tasks.report.page.render import render
 from halu_tasks.report.page.svg import drawing
 from halu_tasks.report.page.view import View
-from halu_tasks.results.entry import Entry, labels_of, short_names
+from halu_tasks.results.entry import Entry, labels_of, maybe_same, short_names
+from halu_tasks.scorers.metrics import Estimate
+from halu_tasks.text.markdown import escaped
 
 
 def test_importing_the_package_does_not_import_matplotlib() -> None:
@@ -120,7 +125,7 @@ def test_a_plot_stands_in_a_page_beside_others() -> None:
         plots = [
             intervals("a", [Bar(label, 0.5, 0.4, 0.6), Bar("", 0.1, None, None)], [("$", 0.2)], (0.0, 1.0), "<words>"),
             intervals("b", [Bar(label, 0.5, 0.4, 0.6)], [], (0.0, None), "words"),
-            differences("d", [Bar(label, -0.5, -0.6, 0.1), Bar("x", 0.0, None, None)], "words"),
+            differences("d", [Bar(label, -0.5, -0.6, 0.1), Bar("x", 0.0, None, None)], True, "words"),
             calibration("c", [Curve(label, [(0.1, 0.2, 3)]), Curve("x", [])], "words"),
         ]
         assert plots[1] == intervals("b", [Bar(label, 0.5, 0.4, 0.6)], [], (0.0, None), "words")
@@ -166,14 +171,148 @@ def test_items_are_titled_by_the_line_in_which_their_prompts_differ() -> None:
 
 
 def test_a_summary_claims_a_lead_only_of_a_model_that_is_better_than_all_others() -> None:
-    report = model(4, 3, apart=False)
+    report = replace(model(4, 3, apart=False), floors=[])
     open_ranks = [replace(result, rank=(1, 4)) for result in report.results]
     means = [replace(mean, rank=(1, 4)) for mean in report.group_results]
     assert summary(replace(report, results=open_ranks, group_results=means)) == [
         "These items do not decide who leads on the mean of refact acc and all 3 tasks (4 of 4 models)."
     ]
-    (alone,) = summary(model(1, 3, apart=False))
+    (alone,) = summary(replace(model(1, 3, apart=False), floors=[]))
     assert alone.startswith("Nothing is compared on the mean of refact acc and all 3 tasks")
+
+
+def with_figures(report: Report, figures: dict[tuple[str, str], tuple[float, float, float]]) -> Report:
+    """The report with these headline figures, each with the ends of its interval, by the ids of entry and column."""
+    headlines = {column.id: column.headline for column in report.columns}
+    return replace(
+        report,
+        results=[
+            replace(result, metrics={headlines[result.column]: Estimate(value, 0.1, low, high)})
+            for result in report.results
+            if (where := (result.entry, result.column)) in figures
+            for value, low, high in (figures[where],)
+        ],
+    )
+
+
+def sentences(report: Report, word: str) -> list[str]:
+    """The sentences of the summary that contain a word."""
+    return [sentence for sentence in summary(report) if word in sentence]
+
+
+def test_a_summary_names_the_models_that_are_not_shown_to_be_better_than_uninformed_replies() -> None:
+    # acc and iou, of which more is better, and hallucination_rate, of which less is
+    report = model(2, 4, apart=False)
+    columns = report.columns
+    assert [column.headline for column in columns] == ["acc", "iou", "acc", "hallucination_rate"]
+    first, second = (entry.label for entry in report.entries)
+    figures = {(entry, f"c{i}"): (0.9, 0.8, 0.95) for entry in ("e0", "e1") for i in range(4)}
+    figures |= {(entry, "c3"): (0.2, 0.1, 0.3) for entry in ("e0", "e1")}
+    assert sentences(with_figures(report, figures), "floor") == []
+    # an interval that includes the floor of 0.5, and one on its wrong side
+    figures |= {("e0", "c0"): (0.6, 0.5, 0.7), ("e1", "c0"): (0.3, 0.2, 0.4), ("e1", "c3"): (0.6, 0.55, 0.7)}
+    assert sentences(with_figures(report, figures), "floor") == [
+        "By the 95% intervals, no model is shown to be better than answers given without reading the items (the floor) "
+        f"on {columns[0].title}; {second} is not on {columns[3].title}."
+    ]
+    figures |= {("e0", "c3"): (0.5, 0.4, 0.6), ("e0", "c0"): (0.9, 0.8, 0.95), ("e1", "c0"): (0.9, 0.8, 0.95)}
+    figures |= {("e0", "c1"): (0.2, 0.1, 0.3)}
+    assert sentences(with_figures(report, figures), "floor") == [
+        "By the 95% intervals, no model is shown to be better than answers given without reading the items (the floor) "
+        f"on {columns[3].title}; {first} is not on {columns[1].title}."
+    ]
+
+
+def test_a_floor_that_no_model_can_exceed_is_left_out_of_the_summary() -> None:
+    report = model(1, 2, apart=False)
+    figures = {("e0", "c0"): (0.9, 0.8, 0.95), ("e0", "c1"): (0.9, 0.8, 0.95)}
+    floors = [replace(floor, value=1.0) if floor.name == "marking all" else floor for floor in report.floors]
+    assert sentences(replace(with_figures(report, figures), floors=floors), "floor") == []
+    floors = [replace(floor, value=0.99) if floor.name == "marking all" else floor for floor in report.floors]
+    assert report.columns[1].title in sentences(replace(with_figures(report, figures), floors=floors), "floor")[0]
+
+
+def test_a_summary_of_many_models_and_tasks_stays_short() -> None:
+    report = model(10, 8, apart=False)
+    low = {(entry.id, column.id): (0.1, 0.05, 0.2) for entry in report.entries for column in report.columns}
+    (sentence,) = sentences(with_figures(report, low), "floor")
+    assert sentence.endswith("(the floor) on 6 of 8 tasks.") and sentence.startswith(
+        "By the 95% intervals, no model is "
+    )
+    # a different model is above the floor on each task
+    some = low | {(f"e{i}", f"c{i}"): (0.9, 0.8, 0.95) for i in range(8)}
+    (sentence,) = sentences(with_figures(report, some), "floor")
+    assert "9 of 10 models are not shown to be better" in sentence and len(sentence) < 300
+    unread = [replace(result, unparsed=2000) for result in report.results]
+    (sentence,) = sentences(replace(report, results=unread), "readable")
+    assert "10 of 10 models on some tasks" in sentence and len(sentence) < 300
+
+
+def test_a_summary_names_the_results_of_which_most_replies_could_not_be_read() -> None:
+    report = model(2, 3, apart=False)
+    assert sentences(report, "readable") == []
+    first, second = (entry.label for entry in report.entries)
+    unparsed = {("e0", "c0"): 2002, ("e0", "c2"): 1502, ("e1", "c0"): 1001, ("e1", "c1"): 1202}
+    results = [replace(r, unparsed=unparsed.get((r.entry, r.column), 0)) for r in report.results]
+    a, b, c = (column.title for column in report.columns)
+    assert sentences(replace(report, results=results), "readable") == [
+        f"Most replies contain no readable answer (unparsed): {first} on {a} (100%) and {c} (75%); {second} on {b} "
+        "(60%). These figures say little about what a model knows."
+    ]
+
+
+def test_a_column_of_one_entry_comes_after_those_that_entries_share_and_does_not_sort_the_rows() -> None:
+    report = model(3, 3, apart=False)
+    # only the first entry has the mean
+    means = [mean for mean in report.group_results if mean.entry == "e0"]
+    report = replace(report, group_results=means)
+    view = View(report)
+    board = view.board(view.main, main=True)
+    assert [head.record.id for head in board.heads] == ["c0", "c1", "c2", "g0"] and board.sorted_by == 0
+    labels = {entry.id: entry.label for entry in report.entries}
+    best = sorted(report.results[:3], key=lambda result: -result.metrics["acc"].value)
+    assert [row.label for row in board.rows][:3] == [labels[result.entry] for result in best]
+    text = markdown(report).partition("## Leaderboard")[2].splitlines()
+    head, _, *rows = [line for line in text if line.startswith("|")]
+    assert head.split(" | ")[1].startswith(escaped(report.columns[0].title))
+    assert [row.split(" | ")[0].strip("| ") for row in rows[:3]] == [escaped(labels[result.entry]) for result in best]
+
+
+def test_the_pair_table_and_its_plots_show_the_same_differences_and_say_what_each_figure_is_of() -> None:
+    report = model(2, 4, apart=False)
+    view = View(report)
+    (pair,) = view.pairs
+    (rate,) = (row for row in pair.rows if row.metric == "hallucination_rate")
+    with drawing():
+        plots = dict(difference_plots(view, pair))
+        assert set(plots) == {True, False}
+    shown = numbers.number(rate.value, True)
+    assert shown in plots[False] and "← first better" in plots[False] and "lower is better" in plots[False]
+    assert "← second better" in plots[True] and "hallucination" not in plots[True]
+    page = render(report)
+    table = page[page.index('id="pair-0-1"') :]
+    assert f'<span class="v">{shown}</span>' in table
+    (head,) = re.findall(r"<thead>(.*?)</thead>", table[: table.index("<tbody>")], re.DOTALL)
+    alone, among = head.index("This pair on this task alone"), head.index("Among all differences")
+    assert alone < among < head.index("Difference<") < head.index("McNemar’s p") < head.index("Adjusted p")
+    assert '<div id="guide-difference"><dt>Difference</dt>' in page and "jackknife alone" in page
+    assert all(f'id="{target}"' in page for target in re.findall(r'href="#([^"]*)"', head))
+    (line,) = (line for line in markdown(report).splitlines() if line.startswith("| task | first"))
+    assert "first − second (this pair alone)" in line and "McNemar p (this pair alone)" in line
+    assert "adjusted p (all pairs)" in line and "better by adjusted p" in line
+
+
+def test_models_of_two_harnesses_with_the_same_last_part_of_the_name_may_be_the_same() -> None:
+    one = Entry("openai-api/local/m", "Inspect", "plain prompt", (), ())
+    other = replace(one, model="m", harness="lm-eval", settings=(("chat_template", "ab" * 32),))
+    assert maybe_same([one, other]) == [(one, other)]
+    different = [
+        replace(other, harness="Inspect"),
+        replace(other, model="m2"),
+        replace(other, settings=(("temperature", "0.7"),)),
+        replace(other, method="self_refine"),
+    ]
+    assert maybe_same([one]) == [] and not any(maybe_same([one, entry]) for entry in different)
 
 
 class Check(HTMLParser):

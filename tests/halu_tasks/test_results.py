@@ -31,6 +31,7 @@ from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run, ScoredReply, Step
 from halu_tasks.tasks import build, registry
 from halu_tasks.tasks.yaml_files import task_configs
+from halu_tasks.text.markdown import escaped
 
 TASKS, GROUPS = registry()
 CORRECTION, COMPARATIVE, HALUEVAL = "refact_correction", "refact_judgment_comparative", "halueval_summarization"
@@ -447,7 +448,7 @@ def test_of_many_runs_that_differ_in_nothing_the_last_stands(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("other", "told"),
     [
-        ({"scoring": "paper"}, "is scored as paper, not strict"),
+        ({"scoring": "paper"}, "uses paper scoring, not strict"),
         ({"limit": 4}, "has 4 items, not 16"),
         ({"epochs": 2}, "answers each item 2 times, not 1"),
         ({"cot": True}, "has cot True, not False"),
@@ -479,6 +480,46 @@ def test_results_with_a_judge_go_before_more_of_them_without(tmp_path: Path) -> 
     assert cells[judged["id"], "openai/j"]["judge_failed"] == 0
     # what has no figure has no rank
     assert all(own["rank"] is None and own["judge_failed"] is None for own in told["results"] if not own["judge"])
+
+
+def test_columns_that_more_entries_share_come_first(tmp_path: Path) -> None:
+    # the task of the old entry is the first of the three
+    old = [run_of("factchd", model="old"), run_of(HALUEVAL, scoring="paper", model="old")]
+    shared = [run_of(task, model=model) for task in (HALUEVAL, CORRECTION) for model in ("a", "b")]
+    again = [run_of(CORRECTION, scoring="paper", model=model) for model in ("a", "b")]
+    found = board([*old, *shared, *again])
+    assert [(column.task.name, column.first.scoring, len(column.runs)) for column in found.columns] == [
+        *((HALUEVAL, "strict", 2), (CORRECTION, "strict", 2), ("factchd", "strict", 1)),
+        *((CORRECTION, "paper", 2), (HALUEVAL, "paper", 1)),
+    ]
+    report = report_on([*old, *shared], tmp_path)
+    rows = re.findall(r'<tr class="entry">.*?<span class="label">(.*?)</span>', render(report), re.DOTALL)
+    assert [re.sub(r"<[^>]*>", "", row) for row in rows[:3]] == ["a", "b", "old"]
+
+
+def test_a_report_says_in_which_analyses_its_differences_were_tested(tmp_path: Path) -> None:
+    main = [run_of(HALUEVAL, wrong=wrong, model=model) for wrong, model in ((0, "a"), (2, "b"), (4, "c"))]
+    rule = assembled(main, tmp_path)["rule"]
+    assert rule.startswith(
+        "“Better”, “open” and ranks come from one analysis of the 3 differences between models on main tasks and group "
+        "means. The probability of any false claim in it is at most 5%"
+    )
+    apart = [run_of(HALUEVAL, scoring="paper", model=model) for model in ("a", "b")]
+    rule = assembled([*main, *apart], tmp_path)["rule"]
+    assert (
+        "two analyses, of the 3 differences between models on main tasks and group means and of the difference" in rule
+    )
+    assert "The probability of any false claim in each is at most 5%" in rule
+
+
+def test_one_model_in_two_harnesses_is_pointed_out(tmp_path: Path) -> None:
+    runs = [run_of(model="openai-api/local/m"), run_of(model="m", harness="lm-eval 0.4.13"), run_of(model="n")]
+    report = report_on(runs, tmp_path)
+    (note,) = report.notes
+    assert note.startswith("m (lm-eval) and openai-api/local/m (Inspect) may be the same model.")
+    assert "pass the results of one harness" in note
+    assert escaped(note) in markdown(report) and "may be the same model" in render(report)
+    assert report_on([runs[0], runs[2]], tmp_path).notes == []
 
 
 def test_judge_failures_are_counted_though_no_sentence_was_judged_and_though_the_judge_has_a_role(

@@ -275,7 +275,7 @@ def test_other_tasks_data_scoring_and_items_are_refused(tmp_path: Path, baseline
     assert "it uses other data, summarization_data.json (local, sha256 " in why(own)
     paper = asked(tmp_path / "paper", scoring="paper")
     told = why(paper)
-    assert "it is scored as paper, not strict; score it again: inspect score" in told
+    assert "it uses paper scoring, not strict; score it again: inspect score" in told
     limited = asked(tmp_path / "limit", limit=10)
     assert "10 items, not 52; the runs differ in their items: 42 only in the first run" in why(limited)
     assert "run both with the same --limit and options" in why(limited)

@@ -271,7 +271,7 @@ def test_other_data_another_mode_another_prompt_and_a_part_stand_apart_and_say_w
     why = {(*own["marks"], own["n"]): own["why"] for own in told["columns"] if not own["main"]}
     assert len(why) == 6 and len({own["title"] for own in told["columns"]}) == 7
     assert why["sample", 5] == "has 5 items, not 16"
-    assert why["sample", "paper", 16].startswith("is scored as paper, not strict")
+    assert why["sample", "paper", 16].startswith("uses paper scoring, not strict")
     assert why["sample", "1shot", 16] == "has fewshot 1, not 0"
     assert "has cot True, not False" in why["sample", "cot", 16]
     assert why["sample", 32].startswith("answers each item 2 times, not 1")

@@ -23,7 +23,7 @@ from halu_tasks.report.model.parquet import ItemTable
 from halu_tasks.report.model.report import ReplyWarning, Report, ReportEntry, Result, Superseded
 from halu_tasks.report.model.summary import summary
 from halu_tasks.report.model.wordings import wordings
-from halu_tasks.results.entry import Entry
+from halu_tasks.results.entry import Entry, maybe_same
 from halu_tasks.results.run import Skipped
 
 TABLE = "items.parquet"
@@ -67,6 +67,7 @@ def assemble(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         package=f"halu-tasks {__version__}",
         summary=[],
+        notes=list(_notes(board)),
         entries=[_entry(entry, names) for entry in board.entries],
         columns=[column_record(column, names) for column in board.columns],
         groups=groups,
@@ -98,6 +99,15 @@ def _entry(entry: Entry, names: Names) -> ReportEntry:
         settings=dict(entry.settings),
         roles=dict(entry.roles),
     )
+
+
+def _notes(board: Board) -> Iterator[str]:
+    for one, other in maybe_same(board.entries):
+        yield (
+            f"{one.model} ({one.harness}) and {other.model} ({other.harness}) may be the same model. Results of two "
+            "harnesses are not merged: both are compared with all others and with each other. To compare models, pass "
+            "the results of one harness"
+        )
 
 
 def _warnings(board: Board, names: Names) -> Iterator[ReplyWarning]:

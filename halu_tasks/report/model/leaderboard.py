@@ -91,7 +91,7 @@ class Column:
 
 @dataclass
 class Board:
-    """Entries and columns, main columns first.
+    """Entries and columns: main columns first, and those that more entries share before others.
 
     `superseded` lists runs that were replaced by a later run of the same entry, each with its column.
     """
@@ -114,7 +114,10 @@ class Board:
 
         A member's column in a mode is the main one if it is in that mode, otherwise the first column apart.
         """
-        # groups of most tasks first
+        # groups of most tasks first, and the mean of one entry alone, which compares nothing, after the others
+        yield from sorted(self._means(), key=lambda mean: len(mean.figures) < 2)
+
+    def _means(self) -> Iterator[Mean]:
         for group in sorted(registry()[1].values(), key=lambda group: -len(group.members)):
             for mode in ("strict", "paper"):
                 columns = [self._column(member, mode) for member in group.members]
@@ -129,9 +132,9 @@ class Board:
                         yield Mean(group, name, mode, present, means)
 
     def _column(self, task: str, mode: str) -> Column | None:
-        """Return the first column of a task in a mode: the main one if it is in that mode."""
+        """Return the column that best represents a task in a mode: the main one if it is in that mode."""
         matching = (column for column in self.columns if column.task.name == task and column.first.scoring == mode)
-        return next(matching, None)
+        return min(matching, key=_rank, default=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,8 +206,10 @@ def board(runs: Sequence[Run]) -> Board:
     for main, *others in by_task.values():
         for column in others:
             column.why = "; ".join(_differences(main.first, column.first))
-    ordered = [columns[0] for columns in by_task.values()]
-    ordered += [column for columns in by_task.values() for column in columns[1:]]
+    ordered = sorted(
+        (column for columns in by_task.values() for column in columns),
+        key=lambda column: (not column.main, -len(column.runs)),
+    )
     entries = sorted({entry for column in ordered for entry in column.runs}, key=Entry.order)
     for column in ordered:
         column.runs = {entry: column.runs[entry] for entry in entries if entry in column.runs}

@@ -51,20 +51,24 @@ class Pairs:
 
     @property
     def rule(self) -> str:
-        """State in one sentence what `better` and ranks rest on; empty if there are no pairs."""
+        """State in a few sentences what `better` and ranks rest on; empty if there are no pairs."""
         main = sum(test.measure.place.main for test in self.tests)
         apart = len(self.tests) - main
+        if not self.tests:
+            return ""
         families = []
         if main:
-            families.append(f"one analysis of {_differences(main)} between models on main tasks and group means")
+            families.append(f"{_differences(main)} between models on main tasks and group means")
         if apart:
-            families.append(f"one analysis of {_differences(apart)} in results shown apart")
-        if not families:
-            return ""
+            families.append(f"{_differences(apart)} in results shown apart")
         equal = "" if self.margin is None else f", “equal” (within ±{self.margin:g})"
+        several = len(families) > 1
+        analyses = f"two analyses, of {' and of '.join(families)}" if several else f"one analysis of {families[0]}"
         return (
-            f"“Better”{equal} and ranks come from {' and '.join(families)}; the probability of any false claim in such "
-            "an analysis is at most 5% (p values adjusted by the step-down maximum of a bootstrap over clusters)."
+            f"“Better”{equal}, “open” and ranks come from {analyses}. The probability of any false claim in "
+            f"{'each' if several else 'it'} is at most 5% (p values adjusted by the step-down maximum of a bootstrap "
+            "over clusters). Intervals and McNemar’s p are of one pair on one task alone, so an interval can exclude 0 "
+            "although the pair is open."
         )
 
     def records(self, board: Board, names: Names) -> list[PairDifference]:

@@ -5,7 +5,8 @@ Fields and their order are the keys of `report.json`. Entries, columns and group
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -22,7 +23,9 @@ class Report:
         title: The report's title.
         created: When it was made, in ISO 8601.
         package: The name and version of this package.
-        summary: Who leads on which task, what is open, and what is not comparable, in a few sentences.
+        summary: In a few sentences, who leads on which task, what is open, which models are not shown to be better than
+            uninformed replies, of which most replies could not be read, and what is not comparable.
+        notes: What readers need to know of the entries, such as two that may be the same model.
         entries: The models as they were asked: the rows of the leaderboard.
         columns: Comparable results: the columns of the leaderboard, main ones first.
         groups: Means over the tasks of a group.
@@ -30,7 +33,7 @@ class Report:
         group_results: The means of entries over groups.
         floors: Figures of uninformed replies.
         published: Figures published in papers.
-        rule: What decides which entry is better, in one sentence; empty if there are no pairs.
+        rule: What decides which entry is better, in a few sentences; empty if there are no pairs.
         margin: The difference below which two entries count as equal; None if equality was not tested.
         pairs: Differences between two entries in a column, or in the mean of a group.
         wins: How often an entry is better than another one.
@@ -46,6 +49,7 @@ class Report:
     created: str
     package: str
     summary: Sequence[str]
+    notes: Sequence[str]
     entries: Sequence[ReportEntry]
     columns: Sequence[ReportColumn]
     groups: Sequence[ReportGroup]
@@ -63,6 +67,12 @@ class Report:
     superseded: Sequence[Superseded]
     why: Sequence[ColumnDetails]
     table: str
+
+    def heads(self, groups: Iterable[ReportGroup], columns: Iterable[ReportColumn]) -> list[ReportGroup | ReportColumn]:
+        """Order the heads of a leaderboard: means before columns, and what only one entry has after all others."""
+        entries = Counter(result.column for result in self.results)
+        entries.update(mean.group for mean in self.group_results)
+        return sorted([*groups, *columns], key=lambda place: entries[place.id] < 2)
 
     def as_json(self) -> dict[str, Any]:
         """Convert to JSON values, as in `report.json`."""

@@ -1,14 +1,20 @@
-"""A report in a few sentences: who leads on which task, what is open, and what is not comparable."""
+"""A report in a few sentences: who leads, what is open, whose figures say little, and what is not comparable."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from halu_tasks.report.model.report import Report, ReportGroup
+from halu_tasks.report.model.report import Report, ReportColumn, ReportGroup
+from halu_tasks.scorers.metrics import Estimate
 
 _NAMED = 3
-"""Maximum number of models that are named as possible leaders of a task."""
+"""Maximum number of models that are named together."""
+_LISTED = 5
+"""Maximum number of tasks or models that are listed in a sentence about floors or unparsed replies."""
+_MOST = 0.5
+"""Share of unparsed replies above which a figure says little about what a model knows."""
 
 
 class _Place(NamedTuple):
@@ -31,6 +37,7 @@ def summary(report: Report) -> list[str]:
     """
     places = list(_places(report))
     sentences = [*_leads(report, places), *_open(report, places), *_unranked(places)]
+    sentences += [*_not_above_floors(report), *_unread(report)]
     apart = sum(not column.main for column in report.columns)
     if apart:
         what = "1 result column is" if apart == 1 else f"{apart} result columns are"
@@ -93,6 +100,97 @@ def _unranked(places: Sequence[_Place]) -> Iterator[str]:
     alone = [place for place in places if not place.ranks and place.figures < 2]
     if alone:
         yield f"Nothing is compared on {_listed(alone, places)}, with figures of fewer than two models."
+
+
+def _not_above_floors(report: Report) -> Iterator[str]:
+    """Say which models are not shown to be better than uninformed replies, by the intervals of their headlines."""
+    nobody: list[str] = []
+    by_models: dict[str, list[str]] = {}
+    tasks = 0
+    for column in report.columns:
+        figures, floor = _headlines(report, column), _floor(report, column)
+        if not column.main or not figures or floor is None:
+            continue
+        tasks += 1
+        below = [label for label, figure in figures if not _is_better(figure, floor, column.higher_is_better)]
+        if len(below) == len(figures):
+            nobody.append(column.title)
+        elif below:
+            many = len(below) > _NAMED
+            who = f"{len(below)} of {len(figures)} models are" if many else f"{_joined(below, 'and')} {_is(below)}"
+            by_models.setdefault(who, []).append(column.title)
+    if len(by_models) > _NAMED:
+        by_models = {"some models are": [title for titles in by_models.values() for title in titles]}
+    clauses = ([("no model is", nobody)] if nobody else []) + [(f"{who} not", on) for who, on in by_models.items()]
+    if clauses:
+        (who, titles), *others = clauses
+        rest = "".join(f"; {who} on {_counted(titles, tasks)}" for who, titles in others)
+        yield (
+            f"By the 95% intervals, {who} shown to be better than answers given without reading the items (the floor) "
+            f"on {_counted(titles, tasks)}{rest}."
+        )
+
+
+def _floor(report: Report, column: ReportColumn) -> float | None:
+    """Return the best figure of uninformed replies that a model can exceed."""
+    if column.higher_is_better is None:
+        return None
+    best = max if column.higher_is_better else min
+    end = column.range[1] if column.higher_is_better else column.range[0]
+    floors = (floor.value for floor in report.floors if floor.column == column.id and floor.headline)
+    return best((floor for floor in floors if math.isfinite(floor) and floor != end), default=None)
+
+
+def _headlines(report: Report, column: ReportColumn) -> list[tuple[str, Estimate]]:
+    """List the labels and headline figures of the entries in a column."""
+    labels = {entry.id: entry.label for entry in report.entries}
+    figures = [
+        (result.entry, result.metrics.get(column.headline)) for result in report.results if result.column == column.id
+    ]
+    return [(labels[entry], figure) for entry, figure in figures if figure and math.isfinite(figure.value)]
+
+
+def _is_better(figure: Estimate, floor: float, higher_is_better: bool | None) -> bool:
+    """Return whether the interval of a figure excludes a floor, on the better side."""
+    if higher_is_better:
+        return figure.low is not None and figure.low > floor
+    return figure.high is not None and figure.high < floor
+
+
+def _unread(report: Report) -> Iterator[str]:
+    """Name the results with so many unparsed replies that their figures say little."""
+    titles = {column.id: column.title for column in report.columns if column.main}
+    parts = []
+    for entry in report.entries:
+        shares = {
+            titles[result.column]: result.unparsed / result.n
+            for result in report.results
+            if result.entry == entry.id and result.column in titles and result.unparsed > _MOST * result.n
+        }
+        if len(shares) > _LISTED:
+            low, high = min(shares.values()), max(shares.values())
+            parts.append(f"{entry.label} on {len(shares)} of {len(titles)} tasks ({low:.0%} to {high:.0%})")
+        elif shares:
+            on = _joined([f"{title} ({share:.0%})" for title, share in shares.items()], "and")
+            parts.append(f"{entry.label} on {on}")
+    if parts:
+        models = f"{len(parts)} of {len(report.entries)} models on some tasks (shares in the leaderboard)"
+        where = "; ".join(parts) if len(parts) <= _LISTED else models
+        yield (
+            f"Most replies contain no readable answer (unparsed): {where}. These figures say little about what a model "
+            "knows."
+        )
+
+
+def _is(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _counted(titles: Sequence[str], tasks: int) -> str:
+    """List tasks by name if they are few, otherwise count them."""
+    if len(titles) == tasks > 1:
+        return f"any of the {tasks} tasks"
+    return _joined(titles, "and") if len(titles) <= _LISTED else f"{len(titles)} of {tasks} tasks"
 
 
 def _listed(some: Sequence[_Place], places: Sequence[_Place]) -> str:

@@ -100,12 +100,13 @@ def _rows(axes: Axes, bars: Sequence[Bar], signed: bool = False) -> None:
             )
 
 
-def differences(prefix: str, bars: Sequence[Bar], words: str) -> Markup:
-    """Plot the differences between two entries, one line per task; right of zero, the first entry is better.
+def differences(prefix: str, bars: Sequence[Bar], higher: bool, words: str) -> Markup:
+    """Plot the differences between two entries, one line per task.
 
     Args:
         prefix: A prefix for the ids of the plot's elements.
         bars: The differences, as first minus second.
+        higher: Whether higher figures are better, so that the first entry is better right of zero; otherwise left.
         words: A description of the plot for screen readers.
     """
     top, height = 18.0, _LINE * len(bars)
@@ -116,7 +117,8 @@ def differences(prefix: str, bars: Sequence[Bar], words: str) -> Markup:
     axes.set_xlim(-reach, reach)
     _rows(axes, bars, signed=True)
     axes.axvline(0, color=MUTED, linewidth=0.9)
-    for x, side, text in ((-4.0, "right", "← second better"), (4.0, "left", "first better →")):
+    left, right = ("second", "first") if higher else ("first", "second")
+    for x, side, text in ((-4.0, "right", f"← {left} better"), (4.0, "left", f"{right} better →")):
         axes.annotate(
             text,
             (0, 1),

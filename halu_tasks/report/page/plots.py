@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -70,28 +71,36 @@ PAIRS = 10
 """Maximum number of pairs for which plots are drawn; more would make the page slow to create."""
 
 
-def difference_plot(view: View, pair: Pair) -> Markup | None:
-    """Plot the differences of a pair on tasks with figures from 0 to 1; None without any, or if there are many pairs.
+def difference_plots(view: View, pair: Pair) -> list[tuple[bool, Markup]]:
+    """Plot the differences of a pair on main tasks with figures from 0 to 1; none if there are many pairs.
 
-    Right of zero, the first entry is better.
+    As in the table, a difference is that of the first entry's figure minus the second's. Tasks whose higher figures are
+    better thus have one plot, and the others another.
+
+    Returns:
+        Plots, each with whether higher figures are better.
     """
-    bars = []
-    for row in pair.rows:
+    bars: dict[bool, list[Bar]] = {True: [], False: []}
+    for row in pair.rows if len(view.pairs) <= PAIRS else ():
         column = view.place(row)
         if not isinstance(column, ReportColumn):
             continue
-        better = column.directions.get(row.metric, column.higher_is_better)
-        if column.main and better is not None and column.range == (0, 1) and defined(row.value):
-            ends = (row.low, row.high) if better else (row.high, row.low)
-            sign = 1 if better else -1
-            low, high = (None if end is None else sign * end for end in ends)
-            bars.append(Bar(column.title, sign * row.value, low, high))
-    if not bars or len(view.pairs) > PAIRS:
-        return None
+        higher = column.directions.get(row.metric, column.higher_is_better)
+        if column.main and higher is not None and column.range == (0, 1) and defined(row.value):
+            bars[higher].append(Bar(column.title, row.value, row.low, row.high))
+    return [
+        (higher, _difference_plot(view, pair, of_direction, higher))
+        for higher, of_direction in bars.items()
+        if of_direction
+    ]
+
+
+def _difference_plot(view: View, pair: Pair, bars: Sequence[Bar], higher: bool) -> Markup:
     first, second = (plain(view.entries[i].label, 40) for i in (pair.first, pair.second))
     figures = [f"{plain(bar.label, 60)} {number(bar.value, True)} {interval(bar.low, bar.high, True)}" for bar in bars]
-    words = f"By how much {first} is better than {second}: {'; '.join(figures)}."
-    return differences(f"d{pair.first}-{pair.second}", bars, words)
+    better = f"{'higher' if higher else 'lower'} is better"
+    words = f"{first} minus {second}, {better}: {'; '.join(figures)}."
+    return differences(f"d{pair.first}-{pair.second}{'' if higher else '-lower'}", bars, higher, words)
 
 
 def calibration_plots(view: View, column: int) -> list[Curves]:

@@ -195,13 +195,19 @@ class View:
         return _place(result.metrics.get(record.compared_by) if result else None, record.higher_is_better)
 
     def board(self, columns: Sequence[int], *, main: bool) -> Leaderboard:
-        """Arrange the leaderboard of some columns, after the means of groups.
+        """Arrange the leaderboard of some columns and of means of groups, in the order of `Report.heads`.
 
         Args:
             columns: The numbers of the columns.
             main: Whether to show groups of main columns, rather than groups of columns apart.
         """
-        return self._arranged([*map(self._group_head, top_groups(self.report, main=main)), *map(self._head, columns)])
+        heads = self.report.heads(top_groups(self.report, main=main), [self.columns[i] for i in columns])
+        return self._arranged(
+            [
+                self._head(self.column_number[head.id]) if isinstance(head, ReportColumn) else self._group_head(head)
+                for head in heads
+            ]
+        )
 
     def other_means(self, *, main: bool) -> Leaderboard:
         """Arrange the means of groups that are parts of the groups in a leaderboard.
