@@ -332,9 +332,7 @@ class Options:
         ("all", "train5", "test20", "train5_test20", "train5_rest"),
     )
     probability: bool = task_option(False, "compare the probabilities of the two answers", of_harnesses=True)
-    with_zero: bool = task_option(
-        False, "HalluVerse: include the rows labelled 0, which have none of the three errors"
-    )
+    with_zero: bool = task_option(False, "HalluVerse: include the rows labelled 0, which have none of the three errors")
     without_original: bool = task_option(False, "HalluVerse25 binary: show the sentence without the original")
     adjustment: float = task_option(2 / 3, "fave: the share of reported hallucinations that are real", metavar="SHARE")
     adjustment_error: float = task_option(
