@@ -10,7 +10,7 @@ import os
 import sys
 
 from halu_tasks.cli.parser import build_parser
-from halu_tasks.core.errors import HaluTasksError
+from halu_tasks.core.errors import HaluTasksError, RunInterrupted
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -36,6 +36,8 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:
         # the reader of a pipe has closed it, as `| head` does
         _discard_output()
+    except KeyboardInterrupt:
+        return _report(RunInterrupted("interrupted"), RunInterrupted.exit_status)
     except OSError as error:
         _discard_output()
         return _report(error, 2)

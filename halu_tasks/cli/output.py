@@ -21,6 +21,11 @@ def progress(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
+def counted(number: int, one: str, many: str) -> str:
+    """Return a number with its noun, such as `1 entry`."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
 def print_json(value: Any, *, indent: int | None = 2) -> None:
     """Print a JSON value on standard output."""
     print(json.dumps(value, ensure_ascii=False, indent=indent))

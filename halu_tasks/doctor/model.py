@@ -8,7 +8,8 @@ from halu_tasks.core.errors import HaluTasksError
 from halu_tasks.doctor.check import Check
 from halu_tasks.doctor.providers import check_key, check_packages
 from halu_tasks.doctor.server import ProbeReply, ask_in_inspect, ask_in_lm_eval
-from halu_tasks.sweeps.model_files import context_length, has_chat_template
+from halu_tasks.sweeps.keys import assumed_key
+from halu_tasks.sweeps.model_files import context_length, has_chat_template, is_folder
 from halu_tasks.sweeps.models_file import Harness, SweepModel
 from halu_tasks.sweeps.named_model import ModelName, for_harness
 from halu_tasks.tasks import Task
@@ -16,6 +17,8 @@ from halu_tasks.tasks import Task
 ENOUGH_TO_REASON = 4096
 """A token limit that lets most models reason and then answer."""
 _LOADED_HERE = ("hf", "vllm")
+_FILES = "model files"
+"""The check that the other checks of a model that is loaded here rest on."""
 
 
 def check_model(name: ModelName, harness: Harness, tasks: Sequence[Task]) -> Iterator[Check]:
@@ -31,7 +34,9 @@ def check_model(name: ModelName, harness: Harness, tasks: Sequence[Task]) -> Ite
     except HaluTasksError as error:
         yield _failed("model", error)
         return
-    first = [check_packages(name, model), check_key(name, harness, model)]
+    first = [check_packages(name, model), check_key(name, model)]
+    if _loaded_here(name):
+        first.append(_check_files(name))
     yield from first
     failed = [check.name for check in first if check.state == "failed"]
     answered, reply = _ask(name, model, failed)
@@ -39,9 +44,10 @@ def check_model(name: ModelName, harness: Harness, tasks: Sequence[Task]) -> Ite
     weighed = [task.name for task in tasks if task.choices]
     if weighed:
         yield _check_log_probabilities(name, model, weighed, reply)
-    yield (template := _check_chat_template(name, harness))
+    readable = _FILES not in failed
+    yield _check_chat_template(name, harness, readable=readable)
     if tasks and _loaded_here(name):
-        yield _check_context(name, tasks, readable=template.state != "failed")
+        yield _check_context(name, tasks, readable=readable)
     elif tasks:
         yield _check_tokens(name, tasks, reply)
 
@@ -60,12 +66,13 @@ def _ask(name: ModelName, model: SweepModel, failed: Sequence[str]) -> tuple[Che
     label = "answer"
     if name.provider == "halu":
         return Check(label, "ok", "answers in this process"), None
-    if _loaded_here(name):
-        return Check(label, "not checked", "the weights would be downloaded and loaded", "try it with --limit 1"), None
     if failed:
         return Check(label, "not checked", f"first: {', '.join(failed)}"), None
+    if _loaded_here(name):
+        would = "loaded" if is_folder(name.model) else "downloaded and loaded"
+        return Check(label, "not checked", f"the weights would be {would}", "try it with --limit 1"), None
     try:
-        reply = ask_in_inspect(model, name.base_url) if model.harness == "inspect" else ask_in_lm_eval(model)
+        reply = _asked_in_inspect(name, model) if model.harness == "inspect" else ask_in_lm_eval(model)
     except HaluTasksError as error:
         return _failed(label, error), None
     if reply.overloaded:
@@ -73,6 +80,11 @@ def _ask(name: ModelName, model: SweepModel, failed: Sequence[str]) -> tuple[Che
             label, "warning", "the server is there, but overloaded (HTTP 429)", "fewer --max-connections"
         ), None
     return Check(label, "ok", f"in {reply.seconds:.1f} s, asked one short question"), reply
+
+
+def _asked_in_inspect(name: ModelName, model: SweepModel, *, log_probabilities: bool = False) -> ProbeReply:
+    key = next(iter(assumed_key(name, model).values()), None)
+    return ask_in_inspect(model, name.base_url, key, log_probabilities=log_probabilities)
 
 
 def _check_log_probabilities(
@@ -84,12 +96,12 @@ def _check_log_probabilities(
         return Check(label, "ok", "embedded models state a probability")
     if model.harness == "lm_eval":
         if _loaded_here(name):
-            return Check(label, "ok", "lm-eval weighs the two words of an answer itself")
+            return Check(label, "ok", "lm-eval computes the probability of each answer from the weights")
         return Check(label, "warning", f"lm-eval gets none from {model.model}", f"{without}, or use --harness inspect")
     if reply is None:
         return Check(label, "not checked", "the model was not asked")
     try:
-        weighed = ask_in_inspect(model, name.base_url, log_probabilities=True)
+        weighed = _asked_in_inspect(name, model, log_probabilities=True)
     except HaluTasksError as error:
         found = f"the model does not answer when asked for them ({str(error).partition('; ')[0]})"
         return Check(label, "warning", found, without)
@@ -98,17 +110,24 @@ def _check_log_probabilities(
     return Check(label, "ok", f"available: {', '.join(tasks)} can be run with probability")
 
 
-def _check_chat_template(name: ModelName, harness: Harness) -> Check:
+def _check_files(name: ModelName) -> Check:
+    """Check that the small files of a model that is loaded here can be read, in its folder or on the Hub."""
+    try:
+        has_chat_template(name.model, _revision(name))
+    except HaluTasksError as error:
+        return _failed(_FILES, error)
+    return Check(_FILES, "ok", "in a local folder" if is_folder(name.model) else "on the Hub, or in its cache")
+
+
+def _check_chat_template(name: ModelName, harness: Harness, *, readable: bool) -> Check:
     label = "chat template"
     if name.provider == "halu":
         return Check(label, "ok", "none needed")
     if not _loaded_here(name):
         return Check(label, "not checked", "a chat server applies its own")
-    try:
-        present = has_chat_template(name.model, _revision(name))
-    except HaluTasksError as error:
-        return _failed(label, error)
-    if present:
+    if not readable:
+        return Check(label, "not checked", f"first: {_FILES}")
+    if has_chat_template(name.model, _revision(name)):
         how = "halu-tasks run adds --apply_chat_template" if harness == "lm_eval" else "Inspect applies it"
         return Check(label, "ok", f"the tokenizer has one; {how}")
     return Check(

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import NamedTuple
 
+from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.extras import install_hint
 from halu_tasks.doctor.check import Check
-from halu_tasks.sweeps.models_file import Harness, SweepModel
+from halu_tasks.sweeps.keys import ASSUMED, assumed_key, key_variable
+from halu_tasks.sweeps.models_file import SweepModel
 from halu_tasks.sweeps.named_model import ModelName
 
 
@@ -49,11 +51,6 @@ _LM_EVAL = {
 }
 """What the models of lm-eval need."""
 
-_KEYS = {
-    name: f"{name.upper()}_API_KEY"
-    for name in ("openai", "anthropic", "mistral", "groq", "together", "openrouter", "fireworks", "perplexity")
-}
-"""The environment variables with the keys of providers that always need one."""
 _KEYLESS = ("halu", "hf")
 
 
@@ -62,7 +59,8 @@ def check_packages(name: ModelName, model: SweepModel) -> Check:
     label = "packages"
     packages = _INSPECT.get(name.provider) if model.harness == "inspect" else _LM_EVAL.get(model.model)
     if packages is None:
-        return Check(label, "not checked", f"which ones Inspect needs for {name.provider} is not known here")
+        meant = did_you_mean(name.provider, _INSPECT)
+        return Check(label, "not checked", f"which ones Inspect needs for {name.provider} is not known here{meant}")
     needed = [module for module in packages.modules if not (module == "vllm" and name.base_url)]
     if missing := [module for module in needed if not _installed(module)]:
         return Check(label, "failed", f"{', '.join(missing)} not installed", packages.install)
@@ -77,20 +75,18 @@ def _installed(module: str) -> bool:
         return False
 
 
-def check_key(name: ModelName, harness: Harness, model: SweepModel) -> Check:
+def check_key(name: ModelName, model: SweepModel) -> Check:
     """Check that the API key of a provider is set; whether it is right, the server says."""
-    label, variable = "API key", _KEYS.get(name.provider)
+    label, variable = "API key", key_variable(name, model)
     if name.provider in _KEYLESS:
         return Check(label, "ok", "none needed")
-    if harness == "lm_eval" and model.model == "local-chat-completions":
-        variable = "OPENAI_API_KEY"
-        if not os.environ.get(variable):
-            return Check(label, "ok", f"{variable} is not set, which servers of your own may not need")
-    elif name.provider == "openai-api":
-        # Inspect reads the key and the address of openai-api/NAME/MODEL from NAME_API_KEY and NAME_BASE_URL
-        variable = f"{name.model.partition('/')[0].upper().replace('-', '_')}_API_KEY"
     if variable is None:
         return Check(label, "not checked", f"which variable {name.provider} reads is not known here; see the server")
-    if not os.environ.get(variable):
-        return Check(label, "failed", f"{variable} is not set", f"export {variable}=… (any word if none is needed)")
-    return Check(label, "ok", f"{variable} is set")
+    if os.environ.get(variable):
+        return Check(label, "ok", f"{variable} is set")
+    if model.model == "local-chat-completions":
+        return Check(label, "ok", f"{variable} is not set, which servers of your own may not need")
+    if assumed_key(name, model):
+        found = f"{variable} is not set, so {ASSUMED!r} is sent"
+        return Check(label, "ok", found, f"if the server needs a key: export {variable}=…")
+    return Check(label, "failed", f"{variable} is not set", f"export {variable}=…")

@@ -34,12 +34,15 @@ class ProbeReply(NamedTuple):
     log_probabilities: bool = False
 
 
-def ask_in_inspect(model: SweepModel, base_url: str | None, *, log_probabilities: bool = False) -> ProbeReply:
+def ask_in_inspect(
+    model: SweepModel, base_url: str | None, key: str | None = None, *, log_probabilities: bool = False
+) -> ProbeReply:
     """Ask a model of Inspect.
 
     Args:
         model: The model.
         base_url: The address of its server.
+        key: The API key; None for that of the environment.
         log_probabilities: Whether to ask for log-probabilities.
 
     Raises:
@@ -51,7 +54,7 @@ def ask_in_inspect(model: SweepModel, base_url: str | None, *, log_probabilities
     from halu_tasks.judging.reaching import probe
     from halu_tasks.solvers.asking import MOST_ALTERNATIVES
 
-    created = create_model(model.model, base_url, {"memoize": False, **model.arguments})
+    created = create_model(model.model, base_url, {"memoize": False, "api_key": key, **model.arguments})
     settings = GenerateConfig(logprobs=True, top_logprobs=MOST_ALTERNATIVES) if log_probabilities else None
     start = time.monotonic()
     output = probe(created, settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import urlsplit
 
 from tenacity import RetryError
 
@@ -37,3 +38,10 @@ def status_of(error: BaseException) -> int | None:
     error = last_error(error)
     status = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
     return status if isinstance(status, int) else None
+
+
+def requested_path(error: BaseException) -> str:
+    """Return the path of the address that a call which failed was sent to; empty if the error does not say."""
+    error = last_error(error)
+    request = getattr(error, "request", None) or getattr(getattr(error, "response", None), "request", None)
+    return urlsplit(str(getattr(request, "url", "") or "")).path

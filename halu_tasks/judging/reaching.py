@@ -14,7 +14,7 @@ from inspect_ai.model import GenerateConfig, Model, ModelOutput, get_model, mode
 from tenacity import RetryError
 
 from halu_tasks.core.errors import HaluTasksError, ModelError
-from halu_tasks.judging.failures import describe_error, last_error, status_of
+from halu_tasks.judging.failures import describe_error, last_error, requested_path, status_of
 from halu_tasks.judging.retries import log_retries, probing
 
 PROBE = "Reply with the one word: ready"
@@ -26,6 +26,8 @@ _IN_PROCESS = ("halu", "mockllm", "none", "hf", "transformer_lens", "nnterp")
 """Providers whose models run in this process."""
 _STARTS_SERVER = ("vllm", "vllm-completions", "sglang")
 """Providers that start a server, which takes minutes, unless an address is named."""
+
+_OPENAI = "api.openai.com"
 
 _reached: set[tuple[str, str]] = set()
 """Models that have answered in this process, by name and address."""
@@ -211,7 +213,7 @@ def model_error(
     if status in (401, 403):
         return ModelError(f"model {model}{place} rejects the API key ({why}); set the API key of its provider")
     if status == 404:
-        return ModelError(f"model {model} was not found{place} ({why}); correct its name or the address")
+        return _not_found(model, address, why, error)
     if "Timeout" in type(error).__name__:
         return ModelError(
             f"model {model}{place} did not reply within {patience} seconds; check its server, or wait longer with "
@@ -221,6 +223,27 @@ def model_error(
         f"model {model}{place} cannot be reached ({why}); start its server, or correct the address (--model-base-url, "
         "or the environment variable of its provider)"
     )
+
+
+def _not_found(model: str, address: str, why: str, error: BaseException) -> ModelError:
+    """Return the error of a request that a server answered with 404: no such model, or no such path."""
+    name = model.partition("/")[2] or model
+    path = requested_path(error)
+    server = urlsplit(address.removesuffix("/chat/completions"))
+    if server.netloc and not server.path.strip("/"):
+        corrected = f"{server.scheme}://{server.netloc}/v1"
+        where = f"the address, which usually ends with /v1: {corrected}"
+    else:
+        where = "the address"
+    # a server that has the path says which model it does not have
+    if model.startswith("openai/") and server.hostname != _OPENAI and path.endswith("/responses") and name not in why:
+        also = "" if where == "the address" else f"; correct {where}"
+        return ModelError(
+            f"the server at {address} has no Responses API (404 for {path}), by which Inspect asks {model}; name the "
+            f"model openai-api/local/{name}, with its key in LOCAL_API_KEY ('none' if it needs none){also}"
+        )
+    place = f" at {address}" if address else ""
+    return ModelError(f"model {model} was not found{place} ({why}); correct its name or {where}")
 
 
 def _in_thread(run: Callable[[], Awaitable[None]]) -> None:

@@ -18,7 +18,7 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.replies import embedded
 from halu_tasks.replies.judge_errors import label_warnings
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.replies.scoring import outcome_of, reply_warnings, score_replies
+from halu_tasks.replies.scoring import Asked, outcome_of, score_replies, task_reply_warnings
 from halu_tasks.tasks import Built
 
 logger = logging.getLogger(__name__)
@@ -62,13 +62,19 @@ class ScoreReplies(Filter):
         items: Its items by id.
         keep_other_replies: Saves the replies to the run's other tasks and says where, as lm-eval writes no results
             if one task fails.
+        asked: How the model was asked, which is known once the requests were made.
     """
 
     def __init__(
-        self, built: Built, items: Mapping[str, Item], keep_other_replies: Callable[[], list[str]], **kwargs: Any
+        self,
+        built: Built,
+        items: Mapping[str, Item],
+        keep_other_replies: Callable[[], list[str]],
+        asked: Asked,
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._built, self._items, self._keep_other_replies = built, items, keep_other_replies
+        self._built, self._items, self._keep_other_replies, self._asked = built, items, keep_other_replies, asked
 
     def apply(self, resps: Iterable[Any], docs: list[dict[str, Any]]) -> list[str]:
         """Return the scores as JSON: lm-eval copies what a filter returns and logs its `str()`.
@@ -90,7 +96,8 @@ class ScoreReplies(Filter):
             outcome_of(reply.text, score, mode) for (_, reply), score in zip(replies, scores, strict=True)
         )
         built = self._built
-        warnings = reply_warnings(built.task.name, outcomes) + label_warnings(built.task, built.human_labels, scores)
+        warnings = task_reply_warnings(built.task.name, outcomes, self._asked)
+        warnings += label_warnings(built.task, built.human_labels, scores)
         for warning in warnings:
             logger.warning(warning)
         return [json.dumps(score.as_json(), ensure_ascii=False) for score in scores]

@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -107,38 +108,71 @@ def outcome_of(reply: str, score: Score, scoring: str) -> Outcome:
     return "empty" if scoring == "paper" and not reply.strip() else score.outcome
 
 
-def reply_warnings(task: str, outcomes: Mapping[Outcome, int]) -> list[str]:
-    """Warn of so many empty or unparsed replies that the figures say little about the model.
+@dataclass
+class Asked:
+    """How a model was asked for its replies, as far as it matters for what to do about replies that say nothing.
+
+    Attributes:
+        harness: The harness, with or without its version; empty if it is not known.
+        chat_template: Whether the model was asked in its chat template; None if that is not known.
+    """
+
+    harness: str = ""
+    chat_template: bool | None = None
+
+    @property
+    def longer(self) -> str:
+        """How to allow more tokens."""
+        flags = {"lm-eval": "--gen_kwargs max_gen_toks=N", "Inspect": "--max-tokens N"}
+        of_harness = [flag for name, flag in flags.items() if self.harness.startswith(name)]
+        return of_harness[0] if of_harness else ", ".join(f"{name}: {flag}" for name, flag in flags.items())
+
+
+class ReplyWarning(NamedTuple):
+    """A warning of so many replies of one kind that the figures say little about the model.
+
+    Attributes:
+        share: How many replies, such as `21 of 40 replies (52.5%)`.
+        meaning: What they are, and what to do.
+    """
+
+    share: str
+    meaning: str
+
+
+def reply_warnings(outcomes: Mapping[Outcome, int], asked: Asked) -> list[ReplyWarning]:
+    """Warn of many empty and of many unparsed replies.
 
     Args:
-        task: The task's name, for the message.
         outcomes: The number of replies by `outcome_of`; items without any reply are not counted.
-
-    Returns:
-        At most one line for empty and one for unparsed replies.
+        asked: How the model was asked; what it already had is not advised.
     """
     total = sum(outcomes.values())
-    advice: tuple[tuple[Outcome, float, str], ...] = (
+    template = "" if asked.chat_template else "a chat model needs its chat template (lm-eval: --apply_chat_template), "
+    meanings: tuple[tuple[Outcome, float, str], ...] = (
         (
             "empty",
             MOST_EMPTY,
             "are empty, as when a server fails or reasoning uses up the token limit, and count as wrong; check the "
-            "server's log, raise the token limit (lm-eval: --gen_kwargs max_gen_toks=N, Inspect: --max-tokens N) or "
-            "run again",
+            f"server's log, raise the token limit ({asked.longer}) or run again",
         ),
         (
             "unparsed",
             MOST_UNPARSED,
-            "contain no readable answer (unparsed) and count as wrong; look at the replies: a chat model needs its "
-            "chat template (lm-eval: --apply_chat_template), a reasoning model a higher token limit (lm-eval: "
-            "--gen_kwargs max_gen_toks=N, Inspect: --max-tokens N)",
+            f"contain no readable answer (unparsed) and count as wrong; look at the replies: {template}a reasoning "
+            f"model needs a higher token limit ({asked.longer})",
         ),
     )
     return [
-        f"{task}: {count} of {total} replies ({count / total:.1%}) {what}"
-        for outcome, threshold, what in advice
+        ReplyWarning(f"{count:,} of {total:,} replies ({count / total:.1%})", meaning)
+        for outcome, threshold, meaning in meanings
         if (count := outcomes.get(outcome, 0)) > threshold * total
     ]
+
+
+def task_reply_warnings(task: str, outcomes: Mapping[Outcome, int], asked: Asked) -> list[str]:
+    """Return `reply_warnings` as lines that name the task."""
+    return [f"{task}: {warning.share} {warning.meaning}" for warning in reply_warnings(outcomes, asked)]
 
 
 def revision_warnings(task: Task, mode: str, before: Sequence[Score], after: Sequence[Score]) -> list[str]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from tqdm import tqdm
 
 from halu_tasks.core.errors import DataError
-from halu_tasks.core.files import atomic_path, atomic_write_text
+from halu_tasks.core.files import atomic_path, atomic_write_text, create_folder
 from halu_tasks.report.markdown import markdown
 from halu_tasks.report.model.assemble import TABLE, assemble
 from halu_tasks.report.model.leaderboard import board
+from halu_tasks.report.model.report import ReplyWarning, Report
 from halu_tasks.report.page.render import render
 from halu_tasks.results.human_labels import labelled_runs
 from halu_tasks.results.readers.read import find_results, read_results
@@ -52,6 +53,7 @@ def write_report(
     *,
     human: str | None = None,
     margin: float | None = None,
+    of: Path | None = None,
 ) -> WrittenReport:
     """Write a report on the results in files and folders.
 
@@ -62,19 +64,18 @@ def write_report(
         warn: Called with a message for each result that is not read, and for each note and warning of the report.
         human: A file of people's labels of judged replies, if there is one.
         margin: The difference below which two entries count as equal; None to test no equality.
+        of: The folder whose results `warn` is called for; None for all. The report has every warning.
 
     Raises:
         DataError: There are no results, or a file cannot be written.
     """
     files = find_results(paths)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"report {folder}: {error.strerror}; choose another folder with -o") from None
+    create_folder(folder, "report")
     with tqdm(total=len(files), desc="reading results", unit="file", disable=None) as bar:
         results = read_results(paths, bar.update)
     for skipped in results.skipped:
-        warn(f"not read: {skipped.source}: {skipped.why}")
+        if of is None or Path(skipped.source).is_relative_to(of):
+            warn(f"not read: {skipped.source}: {skipped.why}")
     if not results.runs:
         raise DataError(f"no result of this package is in {', '.join(paths)} ({len(files)} files)")
     runs: Sequence[Run] = results.runs
@@ -90,8 +91,8 @@ def write_report(
         report = assemble(leaderboard, results.skipped, table, title, bar.update, margin)
     for note in report.notes:
         warn(note)
-    for warning in report.warnings:
-        warn(warning.text)
+    for line in _warning_lines(report, of):
+        warn(line)
     for name, text in (
         (PAGE, render(report)),
         (TEXT, markdown(report)),
@@ -107,3 +108,17 @@ def write_report(
         skipped=len(results.skipped),
         incomplete=any(skipped.lost for skipped in results.skipped),
     )
+
+
+def _warning_lines(report: Report, of: Path | None) -> Iterator[str]:
+    """Return the warnings about replies, one line for each entry and kind of replies."""
+    sources = {(result.entry, result.column): result.source for result in report.results}
+    together: dict[tuple[str, str], list[ReplyWarning]] = {}
+    for warning in report.warnings:
+        if of is None or Path(sources[warning.entry, warning.column]).is_relative_to(of):
+            together.setdefault((warning.entry, warning.meaning), []).append(warning)
+    labels = {entry.id: entry.label for entry in report.entries}
+    titles = {column.id: column.title for column in report.columns}
+    for (entry, meaning), warnings in together.items():
+        shares = ", ".join(f"{titles[warning.column]}: {warning.share}" for warning in warnings)
+        yield f"{labels[entry]}: {shares} {meaning}"

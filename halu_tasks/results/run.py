@@ -96,6 +96,8 @@ class Run:
         provenance: What was asked and how, and on which data.
         epochs: How many times each item was answered.
         answers: One per reply, in the order of the log.
+        chat_template: Whether the model was asked in its chat template; None if that is not known.
+        retry_id: What the attempts of Inspect to run the same task share; empty for other harnesses.
         costs: The costs of those answers for which a model was called.
         created: When the run began, in ISO 8601.
         completed: When the run ended, in ISO 8601; may be empty.
@@ -115,6 +117,8 @@ class Run:
     answers: Sequence[ScoredReply]
     created: str
     completed: str = ""
+    chat_template: bool | None = None
+    retry_id: str = ""
     costs: Sequence[Cost] = field(default=())
 
     @cached_property

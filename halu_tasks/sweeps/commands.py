@@ -48,14 +48,20 @@ def harness_command(
     return [*parts(model, tasks, options, folder, resumable), *limited]
 
 
-def shown(command: Sequence[str]) -> str:
-    """Return a command as a shell takes it."""
-    return shlex.join(command)
+def shown(command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
+    """Return a command as a shell takes it.
+
+    Args:
+        command: The words of the command.
+        environment: The variables that are set for it.
+    """
+    variables = [f"{name}={shlex.quote(value)}" for name, value in (environment or {}).items()]
+    return " ".join([*variables, shlex.join(command)])
 
 
 def module_arguments(command: Sequence[str]) -> list[str]:
     """Return a command as arguments of the Python interpreter, so that the harness beside this package is run."""
-    return ["-m", _MODULES[command[0]], *command[1:]]
+    return ["-m", "halu_tasks.sweeps.harness_process", _MODULES[command[0]], *command[1:]]
 
 
 def _inspect(

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.extras import missing_modules
-from halu_tasks.core.files import atomic_write_text
+from halu_tasks.core.files import atomic_write_text, create_folder
 
 TASKS = ("refact_judgment_independent", "halluverse25_en", "halueval_summarization", "cfaith_choice")
 """One task of each of four benchmarks; none needs a judge."""
 MODELS = ("oracle", "baseline")
 
-_RECORD, _LM_EVAL, _INSPECT, _REPORT = "demo.json", "lm_eval", "inspect", "report"
+_RECORD, LM_EVAL, INSPECT, _REPORT = "demo.json", "lm_eval", "inspect", "report"
 """What the demo writes in its folder. Only a folder with the record is written again."""
 
 Figures = Mapping[tuple[str, str], Mapping[str, float]]
@@ -35,6 +35,7 @@ class Demo(NamedTuple):
     """What a demo found.
 
     Attributes:
+        folder: Where the results are.
         figures: The metrics of every task and model, as Inspect reports them.
         items: The number of items of each task.
         compared: The number of figures that both harnesses report.
@@ -42,6 +43,7 @@ class Demo(NamedTuple):
         page: The report's page; None if the extra `report` is not installed.
     """
 
+    folder: Path
     figures: Figures
     items: Mapping[str, int]
     compared: int
@@ -54,43 +56,50 @@ def run_demo(tasks: Sequence[str], folder: Path, warn: Callable[[str], None]) ->
 
     Args:
         tasks: The names of the tasks.
-        folder: Where results and report are written; results of an earlier demo there are replaced.
+        folder: Where results and report are written (`prepare_folder`).
         warn: Called with warnings of the report.
 
     Raises:
-        UsageError: The folder contains other files.
         RuntimeError: A harness failed.
     """
-    _prepare(folder, tasks)
     # the models and the data are in the package, so nothing may use the network
     os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
     spawn = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawn) as beside:
-        lm_eval = beside.submit(lm_eval_figures, tasks, folder / _LM_EVAL)
+        lm_eval = beside.submit(lm_eval_figures, tasks, folder / LM_EVAL)
         if reported := not missing_modules("report"):
             # this process is slower, so the other one prepares the report
             beside.submit(_import_report)
         with _quiet():
-            in_inspect, items = inspect_figures(tasks, folder / _INSPECT)
+            in_inspect, items = inspect_figures(tasks, folder / INSPECT)
         page, warnings = beside.submit(_report, folder).result() if reported else (None, [])
         in_lm_eval = lm_eval.result()
     for message in warnings:
         warn(message)
     common = [(key, name) for key, figures in in_lm_eval.items() for name in figures if name in in_inspect[key]]
     differences = sum(in_lm_eval[key][name] != in_inspect[key][name] for key, name in common)
-    return Demo(in_inspect, items, len(common), differences, page)
+    return Demo(folder, in_inspect, items, len(common), differences, page)
 
 
-def _prepare(folder: Path, tasks: Sequence[str]) -> None:
-    """Create the folder, or remove the results of an earlier demo from it."""
+def prepare_folder(folder: Path, tasks: Sequence[str]) -> None:
+    """Create the folder of a demo, or remove the results of an earlier demo from it.
+
+    Args:
+        folder: The folder.
+        tasks: The names of the tasks of the demo.
+
+    Raises:
+        UsageError: The folder contains other files.
+        DataError: The folder cannot be created.
+    """
     record = folder / _RECORD
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is a file; name another folder with -o FOLDER")
     if folder.is_dir() and any(folder.iterdir()) and not record.is_file():
         raise UsageError(f"{folder}: contains other files; name another folder with -o FOLDER")
-    for part in (_LM_EVAL, _INSPECT, _REPORT):
+    for part in (LM_EVAL, INSPECT, _REPORT):
         shutil.rmtree(folder / part, ignore_errors=True)
-    folder.mkdir(parents=True, exist_ok=True)
+    create_folder(folder)
     text = json.dumps({"written_by": "halu-tasks demo", "data": "sample", "tasks": list(tasks)}, indent=2)
     atomic_write_text(record, text + "\n")
 
@@ -105,7 +114,7 @@ def _report(folder: Path) -> tuple[Path, list[str]]:
 
     messages: list[str] = []
     with _quiet():
-        written = write_report([str(folder / _INSPECT)], folder / _REPORT, "Demo", messages.append)
+        written = write_report([str(folder / INSPECT)], folder / _REPORT, "Demo", messages.append)
     return written.page, messages
 
 

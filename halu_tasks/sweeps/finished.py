@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
+from halu_tasks.results.readers.inspect import PACKAGE, path_of
 from halu_tasks.sweeps.commands import LOGS, RESULTS
 from halu_tasks.sweeps.models_file import Harness
 
@@ -13,6 +15,34 @@ from halu_tasks.sweeps.models_file import Harness
 def finished_tasks(harness: Harness, folder: Path) -> set[str]:
     """Return the tasks with a complete result in a model's folder."""
     return set(_in_logs(folder / LOGS) if harness == "inspect" else _in_results(folder / RESULTS))
+
+
+class UnfinishedLog(NamedTuple):
+    """A log of a task that Inspect did not finish, which `inspect eval-retry` continues.
+
+    Attributes:
+        task: The task.
+        path: The log.
+        replies: The number of samples in it.
+    """
+
+    task: str
+    path: Path
+    replies: int
+
+
+def unfinished_logs(folder: Path) -> list[UnfinishedLog]:
+    """Return the logs of tasks without a complete result in a model's folder, in the order of their names."""
+    from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample_summaries
+
+    logs = []
+    for info in list_eval_logs(str(folder / LOGS)) if (folder / LOGS).is_dir() else []:
+        header = read_eval_log(info, header_only=True)
+        if header.status != "success":
+            path = folder / LOGS / Path(path_of(info.name)).name
+            replies = sum(not sample.error for sample in read_eval_log_sample_summaries(info))
+            logs.append(UnfinishedLog(header.eval.task.removeprefix(PACKAGE), path, replies))
+    return sorted(logs, key=lambda log: log.path)
 
 
 def _in_logs(folder: Path) -> Iterable[str]:
@@ -24,7 +54,7 @@ def _in_logs(folder: Path) -> Iterable[str]:
     for info in list_eval_logs(str(folder)):
         log = read_eval_log(info, header_only=True)
         if log.status == "success":
-            yield log.eval.task.removeprefix("halu_tasks/")
+            yield log.eval.task.removeprefix(PACKAGE)
 
 
 def _in_results(folder: Path) -> Iterable[str]:

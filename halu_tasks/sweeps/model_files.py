@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
-import logging
+import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from halu_tasks.core.errors import ModelError
 
 _MODEL, _CONFIG = "config.json", "tokenizer_config.json"
+_PATIENCE = 5
+"""Seconds within which the Hub must answer."""
 _TEMPLATES = ("chat_template.jinja", "chat_template.json")
+_HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
+"""Names of models on the Hub, unlike paths such as `./model`."""
+
+
+def is_folder(model: str) -> bool:
+    """Return whether a model is a folder on this machine, not a name on the Hub."""
+    return Path(model).expanduser().is_dir()
 
 
 def has_chat_template(model: str, revision: str | None = None) -> bool:
@@ -53,7 +63,10 @@ def _json(path: Path) -> dict[str, Any]:
 def _file(model: str, name: str, revision: str | None) -> Path | None:
     """Return a file of a model; None if the model does not have it."""
     folder = Path(model).expanduser()
-    if not folder.is_dir():
+    if not is_folder(model):
+        if folder.exists() or not _HUB_NAME.fullmatch(model):
+            what = "is not a folder" if folder.exists() else "there is no such folder"
+            raise ModelError(f"model {model}: {what}; correct the path, or name a model of the Hub as hf/OWNER/NAME")
         return _from_hub(model, name, revision)
     if not (folder / _MODEL).is_file():
         raise ModelError(f"model {model}: the folder has no {_MODEL}; name a folder that transformers can load")
@@ -64,10 +77,9 @@ def _from_hub(model: str, name: str, revision: str | None) -> Path | None:
     """Return a file of a model on the Hub; None if the model does not have it."""
     from huggingface_hub import errors, hf_hub_download
 
-    # it logs each of its attempts
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
+    local = not _hub_answers()
     try:
-        return Path(hf_hub_download(model, name, revision=revision))
+        return Path(hf_hub_download(model, name, revision=revision, local_files_only=local))
     except errors.EntryNotFoundError as error:
         # without a connection, the client cannot say whether there is such a file
         if not isinstance(error, errors.LocalEntryNotFoundError):
@@ -78,10 +90,25 @@ def _from_hub(model: str, name: str, revision: str | None) -> Path | None:
     except Exception as error:
         reason = error
     lines = str(reason.__cause__ or reason).strip().splitlines()
+    why = "it cannot be reached" if local else lines[0] if lines else type(reason).__name__
     raise ModelError(
-        f"model {model}: its files cannot be read from the Hub ({lines[0] if lines else type(reason).__name__}); check "
-        "the name, the network and HF_TOKEN, or name a local folder as hf/PATH"
+        f"model {model}: its files cannot be read from the Hub ({why}); check the name, the network and HF_TOKEN, or "
+        "name a local folder as hf/PATH"
     ) from None
+
+
+@cache
+def _hub_answers() -> bool:
+    """Return whether the Hub can be reached; its client would try again for half a minute."""
+    from huggingface_hub import constants, get_session
+
+    if constants.HF_HUB_OFFLINE:
+        return False
+    try:
+        get_session().head(constants.ENDPOINT, timeout=_PATIENCE)
+    except Exception:
+        return False
+    return True
 
 
 def _is_cached(model: str, revision: str | None) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from halu_tasks.cli.output import warn
+from halu_tasks.cli.output import counted, warn
 from halu_tasks.cli.tables import table
 from halu_tasks.core.extras import install_hint
+from halu_tasks.text.figures import format_interval
 
 if TYPE_CHECKING:
     from halu_tasks.sweeps.demo import Demo
@@ -26,12 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the tasks in both harnesses, and print a table with what it means."""
-    from halu_tasks.sweeps.demo import TASKS, run_demo
+    from halu_tasks.sweeps.demo import TASKS, prepare_folder, run_demo
     from halu_tasks.tasks import tasks_selected
 
     tasks = tasks_selected(arguments.tasks.split(",") if arguments.tasks else TASKS)
-    print(f"Running {len(tasks)} tasks in lm-eval and Inspect at the same time …\n", flush=True)
-    demo = run_demo([task.name for task in tasks], arguments.output.expanduser(), warn)
+    names, folder = [task.name for task in tasks], arguments.output.expanduser()
+    prepare_folder(folder, names)
+    print(f"Running {counted(len(tasks), 'task', 'tasks')} in lm-eval and Inspect at the same time …\n", flush=True)
+    demo = run_demo(names, folder, warn)
     _show(tasks, demo)
     if demo.differences:
         warn(f"lm-eval and Inspect differ in {demo.differences} of {demo.compared} figures")
@@ -39,28 +43,39 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(tasks: list[Task], demo: Demo) -> None:
+    from halu_tasks.sweeps.demo import INSPECT, LM_EVAL
+
     rows = []
     for task in tasks:
         name = _shown_metric(task)
-        figures = [f"{demo.figures[task.name, model][name]:.2f}" for model in ("oracle", "baseline")]
+        figures = [_figure(demo.figures[task.name, model], name) for model in ("oracle", "baseline")]
         # the answers' form, in brackets, is on the page
         asked = task.about.partition(" (")[0]
         metric = f"{name} {_direction(task, name)}".rstrip()
-        rows.append([task.name, asked, str(demo.items[task.name]), metric, *figures])
-    print(table(["task", "what is asked", "items", "metric", "oracle", "baseline"], rows, right=(2, 4, 5)))
+        rows.append([task.name, str(demo.items[task.name]), metric, *figures, asked])
+    print(table(["task", "items", "metric", "oracle", "baseline", "what is asked"], rows, right=(1, 3, 4)))
     print(
-        "\noracle knows the answers: no model can be better (↑ higher is better, ↓ lower). baseline answers without "
-        "reading the\nitems: a model near it has not solved the task. The items are a sample written for this package, "
-        "not the benchmarks."
+        "\noracle knows the answers: no model can be better (↑ higher is better, ↓ lower). baseline answers by a fixed "
+        "rule, without\nreading the items (not at random): a model near it has not solved the task. The items are a "
+        "sample written for this\npackage, not the benchmarks. In brackets: 95% confidence intervals, the values that "
+        "so few items leave plausible."
     )
     if not demo.differences:
-        print(f"lm-eval and Inspect report the same values of all {demo.compared:,} figures.")
+        print(
+            f"lm-eval and Inspect report the same values of all {demo.compared:,} figures: every metric of these tasks "
+            f"and models, which\nare in {demo.folder / LM_EVAL} and {demo.folder / INSPECT}."
+        )
     for task in tasks:
         if task.judged:
             print(f"{task.name}: {task.headline} needs a judge (docs/judges.md); {task.judged.unjudged} does not.")
     page = f"Open {demo.page} in a browser." if demo.page else f"For a report: {install_hint('report')}."
     print(f"\n{page} Next, a model of your own on a benchmark:")
     print("  halu-tasks run hf/Qwen/Qwen2.5-0.5B-Instruct --tasks refact_judgment_independent --limit 20")
+
+
+def _figure(figures: Mapping[str, float], name: str) -> str:
+    interval = format_interval(figures.get(f"{name}_low"), figures.get(f"{name}_high"), ".2f", "")
+    return f"{figures[name]:.2f} {interval}".rstrip()
 
 
 def _shown_metric(task: Task) -> str:

@@ -7,8 +7,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from halu_tasks.cli.arguments import add_named_model, add_run_options, model_name, positive_int, run_options
-from halu_tasks.cli.output import progress, warn
+from halu_tasks.cli.arguments import (
+    add_named_model,
+    add_run_options,
+    given_options,
+    model_name,
+    positive_int,
+    run_options,
+)
+from halu_tasks.cli.output import counted, progress, warn
 from halu_tasks.core.extras import install_hint, missing_modules
 
 if TYPE_CHECKING:
@@ -34,31 +41,42 @@ def add_arguments(parser: Parser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the harness's command, run it, and write the report; return the harness's status, or 1 if a task failed."""
-    from halu_tasks.sweeps.commands import shown
+    from halu_tasks.doctor.examine import require_ready
+    from halu_tasks.sweeps.keys import assumed_key
     from halu_tasks.sweeps.named_model import for_harness
     from halu_tasks.sweeps.single_run import SingleRun, new_folder
     from halu_tasks.tasks import tasks_selected
 
     name = model_name(arguments)
-    tasks = tuple(task.name for task in tasks_selected(arguments.tasks.split(",")))
+    tasks = tasks_selected(arguments.tasks.split(","))
     model = for_harness(name, arguments.harness or name.default_harness, arguments.chat_template)
-    options = run_options(arguments)
+    require_ready(name, model, tasks, given_options(arguments))
     parent = arguments.output.expanduser()
-    folder = new_folder(parent, model.name)
-    single = SingleRun(folder, model, tasks, options, arguments.limit, tuple(arguments.further))
-    print(f"$ {shown(single.command)}", flush=True)
+    single = SingleRun(
+        folder=new_folder(parent, model.name),
+        model=model,
+        tasks=tuple(task.name for task in tasks),
+        options=run_options(arguments),
+        limit=arguments.limit,
+        further=tuple(arguments.further),
+        environment=assumed_key(name, model),
+    )
+    print(f"$ {single.line}", flush=True)
     status = single.run()
     missing = single.missing()
     if len(missing) < len(tasks):
-        _report(parent)
-    elif not any(folder.rglob("*.*")):
-        _remove(folder)
-    for task in missing:
-        warn(f"{task}: no complete result; the output of {model.harness} above says why")
+        _report(parent, single.folder)
+        for task in missing:
+            warn(f"{task}: no complete result; the output of {model.harness} above says why")
+    elif status < 0:
+        warn(f"{model.harness} was ended by signal {-status}, and no task has a complete result")
+    elif not status:
+        warn(f"no task has a complete result; the output of {model.harness} above says why")
     return status or (1 if missing else 0)
 
 
-def _report(parent: Path) -> None:
+def _report(parent: Path, folder: Path) -> None:
+    """Write the report on all results in `parent`; warnings are printed only of those in `folder`."""
     if missing_modules("report"):
         warn(f"no report is written; {install_hint('report')}, then: halu-tasks report {parent}")
         return
@@ -67,12 +85,7 @@ def _report(parent: Path) -> None:
 
     sys.stdout.flush()
     progress("Writing the report …")
-    written = write_report([str(parent)], parent / REPORT, "Runs", warn)
-    print(f"\n{written.page}: {written.entries} entries, {written.tasks} tasks")
-
-
-def _remove(folder: Path) -> None:
-    """Remove a folder in which the harness has left nothing but empty folders."""
-    for path in sorted(folder.rglob("*"), reverse=True):
-        path.rmdir()
-    folder.rmdir()
+    written = write_report([str(parent)], parent / REPORT, "Runs", warn, of=folder)
+    print(
+        f"\n{written.page}: {counted(written.entries, 'entry', 'entries')}, {counted(written.tasks, 'task', 'tasks')}"
+    )

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from halu_tasks import __version__
-from halu_tasks.replies.scoring import outcome_of, reply_warnings
+from halu_tasks.replies.scoring import Asked, outcome_of, reply_warnings
 from halu_tasks.report.model.baselines import floors, published_figures
 from halu_tasks.report.model.breakdowns import other_scores
 from halu_tasks.report.model.columns import column_record, group_means, results
@@ -114,8 +114,15 @@ def _warnings(board: Board, names: Names) -> Iterator[ReplyWarning]:
     for column in board.columns:
         for entry, run in column.runs.items():
             outcomes = Counter(outcome_of(answer.reply, answer.score, run.scoring) for answer in run.answers)
-            for text in reply_warnings(f"{names.labels[entry]}, {names.titles[column]}", outcomes):
-                yield ReplyWarning(entry=names.entries[entry], column=names.columns[column], text=text)
+            label, title = names.labels[entry], names.titles[column]
+            for share, meaning in reply_warnings(outcomes, Asked(run.harness, run.chat_template)):
+                yield ReplyWarning(
+                    entry=names.entries[entry],
+                    column=names.columns[column],
+                    share=share,
+                    meaning=meaning,
+                    text=f"{label}, {title}: {share} {meaning}",
+                )
 
 
 def _superseded(board: Board, names: Names) -> Iterator[Superseded]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 from zipfile import BadZipFile, ZipFile
@@ -38,11 +39,34 @@ _ATTACHED = "attachment://"
 _EVENTS = re.compile(rb',\s*"events"\s*:\s*\[')
 
 
+class Attempt(NamedTuple):
+    """One of several logs of the same run: `inspect eval-retry` keeps the id of the task that it continues."""
+
+    retry_id: str
+    order: tuple[str, bool]
+
+
+class UnfinishedError(DataError):
+    """A log of a run that Inspect can finish.
+
+    Attributes:
+        attempt: The log among the attempts at the same run: what they share, and what orders them by time.
+    """
+
+    def __init__(self, log: str, header: EvalLog, why: str, how: str = "finish it") -> None:
+        path = Path(log)
+        retry = shlex.join(["inspect", "eval-retry", log, "--log-dir", str(path.parent)])
+        super().__init__(f"{log}: {why}; {how} with: {retry}")
+        # `inspect log recover` writes what was kept of a log that was broken off to another file
+        self.attempt = Attempt(header.eval.task_id, (header.eval.created, path.stem.endswith("-recovered")))
+
+
 def read_runs(log: str) -> list[Run]:
     """Read the runs in a log: one for each of a group's tasks and for each mode that it was scored in.
 
     Raises:
-        DataError: The file is not a log, not of a task of this package, or not of a finished run.
+        UnfinishedError: The log is not of a finished run.
+        DataError: The file is not a log, or not of a task of this package.
     """
     try:
         header = read_eval_log(log, header_only=True)
@@ -50,11 +74,9 @@ def read_runs(log: str) -> list[Run]:
         raise _unreadable(log, error) from None
     provenances = _provenances(log, header)
     if header.status != "success":
-        raise DataError(f"{log}: the run is unfinished ({state(header)}); finish it with: inspect eval-retry {log}")
+        raise UnfinishedError(log, header, f"the run is unfinished ({state(header)})")
     if header.invalidated:
-        raise DataError(
-            f"{log}: samples of the run were marked as invalid; run them again with: inspect eval-retry {log}"
-        )
+        raise UnfinishedError(log, header, "samples of the run were marked as invalid", "run them again")
     answers: dict[tuple[str, str], list[tuple[ScoredReply, ScoreRecord]]] = {}
     for answered, record in _answers(log, header):
         if record.task:
@@ -107,6 +129,8 @@ def _run(
         epochs=spec.config.epochs or 1,
         answers=[answered for answered, _ in answers],
         costs=[record.cost for _, record in answers if record.cost],
+        chat_template=True,
+        retry_id=spec.task_id,
         created=spec.created,
         completed=header.stats.completed_at,
     )
@@ -184,12 +208,10 @@ def _answers(log: str, header: EvalLog) -> Iterator[tuple[ScoredReply, ScoreReco
     if not count:
         raise DataError(f"{log}: holds no samples; run the task again without --no-log-samples")
     if failed:
-        raise DataError(
-            f"{log}: {failed} of {count} samples ended in an error; finish it with: inspect eval-retry {log}"
-        )
+        raise UnfinishedError(log, header, f"{failed} of {count} samples ended in an error")
     planned = len(ids or range(count)) * (header.eval.config.epochs or 1)
     if count < planned:
-        raise DataError(f"{log}: holds {count} of {planned} samples; finish it with: inspect eval-retry {log}")
+        raise UnfinishedError(log, header, f"holds {count} of {planned} samples")
     # a log has samples as they finished; in the order in which Inspect adds them up, sums are the same to the last bit
     answers.sort(key=lambda answer: answer[0])
     yield from ((answered, record) for _, answered, record in answers)

@@ -121,6 +121,7 @@ def _read_run(
         provenance=provenance_of(kind, provenance) if kind != config["model"] else provenance,
         epochs=task_config.get("repeats") or 1,
         answers=answers,
+        chat_template=str(config["model"]).endswith("chat-completions") or bool(results.get("chat_template_sha")),
         created=datetime.fromtimestamp(results["date"], UTC).isoformat(timespec="seconds"),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from glob import escape
 from pathlib import Path
@@ -67,6 +67,7 @@ def read_results(paths: Sequence[str], step: Callable[[int], object] = lambda fi
     skipped: list[Skipped] = []
     items: dict[tuple[str, str], Item] = {}
     by_identity: dict[object, Run] = {}
+    unfinished: dict[str, inspect_logs.Attempt] = {}
     files = find_results(paths)
     named = {_real(Path(path).expanduser()) for path in paths}
     for file in files:
@@ -85,6 +86,8 @@ def read_results(paths: Sequence[str], step: Callable[[int], object] = lambda fi
                     _check(run)
                     runs.append(_share_items(run, items))
         except HaluTasksError as error:
+            if isinstance(error, inspect_logs.UnfinishedError):
+                unfinished[str(file)] = error.attempt
             why = str(error).removeprefix(f"{file}: ")
             skipped_here.append(Skipped(str(file), why, lost=not isinstance(error, ForeignError)))
         except Exception as error:
@@ -94,7 +97,32 @@ def read_results(paths: Sequence[str], step: Callable[[int], object] = lambda fi
         # users expect a file that they name to hold a run
         skipped += [one._replace(lost=one.lost or (is_named and not holds_runs)) for one in skipped_here]
         step(1)
-    return Results(sorted(runs, key=lambda run: run.created), skipped)
+    return Results(sorted(runs, key=lambda run: run.created), _without_continued(skipped, unfinished, runs))
+
+
+def _without_continued(
+    skipped: Sequence[Skipped], unfinished: Mapping[str, inspect_logs.Attempt], runs: Sequence[Run]
+) -> list[Skipped]:
+    """Say of logs that were continued in another log that nothing is missing without them.
+
+    Args:
+        skipped: What was not read.
+        unfinished: The logs of unfinished runs by their source.
+        runs: What was read.
+    """
+    last: dict[str, str] = {}
+    for source, attempt in sorted(unfinished.items(), key=lambda pair: pair[1].order):
+        last[attempt.retry_id] = source
+    last |= {run.retry_id: run.source for run in runs if run.retry_id}
+    continued = {
+        source: last[attempt.retry_id] for source, attempt in unfinished.items() if last[attempt.retry_id] != source
+    }
+    return [
+        Skipped(one.source, f"the run was continued in {continued[one.source]}", lost=False)
+        if one.source in continued
+        else one
+        for one in skipped
+    ]
 
 
 def _real(path: Path) -> str:
