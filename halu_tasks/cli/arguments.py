@@ -201,7 +201,10 @@ def add_named_model(parser: argparse._ActionsContainer, *, required: bool) -> No
         parser: The parser of the command.
         required: Whether a model must be given.
     """
-    about = "the model, named as in Inspect: openai/gpt-4o-mini, hf/Qwen/Qwen2.5-0.5B-Instruct, halu/baseline"
+    about = (
+        "the model: openai/gpt-4o-mini or another provider's, named as in Inspect; hf/OWNER/NAME on the Hub or "
+        "hf/PATH, a local folder; openai-api/local/NAME with --base-url, your own server"
+    )
     parser.add_argument("model", metavar="MODEL", nargs=None if required else "?", help=about)
     about = "the harness (default: lm_eval for hf/…, else inspect)"
     parser.add_argument("--harness", choices=("inspect", "lm_eval"), help=about)

@@ -14,12 +14,23 @@ NO_ORGANIZATION = "unknown"
 
 _LOCAL_PROVIDERS = ("hf", "vllm", "sglang")
 """Inspect's names for programs that serve a model of the Hub; the model's own name follows."""
+_COMPATIBLE = "openai-api"
+"""Inspect's name for any server that speaks the OpenAI protocol."""
 _EMBEDDED = "halu-"
 """How the names of this package's embedded models begin."""
 _FILES = (".jsonl", ".json", ".csv", ".parquet", ".xlsx", "/")
 """How names of files and folders of predictions end."""
 _NOT_PORTABLE = re.compile(r'[\x00-\x1f<>:"\\|?*]')
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\..*)?|data", re.IGNORECASE)
+
+
+def own_name(name: str) -> str:
+    """Return a model's own name, by which a server or the Hub knows it, without the provider that reached it."""
+    provider, _, rest = name.partition("/")
+    if provider == _COMPATIBLE:
+        # a name of the user's choice for the server comes first
+        return rest.partition("/")[2] or rest
+    return rest if provider in _LOCAL_PROVIDERS and "/" in rest else name
 
 
 class Model(NamedTuple):
@@ -41,9 +52,8 @@ class Model(NamedTuple):
             name: The name.
             ids: The ids that the user gives, by name.
         """
-        provider, _, rest = name.partition("/")
-        own = rest if provider in _LOCAL_PROVIDERS and "/" in rest else name
-        model_id = ids.get(name, own)
+        own = own_name(name)
+        model_id = ids.get(name) or ids.get(own, own)
         organization, slash, _ = model_id.partition("/")
         if slash:
             return cls(model_id, organization)

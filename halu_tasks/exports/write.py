@@ -12,7 +12,9 @@ from halu_tasks.exports.benchmark import write_benchmark
 from halu_tasks.exports.community_evals import Target, entry_of, write_entries
 from halu_tasks.exports.every_eval_ever import Publisher, write_run
 from halu_tasks.exports.exported import Exported
+from halu_tasks.exports.models import NO_ORGANIZATION, own_name
 from halu_tasks.results.readers.read import read_results
+from halu_tasks.results.run import Run
 
 Warn = Callable[[str], None]
 """Prints a message for the user."""
@@ -54,19 +56,21 @@ def export_eee(
         UsageError: A name in `models` is not in the results.
     """
     runs, incomplete = _read(paths, models, warn)
-    files, notes = [], []
+    files, notes, done, failures = [], [], [], []
     for exported in runs:
         try:
             written = write_run(exported, folder, publisher)
         except HaluTasksError as error:
-            incomplete = True
-            warn(_not_exported(exported, error))
+            failures.append((exported, error))
             continue
+        done.append(exported)
         files.append(written.record)
         if written.unjudged:
             replies = f"{written.unjudged:,} of {written.unjudged + written.rows:,} replies"
             notes.append(f"{written.record}: {replies} have no row, since it is not known whether they are right")
-    return _outcome(files, notes, incomplete)
+    _warn_not_exported(failures, warn)
+    _warn_unknown_organization(done, warn)
+    return _outcome(files, notes, incomplete or bool(failures))
 
 
 def export_hub(paths: Sequence[str], folder: Path, models: Mapping[str, str], target: Target, warn: Warn) -> Outcome:
@@ -89,27 +93,27 @@ def export_hub(paths: Sequence[str], folder: Path, models: Mapping[str, str], ta
     if not results:
         return _outcome(files, notes, incomplete)
     runs, unread = _read(results, models, warn)
-    incomplete = incomplete or unread
     by_file: dict[Path, list[Exported]] = {}
+    done, failures = [], []
     for exported in runs:
         try:
             place = folder / "models" / exported.model.folders / ".eval_results" / f"{exported.run.task}.yaml"
             entry_of(exported, target)
         except HaluTasksError as error:
-            incomplete = True
-            warn(_not_exported(exported, error))
+            failures.append((exported, error))
         else:
             by_file.setdefault(place, []).append(exported)
     for path, of_file in by_file.items():
         try:
             write_entries(path, [entry_of(exported, target) for exported in of_file])
         except HaluTasksError as error:
-            incomplete = True
-            for exported in of_file:
-                warn(_not_exported(exported, error))
+            failures += [(exported, error) for exported in of_file]
         else:
+            done += of_file
             files.append(path)
-    return _outcome(files, notes, incomplete)
+    _warn_not_exported(failures, warn)
+    _warn_unknown_organization(done, warn)
+    return _outcome(files, notes, incomplete or unread or bool(failures))
 
 
 def _write_benchmarks(builds: Mapping[str, Path], folder: Path, warn: Warn) -> tuple[list[Path], list[str], bool]:
@@ -133,7 +137,8 @@ def _read(paths: Sequence[str], models: Mapping[str, str], warn: Warn) -> _Runs:
         warn(f"not read: {skipped.source}: {skipped.why}")
     if not results.runs:
         raise DataError(f"no result of this package is in {', '.join(paths)}")
-    known = {name for run in results.runs for name in (run.model, *([run.judge] if run.judge else []))}
+    names = {name for run in results.runs for name in (run.model, *([run.judge] if run.judge else []))}
+    known = names | {own_name(name) for name in names}
     for name in models:
         if name not in known:
             raise UsageError(
@@ -144,8 +149,25 @@ def _read(paths: Sequence[str], models: Mapping[str, str], warn: Warn) -> _Runs:
     return _Runs([Exported(run, models) for run in results.runs], lost)
 
 
-def _not_exported(exported: Exported, error: HaluTasksError) -> str:
-    return f"not exported: {exported.run.source}: {exported.run.task}: {error}"
+def _warn_not_exported(failures: Sequence[tuple[Exported, HaluTasksError]], warn: Warn) -> None:
+    """Warn of runs that are not exported, once for all tasks of a model that have the same error."""
+    together: dict[tuple[str, str], list[Run]] = {}
+    for exported, error in failures:
+        together.setdefault((exported.run.model, str(error)), []).append(exported.run)
+    for (_, message), runs in together.items():
+        sources = list(dict.fromkeys(run.source for run in runs))
+        others = f" and {len(sources) - 1} more" if len(sources) > 1 else ""
+        tasks = ", ".join(dict.fromkeys(run.task for run in runs))
+        warn(f"not exported: {sources[0]}{others}: {tasks}: {message}")
+
+
+def _warn_unknown_organization(exported: Sequence[Exported], warn: Warn) -> None:
+    """Warn, once for each model, of models whose organization the results do not say."""
+    for name in dict.fromkeys(own_name(one.run.model) for one in exported if not one.model.organization):
+        warn(
+            f"model {name}: the results do not say which organization made it, so it is exported as "
+            f"{NO_ORGANIZATION}; name it with --model-id '{name}=ORGANIZATION/NAME' (and another folder with -o)"
+        )
 
 
 def _outcome(files: Sequence[Path], notes: Sequence[str], incomplete: bool) -> Outcome:

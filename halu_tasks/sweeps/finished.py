@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from halu_tasks.results.readers.inspect import PACKAGE, path_of
 from halu_tasks.sweeps.commands import LOGS, RESULTS
 from halu_tasks.sweeps.models_file import Harness
 
@@ -33,10 +32,14 @@ class UnfinishedLog(NamedTuple):
 
 def unfinished_logs(folder: Path) -> list[UnfinishedLog]:
     """Return the logs of tasks without a complete result in a model's folder, in the order of their names."""
+    if not (folder / LOGS).is_dir():
+        return []
     from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample_summaries
 
+    from halu_tasks.results.readers.inspect import PACKAGE, path_of
+
     logs = []
-    for info in list_eval_logs(str(folder / LOGS)) if (folder / LOGS).is_dir() else []:
+    for info in list_eval_logs(str(folder / LOGS)):
         header = read_eval_log(info, header_only=True)
         if header.status != "success":
             path = folder / LOGS / Path(path_of(info.name)).name
@@ -47,10 +50,12 @@ def unfinished_logs(folder: Path) -> list[UnfinishedLog]:
 
 def _in_logs(folder: Path) -> Iterable[str]:
     """Return the tasks of which a folder has a log of a run that succeeded."""
-    from inspect_ai.log import list_eval_logs, read_eval_log
-
     if not folder.is_dir():
         return
+    from inspect_ai.log import list_eval_logs, read_eval_log
+
+    from halu_tasks.results.readers.inspect import PACKAGE
+
     for info in list_eval_logs(str(folder)):
         log = read_eval_log(info, header_only=True)
         if log.status == "success":

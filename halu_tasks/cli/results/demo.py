@@ -63,7 +63,7 @@ def _show(tasks: list[Task], demo: Demo) -> None:
     if not demo.differences:
         print(
             f"lm-eval and Inspect report the same values of all {demo.compared:,} figures: every metric of these tasks "
-            f"and models, which\nare in {demo.folder / LM_EVAL} and {demo.folder / INSPECT}."
+            f"and models, which are in\n{demo.folder / LM_EVAL} and {demo.folder / INSPECT}."
         )
     for task in tasks:
         if task.judged:
