@@ -90,7 +90,7 @@ class SingleRun:
             return "no reply was kept: run the same command again"
         parts = [f"complete: {', '.join(complete)}"] if complete else []
         if logs:
-            begun = ", ".join(f"{log.task} ({log.replies:,} replies)" for log in logs)
+            begun = ", ".join(f"{log.task} (replies kept: {log.replies:,})" for log in logs)
             paths = [str(log.path) for log in logs]
             retry = shown(["inspect", "eval-retry", *paths, "--log-dir", str(self.folder / LOGS)], self.environment)
             parts.append(f"not complete: {begun}, to be continued with: {retry}")

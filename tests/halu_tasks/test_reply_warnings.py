@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from halu_tasks.core.options import Options
-from halu_tasks.replies.scoring import reply_warnings
+from halu_tasks.replies.scoring import Asked, reply_warnings, task_reply_warnings
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.tasks import build
 
@@ -35,9 +35,24 @@ TASK = "refact_judgment_independent"
     ],
 )
 def test_shares_above_the_limits_are_told_with_counts(outcomes: dict[Outcome, int], told: list[str]) -> None:
-    found = reply_warnings("t", Counter(outcomes))
+    found = task_reply_warnings("t", Counter(outcomes), Asked())
     assert len(found) == len(told)
     assert all(line.startswith(start) and "\n" not in line for line, start in zip(found, told, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("asked", "advised", "not_advised"),
+    [
+        (Asked(), ["--apply_chat_template", "lm-eval: --gen_kwargs", "Inspect: --max-tokens"], []),
+        (Asked("lm-eval 0.4.13", chat_template=False), ["--apply_chat_template", "--gen_kwargs"], ["--max-tokens"]),
+        (Asked("lm-eval 0.4.13", chat_template=True), ["--gen_kwargs"], ["--apply_chat_template", "--max-tokens"]),
+        (Asked("Inspect", chat_template=True), ["--max-tokens"], ["--apply_chat_template", "--gen_kwargs"]),
+    ],
+)
+def test_what_was_done_is_not_advised(asked: Asked, advised: list[str], not_advised: list[str]) -> None:
+    (warning,) = reply_warnings(Counter({"unparsed": 1}), asked)
+    assert all(flag in warning.meaning for flag in advised)
+    assert not any(flag in warning.meaning for flag in not_advised)
 
 
 @pytest.mark.parametrize("scoring", ["strict", "paper"])

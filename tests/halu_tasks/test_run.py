@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from halu_tasks.core.errors import ModelError, UsageError
+from halu_tasks.core.errors import DataError, ModelError, RunInterrupted, UsageError
 from halu_tasks.sweeps.commands import shown
-from halu_tasks.sweeps.models_file import Harness
+from halu_tasks.sweeps.harness_process import block_interrupts
+from halu_tasks.sweeps.keys import assumed_key
+from halu_tasks.sweeps.models_file import Harness, SweepModel
 from halu_tasks.sweeps.named_model import ModelName, for_harness
 from halu_tasks.sweeps.single_run import SingleRun, new_folder
 
@@ -108,3 +113,91 @@ def test_each_run_has_a_folder_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "mine" / "report").mkdir(parents=True)
     with pytest.raises(UsageError, match="exists and is not a report"):
         new_folder(tmp_path / "mine", "x")
+
+
+def test_a_folder_that_cannot_be_created_is_one_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match=r"file/out: Not a directory; choose another folder with -o"):
+        new_folder(tmp_path / "file" / "out", "x")
+
+
+def single(folder: Path, model: SweepModel, *tasks: str, **environment: str) -> SingleRun:
+    folder.mkdir(parents=True)
+    return SingleRun(folder, model, tasks, {}, environment=environment)
+
+
+def test_a_server_without_a_key_is_sent_one_that_the_command_shows(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("LOCAL_API_KEY", raising=False)
+    name = ModelName.parse("openai-api/local/NAME", URL)
+    model = for_harness(name, "inspect")
+    assert assumed_key(name, model) == {"LOCAL_API_KEY": "none"}
+    line = single(tmp_path / "a", model, "fave", **assumed_key(name, model)).line
+    assert line.startswith("LOCAL_API_KEY=none inspect eval halu_tasks/fave ")
+    # neither without an address, nor if there is a key, nor for lm-eval, which needs none
+    assert not assumed_key(ModelName.parse("openai-api/local/NAME"), model)
+    assert not assumed_key(name, for_harness(name, "lm_eval"))
+    monkeypatch.setenv("LOCAL_API_KEY", "s")
+    assert not assumed_key(name, model)
+
+
+@pytest.mark.parametrize("ready", [True, False])
+def test_ctrl_c_prints_no_traceback(ready: bool, tmp_path: Path) -> None:
+    """Also if it arrives before Python has read the first line of the harness."""
+    (tmp_path / "harness_module.py").write_text("import time\nprint('ready', flush=True)\ntime.sleep(60)\n")
+    block_interrupts(True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "halu_tasks.sweeps.harness_process", "harness_module"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    block_interrupts(False)
+    assert process.stdout
+    if ready:
+        process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130 and errors == ""
+
+
+def test_an_interrupted_run_says_what_it_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Interrupted:
+        def __init__(self, *_: Any, **__: Any) -> None:
+            pass
+
+        def wait(self, timeout: float | None = None) -> int:
+            if timeout is None:
+                raise KeyboardInterrupt
+            return 130
+
+    monkeypatch.setattr("halu_tasks.sweeps.single_run.subprocess.Popen", Interrupted)
+    in_lm_eval = single(tmp_path / "lm_eval", SweepModel("m", "lm_eval", "hf"), "fave")
+    with pytest.raises(RunInterrupted, match="nothing was kept: run the same command again"):
+        in_lm_eval.run()
+    # nothing is left of it
+    assert not in_lm_eval.folder.exists()
+    nothing = single(tmp_path / "nothing", SweepModel("m", "inspect", "m"), "fave")
+    with pytest.raises(RunInterrupted, match="interrupted; no reply was kept: run the same command again"):
+        nothing.run()
+    some = single(tmp_path / "a b", SweepModel("m", "inspect", "m"), "fave", "cfaith_choice", "refact", KEY="none")
+    for task, status in (("cfaith_choice", "success"), ("fave", "cancelled")):
+        write_log(some.folder / "logs" / f"{task}.eval", task, status)
+    with pytest.raises(RunInterrupted) as raised:
+        some.run()
+    logs = some.folder / "logs"
+    assert str(raised.value) == (
+        "interrupted; complete: cfaith_choice; not complete: fave (replies kept: 1), to be continued with: KEY=none inspect "
+        f"eval-retry '{logs}/fave.eval' --log-dir '{logs}'; not begun: run the same command with --tasks refact"
+    )
+
+
+def write_log(path: Path, task: str, status: Any) -> None:
+    from inspect_ai.log import EvalConfig, EvalDataset, EvalLog, EvalSample, EvalSpec, write_eval_log
+
+    spec = EvalSpec(
+        created="2026-01-01T00:00:00+00:00", task=f"halu_tasks/{task}", model="m", dataset=EvalDataset(),
+        config=EvalConfig(),
+    )  # fmt: skip
+    path.parent.mkdir(parents=True, exist_ok=True)
+    sample = EvalSample(id="1", epoch=1, input="a", target="b")
+    write_eval_log(EvalLog(eval=spec, status=status, samples=[sample]), str(path))

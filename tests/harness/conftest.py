@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -23,14 +23,20 @@ as one with tool calls), the whole body (which has the key `object`), or an HTTP
 class ScriptedServer(ThreadingHTTPServer):
     """Chat completions and completions on loopback. `answer` decides, `delay` slows, `asked` records, `headers` are the
     last request's. The question whether a model is there is answered by `ready`, a text or an HTTP status or several of
-    them in turn, and counted in `probed`."""
+    them in turn, and counted in `probed`. With `paths`, any other path is not found."""
 
     request_queue_size = 512
     daemon_threads = True
 
-    def __init__(self, answer: Answer, delay: float = 0.0, ready: str | int | list[str | int] = "ready") -> None:
+    def __init__(
+        self,
+        answer: Answer,
+        delay: float = 0.0,
+        ready: str | int | list[str | int] = "ready",
+        paths: Sequence[str] = (),
+    ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.answer, self.delay, self.ready = answer, delay, ready
+        self.answer, self.delay, self.ready, self.paths = answer, delay, ready, paths
         self.probed = 0
         self.asked: list[dict[str, Any]] = []
         self.headers: Message = Message()
@@ -49,6 +55,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.headers = self.headers
+        if self.server.paths and self.path not in self.server.paths:
+            self._send(404, {"detail": "Not Found"})
+            return
         if str(request.get("messages", [{}])[-1].get("content")) == PROBE:
             self.server.probed += 1
             ready = self.server.ready
@@ -93,11 +102,16 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., ScriptedServer]]:
-    """`serve(answer, delay=0, ready="ready")` starts a scripted server that ends with the test."""
+    """`serve(answer, delay=0, ready="ready", paths=())` starts a scripted server that ends with the test."""
     started: list[ScriptedServer] = []
 
-    def start(answer: Answer, delay: float = 0.0, ready: str | int | list[str | int] = "ready") -> ScriptedServer:
-        started.append(ScriptedServer(answer, delay, ready))
+    def start(
+        answer: Answer,
+        delay: float = 0.0,
+        ready: str | int | list[str | int] = "ready",
+        paths: Sequence[str] = (),
+    ) -> ScriptedServer:
+        started.append(ScriptedServer(answer, delay, ready, paths))
         return started[-1]
 
     yield start

@@ -61,6 +61,71 @@ def test_a_server_that_is_not_there_is_a_failure(examine: Any) -> None:
     assert status == 1 and f"at {DEAD}/chat/completions cannot be reached" in checks["answer"]["found"]
 
 
+def test_a_key_that_is_not_set_hides_no_wrong_address(
+    serve: Any, examine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LOCAL_API_KEY")
+    server = serve(lambda request: 500, ready=404)
+    status, checks = examine("openai-api/local/NAME", "--base-url", server.url, *TASK)
+    assert status == 1 and "was not found" in checks["answer"]["found"]
+    assert checks["API key"]["state"] == "ok" and "'none' is sent" in checks["API key"]["found"]
+    # without an address, a key is needed
+    assert examine("openai-api/local/NAME", *TASK)[1]["API key"]["state"] == "failed"
+
+
+@pytest.mark.parametrize(("path", "advised"), [("/v1", ""), ("", "/v1")])
+def test_a_server_without_the_responses_api_is_named_otherwise(
+    serve: Any, examine: Any, path: str, advised: str
+) -> None:
+    """Inspect asks `openai/gpt-5…` in that API, which few servers but OpenAI's have."""
+    server = serve(lambda request: 500, paths=["/v1/chat/completions"])
+    url = server.url.removesuffix("/v1") + path
+    status, checks = examine("openai/gpt-5-mine", "--base-url", url, *TASK)
+    assert status == 1 and f"has no Responses API (404 for {path}/responses)" in checks["answer"]["found"]
+    assert "name the model openai-api/local/gpt-5-mine" in checks["answer"]["advice"]
+    assert (f"{server.url}" in checks["answer"]["advice"]) == bool(advised)
+    assert examine("openai-api/local/gpt-5-mine", "--base-url", server.url, *TASK)[0] == 0
+
+
+@pytest.mark.parametrize("harness", ["inspect", "lm_eval"])
+def test_an_address_that_lacks_v1_is_named_with_it(serve: Any, examine: Any, harness: str) -> None:
+    server = serve(lambda request: 500, paths=["/v1/chat/completions"])
+    root = server.url.removesuffix("/v1")
+    _, checks = examine("openai-api/local/NAME", "--base-url", root, "--harness", harness, *TASK)
+    assert checks["answer"]["state"] == "failed" and checks["answer"]["advice"].endswith(f"/v1: {server.url}")
+
+
+def test_a_misspelt_provider_is_corrected(examine: Any) -> None:
+    assert "did you mean 'openai'?" in examine("opnai/gpt-4o", *TASK)[1]["packages"]["found"]
+
+
+def test_a_folder_that_is_not_there_is_said_to_be_missing(
+    examine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (f"hf/{tmp_path}/tinyy", "hf/./tinyy", "hf/models/a/tinyy"):
+        status, checks = examine(name, *TASK)
+        assert status == 1 and checks["model files"]["found"].endswith("there is no such folder")
+        assert checks["chat template"]["state"] == "not checked"
+
+
+def test_a_hub_that_does_not_answer_is_asked_once(examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Hub's own client would try again for half a minute."""
+    from huggingface_hub import constants, file_download
+
+    from halu_tasks.sweeps import model_files
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setattr(file_download, "get_hf_file_metadata", lambda *_, **__: pytest.fail("asked again"))
+    model_files.hub_answers.cache_clear()
+    try:
+        _, checks = examine("hf/no/such", *TASK)
+    finally:
+        model_files.hub_answers.cache_clear()
+    assert checks["model files"]["state"] == "failed" and "it cannot be reached" in checks["model files"]["found"]
+
+
 def test_log_probabilities_that_come_are_ok(serve: Any, examine: Any) -> None:
     tokens = [{"token": "ready", "logprob": -0.1, "bytes": None, "top_logprobs": []}]
     server = serve(lambda request: 500, ready=["ready", ("ready", tokens)])
@@ -111,7 +176,11 @@ def test_a_judge_that_does_not_answer_is_a_failure(examine: Any) -> None:
 def test_a_model_that_would_be_loaded_is_not_asked(examine: Any, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"max_position_embeddings": 512}))
     status, checks = examine(f"hf/{tmp_path}", *TASK)
-    assert checks["answer"]["state"] == "not checked" and checks["chat template"]["state"] == "warning"
+    assert checks["answer"] == {
+        "name": "answer", "state": "not checked", "found": "the weights would be loaded",
+        "advice": "try it with --limit 1",
+    }  # fmt: skip
+    assert checks["chat template"]["state"] == "warning"
     assert status == 1 and checks["token limit"]["state"] == "failed" and "512" in checks["token limit"]["found"]
 
 

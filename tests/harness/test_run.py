@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +93,7 @@ def test_a_task_that_fails_in_inspect_is_a_failure(serve: Any, tmp_path: Path) -
 def test_a_server_that_is_not_there_is_the_harnesss_failure(tmp_path: Path) -> None:
     arguments = ("openai-api/local/NAME", "--base-url", "http://127.0.0.1:9/v1", "-M", "max_retries=0")
     done = run(tmp_path, "run", *arguments, *TASKS)
-    assert done.returncode == 1 and "cannot be reached" in done.stderr
+    assert done.returncode == 1 and "cannot be reached" in done.stderr and "complete result" not in done.stderr
     # nothing is left of it
     assert not list((tmp_path / "halu-runs").iterdir())
 
@@ -106,6 +109,52 @@ def test_what_cannot_be_run_is_one_error(here: Any, tmp_path: Path) -> None:
         assert not (tmp_path / "out").exists()
 
 
+def test_data_and_key_are_checked_before_the_harness_starts(
+    here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    for arguments, message in (
+        (("halu/oracle", "--data", tmp_path / "nowhere"), f"{tmp_path}/nowhere"),
+        (("openai/gpt-4o", "--data", "sample"), "API key: OPENAI_API_KEY is not set; export OPENAI_API_KEY=…"),
+    ):
+        done = here("run", *arguments, "--tasks", "refact", "-o", tmp_path / "out")
+        assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1 and not done.stdout
+        assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_is_continued_by_the_command_that_it_prints(serve: Any, tmp_path: Path) -> None:
+    server = serve(lambda request: "Final Verdict: True", delay=0.3)
+    with subprocess.Popen(
+        [
+            *(sys.executable, "-m", "halu_tasks", "run", "openai-api/local/NAME", "--base-url", server.url),
+            *("--tasks", "refact_judgment_independent", "--data", "sample", "--", "--max-connections", "2"),
+        ],
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True,
+        env={**os.environ, "INSPECT_DISPLAY": "plain", "LOCAL_API_KEY": ""},
+    ) as process:  # fmt: skip
+        while len(server.asked) < 8 and process.poll() is None:
+            time.sleep(0.05)
+        # as a terminal does
+        os.killpg(process.pid, signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in errors
+    server.delay = 0
+    message = errors.splitlines()[-1]
+    assert "interrupted; not complete: refact_judgment_independent (" in message
+    retry = message.partition("to be continued with: ")[2]
+    assert retry.startswith("LOCAL_API_KEY=none inspect eval-retry halu-runs/openai-api_local_NAME/logs/")
+    done = subprocess.run(
+        retry.replace("inspect", f"{sys.executable} -m inspect_ai", 1), shell=True, cwd=tmp_path, capture_output=True,
+        text=True, timeout=120, env=os.environ | {"INSPECT_DISPLAY": "plain"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = read_results([str(tmp_path / "halu-runs")])
+    assert len(results.runs) == 1 and len(results.runs[0].answers) == 64
+    # the log that was continued is no loss
+    assert [(one.lost, "was continued in" in one.why) for one in results.skipped] == [(False, True)]
+
+
 @pytest.mark.slow
 def test_the_demo_ends_in_a_report_that_says_what_it_printed(tmp_path: Path) -> None:
     for _ in range(2):
@@ -113,12 +162,12 @@ def test_the_demo_ends_in_a_report_that_says_what_it_printed(tmp_path: Path) -> 
         done = run(tmp_path, "demo")
         assert done.returncode == 0, done.stderr
     assert f"$ halu-tasks demo\n{done.stdout}" in PAGE
-    rows = {line.split()[0]: line.split() for line in done.stdout.splitlines()[4:8]}
-    assert {name: (row[-2], row[-1]) for name, row in rows.items()} == {
-        "refact_judgment_independent": ("1.00", "0.50"),
-        "halluverse25_en": ("1.00", "0.39"),
-        "halueval_summarization": ("1.00", "0.50"),
-        "cfaith_choice": ("0.00", "0.75"),
+    rows = {line.split()[0]: re.findall(r"\d\.\d\d \[[^]]+\]", line) for line in done.stdout.splitlines()[4:8]}
+    assert rows == {
+        "refact_judgment_independent": ["1.00 [0.87, 1.00]", "0.50 [0.44, 0.56]"],
+        "halluverse25_en": ["1.00 [0.84, 1.00]", "0.39 [0.21, 0.61]"],
+        "halueval_summarization": ["1.00 [0.86, 1.00]", "0.50 [0.43, 0.57]"],
+        "cfaith_choice": ["0.00 [0.00, 0.13]", "0.75 [0.55, 0.88]"],
     }
     assert "lm-eval and Inspect report the same values of all " in done.stdout
     folder = tmp_path / "halu-demo"
@@ -137,4 +186,7 @@ def test_the_demo_leaves_other_files_alone(here: Any, tmp_path: Path) -> None:
     assert done.returncode == 2 and "contains other files" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
     (tmp_path / "file").write_text("")
-    assert here("demo", "-o", tmp_path / "file").returncode == 2
+    for folder in (tmp_path / "file", tmp_path / "file" / "x"):
+        done = here("demo", "-o", folder)
+        # nothing is announced before
+        assert done.returncode == 2 and not done.stdout and done.stderr.count("\n") == 1
