@@ -12,6 +12,7 @@ import pytest
 
 from halu_tasks.core.options import Options
 from halu_tasks.replies.scoring import Asked, reply_warnings, task_reply_warnings
+from halu_tasks.report.write import write_report
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.tasks import build
 
@@ -66,3 +67,25 @@ def test_score_warns_on_standard_error(scoring: str, here: Callable[..., Any], t
     # the other items have no reply at all, which is another matter
     assert f"halu-tasks: {TASK}: 1 of 20 replies (5.0%) are empty" in done.stderr
     assert f"halu-tasks: {TASK}: 9 of 20 replies (45.0%) contain no readable answer" in done.stderr
+
+
+def test_a_report_warns_once_for_each_model_and_only_of_the_folder_that_is_asked_for(
+    here: Callable[..., Any], tmp_path: Path
+) -> None:
+    for folder, model in (("old", "first"), ("new", "second")):
+        (tmp_path / folder).mkdir()
+        for task in (TASK, "cfaith_choice"):
+            path = tmp_path / folder / f"{task}.jsonl"
+            ids = [item.id for item in build(task, Options(data="sample")).items]
+            path.write_text("".join(json.dumps({"id": name, "output": "hm"}) + "\n" for name in ids))
+            done = here("score", task, path, "--data", "sample", "--model", model, "--json")
+            path.with_suffix(".json").write_text(done.stdout)
+    done = here("report", tmp_path, "-o", tmp_path / "report")
+    first, second = done.stderr.splitlines()
+    assert first.startswith("halu-tasks: first: ") and second.startswith("halu-tasks: second: ")
+    assert f"{TASK}: 64 of 64 replies (100.0%)" in first and "cfaith_choice: 28 of 28 replies" in first
+    # the page has a line for each result
+    assert len(json.loads((tmp_path / "report" / "report.json").read_text())["warnings"]) == 4
+    lines: list[str] = []
+    write_report([str(tmp_path)], tmp_path / "report", "x", lines.append, of=tmp_path / "new")
+    assert [line.partition(":")[0] for line in lines] == ["second"]

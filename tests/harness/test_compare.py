@@ -14,7 +14,7 @@ import pytest
 from inspect_ai import Task
 from inspect_ai import eval as inspect_eval
 from inspect_ai.dataset import Sample
-from inspect_ai.log import convert_eval_logs
+from inspect_ai.log import convert_eval_logs, read_eval_log, write_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 from inspect_ai.util import registry_create
 from scipy.stats import binomtest
@@ -25,6 +25,7 @@ from halu_tasks.data.locate import SAMPLE
 from halu_tasks.results.comparison import compare, published_beside
 from halu_tasks.results.published import published
 from halu_tasks.results.readers.inspect import read_runs
+from halu_tasks.results.readers.read import read_results
 from halu_tasks.tasks import build, task_named
 
 pytestmark = pytest.mark.slow
@@ -358,13 +359,34 @@ def test_an_unfinished_log_is_refused_and_says_how_to_finish(
     told = refused(baseline, log)
     assert (
         f"{log}: the run is unfinished (error: BadRequestError('Error code: 400 - scripted failure')); finish" in told
-        and f"inspect eval-retry {log}" in told
+        and f"inspect eval-retry {log} --log-dir {tmp_path / 'broken'}" in told
     )
     answered.clear()
     # few items: Inspect takes a third of a second to render an error
     log = asked(tmp_path / "errors", model=openai(serve(reply)), fail_on_error=False, limit=10)
     told = refused(baseline, log)
-    assert f"{log}: 6 of 10 samples ended in an error; finish it with: inspect eval-retry {log}" in told
+    assert (
+        f"{log}: 6 of 10 samples ended in an error; finish it with: inspect eval-retry {log} --log-dir {tmp_path / 'errors'}"
+        in told
+    )
+
+
+def test_a_log_that_was_continued_is_not_called_unfinished(tmp_path: Path, baseline: str) -> None:
+    """`inspect eval-retry` keeps the task's id, and `inspect log recover` writes to another file."""
+    log = read_eval_log(baseline)
+    log.status = "cancelled"
+    for name in ("a.eval", "a-recovered.eval"):
+        write_eval_log(log, str(tmp_path / name))
+    last = read_results([str(tmp_path)]).skipped
+    assert {Path(one.source).name: one.lost for one in last} == {"a.eval": False, "a-recovered.eval": True}
+    assert [f"eval-retry {tmp_path}/a-recovered.eval --log-dir {tmp_path}" in one.why for one in last if one.lost] == [
+        True
+    ]
+    shutil.copy(baseline, tmp_path / "finished.eval")
+    results = read_results([str(tmp_path)])
+    assert len(results.runs) == 1 and len(results.skipped) == 2
+    for one in results.skipped:
+        assert not one.lost and one.why == f"the run was continued in {tmp_path / 'finished.eval'}"
 
 
 def test_a_log_without_scores_says_how_to_score_it(tmp_path: Path, baseline: str, refused: Run) -> None:

@@ -416,6 +416,26 @@ def test_nothing_is_replaced_and_what_cannot_be_exported_is_named(
     assert here("export", "hub", results["lm_eval"], "-o", out, "--dataset", "cfaith").returncode == 2
 
 
+def test_what_a_models_name_lacks_is_said_once_for_each_model(here: Here, tmp_path: Path) -> None:
+    """As Inspect and lm-eval name the same model of the same server, and a folder on this machine."""
+    names = {"a": "openai-api/local/tiny", "b": "tiny", "c": "tiny", "d": "/data/tiny", "e": "/data/tiny"}
+    tasks = ("cfaith_choice", "refact_judgment_independent", "cfaith_tf", "cfaith_choice", "cfaith_tf")
+    for (file, name), task in zip(names.items(), tasks, strict=True):
+        rows = [{"id": item.id, "output": "A"} for item in build(task, Options(data="sample")).items]
+        score(here, tmp_path / f"{file}.json", task, rows, "--model", name)
+    files = [tmp_path / f"{file}.json" for file in names]
+    done = here("export", "eee", *files, "-o", tmp_path / "out")
+    assert done.returncode == 3
+    folder, unknown = done.stderr.splitlines()
+    assert "d.json and 1 more: cfaith_choice, cfaith_tf: model '/data/tiny' is not an id" in folder
+    assert "model tiny: the results do not say which organization made it" in unknown and "--model-id 'tiny=" in unknown
+    assert {path.parts[-4:-1] for path in (tmp_path / "out").rglob("*.json")} >= {("cfaith", "unknown", "tiny")}
+    named = ("--model-id", f"tiny={MODEL}", "--model-id", f"/data/tiny={MODEL}")
+    done = here("export", "eee", *files, "-o", tmp_path / "named", *named)
+    assert done.returncode == 0 and not done.stderr
+    assert {path.parts[-3:-1] for path in (tmp_path / "named").rglob("*.json")} == {tuple(MODEL.split("/"))}
+
+
 def test_a_reply_can_have_any_characters(here: Here, tmp_path: Path, check_published: Callable[[Path], None]) -> None:
     built = build("cfaith_choice", Options(data="sample"))
     odd = "A\u2028\x85\x00“;\ud800”"
