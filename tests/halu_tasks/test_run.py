@@ -186,8 +186,9 @@ def test_an_interrupted_run_says_what_it_kept(monkeypatch: pytest.MonkeyPatch, t
         some.run()
     logs = some.folder / "logs"
     assert str(raised.value) == (
-        "interrupted; complete: cfaith_choice; not complete: fave (replies kept: 1), to be continued with: KEY=none inspect "
-        f"eval-retry '{logs}/fave.eval' --log-dir '{logs}'; not begun: run the same command with --tasks refact"
+        "interrupted; complete: cfaith_choice; not complete: fave (replies kept: 1), to be continued with: "
+        f"KEY=none inspect eval-retry '{logs}/fave.eval' --log-dir '{logs}'; "
+        "not begun: run the same command with --tasks refact"
     )
 
 

@@ -365,10 +365,7 @@ def test_an_unfinished_log_is_refused_and_says_how_to_finish(
     # few items: Inspect takes a third of a second to render an error
     log = asked(tmp_path / "errors", model=openai(serve(reply)), fail_on_error=False, limit=10)
     told = refused(baseline, log)
-    assert (
-        f"{log}: 6 of 10 samples ended in an error; finish it with: inspect eval-retry {log} --log-dir {tmp_path / 'errors'}"
-        in told
-    )
+    assert f"{log}: 6 of 10 samples ended in an error; finish it with: inspect eval-retry {log} --log-dir " in told
 
 
 def test_a_log_that_was_continued_is_not_called_unfinished(tmp_path: Path, baseline: str) -> None:
@@ -379,9 +376,8 @@ def test_a_log_that_was_continued_is_not_called_unfinished(tmp_path: Path, basel
         write_eval_log(log, str(tmp_path / name))
     last = read_results([str(tmp_path)]).skipped
     assert {Path(one.source).name: one.lost for one in last} == {"a.eval": False, "a-recovered.eval": True}
-    assert [f"eval-retry {tmp_path}/a-recovered.eval --log-dir {tmp_path}" in one.why for one in last if one.lost] == [
-        True
-    ]
+    (why,) = (one.why for one in last if one.lost)
+    assert f"inspect eval-retry {tmp_path}/a-recovered.eval --log-dir {tmp_path}" in why
     shutil.copy(baseline, tmp_path / "finished.eval")
     results = read_results([str(tmp_path)])
     assert len(results.runs) == 1 and len(results.skipped) == 2
