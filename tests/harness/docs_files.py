@@ -119,6 +119,7 @@ class Reader:
         own = folder / "bin"
         own.mkdir()
         for name, script in (("sbatch", SBATCH), ("squeue", SQUEUE), ("module", "#!/bin/sh\n")):
+            script = script.replace("--time=TIME", "--time=TIME --cpus-per-task=N --mem=SIZE")
             (own / name).write_text(script.format(python=sys.executable, folder=str(own)), encoding="utf-8")
             (own / name).chmod(0o755)
         keys = ("OPENAI", "LOCAL", "VLLM")
@@ -175,7 +176,7 @@ def _documents(reader: Reader, command: str) -> None:
     if "halluverse25" in command:
         reader.rows(name, [{"id": "tolnay", "text": " ".join(BIOGRAPHY)}])
     else:
-        reader.rows(name, [document(number) for number in range(12)])
+        reader.rows(name, [document(number) for number in range(6)])
 
 
 def _answers(reader: Reader, command: str) -> None:
@@ -240,7 +241,7 @@ def _prompts(reader: Reader, command: str) -> None:
 
 
 def _copied_prompt(reader: Reader, command: str) -> None:
-    user = "Question: {question}\nAnswer: {transformed_answer}\nFinal Verdict:"
+    user = "Question: {question}\nAnswer: {answer}\nFinal Verdict:"
     reader.write("c1.txt", f"System Prompt:\nYou check answers.\nUser Prompt:\n{user}\n")
 
 
@@ -340,6 +341,17 @@ def _removed(*names: str) -> Callable[[Reader, str], None]:
     return remove
 
 
+def _reports(folder: str, *models: str) -> Callable[[Reader, str], None]:
+    """See that a report is of these models, and complete."""
+
+    def read(reader: Reader, command: str) -> None:
+        report = json.loads((reader.folder / folder / "report.json").read_text(encoding="utf-8"))
+        assert {entry["model"] for entry in report["entries"]} == set(models), report["entries"]
+        assert report["results"] and report["pairs"] and not report["skipped"], report["skipped"]
+
+    return read
+
+
 Action = Callable[[Reader, str], None] | str
 """A function of the reader and the command, or a command."""
 
@@ -357,6 +369,7 @@ class Step(NamedTuple):
 
 
 ORACLE = "lm_eval --model halu-oracle --tasks refact_judgment --output_path results --log_samples"
+QWEN = "Qwen/Qwen2.5-0.5B-Instruct"
 BUILD = "halu-tasks build haluagent documents.jsonl -o out --model openai/gpt-4o -T language=en"
 
 BEFORE = (
@@ -397,6 +410,12 @@ AFTER = (
     Step(None, r"adjust .*-o checks\.csv", _column("checks.csv", "confirmed")),
     Step(None, r"annotate export ", _annotated),
     Step(None, r"annotate export-parts ", _annotated_parts),
+    Step("README.md", r"report results logs", _reports("report", QWEN, "openai/gpt-4o-mini")),
+    Step(
+        "docs/getting-started.md",
+        r"run openai-api/local/NAME",
+        _reports("halu-runs/report", QWEN, "openai/gpt-4o-mini", "openai-api/local/NAME"),
+    ),
 )
 
 
