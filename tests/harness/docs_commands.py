@@ -149,6 +149,8 @@ ENDINGS: tuple[Ending, ...] = (
     Ending("docs/builders.md", r"halu-tasks annotate export-parts ", 3, "there are fewer than 300 of some"),
     Ending("docs/judges.md", r"halu-tasks score .* --judge gpt-4o$", 2, ""),
     Ending("docs/judges.md", r".* http://localhost:9/v1$", 2, ""),
+    # nothing is cached, as nothing was fetched
+    Ending("docs/local-data.md", r"halu-tasks data verify ", 2, "is not cached; fetch it with"),
     Ending("docs/protocols.md", r"lm_eval --model halu-oracle --tasks c1", 0, r"prompts_[0-9a-f]{8}"),
     Ending("docs/protocols.md", r"halu-tasks published", 0, "halluverse25_9shot_en"),
     Ending("docs/task-files.md", r"lm_eval ", 0, r"\|my_refact *\|1\.0-sample-prompts_[0-9a-f]{8}\|"),
@@ -175,6 +177,8 @@ RULES = (
     (r"/shared/out", "shared/out"),
     # documents in English, fewer of them, and fewer tasks
     (r"(halu-tasks build haluagent (?!.*language=).*)", r"\1 -T language=en"),
+    # the verifier in place of a model of the Hub
+    (r"halu-tasks build refact_pipeline ", "halu-tasks build refact_pipeline -T nli_model=judge "),
     (r"halu-tasks optimize ", "halu-tasks optimize --train 3 --validation 3 "),
     (r"--tasks \d+\b", "--tasks 2"),
     (r"\b(?:logs/LOG\.eval|LOG)\b", "{log}"),

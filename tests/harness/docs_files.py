@@ -32,6 +32,8 @@ from test_methods import reply as method_reply
 
 from halu_tasks.data.locate import SAMPLE
 
+GOOD = ("good", "near")
+"""The facts at which the scripted model of FactCHD's pipeline does what it is asked."""
 TOWNS = ["Graz", "Lisbon", "Porto", "Turin", "Ghent", "Lyon", "Basel", "Oslo", "Riga", "Bern"]
 BIOGRAPHY = [f"Mara Tolnay founded the school of {town} in {year}." for year in (1904, 1931, 1960) for town in TOWNS]
 
@@ -188,7 +190,7 @@ def _answers(reader: Reader, command: str) -> None:
 def _facts(reader: Reader, command: str) -> None:
     keys = ("head", "relation", "tail")
     reader.rows("facts/triples.jsonl", [dict(zip(keys, triple, strict=True)) for triple in TRIPLES])
-    reader.rows("facts/texts.jsonl", [{"id": name, "text": text} for name, text in FACTS.items()])
+    reader.rows("facts/texts.jsonl", [{"id": name, "text": text} for name, text in FACTS.items() if name in GOOD])
 
 
 def _demonstrations(reader: Reader, command: str) -> None:
@@ -399,8 +401,10 @@ BEFORE = (
     Step("docs/exports.md", r"export hub out/", BUILD, "out"),
     Step("docs/exports.md", r" results ", ORACLE, "results"),
     Step("docs/report.md", r" results ", ORACLE, "results"),
-    Step("docs/planning.md", r"compare results logs", ORACLE, "results"),
-    Step("docs/planning.md", r"compare results logs", "inspect eval halu_tasks/refact_judgment", "logs"),
+    # one model each, for a comparison
+    Step(None, r"compare results logs", _removed("results", "logs")),
+    Step(None, r"compare results logs", ORACLE, "results"),
+    Step(None, r"compare results logs", "inspect eval halu_tasks/refact_judgment", "logs"),
     Step("docs/scanners.md", r" \./logs", "inspect eval rag.py --model openai/gpt-4o-mini", "logs"),
     Step("docs/judges.md", r"adjust logs", "inspect eval halu_tasks/fave -T judge=openai/gpt-4o", "logs"),
 )
