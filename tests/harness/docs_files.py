@@ -182,7 +182,7 @@ def _documents(reader: Reader, command: str) -> None:
 
 
 def _answers(reader: Reader, command: str) -> None:
-    more = " The wheel is made of oak, and a miller keeps it in order with grease, wedges and much patience." * 3
+    more = " The wheel is made of oak, and a miller keeps it in order with grease, wedges and much patience." * 4
     rows = [refact_document(number, score=9, question_score=9) for number in range(10, 18)]
     reader.rows("answers.jsonl", [row | {"text": row["text"].replace(" Go and", f"{more} Go and")} for row in rows])
 
