@@ -152,10 +152,14 @@ def _raise(parser: Any, message: str) -> None:
 def _parse_click(command: Any, name: str, arguments: Sequence[str], parent: Any = None) -> None:
     context = command.make_context(name, list(arguments), parent=parent)
     rest = [*context._protected_args, *context.args]
+    if not hasattr(command, "resolve_command"):
+        return
     # scout's `scan` is both a command and a group
-    if hasattr(command, "resolve_command") and (parent is None or (rest and rest[0] in command.commands)):
+    if parent is None or (rest and rest[0] in command.commands):
         called, subcommand, further = command.resolve_command(context, rest)
         _parse_click(subcommand, called, further, context)
+    elif unknown := [word for word in rest if word.startswith("-")]:
+        raise ValueError(f"unknown options: {unknown}")
 
 
 # --- running ------------------------------------------------------------------------------------------------------
