@@ -587,22 +587,6 @@ def test_the_printed_example_and_the_printed_fault(printed: Path, here: Here) ->
     assert here("check", printed).stdout.removeprefix(f"{printed.parent}/") in PAGE
 
 
-@pytest.mark.slow
-def test_the_printed_commands_run_the_printed_example(printed: Path) -> None:
-    (block,) = re.findall(r"^```console\n(halu-tasks check my.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-    told = harness("halu_tasks", "items", printed.name, "--data", "sample", "--json", folder=printed.parent).stdout
-    rows = [json.loads(line) for line in told.splitlines()]
-    lines = "".join(json.dumps({"id": row["id"], "output": row["target"]}) + "\n" for row in rows)
-    (printed.parent / "replies.jsonl").write_text(lines)
-    programs = {"lm_eval": "lm_eval", "inspect": "inspect_ai", "halu-tasks": "halu_tasks"}
-    for line in block.splitlines():
-        program, *words = line.split()
-        done = harness(programs[program], *words, folder=printed.parent)
-        assert done.returncode == 0, (line, done.stderr)
-        if program == "lm_eval":
-            assert re.search(r"\|my_refact *\|1\.0-sample-prompts_[0-9a-f]{8}\|", done.stdout)
-
-
 # --- in the harnesses -----------------------------------------------------------------------------
 
 IN_HARNESSES = {

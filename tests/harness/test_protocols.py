@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -215,25 +212,6 @@ def test_inspect_runs_a_file_under_its_values(
     assert all(request["temperature"] == 0.0 for request in judges) and bool(judges) == (
         "judge" in arguments and "solver" not in values
     )
-
-
-@pytest.mark.slow
-def test_the_commands_of_the_page_run_as_printed(tmp_path: Path) -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "protocols.md").read_text(encoding="utf-8")
-    published_table, own_prompt = re.findall(r"^```console\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    text = "System Prompt:\nIs it right?\nUser Prompt:\nQ: {question}\nA: {answer}\nTrue or False:\n"
-    (tmp_path / "c1.txt").write_text(text)
-    environment = os.environ | {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "HALU_TASKS_DATA": "sample",
-        "INSPECT_DISPLAY": "plain",
-    }
-    for block in (published_table, own_prompt):
-        ended = subprocess.run(
-            ["bash", "-euc", block], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=300
-        )
-        assert ended.returncode == 0, ended.stdout[-2000:] + ended.stderr[-2000:]
-        assert "halluverse25_9shot_en" in ended.stdout or "prompts_" in ended.stdout
 
 
 def test_the_folder_is_printed(here: Callable[..., Any]) -> None:

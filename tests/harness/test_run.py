@@ -60,23 +60,6 @@ def test_runs_of_both_harnesses_end_in_one_report(serve: Any, tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_the_commands_of_getting_started_run(serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a server on loopback in the models' place, and the sample in that of the data."""
-    server = serve(lambda request: "Final Verdict: True")
-    for name, value in (("HALU_TASKS_DATA", "sample"), ("OPENAI_BASE_URL", server.url)):
-        monkeypatch.setenv(name, value)
-    lines = [line for line in PAGE.splitlines() if line.startswith(("halu-tasks doctor ", "halu-tasks run "))]
-    for line in lines:
-        if "hf/" in line:
-            # tests/models runs a model of transformers
-            assert "--apply_chat_template" in PAGE
-            continue
-        done = run(tmp_path, *line.replace("http://localhost:8000/v1", server.url).split()[1:])
-        assert done.returncode == 0, done.stdout + done.stderr
-    assert len(lines) == 4 and entries(tmp_path / "halu-runs") == {"openai/gpt-4o-mini", "openai-api/local/NAME"}
-
-
-@pytest.mark.slow
 def test_a_task_that_fails_in_inspect_is_a_failure(serve: Any, tmp_path: Path) -> None:
     """Inspect itself ends with status 0."""
     server = serve(lambda request: 400 if "Final Verdict" in json.dumps(request) else "A")

@@ -1,0 +1,235 @@
+"""Every command of README.md, CONTRIBUTING.md and docs: its program knows its options, and it runs as it is printed.
+
+`docs_commands` says what is replaced, and which commands cannot run here.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docs_commands import (
+    ENDINGS,
+    NOT_RUN,
+    PAGES,
+    ROOT,
+    Command,
+    as_run,
+    commands_of,
+    reason_not_to_run,
+    shown_files,
+    words_of,
+)
+
+COMMANDS = {page: commands for page in PAGES if (commands := commands_of(page))}
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+PARSED = ("halu-tasks", "lm_eval", "inspect", "scout")
+"""Programs with a parser that is asked."""
+OTHERS = (".", "cat", "cd", "export", "git", "inspect-evals-lint", "pip", "pre-commit", "pytest", "python", "python3")
+
+
+# --- without running ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", COMMANDS)
+def test_programs_know_the_options_of_every_command(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    faults = []
+    for command in COMMANDS[page]:
+        for words in _simple_commands(command):
+            if words[0] != "scout" and (fault := _fault(words, page, monkeypatch)):
+                faults.append(f"{command.where}: {shlex.join(words)}\n  {fault}")
+    if faults:
+        pytest.fail("\n".join(faults), pytrace=False)
+
+
+@pytest.mark.slow
+def test_scout_knows_the_options_of_every_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("inspect_scout")
+    scans = [
+        words for page in COMMANDS for command in COMMANDS[page] for words in _simple_commands(command)
+        if words[0] == "scout"
+    ]  # fmt: skip
+    assert len(scans) > 4
+    for words in scans:
+        assert _fault(words, "", monkeypatch) is None, words
+
+
+def test_each_command_that_is_not_run_and_each_stated_ending_is_on_its_page() -> None:
+    for own in (*NOT_RUN, *ENDINGS):
+        texts = [
+            " ".join(command.text.replace("\\\n", " ").split())
+            for page in COMMANDS
+            for command in COMMANDS[page]
+            if own.page in (None, page)
+        ]
+        assert any(re.match(own.pattern, text) for text in texts), own
+
+
+def test_each_lm_eval_command_for_a_real_model_keeps_the_replies_that_a_report_reads() -> None:
+    served = ("hf", "vllm", "local-completions", "local-chat-completions", "openai-chat-completions")
+    shown = [
+        (command.where, words)
+        for page in COMMANDS
+        for command in COMMANDS[page]
+        if command.text.startswith("lm_eval")
+        and "--model" in (words := words_of(command.text))
+        and words[words.index("--model") + 1] in served
+    ]
+    assert {"README.md", "docs/running.md"} <= {where.partition(":")[0] for where, _ in shown}
+    for where, words in shown:
+        assert "--log_samples" in words and "--output_path" in words, where
+        assert "local-completions" in words or "--apply_chat_template" in words, where
+
+
+def _simple_commands(command: Command) -> list[list[str]]:
+    """The words of a command without redirections, or of each command of a script."""
+    text = as_run(command.text, server="http://127.0.0.1/v1", log="LOG").replace("\\\n", " ")
+    if "\n" not in text:
+        return [_without_redirections(words_of(text))]
+    for name, first in re.findall(r"^ *for (\w+) in (\S+)", text, re.MULTILINE):
+        text = text.replace(f"${name}", first)
+    calls = re.findall(rf"^\s*((?:{'|'.join(PARSED)}) .*?)(?: \|\||$)", text, re.MULTILINE)
+    return [_without_redirections(words_of(call)) for call in calls]
+
+
+def _without_redirections(words: list[str]) -> list[str]:
+    end = next((place for place, word in enumerate(words) if word in (">", "|")), len(words))
+    return words[:end]
+
+
+def _fault(words: Sequence[str], page: str, monkeypatch: pytest.MonkeyPatch) -> str | None:
+    """What a program says against its arguments, without running it."""
+    program, *arguments = words
+    if program in PARSED:
+        return _parse(program, arguments, monkeypatch)
+    if program == "pip":
+        extras = re.findall(r"\[([\w,]+)\]", " ".join(word for word in arguments if "halu" in word or word[0] == "."))
+        unknown = {name for group in extras for name in group.split(",")} - set(EXTRAS)
+        return f"no extra {unknown}" if unknown else None
+    if program in ("python", "pytest"):
+        files = [word for word in arguments if (word.endswith(".py") and "/" in word) or word.startswith("tests/")]
+        missing = [name for name in files if not (ROOT / name).exists() and name not in shown_files(page)]
+        return f"no {missing}" if missing else None
+    return None if program in OTHERS else f"which program is {program}?"
+
+
+def _parse(program: str, arguments: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> str | None:
+    import click
+
+    monkeypatch.setattr("sys.argv", [program, *arguments])
+    monkeypatch.setattr("argparse.ArgumentParser.error", _raise)
+    try:
+        if program == "halu-tasks":
+            from halu_tasks.cli.parser import build_parser
+
+            build_parser().parse_args(list(arguments))
+        elif program == "lm_eval":
+            from lm_eval._cli import HarnessCLI
+
+            HarnessCLI().parse_args()
+        elif program == "inspect":
+            from inspect_ai._cli.main import inspect
+
+            _parse_click(inspect, program, arguments)
+        else:
+            from inspect_scout._cli.main import scout
+
+            _parse_click(scout, program, arguments)
+    except (ValueError, click.ClickException, SystemExit) as error:
+        return str(error)
+    return None
+
+
+def _raise(parser: Any, message: str) -> None:
+    raise ValueError(message)
+
+
+def _parse_click(command: Any, name: str, arguments: Sequence[str], parent: Any = None) -> None:
+    context = command.make_context(name, list(arguments), parent=parent)
+    rest = [*context._protected_args, *context.args]
+    if not hasattr(command, "resolve_command"):
+        return
+    # scout's `scan` is both a command and a group
+    if parent is None or (rest and rest[0] in command.commands):
+        called, subcommand, further = command.resolve_command(context, rest)
+        _parse_click(subcommand, called, further, context)
+    elif unknown := [word for word in rest if word.startswith("-")]:
+        raise ValueError(f"unknown options: {unknown}")
+
+
+# --- running ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of the programs, which start at once."""
+    from preloaded import Preloaded
+
+    preloaded = Preloaded(tmp_path_factory.mktemp("programs"))
+    yield preloaded.path
+    preloaded.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in COMMANDS if not all(map(reason_not_to_run, COMMANDS[page]))])
+def test_the_commands_of_a_page_run(page: str, serve: Callable[..., Any], programs: Path, tmp_path: Path) -> None:
+    from docs_files import AFTER, BEFORE, Model, Reader, take
+
+    reader = Reader(page, tmp_path, serve(Model()).url, programs)
+    faults = []
+    seen: set[tuple[str, ...]] = set()
+    for command in COMMANDS[page]:
+        text = reader.text(command.text)
+        if reason_not_to_run(command) or (same := (text, *command.exports)) in seen or text.startswith("export "):
+            continue
+        seen.add(same)
+        try:
+            take(BEFORE, reader, command, text)
+            text = reader.text(command.text)
+            logs = set(reader.folder.rglob("*.eval"))
+            done = reader.run(text, command.exports)
+            fault = _ending(command, done.returncode, done.stdout) or _unfinished(
+                set(reader.folder.rglob("*.eval")) - logs
+            )
+            output = done.stdout
+            if not fault:
+                take(AFTER, reader, command, text)
+        except Exception as error:
+            fault, output = f"{type(error).__name__}", str(error)
+        if fault:
+            last = "\n".join(f"    {line}" for line in output.splitlines()[-25:])
+            faults.append(f"{command.where}: {command.text}\n  run as: {text}\n  {fault}\n{last}")
+    if faults:
+        pytest.fail("\n\n".join(faults), pytrace=False)
+
+
+def _ending(command: Command, status: int, output: str) -> str | None:
+    """What is wrong with how a command ended."""
+    text = " ".join(command.text.split())
+    stated = next((own for own in ENDINGS if own.page == command.page and re.match(own.pattern, text)), None)
+    expected = stated.status if stated else 0
+    if status != expected:
+        return f"exit status {status}, not {expected}"
+    if stated and not re.search(stated.prints, output):
+        return f"does not print {stated.prints!r}"
+    if command.shown.startswith("halu-tasks: ") and " ".join(command.shown.split()) not in " ".join(output.split()):
+        return f"does not print: {command.shown}"
+    return None
+
+
+def _unfinished(logs: set[Path]) -> str | None:
+    """Which runs of Inspect did not succeed: it ends with status 0 all the same."""
+    from inspect_ai.log import read_eval_log
+
+    states = {log.name: read_eval_log(str(log), header_only=True) for log in logs}
+    failed = [
+        f"{name}: {log.status}: {log.error.message if log.error else ''}"
+        for name, log in states.items()
+        if log.status != "success"
+    ]
+    return "\n  ".join(failed) or None
