@@ -16,7 +16,7 @@ from halu_tasks.data.cache import cache_folder
 from halu_tasks.doctor.check import Check
 
 TESTED = {
-    "python": ("3.11", "3.13"),
+    "python": ("3.11", "3.14"),
     "lm-eval": ("0.4.13", "0.4.13"),
     "inspect-ai": ("0.3.285", "0.3.285"),
 }

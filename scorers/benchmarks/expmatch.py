@@ -7,6 +7,7 @@ ROUGE-L. ExpMatch is their mean with the weights α for the body, and half of 1 
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
@@ -82,7 +83,7 @@ def expmatch(scores: Mapping[str, float | None], alpha: float = ALPHA) -> float 
     weighted = [(weight_of[part], score) for part, score in scores.items() if score is not None]
     if not weighted:
         return None
-    return sum(weight * score for weight, score in weighted) / sum(weight for weight, _ in weighted)
+    return math.fsum(weight * score for weight, score in weighted) / math.fsum(weight for weight, _ in weighted)
 
 
 def expmatch_published(scores: Mapping[str, float | None], alpha: float = ALPHA) -> float:
@@ -95,7 +96,7 @@ def expmatch_published(scores: Mapping[str, float | None], alpha: float = ALPHA)
         alpha: The weight of the body, above 0, up to 1.
     """
     weight_of = weights(alpha)
-    return sum(weight_of[part] * (score or 0.0) for part, score in scores.items())
+    return math.fsum(weight_of[part] * (score or 0.0) for part, score in scores.items())
 
 
 def token_f1(given: str, gold: str) -> float:

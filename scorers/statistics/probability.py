@@ -51,7 +51,8 @@ def probability_of(tokens: Sequence[Token], choices: tuple[str, str], answer: st
         if _word(token.text) != answer.casefold():
             continue
         mass = [
-            sum(math.exp(logprob) for text, logprob in token.logprobs.items() if _word(text) == word) for word in words
+            math.fsum(math.exp(logprob) for text, logprob in token.logprobs.items() if _word(text) == word)
+            for word in words
         ]
         return mass[0] / sum(mass) if sum(mass) > 0 else None
     return None

@@ -18,6 +18,7 @@ import yaml
 from halu_tasks import __version__
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.extras import EXTRAS, missing_modules, require_extra
+from halu_tasks.doctor.installation import TESTED
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -113,7 +114,7 @@ def test_an_extra_is_missing_by_its_module(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_lm_evals_entry_points_are_what_the_hook_registers() -> None:
-    import halu_tasks.autoload._halu_tasks_autoload as hook
+    import _halu_tasks_autoload as hook
 
     def declared(kind: str) -> dict[str, str]:
         return {
@@ -166,6 +167,18 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert PROJECT["dynamic"] == ["version"]
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert (citation["version"], citation["license"]) == (__version__, PROJECT["license"])
+
+
+def test_the_same_versions_of_python_are_declared_tested_and_known_to_doctor() -> None:
+    named = (re.fullmatch(r"Programming Language :: Python :: (3\.\d+)", text) for text in PROJECT["classifiers"])
+    declared = [match[1] for match in named if match]
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))["jobs"]
+    (full,) = (step["with"]["python-version"] for step in jobs["check"]["steps"] if "python-version" in str(step))
+    others = jobs["python"]["strategy"]["matrix"]["python-version"]
+    assert declared == [full, *others]
+    assert (declared[0], declared[-1]) == TESTED["python"]
+    check = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert re.findall(r"^for version in (.+); do$", check, re.MULTILINE) == [" ".join(others)]
 
 
 def test_forms_for_issues_have_what_a_form_needs() -> None:

@@ -201,7 +201,6 @@ def test_the_tested_versions_are_the_required_and_installed_ones(monkeypatch: py
         assert f"{name}>={TESTED[name][0]}" in project["dependencies"]
         assert check_version(name).state == "ok"
     assert project["requires-python"] == f">={TESTED['python'][0]}"
-    assert f"Programming Language :: Python :: {TESTED['python'][1]}" in project["classifiers"]
     monkeypatch.setattr(metadata, "version", lambda name: "9.0.0")
     assert check_version("lm-eval").state == "warning"
     monkeypatch.setattr(metadata, "version", lambda name: "0.3.9")

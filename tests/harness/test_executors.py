@@ -135,7 +135,9 @@ def start_local(folder: Path) -> subprocess.Popen[bytes]:
     (folder / "program.py").write_text(program)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
     process = subprocess.Popen([sys.executable, folder / "program.py"], env=environment, stderr=subprocess.DEVNULL)
-    while not all((folder / f"started-{rank}").exists() for rank in (0, 1)):
+    # a task that is interrupted between opening and writing its file leaves it empty
+    files = [folder / f"started-{rank}" for rank in (0, 1)]
+    while not all(file.exists() and file.read_text() for file in files):
         assert process.poll() is None
         time.sleep(0.05)
     return process

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,17 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.benchmarks import factchd
-from halu_tasks.scorers.benchmarks.expmatch import Parts, expmatch, parts_scores, rouge_l_recall, split, token_f1, words
+from halu_tasks.scorers.benchmarks.expmatch import (
+    Parts,
+    expmatch,
+    expmatch_published,
+    parts_scores,
+    rouge_l_recall,
+    split,
+    token_f1,
+    weights,
+    words,
+)
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import registry
 
@@ -163,6 +175,15 @@ def test_alpha_is_the_weight_of_the_body() -> None:
             assert facts["expmatch"] == pytest.approx(alpha * facts["expmatch_body"] + (1 - alpha) * head_and_tail)
     # the gold explanation scores 1 under every weight, also where it lacks parts
     assert factchd.score(item("FACTUAL", SHORT, alpha=0.8), SHORT).measurements["expmatch"] == 1.0
+
+
+def test_expmatch_is_the_same_on_every_python() -> None:
+    # the rounding of `sum` of floats changed in Python 3.12; the sum of the products is rounded once on all
+    weight_of = weights(0.7)
+    for scores in product([number / 10 for number in range(11)], repeat=3):
+        named = dict(zip(("body", "head", "tail"), scores, strict=True))
+        terms = [weight_of[part] * score for part, score in named.items()]
+        assert expmatch_published(named) == float(sum(map(Fraction, terms)))
 
 
 def test_token_f1_counts_tokens_as_often_as_they_occur() -> None:

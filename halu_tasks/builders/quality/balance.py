@@ -56,7 +56,7 @@ class Distribution:
         """Describe the distribution of counts."""
         total = sum(counts.values())
         shares = [count / total for count in counts.values() if count]
-        entropy = -sum(share * math.log(share) for share in shares)
+        entropy = -math.fsum(share * math.log(share) for share in shares)
         return cls(
             counts=dict(sorted(counts.items())),
             evenness=round(entropy / math.log(len(shares)), 4) if len(shares) > 1 else None,
@@ -129,5 +129,5 @@ def _judged(field: str, distribution: Distribution) -> Distribution:
         return replace(distribution, positions=True, verdict=UNSURE)
     expected = sum(seen) / len(seen)
     # Pearson's chi-squared test that all positions are equally frequent
-    p = float(chdtrc(len(seen) - 1, sum((number - expected) ** 2 / expected for number in seen)))
+    p = float(chdtrc(len(seen) - 1, math.fsum((number - expected) ** 2 / expected for number in seen)))
     return replace(distribution, positions=True, p=round(p, 4), verdict=LEAK if p < _SURE else NONE)

@@ -86,7 +86,7 @@ def difficulty(column: Column, ids: Mapping[Entry, str]) -> Breakdown | None:
         return None
     right = {entry: _correctness_by_item(column.headline, run.scores) for entry, run in column.runs.items()}
     answers = Counter(id for by_item in right.values() for id in by_item)
-    total = {id: sum(by_item.get(id, 0.0) for by_item in right.values()) for id in answers}
+    total = {id: math.fsum(by_item.get(id, 0.0) for by_item in right.values()) for id in answers}
     rows = []
     for entry, run in column.runs.items():
         by_item = right[entry]
