@@ -121,10 +121,6 @@ def _serve(address: str, python: str) -> NoReturn:
             if not child:
                 _become(connection, entries)
             _, status = os.waitpid(child, 0)
-            import resource
-
-            used = resource.getrusage(resource.RUSAGE_CHILDREN)
-            print("CPU", round(used.ru_utime + used.ru_stime, 2), flush=True)
             connection.sendall(str(os.waitstatus_to_exitcode(status) % 256).encode())
             os._exit(0)
         connection.close()
