@@ -191,11 +191,10 @@ def test_the_commands_of_a_page_run(page: str, serve: Callable[..., Any], progra
         try:
             take(BEFORE, reader, command, text)
             text = reader.text(command.text)
-            logs = set(reader.folder.rglob("*.eval"))
+            logs = set(reader.folder.glob("logs/**/*.eval"))
             done = reader.run(text, command.exports)
-            fault = _ending(command, done.returncode, done.stdout) or _unfinished(
-                set(reader.folder.rglob("*.eval")) - logs
-            )
+            fault = _ending(command, done.returncode, done.stdout)
+            fault = fault or _unfinished(set(reader.folder.glob("logs/**/*.eval")) - logs)
             output = done.stdout
             if not fault:
                 take(AFTER, reader, command, text)
