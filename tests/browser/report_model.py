@@ -217,7 +217,15 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
             {"source": "results/notes.json", "why": "no result of lm-eval or Inspect", "lost": False},
             {"source": "results/broken.eval", "why": "the log has status error: ran out of budget", "lost": True},
         ],
-        "warnings": [{"entry": "e0", "column": "c0", "text": "model, task: 30 of 64 replies could not be read"}],
+        "warnings": [
+            {
+                "entry": "e0",
+                "column": "c0",
+                "share": "30 of 64 replies (46.9%)",
+                "meaning": "could not be read",
+                "text": "model, task: 30 of 64 replies could not be read",
+            }
+        ],
         "superseded": [
             {
                 "entry": "e0",

@@ -150,6 +150,8 @@ def test_ctrl_c_prints_no_traceback(ready: bool, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "halu_tasks.sweeps.harness_process", "harness_module"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        # what runs in the background of a shell ignores Ctrl-C
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     block_interrupts(False)
     assert process.stdout

@@ -115,6 +115,8 @@ def test_an_interrupted_run_is_continued_by_the_command_that_it_prints(serve: An
         ],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True,
         env={**os.environ, "INSPECT_DISPLAY": "plain", "LOCAL_API_KEY": ""},
+        # what runs in the background of a shell ignores Ctrl-C
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:  # fmt: skip
         while len(server.asked) < 8 and process.poll() is None:
             time.sleep(0.05)
