@@ -175,9 +175,7 @@ RULES = (
     (r"hf://user/dataset@v2", "path/to/folder"),
     (r"s3://bucket/", ""),
     (r"/shared/out", "shared/out"),
-    # documents in English, fewer of them, and fewer tasks
-    (r"(halu-tasks build haluagent (?!.*language=).*)", r"\1 -T language=en"),
-    # the verifier in place of a model of the Hub
+    # the verifier in place of a model of the Hub; fewer documents and tasks
     (r"halu-tasks build refact_pipeline ", "halu-tasks build refact_pipeline -T nli_model=judge "),
     (r"halu-tasks optimize ", "halu-tasks optimize --train 3 --validation 3 "),
     (r"--tasks \d+\b", "--tasks 2"),
