@@ -120,5 +120,8 @@ def _warning_lines(report: Report, of: Path | None) -> Iterator[str]:
     labels = {entry.id: entry.label for entry in report.entries}
     titles = {column.id: column.title for column in report.columns}
     for (entry, meaning), warnings in together.items():
-        shares = ", ".join(f"{titles[warning.column]}: {warning.share}" for warning in warnings)
-        yield f"{labels[entry]}: {shares} {meaning}"
+        if len(warnings) == 1:
+            yield warnings[0].text
+        else:
+            shares = ", ".join(f"{titles[warning.column]}: {warning.share}" for warning in warnings)
+            yield f"{labels[entry]}: {shares} {meaning}"
