@@ -173,7 +173,13 @@ def test_a_judge_that_does_not_answer_is_a_failure(examine: Any) -> None:
     assert status == 1 and checks["judge"]["state"] == "failed" and "JUDGE" in checks["judge"]["found"]
 
 
-def test_a_model_that_would_be_loaded_is_not_asked(examine: Any, tmp_path: Path) -> None:
+def test_a_model_that_would_be_loaded_is_not_asked(
+    examine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from halu_tasks.doctor import providers
+
+    # it is not asked where torch is installed, either
+    monkeypatch.setattr(providers, "find_spec", lambda module: module)
     (tmp_path / "config.json").write_text(json.dumps({"max_position_embeddings": 512}))
     status, checks = examine(f"hf/{tmp_path}", *TASK)
     assert checks["answer"] == {
