@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from halu_tasks.scorers.answer import Answer
@@ -346,6 +346,7 @@ def test_normalise_keeps_punctuation_that_stands_alone() -> None:
 
 
 @given(ANY_TEXT | PIECES)
+@example("()")
 def test_total(reply: str) -> None:
     for answer in (entities(reply), sentence(reply), replacements(reply, 2)):
         assert (answer.value is None) == bool(answer.reason)

@@ -94,7 +94,8 @@ def split(text: str, kind: Kind, expected: int, *, joined: bool = False) -> list
     if _TAGS.fullmatch(text):
         return [tag if tag == "<mask>" else tag[1:-1] for tag in re.findall(r"<[^<>]+>", text)]
     if kind == "replacement":
-        text = text[1:-1] if expected > 1 and _BRACKETED.fullmatch(text) else text
+        if expected > 1 and _BRACKETED.fullmatch(text) and text[1:-1].strip():
+            text = text[1:-1]
         found = (_divided(text, divider) for divider in (_COMMAS, _BARS, _AND))
         return next((parts for parts in found if expected > 1 and len(parts) == expected and all(parts)), [text])
     for divider in (_COMMAS, _BARS):
