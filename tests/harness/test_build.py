@@ -293,6 +293,7 @@ def test_bad_documents_are_one_line(here: Cli, tmp_path: Path, row: str, told: s
     assert not (tmp_path / "out" / "build.json").exists()
 
 
+@pytest.mark.slow
 def test_a_log_that_was_cut_off_is_set_aside_and_made_again(build: Run) -> None:
     documents = [document(n) for n in range(1, 9)]
     _, folder = build(documents, HaluModel(), "--part-size", "4")

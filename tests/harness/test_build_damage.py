@@ -164,6 +164,7 @@ def test_an_older_build_is_continued(build: Any) -> None:
     assert told["documents"] == NUMBER and model.count == 6
 
 
+@pytest.mark.slow
 def test_a_log_of_another_part_is_not_taken_for_the_parts_own(build: Any) -> None:
     _, folder = build(HaluModel())
     log_of_another_part(folder)

@@ -124,6 +124,7 @@ def test_what_passes_is_read_by_both_harnesses_and_the_oracle_reaches_the_ceilin
     assert found["results"]["factchd"]["factcls,none"] == 1
 
 
+@pytest.mark.slow
 def test_near_duplicates_are_dropped_and_the_two_labels_of_a_query_are_none(build: Run) -> None:
     told, folder = build("--near", "85")
     quality = json.loads((folder / "dataset" / "quality.json").read_text(encoding="utf-8"))
@@ -140,6 +141,7 @@ def test_near_duplicates_are_dropped_and_the_two_labels_of_a_query_are_none(buil
     assert len({row["query"] for row in mills}) == 1
 
 
+@pytest.mark.slow
 def test_each_role_has_the_temperature_of_the_paper_unless_another_one_is_given(run_build: Run) -> None:
     def temperatures(out: str, *arguments: str) -> tuple[dict[str, set[Any]], str]:
         asked: list[dict[str, Any]] = []

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from scripted_builders import HaluModel, document
 
 ODD: list[Any] = [
@@ -38,6 +39,7 @@ class Odd(HaluModel):
         return super().__call__(request)
 
 
+@pytest.mark.slow
 def test_odd_replies_are_rejected_drafts(run_build: Callable[..., Any]) -> None:
     documents = [document(number) for number in range(len(ODD))]
     good = {"id": "good", "text": document(99)["text"]}

@@ -102,6 +102,7 @@ def test_a_floor_and_an_undecided_verifier(run_method: Run) -> None:
         assert sample.output.completion == ("Yes" if len(sample.output.metadata["halu_steps"]["claims"]) > 1 else "No")
 
 
+@pytest.mark.slow
 def test_without_log_probabilities_a_claim_gets_a_reasoned_yes_or_no(
     run_method: Run, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -139,6 +139,7 @@ def test_a_log_can_be_scored_again_without_the_data(
     assert figures(again) == figures(log)
 
 
+@pytest.mark.slow
 def test_the_score_command_works_on_a_log(tmp_path: Path, run_inspect: Callable[..., Any]) -> None:
     log = run_inspect("refact_localization_entity", "halu/oracle")
     run = inspect(

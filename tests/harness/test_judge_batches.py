@@ -134,6 +134,7 @@ def replies(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_score_and_inspect_judge_in_batches_and_share_verdicts(
     serve_batches: Callable[..., BatchServer],
     replies: Path,

@@ -90,6 +90,7 @@ def test_lm_eval_ends_with_an_error_that_names_the_replies(
     assert 0 < questions(server) * COST <= 0.08
 
 
+@pytest.mark.slow
 def test_inspect_ends_with_an_error_and_keeps_verdicts(
     serve: Serve, replies: Path, run_inspect: Callable[..., Any]
 ) -> None:

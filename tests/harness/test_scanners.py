@@ -179,6 +179,7 @@ def test_factored_verification_checks_each_claim_against_the_named_source(
     assert all("Caffeine delays sleep by an hour." in source for source in verifier.sources)
 
 
+@pytest.mark.slow
 def test_factored_verification_takes_the_conversation_as_the_source_unless_one_is_named(
     logs: Path,
     scanned: Callable[..., dict[str, Any]],

@@ -31,6 +31,7 @@ def folder(built: Built, toys: Toys) -> Path:
     return made
 
 
+@pytest.mark.slow
 def test_inspect_runs_the_tasks_as_the_hub_does(
     folder: Path, here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
