@@ -87,8 +87,9 @@ def toys() -> Callable[..., Item]:
 @pytest.fixture
 def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
     """`built(items)` writes them as a build by `toy` would, and returns the folder."""
-    known = {pipeline.name: pipeline for pipeline in (Toy, ToyOfTypes)}
-    monkeypatch.setattr(registry, "pipelines", lambda: known)
+    for pipeline in (Toy, ToyOfTypes):
+        # beside the packaged ones: Inspect registers the tasks of all of them once in a process
+        monkeypatch.setitem(registry.pipelines(), pipeline.name, pipeline)
 
     def build(items: Sequence[Item]) -> Path:
         folder = tmp_path / "built"
