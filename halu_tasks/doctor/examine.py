@@ -45,7 +45,7 @@ def require_ready(name: ModelName, model: SweepModel, tasks: Sequence[Task], opt
     Args:
         name: The model.
         model: The same model, as its harness names it.
-        tasks: The tasks of the run.
+        tasks: The tasks whose data are checked.
         options: The options of the tasks.
 
     Raises:

@@ -106,6 +106,21 @@ def test_data_and_key_are_checked_before_the_harness_starts(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("harness", "options"),
+    [("inspect", ("-T", "data=sample")), ("lm_eval", ("--metadata", '{"halu_data": "sample"}'))],
+)
+def test_data_may_be_named_in_the_harnesss_own_options(
+    harness: str, options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HALU_TASKS_DATA", str(tmp_path / "nowhere"))
+    arguments = ("run", "halu/baseline", "--harness", harness, "--tasks", "cfaith_choice", "--limit", "2")
+    done = run(tmp_path, *arguments, "--", *options)
+    assert done.returncode == 0, done.stderr
+    assert entries(tmp_path / "halu-runs") == {"halu-baseline"}
+
+
+@pytest.mark.slow
 def test_an_interrupted_run_is_continued_by_the_command_that_it_prints(serve: Any, tmp_path: Path) -> None:
     server = serve(lambda request: "Final Verdict: True", delay=0.3)
     with subprocess.Popen(

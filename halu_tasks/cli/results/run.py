@@ -21,6 +21,9 @@ from halu_tasks.core.extras import install_hint, missing_modules
 if TYPE_CHECKING:
     from halu_tasks.cli.parser import Parser
 
+_TASK_OPTIONS = ("-T", "--task-config", "--metadata")
+"""The harnesses' options that give options to tasks."""
+
 HELP = "run one model on some tasks, and write a report"
 
 
@@ -50,7 +53,9 @@ def run(arguments: argparse.Namespace) -> int:
     name = model_name(arguments)
     tasks = tasks_selected(arguments.tasks.split(","))
     model = for_harness(name, arguments.harness or name.default_harness, arguments.chat_template)
-    require_ready(name, model, tasks, given_options(arguments))
+    # options of tasks after -- may name other data, which only the harness reads
+    checked = [] if any(word.startswith(_TASK_OPTIONS) for word in arguments.further) else tasks
+    require_ready(name, model, checked, given_options(arguments))
     parent = arguments.output.expanduser()
     single = SingleRun(
         folder=new_folder(parent, model.name),
