@@ -21,7 +21,7 @@ def progress(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def counted(number: int, one: str, many: str) -> str:
+def pluralize(number: int, one: str, many: str) -> str:
     """Return a number with its noun, such as `1 entry`."""
     return f"{number:,} {one if number == 1 else many}"
 

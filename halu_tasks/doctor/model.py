@@ -8,7 +8,7 @@ from halu_tasks.core.errors import HaluTasksError
 from halu_tasks.doctor.check import Check
 from halu_tasks.doctor.providers import check_key, check_packages
 from halu_tasks.doctor.server import ProbeReply, ask_in_inspect, ask_in_lm_eval
-from halu_tasks.sweeps.keys import assumed_key
+from halu_tasks.sweeps.keys import placeholder_key
 from halu_tasks.sweeps.model_files import context_length, has_chat_template, is_folder
 from halu_tasks.sweeps.models_file import Harness, SweepModel
 from halu_tasks.sweeps.named_model import ModelName, for_harness
@@ -83,7 +83,7 @@ def _ask(name: ModelName, model: SweepModel, failed: Sequence[str]) -> tuple[Che
 
 
 def _asked_in_inspect(name: ModelName, model: SweepModel, *, log_probabilities: bool = False) -> ProbeReply:
-    key = next(iter(assumed_key(name, model).values()), None)
+    key = next(iter(placeholder_key(name, model).values()), None)
     return ask_in_inspect(model, name.base_url, key, log_probabilities=log_probabilities)
 
 

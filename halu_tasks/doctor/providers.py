@@ -10,7 +10,7 @@ from typing import NamedTuple
 from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.extras import install_hint
 from halu_tasks.doctor.check import Check
-from halu_tasks.sweeps.keys import ASSUMED, assumed_key, key_variable
+from halu_tasks.sweeps.keys import PLACEHOLDER_KEY, key_variable, placeholder_key
 from halu_tasks.sweeps.models_file import SweepModel
 from halu_tasks.sweeps.named_model import ModelName
 
@@ -86,7 +86,7 @@ def check_key(name: ModelName, model: SweepModel) -> Check:
         return Check(label, "ok", f"{variable} is set")
     if model.model == "local-chat-completions":
         return Check(label, "ok", f"{variable} is not set, which servers of your own may not need")
-    if assumed_key(name, model):
-        found = f"{variable} is not set, so {ASSUMED!r} is sent"
+    if placeholder_key(name, model):
+        found = f"{variable} is not set, so {PLACEHOLDER_KEY!r} is sent"
         return Check(label, "ok", found, f"if the server needs a key: export {variable}=…")
     return Check(label, "failed", f"{variable} is not set", f"export {variable}=…")

@@ -24,7 +24,7 @@ from halu_tasks.inspect_adapter.records import ScoreRecord
 from halu_tasks.judging.cascade import Judges
 from halu_tasks.replies.judge_errors import assumed_judge, label_warnings
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.replies.scoring import Asked, logger, outcome_of, revision_warnings, task_reply_warnings
+from halu_tasks.replies.scoring import RequestInfo, logger, outcome_of, revision_warnings, task_reply_warnings
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.human_labels import HumanLabels, with_judge_error
 from halu_tasks.scorers.methods.cost import cost_of
@@ -271,7 +271,7 @@ def _warn_of_replies() -> None:
 
         async def on_task_end(self, data: TaskEnd) -> None:
             for task, outcomes in self._outcomes.pop(data.eval_id, {}).items():
-                for warning in task_reply_warnings(task, outcomes, Asked("Inspect", chat_template=True)):
+                for warning in task_reply_warnings(task, outcomes, RequestInfo("Inspect", chat_template=True)):
                     logger.warning(warning)
             for warning in _of_revisions(self._revised.pop(data.eval_id, [])):
                 logger.warning(warning)

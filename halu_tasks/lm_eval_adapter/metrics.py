@@ -19,7 +19,7 @@ from typing import Any, Literal
 from lm_eval.api import registry
 
 from halu_tasks.core.errors import LM_EVAL, DataError, UsageError, did_you_mean, install_excepthook
-from halu_tasks.replies.scoring import Asked, task_reply_warnings
+from halu_tasks.replies.scoring import RequestInfo, task_reply_warnings
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.benchmarks.expmatch import ALPHA
 from halu_tasks.scorers.benchmarks.named import HEADLINES, NamedScorer, UserSample, metrics_of
@@ -160,7 +160,7 @@ def halu_mean(values: Sequence[Any]) -> Any:
     over_documents = estimate(metric, by_cluster(_clustered(value.score for value in values)))
     if first.part == "value" and first.name == HEADLINES[first.scorer]:
         outcomes = Counter(value.score.outcome for value in values)
-        for warning in task_reply_warnings(f"halu_{first.scorer}", outcomes, Asked("lm-eval")):
+        for warning in task_reply_warnings(f"halu_{first.scorer}", outcomes, RequestInfo("lm-eval")):
             logger.warning(warning)
     figure = getattr(over_documents, first.part) if over_documents else math.nan
     return "N/A" if figure is None else figure

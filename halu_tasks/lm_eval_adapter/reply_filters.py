@@ -18,7 +18,7 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.replies import embedded
 from halu_tasks.replies.judge_errors import label_warnings
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.replies.scoring import Asked, outcome_of, score_replies, task_reply_warnings
+from halu_tasks.replies.scoring import RequestInfo, outcome_of, score_replies, task_reply_warnings
 from halu_tasks.tasks import Built
 
 logger = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ class ScoreReplies(Filter):
         items: Its items by id.
         keep_other_replies: Saves the replies to the run's other tasks and says where, as lm-eval writes no results
             if one task fails.
-        asked: How the model was asked, which is known once the requests were made.
+        request: How the model was asked, which is known once the requests were made.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class ScoreReplies(Filter):
         built: Built,
         items: Mapping[str, Item],
         keep_other_replies: Callable[[], list[str]],
-        asked: Asked,
+        request: RequestInfo,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._built, self._items, self._keep_other_replies, self._asked = built, items, keep_other_replies, asked
+        self._built, self._items, self._keep_other_replies, self._request = built, items, keep_other_replies, request
 
     def apply(self, resps: Iterable[Any], docs: list[dict[str, Any]]) -> list[str]:
         """Return the scores as JSON: lm-eval copies what a filter returns and logs its `str()`.
@@ -96,7 +96,7 @@ class ScoreReplies(Filter):
             outcome_of(reply.text, score, mode) for (_, reply), score in zip(replies, scores, strict=True)
         )
         built = self._built
-        warnings = task_reply_warnings(built.task.name, outcomes, self._asked)
+        warnings = task_reply_warnings(built.task.name, outcomes, self._request)
         warnings += label_warnings(built.task, built.human_labels, scores)
         for warning in warnings:
             logger.warning(warning)

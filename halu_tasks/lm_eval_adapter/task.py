@@ -22,7 +22,7 @@ from halu_tasks.lm_eval_adapter.configuration import document, key_places, lm_ev
 from halu_tasks.lm_eval_adapter.item_values import Aggregation, logged
 from halu_tasks.lm_eval_adapter.reply_filters import ScoreReplies, TakeFirst, Weighed, Weight, results_folder
 from halu_tasks.replies import embedded
-from halu_tasks.replies.scoring import Asked, keep_replies, prepare_judge, score_replies
+from halu_tasks.replies.scoring import RequestInfo, keep_replies, prepare_judge, score_replies
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.probability import probability_of_likelihoods, without_probability
 from halu_tasks.tasks import Built, build, task_of
@@ -63,8 +63,8 @@ class HaluTask(ConfigurableTask):
 
     def _set_filter(self) -> None:
         built = self._built
-        self._asked = Asked("lm-eval")
-        score = partial(ScoreReplies, built, self._items, partial(_keep_other_replies, built.task.name), self._asked)
+        self._request = RequestInfo("lm-eval")
+        score = partial(ScoreReplies, built, self._items, partial(_keep_other_replies, built.task.name), self._request)
         self._filters = [FilterEnsemble("none", [Weighed if built.asks_for_probability else score])]
 
     def _set_metrics(self) -> None:
@@ -121,9 +121,9 @@ class HaluTask(ConfigurableTask):
         """
         if num_fewshot and not 0 <= num_fewshot <= (available := len(self.config.fewshot_config.samples())):
             raise UsageError(f"task {self.config.task} has {available} worked examples, num_fewshot={num_fewshot}")
-        self._asked.chat_template = bool(kwargs.get("apply_chat_template"))
+        self._request.chat_template = bool(kwargs.get("apply_chat_template"))
         # without a chat template lm-eval puts nothing between the system text and what follows
-        if doc["system"] and not self._asked.chat_template:
+        if doc["system"] and not self._request.chat_template:
             doc = {**doc, "system": doc["system"] + self.config.fewshot_delimiter}
         return super().fewshot_context(doc, num_fewshot, *args, **kwargs)
 

@@ -109,7 +109,7 @@ def outcome_of(reply: str, score: Score, scoring: str) -> Outcome:
 
 
 @dataclass
-class Asked:
+class RequestInfo:
     """How a model was asked for its replies, as far as it matters for what to do about replies that say nothing.
 
     Attributes:
@@ -121,7 +121,7 @@ class Asked:
     chat_template: bool | None = None
 
     @property
-    def longer(self) -> str:
+    def token_limit_flags(self) -> str:
         """How to allow more tokens."""
         flags = {"lm-eval": "--gen_kwargs max_gen_toks=N", "Inspect": "--max-tokens N"}
         of_harness = [flag for name, flag in flags.items() if self.harness.startswith(name)]
@@ -140,27 +140,29 @@ class ReplyWarning(NamedTuple):
     meaning: str
 
 
-def reply_warnings(outcomes: Mapping[Outcome, int], asked: Asked) -> list[ReplyWarning]:
+def reply_warnings(outcomes: Mapping[Outcome, int], request: RequestInfo) -> list[ReplyWarning]:
     """Warn of many empty and of many unparsed replies.
 
     Args:
         outcomes: The number of replies by `outcome_of`; items without any reply are not counted.
-        asked: How the model was asked; what it already had is not advised.
+        request: How the model was asked; what it already had is not advised.
     """
     total = sum(outcomes.values())
-    template = "" if asked.chat_template else "a chat model needs its chat template (lm-eval: --apply_chat_template), "
+    template = (
+        "" if request.chat_template else "a chat model needs its chat template (lm-eval: --apply_chat_template), "
+    )
     meanings: tuple[tuple[Outcome, float, str], ...] = (
         (
             "empty",
             MOST_EMPTY,
             "are empty, as when a server fails or reasoning uses up the token limit, and count as wrong; check the "
-            f"server's log, raise the token limit ({asked.longer}) or run again",
+            f"server's log, raise the token limit ({request.token_limit_flags}) or run again",
         ),
         (
             "unparsed",
             MOST_UNPARSED,
             f"contain no readable answer (unparsed) and count as wrong; look at the replies: {template}a reasoning "
-            f"model needs a higher token limit ({asked.longer})",
+            f"model needs a higher token limit ({request.token_limit_flags})",
         ),
     )
     return [
@@ -170,9 +172,9 @@ def reply_warnings(outcomes: Mapping[Outcome, int], asked: Asked) -> list[ReplyW
     ]
 
 
-def task_reply_warnings(task: str, outcomes: Mapping[Outcome, int], asked: Asked) -> list[str]:
+def task_reply_warnings(task: str, outcomes: Mapping[Outcome, int], request: RequestInfo) -> list[str]:
     """Return `reply_warnings` as lines that name the task."""
-    return [f"{task}: {warning.share} {warning.meaning}" for warning in reply_warnings(outcomes, asked)]
+    return [f"{task}: {warning.share} {warning.meaning}" for warning in reply_warnings(outcomes, request)]
 
 
 def revision_warnings(task: Task, mode: str, before: Sequence[Score], after: Sequence[Score]) -> list[str]:

@@ -53,7 +53,7 @@ def write_report(
     *,
     human: str | None = None,
     margin: float | None = None,
-    of: Path | None = None,
+    warn_about: Path | None = None,
 ) -> WrittenReport:
     """Write a report on the results in files and folders.
 
@@ -64,7 +64,7 @@ def write_report(
         warn: Called with a message for each result that is not read, and for each note and warning of the report.
         human: A file of people's labels of judged replies, if there is one.
         margin: The difference below which two entries count as equal; None to test no equality.
-        of: The folder whose results `warn` is called for; None for all. The report has every warning.
+        warn_about: The folder whose results `warn` is called for; None for all. The report has every warning.
 
     Raises:
         DataError: There are no results, or a file cannot be written.
@@ -74,7 +74,7 @@ def write_report(
     with tqdm(total=len(files), desc="reading results", unit="file", disable=None) as bar:
         results = read_results(paths, bar.update)
     for skipped in results.skipped:
-        if of is None or Path(skipped.source).is_relative_to(of):
+        if _concerns(warn_about, skipped.source):
             warn(f"not read: {skipped.source}: {skipped.why}")
     if not results.runs:
         raise DataError(f"no result of this package is in {', '.join(paths)} ({len(files)} files)")
@@ -91,14 +91,11 @@ def write_report(
         report = assemble(leaderboard, results.skipped, table, title, bar.update, margin)
     for note in report.notes:
         warn(note)
-    for line in _warning_lines(report, of):
+    for line in _warning_lines(report, warn_about):
         warn(line)
-    for name, text in (
-        (PAGE, render(report)),
-        (TEXT, markdown(report)),
-        (FIGURES, json.dumps(report.as_json(), indent=1) + "\n"),
-    ):
-        atomic_write_text(folder / name, text, "report")
+    atomic_write_text(folder / PAGE, render(report), "report")
+    atomic_write_text(folder / TEXT, markdown(report), "report")
+    atomic_write_text(folder / FIGURES, json.dumps(report.as_json(), indent=1) + "\n", "report")
     return WrittenReport(
         page=folder / PAGE,
         others=(TEXT, FIGURES, TABLE),
@@ -110,12 +107,17 @@ def write_report(
     )
 
 
-def _warning_lines(report: Report, of: Path | None) -> Iterator[str]:
+def _concerns(folder: Path | None, source: str) -> bool:
+    """Whether a result lies in the folder that warnings are wanted for, which is any if None."""
+    return folder is None or Path(source).is_relative_to(folder)
+
+
+def _warning_lines(report: Report, warn_about: Path | None) -> Iterator[str]:
     """Return the warnings about replies, one line for each entry and kind of replies."""
     sources = {(result.entry, result.column): result.source for result in report.results}
     together: dict[tuple[str, str], list[ReplyWarning]] = {}
     for warning in report.warnings:
-        if of is None or Path(sources[warning.entry, warning.column]).is_relative_to(of):
+        if _concerns(warn_about, sources[warning.entry, warning.column]):
             together.setdefault((warning.entry, warning.meaning), []).append(warning)
     labels = {entry.id: entry.label for entry in report.entries}
     titles = {column.id: column.title for column in report.columns}

@@ -53,7 +53,7 @@ class Entry:
         ]
 
 
-def maybe_same(entries: Sequence[Entry]) -> list[tuple[Entry, Entry]]:
+def possible_duplicates(entries: Sequence[Entry]) -> list[tuple[Entry, Entry]]:
     """Find pairs of entries of two harnesses that may be the same model under two names.
 
     These have the same last part of the name, method, roles and settings. The chat template does not count, since only

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from halu_tasks.sweeps.models_file import SweepModel
 from halu_tasks.sweeps.named_model import ModelName
 
-ASSUMED = "none"
+PLACEHOLDER_KEY = "none"
 """The key that is sent to a server whose address the user names, if no key is set. Most local servers need none."""
 
 _PROVIDERS = ("openai", "anthropic", "mistral", "groq", "together", "openrouter", "fireworks", "perplexity")
@@ -28,18 +28,18 @@ def key_variable(name: ModelName, model: SweepModel) -> str | None:
     return f"{prefix}_API_KEY" if prefix else None
 
 
-def assumed_key(name: ModelName, model: SweepModel) -> Mapping[str, str]:
+def placeholder_key(name: ModelName, model: SweepModel) -> Mapping[str, str]:
     """Return the variable that has to be set for a server that may need no key.
 
     Inspect's client does not ask a server at all without a key; that of lm-eval does.
 
     Returns:
-        `ASSUMED` by the name of the variable; empty if a key is set, or if the user names no address of a server.
+        `PLACEHOLDER_KEY` by the name of the variable; empty if a key is set or the user names no server's address.
     """
     variable, prefix = key_variable(name, model), _prefix(name)
     address = name.base_url or os.environ.get(f"{prefix}_BASE_URL")
     if model.harness == "inspect" and variable and address and not os.environ.get(variable):
-        return {variable: ASSUMED}
+        return {variable: PLACEHOLDER_KEY}
     return {}
 
 

@@ -77,7 +77,7 @@ def _from_hub(model: str, name: str, revision: str | None) -> Path | None:
     """Return a file of a model on the Hub; None if the model does not have it."""
     from huggingface_hub import errors, hf_hub_download
 
-    local = not hub_answers()
+    local = not hub_is_reachable()
     try:
         return Path(hf_hub_download(model, name, revision=revision, local_files_only=local))
     except errors.EntryNotFoundError as error:
@@ -98,7 +98,7 @@ def _from_hub(model: str, name: str, revision: str | None) -> Path | None:
 
 
 @cache
-def hub_answers() -> bool:
+def hub_is_reachable() -> bool:
     """Return whether the Hub can be reached; its client would try again for half a minute."""
     from huggingface_hub import constants, get_session
 

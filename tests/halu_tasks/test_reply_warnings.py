@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from halu_tasks.core.options import Options
-from halu_tasks.replies.scoring import Asked, reply_warnings, task_reply_warnings
+from halu_tasks.replies.scoring import RequestInfo, reply_warnings, task_reply_warnings
 from halu_tasks.report.write import write_report
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.tasks import build
@@ -36,22 +36,30 @@ TASK = "refact_judgment_independent"
     ],
 )
 def test_shares_above_the_limits_are_told_with_counts(outcomes: dict[Outcome, int], told: list[str]) -> None:
-    found = task_reply_warnings("t", Counter(outcomes), Asked())
+    found = task_reply_warnings("t", Counter(outcomes), RequestInfo())
     assert len(found) == len(told)
     assert all(line.startswith(start) and "\n" not in line for line, start in zip(found, told, strict=True))
 
 
 @pytest.mark.parametrize(
-    ("asked", "advised", "not_advised"),
+    ("request_info", "advised", "not_advised"),
     [
-        (Asked(), ["--apply_chat_template", "lm-eval: --gen_kwargs", "Inspect: --max-tokens"], []),
-        (Asked("lm-eval 0.4.13", chat_template=False), ["--apply_chat_template", "--gen_kwargs"], ["--max-tokens"]),
-        (Asked("lm-eval 0.4.13", chat_template=True), ["--gen_kwargs"], ["--apply_chat_template", "--max-tokens"]),
-        (Asked("Inspect", chat_template=True), ["--max-tokens"], ["--apply_chat_template", "--gen_kwargs"]),
+        (RequestInfo(), ["--apply_chat_template", "lm-eval: --gen_kwargs", "Inspect: --max-tokens"], []),
+        (
+            RequestInfo("lm-eval 0.4.13", chat_template=False),
+            ["--apply_chat_template", "--gen_kwargs"],
+            ["--max-tokens"],
+        ),
+        (
+            RequestInfo("lm-eval 0.4.13", chat_template=True),
+            ["--gen_kwargs"],
+            ["--apply_chat_template", "--max-tokens"],
+        ),
+        (RequestInfo("Inspect", chat_template=True), ["--max-tokens"], ["--apply_chat_template", "--gen_kwargs"]),
     ],
 )
-def test_what_was_done_is_not_advised(asked: Asked, advised: list[str], not_advised: list[str]) -> None:
-    (warning,) = reply_warnings(Counter({"unparsed": 1}), asked)
+def test_what_was_done_is_not_advised(request_info: RequestInfo, advised: list[str], not_advised: list[str]) -> None:
+    (warning,) = reply_warnings(Counter({"unparsed": 1}), request_info)
     assert all(flag in warning.meaning for flag in advised)
     assert not any(flag in warning.meaning for flag in not_advised)
 
@@ -87,5 +95,5 @@ def test_a_report_warns_once_for_each_model_and_only_of_the_folder_that_is_asked
     # the page has a line for each result
     assert len(json.loads((tmp_path / "report" / "report.json").read_text())["warnings"]) == 4
     lines: list[str] = []
-    write_report([str(tmp_path)], tmp_path / "report", "x", lines.append, of=tmp_path / "new")
+    write_report([str(tmp_path)], tmp_path / "report", "x", lines.append, warn_about=tmp_path / "new")
     assert [line.partition(":")[0] for line in lines] == ["second"]

@@ -26,7 +26,7 @@ from halu_tasks.report.page.plots import difference_plots
 from halu_tasks.report.page.render import render
 from halu_tasks.report.page.svg import drawing
 from halu_tasks.report.page.view import View
-from halu_tasks.results.entry import Entry, labels_of, maybe_same, short_names
+from halu_tasks.results.entry import Entry, labels_of, possible_duplicates, short_names
 from halu_tasks.scorers.metrics import Estimate
 from halu_tasks.text.markdown import escaped
 
@@ -305,14 +305,14 @@ def test_the_pair_table_and_its_plots_show_the_same_differences_and_say_what_eac
 def test_models_of_two_harnesses_with_the_same_last_part_of_the_name_may_be_the_same() -> None:
     one = Entry("openai-api/local/m", "Inspect", "plain prompt", (), ())
     other = replace(one, model="m", harness="lm-eval", settings=(("chat_template", "ab" * 32),))
-    assert maybe_same([one, other]) == [(one, other)]
+    assert possible_duplicates([one, other]) == [(one, other)]
     different = [
         replace(other, harness="Inspect"),
         replace(other, model="m2"),
         replace(other, settings=(("temperature", "0.7"),)),
         replace(other, method="self_refine"),
     ]
-    assert maybe_same([one]) == [] and not any(maybe_same([one, entry]) for entry in different)
+    assert possible_duplicates([one]) == [] and not any(possible_duplicates([one, entry]) for entry in different)
 
 
 class Check(HTMLParser):

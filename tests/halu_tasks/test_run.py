@@ -14,7 +14,7 @@ import pytest
 from halu_tasks.core.errors import DataError, ModelError, RunInterrupted, UsageError
 from halu_tasks.sweeps.commands import shown
 from halu_tasks.sweeps.harness_process import block_interrupts
-from halu_tasks.sweeps.keys import assumed_key
+from halu_tasks.sweeps.keys import placeholder_key
 from halu_tasks.sweeps.models_file import Harness, SweepModel
 from halu_tasks.sweeps.named_model import ModelName, for_harness
 from halu_tasks.sweeps.single_run import SingleRun, new_folder
@@ -132,14 +132,14 @@ def test_a_server_without_a_key_is_sent_one_that_the_command_shows(
     monkeypatch.delenv("LOCAL_API_KEY", raising=False)
     name = ModelName.parse("openai-api/local/NAME", URL)
     model = for_harness(name, "inspect")
-    assert assumed_key(name, model) == {"LOCAL_API_KEY": "none"}
-    line = single(tmp_path / "a", model, "fave", **assumed_key(name, model)).line
+    assert placeholder_key(name, model) == {"LOCAL_API_KEY": "none"}
+    line = single(tmp_path / "a", model, "fave", **placeholder_key(name, model)).line
     assert line.startswith("LOCAL_API_KEY=none inspect eval halu_tasks/fave ")
     # neither without an address, nor if there is a key, nor for lm-eval, which needs none
-    assert not assumed_key(ModelName.parse("openai-api/local/NAME"), model)
-    assert not assumed_key(name, for_harness(name, "lm_eval"))
+    assert not placeholder_key(ModelName.parse("openai-api/local/NAME"), model)
+    assert not placeholder_key(name, for_harness(name, "lm_eval"))
     monkeypatch.setenv("LOCAL_API_KEY", "s")
-    assert not assumed_key(name, model)
+    assert not placeholder_key(name, model)
 
 
 @pytest.mark.parametrize("ready", [True, False])

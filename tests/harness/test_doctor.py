@@ -118,11 +118,11 @@ def test_a_hub_that_does_not_answer_is_asked_once(examine: Any, monkeypatch: pyt
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setattr(file_download, "get_hf_file_metadata", lambda *_, **__: pytest.fail("asked again"))
-    model_files.hub_answers.cache_clear()
+    model_files.hub_is_reachable.cache_clear()
     try:
         _, checks = examine("hf/no/such", *TASK)
     finally:
-        model_files.hub_answers.cache_clear()
+        model_files.hub_is_reachable.cache_clear()
     assert checks["model files"]["state"] == "failed" and "it cannot be reached" in checks["model files"]["found"]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from halu_tasks.cli.output import counted, warn
+from halu_tasks.cli.output import pluralize, warn
 from halu_tasks.cli.tables import table
 from halu_tasks.core.extras import install_hint
 from halu_tasks.text.figures import format_interval
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     tasks = tasks_selected(arguments.tasks.split(",") if arguments.tasks else TASKS)
     names, folder = [task.name for task in tasks], arguments.output.expanduser()
     prepare_folder(folder, names)
-    print(f"Running {counted(len(tasks), 'task', 'tasks')} in lm-eval and Inspect at the same time …\n", flush=True)
+    print(f"Running {pluralize(len(tasks), 'task', 'tasks')} in lm-eval and Inspect at the same time …\n", flush=True)
     demo = run_demo(names, folder, warn)
     _show(tasks, demo)
     if demo.differences:

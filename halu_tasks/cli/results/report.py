@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from halu_tasks.cli.arguments import add_margin_argument
-from halu_tasks.cli.output import EXIT_PARTIAL, counted, warn
+from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, warn
 from halu_tasks.core.extras import require_extra
 
 HELP = "write an HTML page, a Markdown table and a JSON file about results of any kind"
@@ -40,8 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
         human=arguments.human,
         margin=arguments.margin,
     )
-    contents = [counted(written.entries, "entry", "entries"), counted(written.tasks, "task", "tasks")]
-    contents += [counted(written.apart, "column", "columns") + " apart"] if written.apart else []
+    contents = [pluralize(written.entries, "entry", "entries"), pluralize(written.tasks, "task", "tasks")]
+    contents += [pluralize(written.apart, "column", "columns") + " apart"] if written.apart else []
     contents += [f"{written.skipped} not read"] if written.skipped else []
     print(f"{written.page}: {', '.join(contents)}; in the same folder: {', '.join(written.others)}")
     return EXIT_PARTIAL if written.incomplete else 0

@@ -15,7 +15,7 @@ from halu_tasks.cli.arguments import (
     positive_int,
     run_options,
 )
-from halu_tasks.cli.output import counted, progress, warn
+from halu_tasks.cli.output import pluralize, progress, warn
 from halu_tasks.core.extras import install_hint, missing_modules
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the harness's command, run it, and write the report; return the harness's status, or 1 if a task failed."""
     from halu_tasks.doctor.examine import require_ready
-    from halu_tasks.sweeps.keys import assumed_key
+    from halu_tasks.sweeps.keys import placeholder_key
     from halu_tasks.sweeps.named_model import for_harness
     from halu_tasks.sweeps.single_run import SingleRun, new_folder
     from halu_tasks.tasks import tasks_selected
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         options=run_options(arguments),
         limit=arguments.limit,
         further=tuple(arguments.further),
-        environment=assumed_key(name, model),
+        environment=placeholder_key(name, model),
     )
     print(f"$ {single.line}", flush=True)
     status = single.run()
@@ -90,7 +90,6 @@ def _report(parent: Path, folder: Path) -> None:
 
     sys.stdout.flush()
     progress("Writing the report …")
-    written = write_report([str(parent)], parent / REPORT, "Runs", warn, of=folder)
-    print(
-        f"\n{written.page}: {counted(written.entries, 'entry', 'entries')}, {counted(written.tasks, 'task', 'tasks')}"
-    )
+    written = write_report([str(parent)], parent / REPORT, "Runs", warn, warn_about=folder)
+    contents = [pluralize(written.entries, "entry", "entries"), pluralize(written.tasks, "task", "tasks")]
+    print(f"\n{written.page}: {', '.join(contents)}")

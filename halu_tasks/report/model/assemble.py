@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from halu_tasks import __version__
-from halu_tasks.replies.scoring import Asked, outcome_of, reply_warnings
+from halu_tasks.replies.scoring import RequestInfo, outcome_of, reply_warnings
 from halu_tasks.report.model.baselines import floors, published_figures
 from halu_tasks.report.model.breakdowns import other_scores
 from halu_tasks.report.model.columns import column_record, group_means, results
@@ -23,7 +23,7 @@ from halu_tasks.report.model.parquet import ItemTable
 from halu_tasks.report.model.report import ReplyWarning, Report, ReportEntry, Result, Superseded
 from halu_tasks.report.model.summary import summary
 from halu_tasks.report.model.wordings import wordings
-from halu_tasks.results.entry import Entry, maybe_same
+from halu_tasks.results.entry import Entry, possible_duplicates
 from halu_tasks.results.run import Skipped
 
 TABLE = "items.parquet"
@@ -102,7 +102,7 @@ def _entry(entry: Entry, names: Names) -> ReportEntry:
 
 
 def _notes(board: Board) -> Iterator[str]:
-    for one, other in maybe_same(board.entries):
+    for one, other in possible_duplicates(board.entries):
         yield (
             f"{one.model} ({one.harness}) and {other.model} ({other.harness}) may be the same model. Results of two "
             "harnesses are not merged: both are compared with all others and with each other. To compare models, pass "
@@ -115,7 +115,7 @@ def _warnings(board: Board, names: Names) -> Iterator[ReplyWarning]:
         for entry, run in column.runs.items():
             outcomes = Counter(outcome_of(answer.reply, answer.score, run.scoring) for answer in run.answers)
             label, title = names.labels[entry], names.titles[column]
-            for share, meaning in reply_warnings(outcomes, Asked(run.harness, run.chat_template)):
+            for share, meaning in reply_warnings(outcomes, RequestInfo(run.harness, run.chat_template)):
                 yield ReplyWarning(
                     entry=names.entries[entry],
                     column=names.columns[column],

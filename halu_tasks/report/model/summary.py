@@ -37,7 +37,7 @@ def summary(report: Report) -> list[str]:
     """
     places = list(_places(report))
     sentences = [*_leads(report, places), *_open(report, places), *_unranked(places)]
-    sentences += [*_not_above_floors(report), *_unread(report)]
+    sentences += [*_not_above_floors(report), *_mostly_unparsed(report)]
     apart = sum(not column.main for column in report.columns)
     if apart:
         what = "1 result column is" if apart == 1 else f"{apart} result columns are"
@@ -124,10 +124,10 @@ def _not_above_floors(report: Report) -> Iterator[str]:
     clauses = ([("no model is", nobody)] if nobody else []) + [(f"{who} not", on) for who, on in by_models.items()]
     if clauses:
         (who, titles), *others = clauses
-        rest = "".join(f"; {who} on {_counted(titles, tasks)}" for who, titles in others)
+        rest = "".join(f"; {who} on {_task_list(titles, tasks)}" for who, titles in others)
         yield (
             f"By the 95% intervals, {who} shown to be better than answers given without reading the items (the floor) "
-            f"on {_counted(titles, tasks)}{rest}."
+            f"on {_task_list(titles, tasks)}{rest}."
         )
 
 
@@ -157,7 +157,7 @@ def _is_better(figure: Estimate, floor: float, higher_is_better: bool | None) ->
     return figure.high is not None and figure.high < floor
 
 
-def _unread(report: Report) -> Iterator[str]:
+def _mostly_unparsed(report: Report) -> Iterator[str]:
     """Name the results with so many unparsed replies that their figures say little."""
     titles = {column.id: column.title for column in report.columns if column.main}
     parts = []
@@ -186,7 +186,7 @@ def _is(names: Sequence[str]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
-def _counted(titles: Sequence[str], tasks: int) -> str:
+def _task_list(titles: Sequence[str], tasks: int) -> str:
     """List tasks by name if they are few, otherwise count them."""
     if len(titles) == tasks > 1:
         return f"any of the {tasks} tasks"
