@@ -57,7 +57,7 @@ def source_of(transcript: Transcript, reply: Reply, name: str | None) -> str:
         name: The name of a field of the sample's metadata; None for all that the user and tools wrote before the reply.
 
     Raises:
-        DataError: There is no such field, or no such message.
+        DataError: The field is missing, or no message precedes the reply.
     """
     if name is None:
         if source := _joined(reply, ("user", "tool")):
@@ -77,7 +77,7 @@ def field_of(transcript: Transcript, name: str) -> Any:
         name: The name of the field, or names joined by dots for a field of a field.
 
     Raises:
-        DataError: There is no such field.
+        DataError: The field is missing.
     """
     # logs of Inspect have the metadata of the sample in a field of its own; other sources have no samples
     value: Any = transcript.metadata.get("sample_metadata", transcript.metadata)

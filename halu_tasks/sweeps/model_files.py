@@ -65,7 +65,7 @@ def _file(model: str, name: str, revision: str | None) -> Path | None:
     folder = Path(model).expanduser()
     if not is_folder(model):
         if folder.exists() or not _HUB_NAME.fullmatch(model):
-            what = "is not a folder" if folder.exists() else "there is no such folder"
+            what = "is not a folder" if folder.exists() else "the folder does not exist"
             raise ModelError(f"model {model}: {what}; correct the path, or name a model of the Hub as hf/OWNER/NAME")
         return _from_hub(model, name, revision)
     if not (folder / _MODEL).is_file():

@@ -42,7 +42,7 @@ def published_pick(reply: str) -> Answer[str]:
 
     This is the first letter a or b, even within a word, that is followed by "correct" on the same line. If this letter
     begins the word "answer" and a or b follows, which is also followed by "correct" on its line, it is that second
-    letter. If there is no such letter, it is the first a or b after "final verdict" on the same line.
+    letter. Without such a letter, it is the first a or b after "final verdict" on the same line.
     """
     letter = _letter_before_correct(reply) or _letter_after_verdict(reply)
     return Answer(letter.upper()) if letter else Answer(None, "no letter")

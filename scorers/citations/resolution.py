@@ -63,7 +63,7 @@ class Index:
     def called(self, text: str, size: int, year: int | None, letter: str) -> list[int]:
         """Return the indexes of the papers of a year whose name is in the text before it, in any case.
 
-        The text must end with the name of an author or group of more than `size` words. If there is no such paper, it
+        The text must end with the name of an author or group of more than `size` words. If no paper matches, it
         may contain the title in place of authors, or end with a name in a script without spaces.
 
         Args:

@@ -141,7 +141,7 @@ def unseen_weight(spread: Carriers, scale: float) -> float:
 
     Args:
         spread: How the variance is spread over the clusters.
-        scale: The variance if each cluster were a single observation, 0 or 1; infinite if there is no such limit.
+        scale: The variance if each cluster were a single observation, 0 or 1; infinite for other values.
     """
     return max(1 - spread.variance / scale, 0.0) / spread.number**2 if scale > 0 else 0.0
 

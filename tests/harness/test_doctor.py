@@ -105,7 +105,7 @@ def test_a_folder_that_is_not_there_is_said_to_be_missing(
     monkeypatch.chdir(tmp_path)
     for name in (f"hf/{tmp_path}/tinyy", "hf/./tinyy", "hf/models/a/tinyy"):
         status, checks = examine(name, *TASK)
-        assert status == 1 and checks["model files"]["found"].endswith("there is no such folder")
+        assert status == 1 and checks["model files"]["found"].endswith("the folder does not exist")
         assert checks["chat template"]["state"] == "not checked"
 
 

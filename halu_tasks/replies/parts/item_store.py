@@ -102,7 +102,7 @@ class ItemStore:
         return rows[:, 0].astype(np.int64), rows[:, 1:]
 
     def repeated_id(self) -> str | None:
-        """Return an id that several items have; None if there is no such id."""
+        """Return an id that several items have; None if all ids differ."""
         for begin in range(0, len(self._hashes), _SORTED):
             hashes = np.asarray(self._hashes[begin : begin + _SORTED + 1])
             for place in np.flatnonzero(hashes[1:] == hashes[:-1]) + begin:
