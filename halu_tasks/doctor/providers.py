@@ -59,12 +59,25 @@ def check_packages(name: ModelName, model: SweepModel) -> Check:
     label = "packages"
     packages = _INSPECT.get(name.provider) if model.harness == "inspect" else _LM_EVAL.get(model.model)
     if packages is None:
-        meant = did_you_mean(name.provider, _INSPECT)
-        return Check(label, "not checked", f"which ones Inspect needs for {name.provider} is not known here{meant}")
+        known = _inspect_providers()
+        if name.provider not in known:
+            found = f"Inspect has no provider {name.provider!r}{did_you_mean(name.provider, known)}"
+            return Check(label, "failed", found, "correct the name, or install the package that adds the provider")
+        return Check(label, "not checked", f"it is not known here which ones Inspect needs for {name.provider}")
     needed = [module for module in packages.modules if not (module == "vllm" and name.base_url)]
     if missing := [module for module in needed if not _installed(module)]:
         return Check(label, "failed", f"{', '.join(missing)} not installed", packages.install)
     return Check(label, "ok", ", ".join(needed) or "none needed")
+
+
+def _inspect_providers() -> set[str]:
+    """Return the names of all providers of Inspect, with those that installed packages add."""
+    import inspect_ai.model  # noqa: F401 -- registers Inspect's own
+    from inspect_ai._util import entrypoints, registry  # inspect-evals-lint: ignore[IECQ001] -- have no public names
+
+    entrypoints.ensure_entry_points()
+    found = registry.registry_find(lambda info: info.type == "modelapi")
+    return {registry.registry_unqualified_name(provider) for provider in found}
 
 
 def _installed(module: str) -> bool:

@@ -86,6 +86,7 @@ def test_what_cannot_be_run_is_one_error(here: Any, tmp_path: Path) -> None:
         (("openai/x", "--tasks", "refact_judgement"), "did you mean 'refact_judgment'?"),
         (("anthropic/x", "--tasks", "fave", "--harness", "lm_eval"), "lm-eval has no counterpart"),
         (("halu/oracle", "--tasks", "fave", "--chat-template"), "use it with --harness lm_eval"),
+        (("opnai/x", "--tasks", "fave"), "Inspect has no provider 'opnai' (did you mean 'openai'?)"),
     ):
         done = here("run", *arguments, "-o", tmp_path / "out")
         assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1
