@@ -1,17 +1,19 @@
-"""The steps in which every reply to a question for a label is read.
+"""Read the label that a reply states: the steps that all label readers share.
 
-A reader is a `LabelReader`: the words of its question (`lexicons`) and the few rules that are its own. It follows a
-reply through these steps:
+A reader is a `LabelReader`: the patterns of its question (`lexicons`) and the few rules that are specific to it. It
+reads a reply in these steps:
 
-1. The text is prepared and split into plain sentences (`sentences`); those that say nothing are dropped.
-2. Behind a second thought ("Wait, …") the reply is read anew, if what follows says anything.
-3. What is asked, supposed, defined or only conceded is dropped (`counted`).
-4. The last declared label is the answer (`declared`): behind "Final answer:" and the like, or in a first or last line
-   that is nothing else.
-5. A reply that calls the text right under one condition and wrong under another gives no label, where the question is
-   whether it is right.
-6. What the sentences say of the text decides (`infer`).
-7. A reply that says nothing of it abstains if it declines to answer (`declining`), and is unparsed if it does not.
+1. Prepare the text and split it into plain sentences (`sentences`). Drop sentences that the pattern `says` does not
+   match.
+2. If the reply takes back what it said before ("Wait, …"), read it again from there. Keep the label that this part
+   states. If it states none, read the whole reply.
+3. Drop what is only asked, supposed, defined or conceded (`counted`).
+4. Return the last declared label (`declared`): after "Final answer:" and similar markers, or in a first or last line
+   that contains only the label.
+5. For readers that are `two_sided`: return no label if the reply calls the text right under one condition and wrong
+   under another.
+6. Otherwise infer the label from what the sentences say about the text (`infer`).
+7. A reply without a label abstains if it declines to answer (`declining`). Otherwise it is unparsed.
 """
 
 from __future__ import annotations
@@ -38,9 +40,9 @@ class SecondThought:
     """How a reply takes back what it said before.
 
     Attributes:
-        opens: Begins a sentence that does.
-        drops: What of that sentence is no part of what is said instead.
-        most: How many second thoughts of one reply are looked at, the last ones.
+        opens: Matches the start of a sentence that takes back what was said before it.
+        drops: Matches the part of that sentence that is removed before it is read.
+        most: The maximum number of second thoughts that are read, counted from the end of the reply.
     """
 
     opens: re.Pattern[str]
@@ -48,18 +50,19 @@ class SecondThought:
     most: int = 1
 
     def parts(self, sentences: list[str]) -> Iterator[list[str]]:
-        """Yield what the reply says from its last second thought on, then from the one before it."""
-        found = (index for index in range(len(sentences) - 1, 0, -1) if self.opens.match(sentences[index]))
-        for index in islice(found, self.most):
+        """Yield the sentences from the last second thought on, then from the one before it, and so on."""
+        positions = (index for index in range(len(sentences) - 1, 0, -1) if self.opens.match(sentences[index]))
+        for index in islice(positions, self.most):
+            # Readers expect sentences that are not empty.
             yield [self.drops.sub("", sentences[index], count=1) or "-", *sentences[index + 1 :]]
 
 
 class Counted(NamedTuple):
-    """The sentences of a reply that count.
+    """The sentences of a reply that are read.
 
     Attributes:
-        sentences: The sentences, without what is only asked, supposed or conceded.
-        declined: Whether clauses were dropped that decline to answer; None if there was no search for them.
+        sentences: The sentences, without what is only asked, supposed, defined or conceded.
+        declined: Whether clauses that decline to answer were dropped; None if they were not searched for.
     """
 
     sentences: list[str]
@@ -72,22 +75,23 @@ def _declared_label(declared: Declared, sentences: list[str]) -> Answer[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelReader:
-    """Reads the label that a reply states.
+    """Read the label that a reply states.
 
     Attributes:
-        markers: What introduces a label, and how the label behind it is read.
-        line: Reads a first or last line that is nothing but the label; it is given the line and all sentences.
-        infer: Reads what the sentences say of the text, where they declare no label.
-        prepare: Rewrites the text of the reply before it is split.
-        says: Found in every sentence that says anything.
-        reword: Rewrites a sentence to the words that are read.
-        letter: A reply of one letter; the label of its group `yes` is `labels[0]`, else it is `labels[1]`.
-        labels: The labels that letters stand for.
-        second_thought: How a reply takes back what it said.
-        counted: Drops what does not count of the sentences.
-        conditional: Begins a sentence that declares nothing, since it holds under a condition.
-        settle: The answer that a declaration gives, with the sentences around it.
-        two_sided: Whether a reply may call the text right under one condition and wrong under another.
+        markers: Pattern that introduces a label -> function that reads the label from the text after a match.
+        line: Reads a first or last line that contains only the label. Takes the line and all sentences.
+        infer: Reads the label from what the sentences say about the text. Used if they declare no label.
+        prepare: Rewrites the text of the reply before it is split into sentences.
+        says: Sentences that do not contain this pattern are dropped.
+        reword: Rewrites a sentence in the words that the patterns match.
+        letter: Matches a reply of one letter. If its group `yes` matches, the label is `labels[0]`, else `labels[1]`.
+        labels: The two labels that a single letter stands for.
+        second_thought: How a reply takes back what it said before; None if this is not searched for.
+        counted: Drops the sentences and clauses that are not read.
+        conditional: Matches the start of a sentence that declares no label because it holds only under a condition.
+        settle: Returns the answer for a declared label. Takes the declaration and the sentences that are read.
+        two_sided: Whether to return no label if the reply calls the text right under one condition and wrong under
+            another.
     """
 
     markers: Mapping[re.Pattern[str], ReadText]
@@ -105,11 +109,11 @@ class LabelReader:
     two_sided: bool = False
 
     def __call__(self, reply: str) -> Answer[str]:
-        """Return the label that a reply states; no value if it states none."""
+        """Return the label that a reply states; the value is None if it states none."""
         return read_reply(reply, self.read, self.prepare)
 
     def read(self, sentences: list[str]) -> Answer[str]:
-        """Return the label that plain sentences state."""
+        """Return the label that plain sentences state; the value is None if they state none."""
         sentences = [self.reword(sentence).strip() for sentence in sentences if self.says.search(sentence)]
         sentences = list(filter(None, sentences))
         if not sentences:
@@ -117,12 +121,12 @@ class LabelReader:
         if self.letter and len(sentences) == 1 and (letter := self.letter.fullmatch(sentences[0])):
             return Answer(self.labels[0] if letter["yes"] else self.labels[1])
         for part in self.second_thought.parts(sentences) if self.second_thought else ():
-            if (answer := self._weigh(part)).value:
+            if (answer := self._read_part(part)).value:
                 return answer
-        return self._weigh(sentences)
+        return self._read_part(sentences)
 
-    def _weigh(self, sentences: list[str]) -> Answer[str]:
-        """Return the label that the sentences declare, or else the one that they give in other words."""
+    def _read_part(self, sentences: list[str]) -> Answer[str]:
+        """Return the label that the sentences declare, or else the label inferred from them."""
         counted, declined = self.counted(sentences)
         declared = last_declared(counted, self.markers, self.line, self.conditional) if counted else None
         if declared:
@@ -137,20 +141,25 @@ class LabelReader:
 
 
 def inferred(label: str | None) -> Answer[str]:
-    """Return the answer of a reply that declares none."""
+    """Return the answer for an inferred label; `NO_VERDICT` if the label is None."""
     return Answer(label, inferred=True) if label else NO_VERDICT
 
 
 def first(labels: Iterable[str | None]) -> str | None:
-    """Return the first of the labels that is one."""
+    """Return the first label that is not None; None if there is no such label."""
     return next(filter(None, labels), None)
 
 
 def merged(sentences: list[str], merge: Callable[[str, str], str | None]) -> Iterator[str]:
-    """Yield the sentences, one in place of two where `merge` makes one of a sentence and the next."""
-    taken = False
+    """Yield the sentences, with pairs of neighbours replaced by one sentence.
+
+    Args:
+        sentences: Plain sentences.
+        merge: Takes a sentence and the next one. Returns the sentence that replaces both; None to keep them.
+    """
+    consumed = False
     for sentence, following in pairwise([*sentences, ""]):
-        one = None if taken else merge(sentence, following)
-        if one is not None or not taken:
-            yield sentence if one is None else one
-        taken = one is not None
+        replacement = None if consumed else merge(sentence, following)
+        if replacement is not None or not consumed:
+            yield sentence if replacement is None else replacement
+        consumed = replacement is not None

@@ -1,23 +1,23 @@
-"""Whether a reply says that a text hallucinates, in English, Arabic, Turkish or Hindi.
+"""Read whether a reply in English, Arabic, Turkish or Hindi says that a text hallucinates.
 
-A reply is read as English first (`hallucination`). Where that finds nothing it is folded (`folding`), and
-read in steps; a later step is tried only when the earlier ones found nothing.
+A reply is read as English first (`hallucination`). If the English reader finds nothing, the reply is folded
+(`folding`) and read in these steps. A step is tried only if the steps before it find nothing.
 
-1. A declared verdict, the last one: the yes or no behind "Answer:", "the answer is", "الإجابة:", "Cevap:",
-   "उत्तर:" and the like, or at the end of a sentence ("şehir değiştiği için evet"), and a first or last line that is
-   it or begins with it ("No, it is faithful"). A question with a short answer declares what they give together
-   ("Halüsinasyon var mı? Yok.", "Sadık mı? Evet."), and so does a field ("Halüsinasyon: yok").
-2. What the last concluding sentence says of the text ("Therefore, the sentence contains a hallucination").
-3. What the last sentence at all says of it.
-4. A first sentence that agrees with the question ("Certainly, the year was changed").
+1. The last declared verdict: the yes or no after "Answer:", "the answer is", "الإجابة:", "Cevap:", "उत्तर:" and similar
+   markers, or at the end of a sentence ("şehir değiştiği için evet"). A first or last line that is yes or no, or begins
+   with it ("No, it is faithful"), declares it as well. A question with a short answer declares the verdict that both
+   give together ("Halüsinasyon var mı? Yok.", "Sadık mı? Evet."), and so does a field ("Halüsinasyon: yok").
+2. What the last concluding sentence says about the text ("Therefore, the sentence contains a hallucination").
+3. What the last sentence that says something about the text says.
+4. "Yes" if the first sentence agrees with the question ("Certainly, the year was changed").
 
-A second thought ("Bir dakika, …", "انتظر، …") begins the reply anew where what follows says anything. Where the
-English reader only infers a verdict from a reply in another language, what is read here comes first.
+After a second thought ("Bir dakika, …", "انتظر، …"), the reply is read again from there, if that part states a
+verdict. If the English reader only infers a verdict from a reply in another language, the verdict that is read here
+takes precedence.
 
-In steps 2 and 3 a hallucination, contradiction or the like is a yes, faithfulness a no, and a negation turns either
-round; of several clauses the last one that says so counts. Questions and conditions say nothing. A definition of
-hallucination says nothing of the text. "Yes or no" is no verdict, and what a sentence only concedes counts for
-nothing (`concession`).
+In steps 2 and 3, a hallucination, contradiction or the like is a yes and faithfulness is a no; a negation inverts
+both. If several clauses give a verdict, the last one is used. Questions, conditions and definitions of hallucination
+are ignored. "Yes or no" is not a verdict, and what a sentence only concedes is ignored (`concession`).
 """
 
 from __future__ import annotations
@@ -39,54 +39,59 @@ from halu_tasks.scorers.reading.steps.concession import without_concessions, wit
 from halu_tasks.scorers.reading.steps.sentences import REACH, behind, ends, joined, matches, past
 from halu_tasks.text.folding import fold
 
-_LAST = 40  # characters of the last words, with the marks behind them
-_MOST_ANSWERED = 4  # words of an answer that is read so
+_ENDING_LENGTH = 40  # characters at the end of a sentence that are searched for its last words and marks
+_MAX_ANSWER_WORDS = 4  # longer sentences are not read as the answer to a question
 
 
 def hallucinates_multilingual(reply: str) -> Answer[str]:
-    """Return whether the reply says that a text hallucinates: "Yes", "No", or no value."""
+    """Return "Yes" if the reply says that a text hallucinates, "No" if not; the value is None if neither."""
     english = hallucinates(reply)
     if english.value and not english.inferred:
         return english
-    found = MULTILINGUAL(reply)
+    multilingual = MULTILINGUAL(reply)
     text = ends(reply)
-    # To the English reader "false" in {"halüsinasyon": false} would be a fault, and so would the name be in
+    # The English reader would take "false" in {"halüsinasyon": false} for a fault, and likewise the name in
     # {"hallucination": "لا"}.
-    english_first = not words.OTHER_LETTERS.search(text) and (found.inferred or not words.PRESENCE.search(fold(text)))
+    english_first = not words.OTHER_LETTERS.search(text) and (
+        multilingual.inferred or not words.PRESENCE.search(fold(text))
+    )
     if english.value:
-        return found if found.value and not english_first else english
-    return english if english.abstained and not found.value else found
+        return multilingual if multilingual.value and not english_first else english
+    return english if english.abstained and not multilingual.value else multilingual
 
 
 def _prepare(text: str) -> str:
     return words.ASKED.sub("/", fold(text))
 
 
-def _counted(sentences: list[str]) -> Counted:
-    """Return what the sentences say without declining, supposing, defining or conceding it."""
-    answered = list(merged(sentences, _question))
-    kept = [
-        one
-        for one in without_declining(answered)
-        if not words.BOTH.search(one)
-        and not words.DEFINES.match(one)
-        and (asserted(one) or not words.SUPPOSED.match(one))
+def _keep_assertions(sentences: list[str]) -> Counted:
+    """Return the sentences without what declines to answer, supposes, defines or concedes."""
+    with_answers = list(merged(sentences, _merge_question))
+    assertions = [
+        sentence
+        for sentence in without_declining(with_answers)
+        if not words.BOTH.search(sentence)
+        and not words.DEFINES.match(sentence)
+        and (asserted(sentence) or not words.SUPPOSED.match(sentence))
     ]
-    return Counted(without_concessions(kept, _says, _decides, words.DECLARES), declined=kept != answered)
+    return Counted(
+        without_concessions(assertions, _states_verdict, _declares_verdict, words.DECLARES),
+        declined=assertions != with_answers,
+    )
 
 
-def _question(sentence: str, following: str) -> str | None:
-    """Return in place of a question and its short answer the verdict that they give."""
-    answer = _answer(sentence, following) if sentence[-1] == "?" else None
-    return f"verdict: {answer.lower()}" if answer else None
+def _merge_question(sentence: str, following: str) -> str | None:
+    """Return the verdict that a question and its short answer give together, as a sentence; None if there is none."""
+    verdict = _read_question(sentence, following) if sentence[-1] == "?" else None
+    return f"verdict: {verdict.lower()}" if verdict else None
 
 
-def _answer(question: str, following: str) -> str | None:
-    """Return the verdict that the question and what follows it give, or None if that does not answer it."""
+def _read_question(question: str, following: str) -> str | None:
+    """Return the verdict that a question and the next sentence give together; None if that does not answer it."""
     answer = words.WORDS.findall(words.CLAUSE_END.split(following, maxsplit=1)[0])
-    if not 0 < len(answer) <= _MOST_ANSWERED:
+    if not 0 < len(answer) <= _MAX_ANSWER_WORDS:
         return None
-    topic = _last_judgement(words.OR_NOT.sub("", question.rstrip("?")))
+    topic = _judge_clauses(words.OR_NOT.sub("", question.rstrip("?")))
     if any(map(words.DENIED.fullmatch, answer)):
         agrees = False
     elif words.AGREED.fullmatch(answer[0]) or answer[0] in words.WORDS.findall(question):
@@ -99,99 +104,106 @@ def _answer(question: str, following: str) -> str | None:
 
 
 def _infer(sentences: list[str]) -> Answer[str]:
-    """Return what the last concluding sentence says of the text, or the last one at all."""
-    statements = [kept for one in joined(sentences) if (kept := _asserted(one))]
-    if value := first(map(_judgement, filter(CONCLUDES.match, reversed(statements)))) or first(
-        map(_judgement, reversed(statements))
+    """Return the verdict of the last concluding sentence, or else of the last sentence that gives one."""
+    statements = [statement for sentence in joined(sentences) if (statement := _keep_specific(sentence))]
+    if value := first(map(_judge_sentence, filter(CONCLUDES.match, reversed(statements)))) or first(
+        map(_judge_sentence, reversed(statements))
     ):
         return inferred(value)
-    if statements and words.CERTAINLY.match(statements[0]) and not any(map(_asks, statements)):
+    if statements and words.CERTAINLY.match(statements[0]) and not any(map(_asks_or_offers, statements)):
         return inferred(YES)
     return NO_VERDICT
 
 
-def _asserted(sentence: str) -> str:
-    """Return what a sentence says of the text at hand, and not of hallucinations or of comparing at large."""
+def _keep_specific(sentence: str) -> str:
+    """Return what a sentence asserts about the given text; empty if it defines hallucination or only gives advice."""
     return "" if words.DEFINES.match(sentence) or words.ADVISES.search(sentence) else asserted(sentence)
 
 
-def _asks(sentence: str) -> bool:
+def _asks_or_offers(sentence: str) -> bool:
     return sentence[-1] == "?" or words.OFFERS.search(sentence) is not None
 
 
-def _says(text: str) -> bool:
-    return _decides(text) or _judgement(text) is not None
+def _states_verdict(text: str) -> bool:
+    return _declares_verdict(text) or _judge_sentence(text) is not None
 
 
-def _decides(text: str) -> bool:
+def _declares_verdict(text: str) -> bool:
     return bool(
-        _alone(text) or _ending(text) or any(_introduced(behind(found)) for found in matches(words.DECLARES, text))
+        _read_line(text)
+        or _read_ending(text)
+        or any(_read_introduced(behind(marker)) for marker in matches(words.DECLARES, text))
     )
 
 
-def _ending(text: str) -> str | None:
-    """Return the verdict that a sentence ends in."""
-    found = words.AT_END.search(text, max(len(text) - _LAST, 0))
-    if found is None or words.OPEN.search(text, max(found.start() - REACH, 0), found.start()):
+def _read_ending(text: str) -> str | None:
+    """Return the yes or no that a sentence ends in, or None."""
+    ending = words.AT_END.search(text, max(len(text) - _ENDING_LENGTH, 0))
+    if ending is None or words.OPEN.search(text, max(ending.start() - REACH, 0), ending.start()):
         return None
-    return yes_or_no(found)
+    return yes_or_no(ending)
 
 
-def _present(text: str) -> str | None:
-    """Return whether the text begins with a yes, a no, or a word for being there or not."""
-    begins = words.BEING.match(text)
-    return yes_or_no(begins) or _introduced(text)
+def _read_presence(text: str) -> str | None:
+    """Return "Yes" or "No" if the text begins with a yes, a no, or a word for "present" or "absent"; or None."""
+    presence = words.BEING.match(text)
+    return yes_or_no(presence) or _read_introduced(text)
 
 
-def _repeated(text: str) -> str | None:
-    """Return the verdict that the text begins with, if only by repeating the verb of the question."""
-    found = words.REPEATED.match(text)
-    if found is None or not words.ENDS.match(text, found.end()):
-        return _introduced(text)
-    return yes_or_no(found)
+def _read_repeated_verb(text: str) -> str | None:
+    """Return the verdict that the text begins with, which may be the verb of the question repeated; or None."""
+    verb = words.REPEATED.match(text)
+    if verb is None or not words.ENDS.match(text, verb.end()):
+        return _read_introduced(text)
+    return yes_or_no(verb)
 
 
-def _introduced(text: str) -> str | None:
+def _read_introduced(text: str) -> str | None:
     """Return the verdict that the text begins with, or None."""
     return yes_or_no(words.VERDICT.match(text, past(words.FILLER, text)))
 
 
-def _alone(text: str) -> str | None:
-    """Return the verdict that a line is, or begins with."""
-    if repeated := words.REPEATS.match(text):
-        return yes_or_no(repeated)
-    found = words.VERDICT.match(text, past(words.FILLER, text))
-    if found is None or not (found["yes"] or words.ENDS.match(text, found.end())):
+def _read_line(text: str) -> str | None:
+    """Return the verdict that a line consists of or begins with, or None."""
+    if verb := words.REPEATS.match(text):
+        return yes_or_no(verb)
+    verdict = words.VERDICT.match(text, past(words.FILLER, text))
+    if verdict is None or not (verdict["yes"] or words.ENDS.match(text, verdict.end())):
         return None
-    return None if words.THEN_OFFERS.match(text, found.end()) else yes_or_no(found)
+    return None if words.THEN_OFFERS.match(text, verdict.end()) else yes_or_no(verdict)
 
 
-def _judgement(sentence: str) -> str | None:
-    """Return what the last clause that says so makes of the text."""
+def _judge_sentence(sentence: str) -> str | None:
+    """Return the verdict of the last clause about the text, or None."""
     if words.SAYS_NOTHING.search(sentence):
         turns = list(TURN.finditer(sentence))
         sentence = sentence[turns[-1].end() :] if turns else ""
-    return None if words.SAYS_NOTHING.search(sentence) else _last_judgement(sentence)
+    return None if words.SAYS_NOTHING.search(sentence) else _judge_clauses(sentence)
 
 
-def _last_judgement(sentence: str) -> str | None:
+def _judge_clauses(sentence: str) -> str | None:
     value = None
     for clause in words.CLAUSE_END.split(sentence):
-        said = [found.lastgroup for found in words.SAID.finditer(clause)]
-        found = next((kind for kind in said if kind != "not"), None)
-        if found:
-            value = YES if (found == "fault") != (said.count("not") % 2 == 1) else NO
+        kinds = [match.lastgroup for match in words.SAID.finditer(clause)]
+        judged = next((kind for kind in kinds if kind != "not"), None)
+        if judged:
+            value = YES if (judged == "fault") != (kinds.count("not") % 2 == 1) else NO
     return YES if value == NO and words.EXCEPT.search(sentence) and words.EVERYTHING.search(sentence) else value
 
 
 MULTILINGUAL = LabelReader(
-    markers={words.DECLARES: _repeated, words.PRESENCE: _present, words.HENCE: _alone, words.WHOLE: _ending},
-    line=lambda line, _: _alone(line),
+    markers={
+        words.DECLARES: _read_repeated_verb,
+        words.PRESENCE: _read_presence,
+        words.HENCE: _read_line,
+        words.WHOLE: _read_ending,
+    },
+    line=lambda line, _: _read_line(line),
     infer=_infer,
     prepare=_prepare,
     letter=words.LETTER,
     labels=(YES, NO),
     second_thought=SecondThought(words.AGAIN, words.AGAIN),
-    counted=_counted,
+    counted=_keep_assertions,
 )
-"""Yes or no in a folded reply in English, Arabic, Turkish or Hindi."""
+"""Reads yes or no in a folded reply in English, Arabic, Turkish or Hindi."""

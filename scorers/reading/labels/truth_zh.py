@@ -1,4 +1,4 @@
-"""True or false, in Chinese: `true_false_zh`. The rules are in `verdict`."""
+"""Read true or false from a reply in Chinese: `true_false_zh`. The rules are listed in `verdict`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from halu_tasks.scorers.reading.steps.sentences import matches, read_reply
 
 
 def true_false_zh(reply: str) -> Answer[str]:
-    """Return whether the reply calls an answer right ("True") or wrong ("False"), in Chinese or English.
+    """Return "True" if a reply calls an answer right, "False" if wrong; the value is None if neither.
 
-    C-FAITH's true-or-false format. Traditional characters are read like simplified ones.
+    Used for C-FAITH's true-or-false format. The reply may be in Chinese or English. Traditional characters are read in
+    the same way as simplified ones.
     """
     return read_reply(reply, _read_sentences, _prepare)
 
@@ -28,59 +29,67 @@ def _prepare(text: str) -> str:
 
 
 def _read_sentences(sentences: list[str]) -> Answer[str]:
-    chinese = any(map(words.CHINESE.search, sentences))
-    return (TRUTH_ZH if chinese else TRUTH).read(sentences)
+    is_chinese = any(map(words.CHINESE.search, sentences))
+    return (TRUTH_ZH if is_chinese else TRUTH).read(sentences)
 
 
 def _reword(sentence: str) -> str:
-    """Return the sentence with what it would be wrong to call the answer as what the answer is not."""
-    return words.MISCALLED.sub(_not_so, sentence)
+    """Return the sentence with "it is wrong to call the answer X" replaced by "the answer is not X"."""
+    return words.MISCALLED.sub(_negate_miscalled, sentence)
 
 
-def _not_so(found: re.Match[str]) -> str:
-    return f"答案{found['called'].removeprefix('不')}" if found["called"][0] == "不" else f"答案不{found['called']}"
+def _negate_miscalled(miscalled: re.Match[str]) -> str:
+    return (
+        f"答案{miscalled['called'].removeprefix('不')}"
+        if miscalled["called"][0] == "不"
+        else f"答案不{miscalled['called']}"
+    )
 
 
 def _infer(sentences: list[str]) -> Answer[str]:
-    return inferred(first(map(_judgment, reversed(stated(sentences)))))
+    return inferred(first(map(_judge_sentence, reversed(stated(sentences)))))
 
 
-def _read(text: str) -> str | None:
-    """Return the verdict that `text` begins with, in Chinese or English, or None."""
-    found = words.BARE.match(text)
-    if found is None:
+def _read_value(text: str) -> str | None:
+    """Return the label that `text` begins with, in Chinese or English, or None."""
+    verdict = words.BARE.match(text)
+    if verdict is None:
         letter = words.LETTER.match(text)
         return label(letter["true"] is not None) if letter else read_truth(text)
-    return label(bool(found["true"]) != bool(found["no"]) and not words.PART.search(found[0]))
+    return label(bool(verdict["true"]) != bool(verdict["no"]) and not words.PART.search(verdict[0]))
 
 
-def _line(text: str) -> str | None:
-    """Return the verdict of a line; one that turns to something else is read to its end ("基本正确,但年份有误,…")."""
-    return None if words.TURNS.search(text) else _read(text)
+def _read_line(text: str) -> str | None:
+    """Return the label that a line begins with, or None.
+
+    A line that goes on with "but" or the like ("基本正确,但年份有误,…") also gives None, because its label is inferred
+    from the whole line.
+    """
+    return None if words.TURNS.search(text) else _read_value(text)
 
 
-def _judgment(sentence: str) -> str | None:
-    """Return the last judgment in a Chinese sentence; "partly right" is not right."""
+def _judge_sentence(sentence: str) -> str | None:
+    """Return the last judgment in a Chinese sentence, or None; "partly right" is not right."""
     value = None
     sentence = words.ASKED.sub("", sentence)
-    for found in matches(words.AGREES, sentence):
-        value = label(bool(found["yes"]) != bool(found["no"]))
+    for agrees in matches(words.AGREES, sentence):
+        value = label(bool(agrees["yes"]) != bool(agrees["no"]))
     if value:
         return value
-    for found in matches(words.JUDGED, sentence):
-        part = words.PART.search(sentence, max(found.start() - 4, 0), found.end())
-        good = bool(found["true"]) != bool(found["no"]) and not part
-        value = label(good != bool(words.DOUBTED.search(sentence, max(found.start() - 30, 0), found.start())))
+    for judged in matches(words.JUDGED, sentence):
+        part = words.PART.search(sentence, max(judged.start() - 4, 0), judged.end())
+        good = bool(judged["true"]) != bool(judged["no"]) and not part
+        value = label(good != bool(words.DOUBTED.search(sentence, max(judged.start() - 30, 0), judged.start())))
     return value
 
 
 TRUTH_ZH = LabelReader(
-    markers={DECLARED: read_truth, FIELD: read_truth, words.DECLARED: _read},
-    line=lambda line, _: _line(line),
+    markers={DECLARED: read_truth, FIELD: read_truth, words.DECLARED: _read_value},
+    line=lambda line, _: _read_line(line),
     infer=_infer,
     says=SAYS,
     reword=_reword,
     second_thought=SECOND_THOUGHT,
     two_sided=True,
 )
-"""True or false, in Chinese."""
+"""Reads true or false in Chinese."""
