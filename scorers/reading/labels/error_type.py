@@ -14,8 +14,9 @@ This is HalluVerse25's classification. Replies may be in English, Arabic, Turkis
 6. The type at the place that the reply gives ("the second option"). The place refers to the order in which the reply
    lists the types or, if it lists none, to their order in the question.
 
-A list with a yes or no for each type ("Entity: No / Relation: Yes", "entity ❌ relation ✅", "Did the entity change? No.
-Did the relation change? Yes.") declares the type with a yes. What a sentence only concedes is ignored (`concession`).
+A list with a yes or no for each type ("Entity: No / Relation: Yes", "entity ❌ relation ✅", "Did the entity change?
+No. Did the relation change? Yes.") declares the type with a yes. What a sentence only concedes is ignored
+(`concession`).
 A type that is negated ("not an entity error", "ليس خطأ كيان", "varlık hatası değil", "इकाई त्रुटि नहीं") or unchanged is
 not read as named, and neither are the entities that a relation is between. A step that finds several types gives no
 verdict. "The edited sentence" is not read as a type.

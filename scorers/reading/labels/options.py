@@ -1,4 +1,7 @@
-"""One of several options, in English or Chinese: `pick` and `choice`. The rules are in `verdict`."""
+"""Read which of several options a reply takes, in English or Chinese: `pick` and `choice`.
+
+The rules are listed in `verdict`.
+"""
 
 from __future__ import annotations
 
@@ -20,57 +23,65 @@ _SEVERAL: Answer[str] = Answer(None, "several answers")
 
 
 def pick(reply: str, options: str = "AB") -> Answer[str]:
-    """Return which of two answers the reply prefers: one of the letters, or no value.
+    """Return the letter of the answer that the reply prefers; the value is None if it prefers neither.
 
-    ReFACT's comparative judgment; the letters are those the prompt gives the two answers. Where no letter is taken,
-    "the first answer", "the latter", "Option 2" are read as the letters.
+    Used for ReFACT's comparative judgment. If the reply takes no letter, "the first answer", "the latter" and
+    "Option 2" are read as the letters.
+
+    Args:
+        reply: A model's reply.
+        options: The letters that the prompt gives to the two answers.
     """
-    reader = _reader(options)
+    reader = _make_reader(options)
     answer = reader(reply)
     if answer.value:
         return answer
     plain = plain_verdicts(ends(reply))
     if not (words.FIRST.search(plain) or words.SECOND.search(plain)):
         return answer
-    return read_reply(reply, reader.read, lambda text: _lettered(options, plain_verdicts(text)))
+    return read_reply(reply, reader.read, lambda text: _replace_ordinals(options, plain_verdicts(text)))
 
 
 def choice(reply: str, options: str = "ABCD") -> Answer[str]:
-    """Return which option of a multiple-choice question the reply takes, in Chinese or English, or no value.
+    """Return the letter of the option that the reply takes, in Chinese or English; the value is None if there is none.
 
-    C-FAITH's choice format. A reply that takes several options has no value.
+    Used for C-FAITH's choice format. The value is None as well if the reply takes several options.
+
+    Args:
+        reply: A model's reply.
+        options: The letters of the options of the multiple-choice question.
     """
-    reader = _reader(options)
+    reader = _make_reader(options)
     answer = reader(reply)
     if answer.value or words.LETTER.search(ends(reply)):
         return answer
-    return read_reply(reply, reader.read, lambda text: plain_verdicts(_counted(options, text)))
+    return read_reply(reply, reader.read, lambda text: plain_verdicts(_replace_places(options, text)))
 
 
-def _lettered(options: str, text: str) -> str:
-    """Return the text with "the first answer", "the latter", "Option 2" called by their letters."""
+def _replace_ordinals(options: str, text: str) -> str:
+    """Return the text with "the first answer", "the latter" and "Option 2" replaced by "Answer" and the letter."""
     for ordinal, letter in zip((words.FIRST, words.SECOND), options, strict=True):
         text = ordinal.sub(f"Answer {letter}", text)
     return text
 
 
-def _counted(options: str, text: str) -> str:
-    """Return the text with "the third option" called by its letter."""
+def _replace_places(options: str, text: str) -> str:
+    """Return the text with "the third option" and the like replaced by "选项" and the letter."""
 
-    def letter(found: re.Match[str]) -> str:
-        word = next(filter(None, found.groups())).lower()
+    def lettered(place: re.Match[str]) -> str:
+        word = next(filter(None, place.groups())).lower()
         return f"选项{options[words.PLACES.get(word, len(options) - 1)]}"
 
-    return words.ENGLISH_COUNT.sub(letter, words.CHINESE_COUNT.sub(letter, text))
+    return words.ENGLISH_COUNT.sub(lettered, words.CHINESE_COUNT.sub(lettered, text))
 
 
 @cache
-def _reader(letters: str) -> LabelReader:
+def _make_reader(letters: str) -> LabelReader:
     """Return the reader for options with the given capital letters."""
-    rules = _Rules(letters)
+    rules = _OptionRules(letters)
     return LabelReader(
         markers={words.DECLARED_OPTION: rules.read},
-        line=rules.line,
+        line=rules.read_line,
         infer=rules.infer,
         prepare=plain_verdicts,
         says=words.ANYTHING,
@@ -79,54 +90,54 @@ def _reader(letters: str) -> LabelReader:
     )
 
 
-class _Rules(Options):
-    """Which of the options with the given letters sentences take."""
+class _OptionRules(Options):
+    """Read which option the sentences take."""
 
     def settle(self, declared: Declared, sentences: list[str]) -> Answer[str]:
-        """Return the declared option, or what the sentences say of the others if it is a refusal or called wrong."""
+        """Return the declared option, or the option inferred from a refusal to choose or from a rejected option."""
         if declared.label in self.letters:
-            return Answer(self._revised(sentences[declared.position + 1 :]) or declared.label)
-        return self._inferred(sentences, declared)
+            return Answer(self._read_revision(sentences[declared.position + 1 :]) or declared.label)
+        return self._infer_option(sentences, declared)
 
     def infer(self, sentences: list[str]) -> Answer[str]:
         """Return the option that sentences without a declaration take."""
-        return self._inferred(sentences)
+        return self._infer_option(sentences)
 
-    def _inferred(self, sentences: list[str], declared: Declared | None = None) -> Answer[str]:
-        answer = self._weighed(declared, stated(joined(sentences)))
-        # one sentence and no more is the answer, not the beginning of an argument
+    def _infer_option(self, sentences: list[str], declared: Declared | None = None) -> Answer[str]:
+        answer = self._choose_or_rate(declared, stated(joined(sentences)))
+        # A single sentence is the answer itself and not an argument for it.
         return answer._replace(inferred=answer.value is not None and len(sentences) > 1)
 
-    def _revised(self, sentences: list[str]) -> str | None:
-        """Return the option taken behind a sentence that takes back what was declared before it."""
+    def _read_revision(self, sentences: list[str]) -> str | None:
+        """Return the option that the reply takes after it takes back its declaration, or None."""
         for index, sentence in enumerate(sentences):
             if words.REVISES.match(sentence):
-                chosen = self._concluded(sentences[index:])
+                chosen = self._read_conclusion(sentences[index:])
                 return chosen if chosen and chosen in self.letters else None
         return None
 
-    def _weighed(self, declared: Declared | None, sentences: list[str]) -> Answer[str]:
-        """Return the option that is chosen, or rated right, or left when the others are called wrong."""
-        chosen = self._concluded(sentences[declared.position if declared else 0 :])
+    def _choose_or_rate(self, declared: Declared | None, sentences: list[str]) -> Answer[str]:
+        """Return the option that is chosen, or rated right, or left over because the others are called wrong."""
+        chosen = self._read_conclusion(sentences[declared.position if declared else 0 :])
         if chosen == _BOTH:
-            rated = self.ratings(_behind_last(words.ALL_ALIKE, sentences))
-            return _only(rated.right, rated.right - rated.wrong) or _SEVERAL
+            rated = self.ratings(_sentences_after_last(words.ALL_ALIKE, sentences))
+            return _only_option(rated.right, rated.right - rated.wrong) or _SEVERAL
         if chosen:
             return Answer(chosen)
         rated = self.ratings(sentences)
         if not rated.right and not rated.wrong:
             rated = self.parts(sentences)
-        left = set(self.letters) - rated.wrong
+        not_wrong = set(self.letters) - rated.wrong
         if declared:
             other = declared.label.upper()
-            return Answer(other) if other in left else _SEVERAL
+            return Answer(other) if other in not_wrong else _SEVERAL
         reason = "several answers" if len(rated.right) > 1 else "no verdict"
-        return _only(rated.right, rated.right - rated.wrong, rated.wrong and left) or Answer(None, reason)
+        return _only_option(rated.right, rated.right - rated.wrong, rated.wrong and not_wrong) or Answer(None, reason)
 
     def read(self, text: str) -> str | None:
-        """Return the option that a text names at its start, `_BOTH` for a refusal to choose, or None.
+        """Return the option that a text names at its start; `_BOTH` for a refusal to choose; None if it names none.
 
-        Of two options, one that is called wrong there names the other, in lower case.
+        If the text rejects one of two options, the other one is returned, in lower case.
         """
         start = past(words.FILLER, text)
         named = self.words.first.match(text, start)
@@ -143,84 +154,89 @@ class _Rules(Options):
         if words.CONDITIONAL.match(text, end):
             return None
         if named["not"] or rated_at(text, end) is False:
-            return self._other(value).lower() or None
+            return self._other_option(value).lower() or None
         return value
 
-    def _other(self, letter: str | None) -> str:
-        """Return the other of two options; nothing if there are more."""
+    def _other_option(self, letter: str | None) -> str:
+        """Return the other one of two options; empty if there are more than two."""
         return self.letters.replace(letter or "", "") if len(self.letters) == 2 else ""
 
-    def line(self, text: str, sentences: list[str]) -> str | None:
-        """Return the option of a line that is nothing but it."""
+    def read_line(self, text: str, sentences: list[str]) -> str | None:
+        """Return the option of a line that contains only the option, or None."""
         line = self.words.line.fullmatch(text)
         if not line or self.read(text) == _BOTH or rated_at(text, line.end(1)) is False:
             return None
-        # Several lines that open with a letter discuss or repeat the options.
-        lettered = {found[1].upper() for found in map(self.words.line.fullmatch, sentences) if found}
-        return None if len(lettered) > 1 else line[1].upper()
+        # Lines that begin with different letters discuss or repeat the options.
+        letters = {match[1].upper() for match in map(self.words.line.fullmatch, sentences) if match}
+        return None if len(letters) > 1 else line[1].upper()
 
-    def _concluded(self, sentences: list[str]) -> str | None:
-        """Return the last choice, exclusive rating, or rating in a sentence that concludes.
+    def _read_conclusion(self, sentences: list[str]) -> str | None:
+        """Return the option of the last choice, exclusive rating, or rating in a sentence that concludes; or None.
 
-        `_BOTH` when a later conclusion rates all options alike.
+        If a later conclusion rates all options alike, `_BOTH` is returned.
         """
         value = None
         for sentence in sentences:
             concludes = bool(CONCLUDES.match(sentence) or words.REVISES.match(sentence))
             if concludes and words.ALL_ALIKE.search(sentence):
                 value = _BOTH
-            value = self._chosen(sentence) or self._preferred(sentence, concludes) or value
+            value = self._read_choice(sentence) or self._read_preference(sentence, concludes) or value
         return value
 
-    def _chosen(self, sentence: str) -> str | None:
-        """Return the option of the last choice or rejection in the sentence."""
+    def _read_choice(self, sentence: str) -> str | None:
+        """Return the option of the last choice or rejection in the sentence, or None."""
         if words.ZH_EITHER.search(sentence):
             return None
-        found: list[tuple[int, str | None]] = []
+        candidates: list[tuple[int, str | None]] = []
         for choice in matches(words.CHOICE, sentence):
             if not undecided(sentence, choice.end()):
-                found.append((choice.start(), self.read(behind(choice))))
+                candidates.append((choice.start(), self.read(behind(choice))))
         for wrong in matches(words.THE_WRONG_ONE, sentence):
             if not undecided(sentence, wrong.end()):
-                found.append((wrong.start(), self._other(self.read(behind(wrong)))))
-        found += [(match.start(), self._linked(match)) for match in matches(words.ONE_THAT, sentence)]
-        found += [
+                candidates.append((wrong.start(), self._other_option(self.read(behind(wrong)))))
+        candidates += [(match.start(), self._read_linked(match)) for match in matches(words.ONE_THAT, sentence)]
+        candidates += [
             (match.start(), match["letters"])
             for match in matches(words.ZH_WHICH, sentence)
             if bool(match["no"]) == bool(match["wrong"])
         ]
-        found += [(match.start(), match["letter"]) for match in matches(words.ZH_EXCEPT, sentence)]
-        chosen = [option for _, option in sorted(found, key=lambda one: one[0]) if option in [*self.letters]]
+        candidates += [(match.start(), match["letter"]) for match in matches(words.ZH_EXCEPT, sentence)]
+        chosen = [option for _, option in sorted(candidates, key=lambda pair: pair[0]) if option in [*self.letters]]
         return chosen[-1] if chosen else None
 
-    def _linked(self, one_that: re.Match[str]) -> str | None:
-        """Return the option in "the one that is right is B", or the other of "the one that is wrong is A"."""
+    def _read_linked(self, one_that: re.Match[str]) -> str | None:
+        """Return B for "the one that is right is B", and the other option for "the one that is wrong is A"."""
         good = rated_at(one_that.string, one_that.end())
         link = words.LINKED.match(one_that.string, one_that.end()) if good is not None else None
         option = self.read(behind(link)) if link else None
-        return option if good else self._other(option)
+        return option if good else self._other_option(option)
 
-    def _preferred(self, sentence: str, concludes: bool) -> str | None:
-        """Return the option that the sentence rates above the others, or rates right in conclusion."""
+    def _read_preference(self, sentence: str, concludes: bool) -> str | None:
+        """Return the option that the sentence rates above the others, or rates right in a conclusion; or None.
+
+        Args:
+            sentence: A plain sentence.
+            concludes: Whether the sentence is a conclusion.
+        """
         value = None
-        for found in self.mentions(sentence):
-            good = called(sentence, found)
-            if good is False or found["owned"]:
+        for mention in self.mentions(sentence):
+            good = called(sentence, mention)
+            if good is False or mention["owned"]:
                 continue
-            before = sentence[max(found.start() - 60, 0) : found.start()]
-            if words.EXCLUSIVE.match(sentence, found.end()) or (
+            before = sentence[max(mention.start() - 60, 0) : mention.start()]
+            if words.EXCLUSIVE.match(sentence, mention.end()) or (
                 good and (concludes or words.CONCLUDING.search(before))
             ):
-                value = letter_of(found)
+                value = letter_of(mention)
         return value
 
 
-def _only(*candidates: set[str]) -> Answer[str] | None:
-    """Return the first option that stands alone."""
+def _only_option(*candidates: set[str]) -> Answer[str] | None:
+    """Return the option of the first set that has exactly one option, or None."""
     return next((Answer(next(iter(options))) for options in candidates if len(options) == 1), None)
 
 
-def _behind_last(pattern: re.Pattern[str], sentences: list[str]) -> list[str]:
-    """Return the sentences behind the last one in which the pattern is found."""
+def _sentences_after_last(pattern: re.Pattern[str], sentences: list[str]) -> list[str]:
+    """Return the sentences after the last one that contains the pattern; all sentences if none does."""
     last = max((index for index, sentence in enumerate(sentences) if pattern.search(sentence)), default=-1)
     return sentences[last + 1 :]

@@ -1,4 +1,4 @@
-"""Marks, signs, tables and words of other languages in a reply on options, rewritten as plain English verdicts."""
+"""Rewrite marks, signs, tables and words of other languages in a reply about options as plain English verdicts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from collections.abc import Iterator, Sequence
 from halu_tasks.scorers.reading.lexicons.options import RIGHT_MARKS, WRONG_MARKS
 
 _MARK = f"[{RIGHT_MARKS}{WRONG_MARKS}]"
-_ALIKE = {**dict.fromkeys(map(ord, "👍☑🟢🏆⭕"), "✅"), **dict.fromkeys(map(ord, "👎🔴❎✖🚫⛔"), "❌"), 0xFE0F: ""}
+_UNIFIED_MARKS = {
+    **dict.fromkeys(map(ord, "👍☑🟢🏆⭕"), "✅"),
+    **dict.fromkeys(map(ord, "👎🔴❎✖🚫⛔"), "❌"),
+    0xFE0F: "",
+}
 
 # --- marks --------------------------------------------------------------------------------------------
 
@@ -19,25 +23,25 @@ _MARK_BEFORE = re.compile(
 
 
 def marks_behind(text: str) -> str:
-    """Return the text with the mark of each option behind its letter, also where it stands before the letter."""
-    text = text.translate(_ALIKE)
+    """Return the text with the mark of each option after its letter; marks before a letter are moved."""
+    text = text.translate(_UNIFIED_MARKS)
     if not re.match(rf"[\s(\[*+-]*{_MARK}", text):
         return text
-    return _MARK_BEFORE.sub(lambda found: f"{found['before']}{found['letter']} {found['mark']}", text)
+    return _MARK_BEFORE.sub(lambda match: f"{match['before']}{match['letter']} {match['mark']}", text)
 
 
 # --- signs --------------------------------------------------------------------------------------------
 
 _NAMED = r"(?<![A-Za-z])(?:(?i:answer|option|response)[ \t])?[*_]{0,2}"
-_BEATS = re.compile(
+_COMPARISON = re.compile(
     rf"{_NAMED}(?P<one>[A-B])[*_]{{0,2}}[ \t]?(?:(?P<more>>{{1,3}}|≻)|<{{1,3}}"
     rf"|≺)[ \t]?{_NAMED}(?P<other>[A-B])(?![A-Za-z>])"
 )
 
 
-def _in_words(found: re.Match[str]) -> str:
-    one, other = found["one"], found["other"]
-    better, worse = (one, other) if found["more"] else (other, one)
+def _comparison_in_words(comparison: re.Match[str]) -> str:
+    one, other = comparison["one"], comparison["other"]
+    better, worse = (one, other) if comparison["more"] else (other, one)
     return f"Answer {better} is better than Answer {worse}"
 
 
@@ -64,8 +68,8 @@ _WORDS = {word: english for english, words in _ENGLISH.items() for word in words
 _WORD = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})(?!\w)", re.IGNORECASE)
 
 
-def _english(text: str) -> str:
-    """Return the words for a verdict in English, in a reply in Spanish, French, German, Italian or Portuguese."""
+def _translate_verdicts(text: str) -> str:
+    """Return the text with the words for a verdict in Spanish, French, German, Italian or Portuguese in English."""
     if not _FOREIGN.search(text):
         return text
     return _AFTER_NOUN.sub(r"\1 answer", _WORD.sub(lambda word: _WORDS[word[0].lower()], text))
@@ -91,40 +95,46 @@ _ASKS_FOR_ERRORS = re.compile(
 )
 
 
-def _table(lines: Sequence[str]) -> Iterator[str]:
-    """Yield the verdicts of a table on the options, one a line, with the lines that give none as they are."""
+def _rewrite_rows(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a table, with those that give a verdict replaced by one line for each verdict."""
     header: list[str | None] = []
-    asked: list[str] = []
+    header_cells: list[str] = []
     for line in lines:
         cells = line.strip().strip("|").split("|")
-        options = [found["letter"].upper() if (found := _OPTION.fullmatch(cell)) else None for cell in cells]
+        options = [option["letter"].upper() if (option := _OPTION.fullmatch(cell)) else None for cell in cells]
         if not header:
-            header, asked = options, cells
+            header, header_cells = options, cells
         columns = [pair for pair in zip(header, cells, strict=False) if pair[0] and _VERDICT.match(pair[1])]
         if sum(map(bool, header)) > 1 and columns:
-            yield from (_verdict(letter, cell, cells[0]) for letter, cell in columns if letter)
+            yield from (_write_verdict(letter, cell, cells[0]) for letter, cell in columns if letter)
         elif (
             options[0]
             and not any(options[1:])
             and (rated := [n for n, cell in enumerate(cells) if _VERDICT.match(cell)])
         ):
             last = rated[-1]
-            yield _verdict(options[0], cells[last], asked[last] if last < len(asked) else "")
+            yield _write_verdict(options[0], cells[last], header_cells[last] if last < len(header_cells) else "")
         else:
             yield line
 
 
-def _verdict(letter: str, cell: str, asked: str) -> str:
-    """Return what a cell says of an option; "yes" is wrong where errors are asked for."""
+def _write_verdict(letter: str, cell: str, question: str) -> str:
+    """Return the verdict of a cell as a sentence.
+
+    Args:
+        letter: The letter of the option.
+        cell: The content of the cell.
+        question: The heading of the cell's row or column. If it asks for errors, "yes" calls the option wrong.
+    """
     cell = cell.strip(" *_")
     if short := _YES_OR_NO.match(cell):
-        good = (short["word"][0].lower() == "y") != bool(_ASKS_FOR_ERRORS.search(asked))
+        good = (short["word"][0].lower() == "y") != bool(_ASKS_FOR_ERRORS.search(question))
         return f"Answer {letter}: {'correct' if good else 'incorrect'}"
     return f"Answer {letter}: {cell}"
 
 
-def _without_tables(text: str) -> str:
-    """Return the text with its tables on the options as plain verdicts."""
+def _rewrite_tables(text: str) -> str:
+    """Return the text with the rows of tables that rate options rewritten as plain verdicts."""
     if text.count("|") < 4:
         return text
     kept: list[str] = []
@@ -133,12 +143,12 @@ def _without_tables(text: str) -> str:
         if line.lstrip().startswith("|"):
             rows.append(line)
             continue
-        kept += _table(rows)
+        kept += _rewrite_rows(rows)
         rows.clear()
         kept.append(line)
     return "\n".join(kept[:-1])
 
 
 def plain_verdicts(text: str) -> str:
-    """Return the text with marks, signs, tables and the words of other languages in the words that are read."""
-    return _BEATS.sub(_in_words, _without_tables(_english(marks_behind(text))))
+    """Return the text with marks, signs, tables and words of other languages rewritten as plain English verdicts."""
+    return _COMPARISON.sub(_comparison_in_words, _rewrite_tables(_translate_verdicts(marks_behind(text))))
