@@ -292,7 +292,7 @@ def _find_types(sentence: str) -> Iterator[tuple[str, bool]]:
 def _find_negated(type_matches: list[re.Match[str]], joined_by: list[str | None]) -> list[bool]:
     """Return whether each match is negated, itself or with one that it is joined to: "not an entity or a relation".
 
-    In Turkish and Hindi the negation follows the last type and applies to all types that are joined to it.
+    In Turkish and Hindi the negation follows the last type and applies to all types that a word joins to it.
 
     Args:
         type_matches: The matches of `words.TYPE` in a sentence.

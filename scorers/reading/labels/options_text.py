@@ -39,7 +39,7 @@ _COMPARISON = re.compile(
 )
 
 
-def _comparison_in_words(comparison: re.Match[str]) -> str:
+def _write_comparison(comparison: re.Match[str]) -> str:
     one, other = comparison["one"], comparison["other"]
     better, worse = (one, other) if comparison["more"] else (other, one)
     return f"Answer {better} is better than Answer {worse}"
@@ -151,4 +151,4 @@ def _rewrite_tables(text: str) -> str:
 
 def plain_verdicts(text: str) -> str:
     """Return the text with marks, signs, tables and words of other languages rewritten as plain English verdicts."""
-    return _COMPARISON.sub(_comparison_in_words, _rewrite_tables(_translate_verdicts(marks_behind(text))))
+    return _COMPARISON.sub(_write_comparison, _rewrite_tables(_translate_verdicts(marks_behind(text))))
