@@ -96,6 +96,8 @@ PICK = [
     ("unparsed", "Neither A nor B is wrong."),
     ("B", "La respuesta correcta es B."),
     ("A", "La réponse A est correcte."),
+    ("A", "L'opzione A è corretta e l'opzione B è sbagliata."),
+    ("B", "Opzione B è corretta."),
     ("B", "La bonne réponse est la B."),
     ("B", "Antwort A ist falsch."),
     ("A", "Die richtige Antwort ist A."),

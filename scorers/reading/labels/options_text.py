@@ -47,9 +47,6 @@ def _write_comparison(comparison: re.Match[str]) -> str:
 
 # --- other languages ----------------------------------------------------------------------------------
 
-_FOREIGN = re.compile(
-    r"(?<!\w)(?:respuesta|réponse|antwort|risposta|resposta|opción|opção|réponses)(?!\w)", re.IGNORECASE
-)
 _ENGLISH = {
     "answer": "respuesta réponse antwort risposta resposta opción opção opzione",
     "is": "es est ist é è sería serait ware ware",
@@ -64,6 +61,7 @@ _ENGLISH = {
     "the": "la le il el die der das a",
 }
 _AFTER_NOUN = re.compile(r"\banswer (final|(?:in)?correct)(?= ?:| is\b)", re.IGNORECASE)
+_FOREIGN = re.compile(rf"(?<!\w)(?:{_ENGLISH['answer'].replace(' ', '|')}|réponses)(?!\w)", re.IGNORECASE)
 _WORDS = {word: english for english, words in _ENGLISH.items() for word in words.split() if word != "a"}
 _WORD = re.compile(rf"(?<!\w)(?:{'|'.join(sorted(_WORDS, key=len, reverse=True))})(?!\w)", re.IGNORECASE)
 
@@ -88,7 +86,6 @@ _VERDICT = re.compile(
     r"|错)(?=[\s*_]*$))",
     re.IGNORECASE,
 )
-_SHORT = {"y": "correct", "yes": "correct", "n": "incorrect", "no": "incorrect"}
 _YES_OR_NO = re.compile(r"[\s*_]*(?P<word>yes|no|y|n)\b", re.IGNORECASE)
 _ASKS_FOR_ERRORS = re.compile(
     r"\b(?:errors?|mistakes?|false|wrong|incorrect|inaccura\w+|confabulated|altered|hallucinat\w+)\b|错", re.IGNORECASE
