@@ -1,6 +1,6 @@
-"""One returned string out of one line of a reply: marks, quotes, labels and explanations taken off.
+"""Extract the returned string from one line of a reply, without marks, quotes, labels and explanations.
 
-The line-level rules (4 and 6) of `strings`, for replies to ReFACT's localization and correction prompts.
+Implements rules 4 and 6 of `strings`, for replies to ReFACT's localization and correction prompts.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from itertools import islice
 
 from halu_tasks.scorers.reading.strings.sections import Kind
 
-LONG_LINE = 10_000  # a line beyond this is no entity and no sentence: it is stripped, nothing more
+LONG_LINE = 10_000  # a longer line is neither an entity nor a sentence; it is only stripped
 
 _CLOSING = dict(zip("\"'`“”«‘「『", "\"'`””»’」』", strict=True)) | {"„": "“”"}
 EDGES = " \t\n\ufeff\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069"
@@ -58,7 +58,7 @@ _CHANGE = re.compile(
     r"(?:replace|change|swap|correct|substitute)\s+(?=[\"“'*`])(.{1,300}?)\s+(?:with|by|to|for|into)\s+(?=[\"“'*`])(.+)",
     re.IGNORECASE,
 )
-_BEHIND = tuple("-–—:;,.(=<→[➜⟶⇒➡➔/")
+_EXPLANATION_MARKS = tuple("-–—:;,.(=<→[➜⟶⇒➡➔/")
 
 _EXPLAINS = re.compile(
     r"[\W_]*(?:incorrect|correct|wrong|false|not|should|actually|this|these|it|in|is|are|was|were|which|because"
@@ -86,7 +86,7 @@ _TALK = re.compile(
     r"(?:the|this|in)\b.{0,80}?\b(?:mention|answer|question|term|phrase|statement|word|claim|use|sentence)",
     re.IGNORECASE,
 )
-# "… (This is wrong: …)" behind a sentence
+# "… (This is wrong: …)" after a sentence
 _ASIDE = re.compile(
     r"(?<=[.!?\"”*])\s*[(\[](?:should|this is|incorrect|wrong|correct(?:ed|ion)?\b|the correct|actually|because)"
     r"[^()\[\]]*[)\]]\.?\Z",
@@ -94,7 +94,7 @@ _ASIDE = re.compile(
 )
 _CALLED_WRONG = re.compile(r"\b(?:sentence|statement)\b", re.IGNORECASE)
 _FAULTY = r"(?:wrong|incorrect|false|inaccurate|erroneous|untrue)"
-# "the wrong sentence is: …" in the middle of a line; without a colon the sentence must be quoted
+# "the wrong sentence is: …" in the middle of a line; without a colon, the sentence must be quoted.
 _NAMES_WRONG = re.compile(
     rf"\b{_FAULTY} (?:sentence|statement|one)\b[^.:\"“«]{{0,60}}(?: is|:)\s*(?::\s*(?=\S)|(?=[\"“«]))", re.IGNORECASE
 )
@@ -117,38 +117,54 @@ _TAGGED = re.compile(r"<([^<>/]+)>|<\w+>([^<>]+)</\w+>")
 
 
 def clean(text: str, listed: bool, kind: Kind, rank: int) -> str:
-    """Return one string out of one line (rules 4 and 6); empty when nothing is left."""
+    """Return the string on a line (rules 4 and 6); empty if nothing is left.
+
+    Args:
+        text: The line without its list mark.
+        listed: Whether the line is an item of a list.
+        kind: What was asked for.
+        rank: The rank of the line's section, as in `Section`.
+    """
     text = text.strip(EDGES)
     if len(text) > LONG_LINE:
         return text
-    text = _unlabelled(_signless(text), kind)
-    text = _filled_in(text) if kind == "replacement" else _before_arrow(text, kind)
+    text = _without_labels(_without_signs(text), kind)
+    text = _right_part(text) if kind == "replacement" else _wrong_part(text, kind)
     text = _without_emphasis(text, explained=kind != "sentence")
-    part, rest = _quoted(text)
+    part, rest = _split_quoted(text)
     if kind == "sentence":
         return _clean_sentence(text, part, rest, rank)
-    if part and (not rest.strip(STOPS + "*_") or rest.lstrip()[:1] in _BEHIND or _EXPLAINS.match(rest)):
+    if part and (not rest.strip(STOPS + "*_") or rest.lstrip()[:1] in _EXPLANATION_MARKS or _EXPLAINS.match(rest)):
         text = part
     elif kind == "entity" and text.count(" ") >= 7 and _TALK.match(text) and (inner := _first_quoted(text, 1)):
         text = inner
     else:
         text = _without_explanation(text, listed)
-    text = _without_emphasis(_unstopped(text))
+    text = _without_emphasis(_without_stops(text))
     if text.lower() != "<mask>" and (tag := _TAGGED.fullmatch(text)):
         text = str(tag[1] or tag[2])
-    part, rest = _quoted(text)
+    part, rest = _split_quoted(text)
     if part and not rest.strip(STOPS):
         text = part
     if text.count('"') == 1 and (text[0] == '"' or (text[-1] == '"' and not text[-2:-1].isdigit())):
         text = text.strip('"')
-    return _unstopped(text)
+    return _without_stops(text)
 
 
 def _clean_sentence(text: str, part: str, rest: str, rank: int) -> str:
-    """Return a sentence keeps its closing punctuation, and quotes that are a part of it."""
+    """Return the sentence on a line, with its closing punctuation and the quotes that are part of it.
+
+    Args:
+        text: The line.
+        part: The quoted part at its start; empty if there is none.
+        rest: The text after that part.
+        rank: The rank of the line's section.
+    """
     if aside := _ASIDE.search(text):
-        return _clean_sentence(text[: aside.start()].strip(EDGES), *_quoted(text[: aside.start()].strip(EDGES)), rank)
-    if wrong := _called_wrong(text):
+        return _clean_sentence(
+            text[: aside.start()].strip(EDGES), *_split_quoted(text[: aside.start()].strip(EDGES)), rank
+        )
+    if wrong := _sentence_called_wrong(text):
         return wrong
     if part:
         if not rest.strip(STOPS):
@@ -162,59 +178,62 @@ def _clean_sentence(text: str, part: str, rest: str, rank: int) -> str:
     return text
 
 
-def _called_wrong(text: str) -> str:
-    """Return the sentence that a line of several names as the wrong one; empty where it does not."""
-    named = [*islice(_NAMES_WRONG.finditer(text), 20)]
-    if named and named[-1].start() > 30:
-        following = text[named[-1].end() :].strip(EDGES)
-        return (_quoted(following)[0] or following).strip(EDGES)
+def _sentence_called_wrong(text: str) -> str:
+    """Return the sentence that a line with several sentences calls the wrong one; empty if it calls none wrong."""
+    mentions = [*islice(_NAMES_WRONG.finditer(text), 20)]
+    if mentions and mentions[-1].start() > 30:
+        following = text[mentions[-1].end() :].strip(EDGES)
+        return (_split_quoted(following)[0] or following).strip(EDGES)
     quoted = [
         (opening.start(), part)
         for opening in islice(_OPENING_QUOTE.finditer(text), 20)
-        if (part := _quoted(text[opening.start() :])[0]).count(" ") >= 3
+        if (part := _split_quoted(text[opening.start() :])[0]).count(" ") >= 3
     ]
     after = [(part, text[start + len(part) + 2 :]) for start, part in quoted]
     wrong = [part for part, rest in after if _IS_FAULTY.match(rest)]
     right = [part for part, rest in after if _IS_RIGHT.match(rest)]
     if len(wrong) == 1 and len(quoted) > 1:
         return wrong[0].strip(EDGES)
-    left = [part for _, part in quoted if part not in right]
-    return left[0].strip(EDGES) if right and len(left) == 1 else ""
+    not_right = [part for _, part in quoted if part not in right]
+    return not_right[0].strip(EDGES) if right and len(not_right) == 1 else ""
 
 
 def gives_one(text: str, kind: Kind) -> bool:
-    """Does this part of a line give a string by itself: labelled, quoted, or with an arrow behind it?"""
-    return states(text, kind) or bool(_quoted(text)[0]) or text.startswith("**")
+    """Return whether a part of a line gives a string by itself: with a label, an arrow, quotes or bold type."""
+    return states(text, kind) or bool(_split_quoted(text)[0]) or text.startswith("**")
 
 
 def states(text: str, kind: Kind) -> bool:
-    """Does a label or an arrow say which part of this text is the string?"""
-    return bool(_labelled(text, kind) or _ARROW.search(text, 1))
+    """Return whether a label or an arrow shows which part of a text is the string."""
+    return bool(_label_end(text, kind) or _ARROW.search(text, 1))
 
 
-def _signless(text: str) -> str:
-    """Without ticks and crosses around it, and of a part that is struck out and what replaces it, the part."""
+def _without_signs(text: str) -> str:
+    """Return a text without the ticks and crosses around it."""
     return text.strip(_SIGNS + EDGES)
 
 
-def _labelled(text: str, kind: Kind) -> int:
-    """Return where the string begins behind a label such as "Mask 1:"; 0 without one."""
+def _label_end(text: str, kind: Kind) -> int:
+    """Return where the string after a label such as "Mask 1:" begins; 0 if there is no label."""
     label = _LABEL.match(text[:200])
     if not label or not label.end():
         return 0
-    ends = (_FILL_ENDS if kind == "replacement" else _LABEL_ENDS).match(text, label.end())
-    if not ends or (ends[0][:1].isalpha() and (text.count(" ", ends.end()) > 5 or _DENIES.match(text, ends.end()))):
+    label_end = (_FILL_ENDS if kind == "replacement" else _LABEL_ENDS).match(text, label.end())
+    if not label_end or (
+        label_end[0][:1].isalpha() and (text.count(" ", label_end.end()) > 5 or _DENIES.match(text, label_end.end()))
+    ):
         return 0
-    return ends.end()
+    return label_end.end()
 
 
-def _unlabelled(text: str, kind: Kind) -> str:
-    while at := _labelled(text, kind):
+def _without_labels(text: str, kind: Kind) -> str:
+    """Return a text without the labels at its start."""
+    while at := _label_end(text, kind):
         text = text[at:]
     return text
 
 
-def _before_arrow(text: str, kind: Kind) -> str:
+def _wrong_part(text: str, kind: Kind) -> str:
     """Return the wrong part of "wrong → right", "~~wrong~~ right", "replace wrong with right"."""
     if kind == "entity":
         text = _THINKS.sub("", text, count=1)
@@ -227,37 +246,45 @@ def _before_arrow(text: str, kind: Kind) -> str:
     return text[: arrow.start()].strip(EDGES + _SIGNS) if arrow and long_enough else text
 
 
-def _filled_in(text: str) -> str:
-    """Return what a line about a mask puts in its place."""
+def _right_part(text: str) -> str:
+    """Return the replacement in a line about a mask."""
     if (struck := _STRUCK.match(text)) and struck.end() < len(text):
         text = text[struck.end() :]
     if change := _CHANGE.match(text[:2_000]):
         return change[2]
     if len(parts := _ARROW.split(text)) > 1:
-        text = _signless(parts[-1])
+        text = _without_signs(parts[-1])
     text = _MASK_BEHIND.sub("", text) if len(text) <= 200 else text
-    if stated := _STATED.match(text[:200]):
-        text = text[stated.end() :]
-    if ("mask" in text.lower() or '"' in text) and (into := _INTO.search(text)):
-        text = text[into.end() :]
-    return _unlabelled(text, "replacement")
+    if statement := _STATED.match(text[:200]):
+        text = text[statement.end() :]
+    if ("mask" in text.lower() or '"' in text) and (verb := _INTO.search(text)):
+        text = text[verb.end() :]
+    return _without_labels(text, "replacement")
 
 
 def _without_emphasis(text: str, *, explained: bool = False) -> str:
-    """Markdown bold or italics around the text; of a bold part and an explanation, the part."""
+    """Return a text without bold or italics around it; of a bold part with an explanation after it, only the part.
+
+    Args:
+        text: The text.
+        explained: Whether an explanation may also begin with a mark such as "→", or with words that correct or judge.
+    """
     for mark in ("**", "__", "*", "_"):
         if text.startswith(mark) and (end := text.find(mark, len(mark) + 1)) > 0:
-            inside, rest = text[len(mark) : end], text[end + len(mark) :]
-            follows = rest.lstrip()[:1] in tuple(":-–—(") or (
-                explained and (rest.lstrip()[:1] in _BEHIND or _CORRECTS.match(rest) or _VERDICT.match(rest))
+            part, rest = text[len(mark) : end], text[end + len(mark) :]
+            has_explanation = rest.lstrip()[:1] in tuple(":-–—(") or (
+                explained and (rest.lstrip()[:1] in _EXPLANATION_MARKS or _CORRECTS.match(rest) or _VERDICT.match(rest))
             )
-            if not rest.strip(STOPS) or (mark == "**" and follows):
-                return inside.strip(EDGES) if mark == "**" else inside
+            if not rest.strip(STOPS) or (mark == "**" and has_explanation):
+                return part.strip(EDGES) if mark == "**" else part
     return text
 
 
-def _quoted(text: str) -> tuple[str, str]:
-    """Return the quoted part a text begins with, and what follows it; quotes inside it are kept. Else two blanks."""
+def _split_quoted(text: str) -> tuple[str, str]:
+    """Return the quoted part at the start of a text, and the text after it; two empty strings if there is none.
+
+    Quotes inside the part are kept.
+    """
     closing = _CLOSING.get(text[:1])
     if not closing:
         return "", ""
@@ -276,32 +303,36 @@ def _quoted(text: str) -> tuple[str, str]:
 
 
 def _first_quoted(text: str, words: int) -> str:
-    """Return the first quoted part of at least so many words anywhere in the text."""
+    """Return the first quoted part of a text that has at least `words` words; empty if there is none."""
     for opening in islice(_OPENING_QUOTE.finditer(text), 20):
-        part, _ = _quoted(text[opening.start() :])
+        part, _ = _split_quoted(text[opening.start() :])
         if part.count(" ") + 1 >= words and part:
             return part.strip(EDGES)
     return ""
 
 
 def _without_explanation(text: str, listed: bool) -> str:
-    """Drop what a reader would: explanations after a dash, a colon or a verdict, and in parentheses.
+    """Return a line without explanations after a dash, a colon or a verdict, and in parentheses.
 
-    Of a listed line any long enough rest is an explanation; bare lines are mostly copied as they stand
-    in the answer, so there it must sound like one.
+    In an item of a list, any rest that is long enough is an explanation. Other lines are mostly copied from the answer,
+    so the rest must also be worded like an explanation.
+
+    Args:
+        text: The line.
+        listed: Whether the line is an item of a list.
     """
     cut = False
     for separator, words in ((_DASH, 3), (_COLON, 4)):
-        found = separator.search(text)
-        if not found or not found.start():
+        match = separator.search(text)
+        if not match or not match.start():
             continue
-        rest = text[found.end() :]
-        short = text.count(" ", 0, found.start()) < 12
+        rest = text[match.end() :]
+        short = text.count(" ", 0, match.start()) < 12
         if _CORRECTS.match(rest) or (listed and short and (rest.count(" ") + 1 >= words or _EXPLAINS.match(rest))):
-            text, cut = text[: found.start()], True
+            text, cut = text[: match.start()], True
     if (verdict := _VERDICT.search(text)) and verdict.start():
         text, cut = text[: verdict.start()], True
-    text = _unstopped(text)
+    text = _without_stops(text)
     opened = max(text.find(" ("), text.find(" ["))
     if opened > 0 and (text.endswith((")", "]")) or not {")", "]"} & {*text[opened:]}):
         inside = text[opened + 2 :].rstrip(")]")
@@ -311,8 +342,8 @@ def _without_explanation(text: str, listed: bool) -> str:
     return text
 
 
-def _unstopped(text: str) -> str:
-    """Without closing punctuation; "n!" is a factorial."""
-    kept = text.strip(EDGES)
-    text = kept.rstrip(STOPS)
-    return text + "!" if kept == text + "!" and not (len(text) > 1 and text[-2:].isalpha()) else text
+def _without_stops(text: str) -> str:
+    """Return a text without closing punctuation; the "!" of "n!" is kept, since it is a factorial."""
+    stripped = text.strip(EDGES)
+    text = stripped.rstrip(STOPS)
+    return text + "!" if stripped == text + "!" and not (len(text) > 1 and text[-2:].isalpha()) else text

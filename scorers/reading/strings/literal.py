@@ -1,7 +1,7 @@
-"""A list or mapping written in a reply, JSON or something like it: `values`.
+"""Parse the lists and mappings in a reply, written in JSON or a similar notation: `values`.
 
-Models asked for plain lines still answer with JSON, a Python list, or a list without quotes. One tolerant reader takes
-them all: any quotes, a comma too many, bare words, `None` for `null`.
+Models that are asked for plain lines may still answer with JSON, a Python list, or a list without quotes. One tolerant
+parser reads all of them: it accepts any quotes, surplus commas, words without quotes, and `None` for `null`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import re
 from typing import NamedTuple
 
 Value = str | bool | None | list["Value"] | list[tuple[str, "Value"]]
-"""What is written: a string (numbers too), a truth value, nothing, a list, or a mapping as a list of pairs."""
+"""A parsed value: a string (also for a number), a boolean, None, a list, or a mapping as a list of pairs."""
 
-_LONGEST = 20_000  # characters of one value
-_MOST = 50  # values looked for in one reply
+_LONGEST = 20_000  # characters of a value that are read
+_MOST = 50  # values that are tried in a reply
 _DEEPEST = 12
-# a value begins its line, or follows a label on it
+# A value is at the start of a line or follows a label on it.
 _OPENING = re.compile(r"^([^\n\[{]{0,80}?[:=])?[ \t`*_>-]*(?=[\[{]|\([\"'“])", re.MULTILINE)
 _BLANK = re.compile(r"[\s,]*")
 _CLOSES = {'"': '"', "'": "'", "“": "”", "‘": "’", "«": "»", "`": "`"}
@@ -27,7 +27,14 @@ _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None, "n
 
 
 class Found(NamedTuple):
-    """A value in a text, what it is labelled as ("Wrong entities"), and where it stands."""
+    """A value in a text.
+
+    Attributes:
+        value: The value.
+        label: The label before it, such as "Wrong entities"; empty if there is none.
+        start: The offset of the start of its line.
+        end: The offset of its end.
+    """
 
     value: Value
     label: str
@@ -36,11 +43,16 @@ class Found(NamedTuple):
 
 
 class _Malformed(Exception):
-    """The text at hand is no list or mapping."""
+    """The text is not a list or mapping."""
 
 
 def values(text: str, *, bare: bool) -> list[Found]:
-    """Return the lists and mappings on lines of their own in a text; `bare` also takes words without quotes."""
+    """Return the lists and mappings in a text that have no other text on their lines, except for a label.
+
+    Args:
+        text: The text.
+        bare: Whether strings may be written without quotes.
+    """
     found: list[Found] = []
     end = 0
     tried = 0
@@ -52,7 +64,7 @@ def values(text: str, *, bare: bool) -> list[Found]:
         if tried > _MOST:
             break
         try:
-            value, after = _read(text[at : at + _LONGEST], 0, 0, bare)
+            value, after = _value(text[at : at + _LONGEST], 0, 0, bare)
         except _Malformed:
             continue
         rest = text[at + after : at + after + 200].split("\n", 1)[0]
@@ -65,13 +77,21 @@ def values(text: str, *, bare: bool) -> list[Found]:
 
 
 def _line_before(text: str, at: int) -> str:
-    """Return the line before a place where it ends in a colon, without it; else nothing."""
+    """Return the line before an offset without its closing colon; empty if it does not end in a colon."""
     before = text[max(0, at - 300) : at].rstrip().rsplit("\n", 1)[-1]
     plain = before.strip("*_ ")
     return plain[:-1] if plain.endswith(":") else ""
 
 
-def _read(text: str, at: int, depth: int, bare: bool) -> tuple[Value, int]:
+def _value(text: str, at: int, depth: int, bare: bool) -> tuple[Value, int]:
+    """Return the value at an offset, and the offset of its end; raise `_Malformed` if there is none.
+
+    Args:
+        text: The text.
+        at: The offset.
+        depth: The number of lists and mappings around the value.
+        bare: Whether strings may be written without quotes.
+    """
     if depth > _DEEPEST or at >= len(text):
         raise _Malformed
     if text[at] in "[(":
@@ -80,7 +100,7 @@ def _read(text: str, at: int, depth: int, bare: bool) -> tuple[Value, int]:
         try:
             return _mapping(text, at + 1, depth + 1, bare)
         except _Malformed:
-            # a set; only the outermost is tried, or nested ones would be read again and again
+            # It may be a set. Only the outermost one is tried, or nested ones would be read repeatedly.
             if depth:
                 raise
             return _list(text, at + 1, depth + 1, False, "}")
@@ -98,9 +118,10 @@ def _read(text: str, at: int, depth: int, bare: bool) -> tuple[Value, int]:
 
 
 def _list(text: str, at: int, depth: int, bare: bool, closing: str) -> tuple[Value, int]:
+    """Return the list whose opening bracket is before an offset, and the offset of its end."""
     entries: list[Value] = []
-    while (at := _skip(text, at)) < len(text) and text[at] != closing:
-        entry, at = _read(text, at, depth, bare)
+    while (at := _skip_blank(text, at)) < len(text) and text[at] != closing:
+        entry, at = _value(text, at, depth, bare)
         entries.append(entry)
         _expect(text, at, "," + closing)
     if at >= len(text):
@@ -109,11 +130,12 @@ def _list(text: str, at: int, depth: int, bare: bool, closing: str) -> tuple[Val
 
 
 def _mapping(text: str, at: int, depth: int, bare: bool) -> tuple[Value, int]:
+    """Return the mapping whose opening brace is before an offset, and the offset of its end."""
     pairs: list[tuple[str, Value]] = []
-    while (at := _skip(text, at)) < len(text) and text[at] != "}":
+    while (at := _skip_blank(text, at)) < len(text) and text[at] != "}":
         key, at = _key(text, at)
         _expect(text, at, ":")
-        entry, at = _read(text, _skip(text, text.index(":", at) + 1), depth, bare)
+        entry, at = _value(text, _skip_blank(text, text.index(":", at) + 1), depth, bare)
         pairs.append((key, entry))
         _expect(text, at, ",}")
     if at >= len(text):
@@ -122,6 +144,7 @@ def _mapping(text: str, at: int, depth: int, bare: bool) -> tuple[Value, int]:
 
 
 def _key(text: str, at: int) -> tuple[str, int]:
+    """Return the key at an offset, and the offset of its end."""
     if text[at] in _CLOSES:
         return _string(text, at)
     word = _BARE_KEY.match(text, at)
@@ -131,6 +154,7 @@ def _key(text: str, at: int) -> tuple[str, int]:
 
 
 def _string(text: str, at: int) -> tuple[str, int]:
+    """Return the string whose opening quote is at an offset, and the offset of its end."""
     parts: list[str] = []
     start = at + 1
     for end in _STRING_ENDS[text[at]].finditer(text, start):
@@ -142,12 +166,14 @@ def _string(text: str, at: int) -> tuple[str, int]:
     raise _Malformed
 
 
-def _skip(text: str, at: int) -> int:
+def _skip_blank(text: str, at: int) -> int:
+    """Return the offset after white space and commas."""
     blank = _BLANK.match(text, at)
     return blank.end() if blank else at
 
 
 def _expect(text: str, at: int, signs: str) -> None:
+    """Raise `_Malformed` unless the next character but white space is one of the signs."""
     rest = text[at : at + 200].lstrip()
     if not rest or rest[0] not in signs:
         raise _Malformed

@@ -1,4 +1,4 @@
-"""Several strings on one line: numbered, quoted or bold one by one, or divided by commas and the like."""
+"""Split a line into several strings: numbered, quoted or bold one by one, or separated by commas and similar marks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _GOES_ON = re.compile(r"(?:[,;&]|\b(?:and|or)) *\Z")
 _OF_MASKS = re.compile(
     r"\b(?:replac\w+|(?:first|second|third|masked|missing|hidden) (?:<?mask|blank|word|text|term|entit))", re.IGNORECASE
 )
-# before a quoted part of a remark: what follows is the right one, or the text's own
+# Text before a quoted part of a comment, which shows that the part is the right string or the original one.
 _RIGHT_FOLLOWS = re.compile(
     r"(?:should (?:be|read|have been|say)|must be|instead of|rather than|correct(?: \w+){0,2} (?:is|are|being)"
     r"|(?:replaced|swapped|changed|substituted) (?:with|by|for|to|from)?|not|actually|→|->|=>|\bto|\bwith)[\s:(*]*\Z",
@@ -45,15 +45,22 @@ _RIGHT_FOLLOWS = re.compile(
 
 
 def split_apart(text: str, numbered: bool, kind: Kind, expected: int) -> list[str]:
-    """Return the parts of a line that shows by its own marks where each begins; the line itself where it has none."""
+    """Return the parts of a line that has a mark at each of them, or only the line.
+
+    Args:
+        text: The line.
+        numbered: Whether the line is an item of a list, whose mark was removed.
+        kind: What was asked for.
+        expected: The number of masks.
+    """
     if len(text) > _LONGEST:
         return [text]
     for parts in (_by_numbers(text, numbered), [part.strip() for part in _BULLET.split(text)]):
         if len(parts) > 1 and all(parts):
             return parts
     pieces = [*_PIECE.finditer(text)]
-    if len(pieces) > 1 and _only(pieces, text):
-        return [_inside(piece) for piece in pieces]
+    if len(pieces) > 1 and _consists_of(pieces, text):
+        return [_content(piece) for piece in pieces]
     for divider in _DIVIDERS:
         parts = [part.strip() for part in divider.split(text) if part.strip()]
         if len(parts) > 1 and all(gives_one(part, kind) or part.endswith((")", ").")) for part in parts):
@@ -62,32 +69,44 @@ def split_apart(text: str, numbered: bool, kind: Kind, expected: int) -> list[st
 
 
 def named(text: str, kind: Kind, expected: int) -> list[str]:
-    """Return the strings that a remark quotes; None if it quotes nothing or does not speak of the task.
+    """Return the strings that a comment quotes; empty if it quotes nothing or is not about the task.
 
-    For replacements, these are just as many as there are masks; else those that it does not call the right ones.
+    For replacements, the comment must quote as many strings as there are masks. For other kinds, strings that it calls
+    the right ones are left out.
+
+    Args:
+        text: The line.
+        kind: What was asked for.
+        expected: The number of masks.
     """
-    pieces = [piece for piece in _PIECE.finditer(text) if _inside(piece).strip("<> ").lower() != "mask"]
+    pieces = [piece for piece in _PIECE.finditer(text) if _content(piece).strip("<> ").lower() != "mask"]
     if not pieces or text.count(" ") < 5 or states(text, kind) or _NONE.match(text):
         return []
-    of_task = bool((_OF_MASKS if kind == "replacement" else _SPEAKS_OF).search(_PIECE.sub("", text)))
+    is_about_task = bool((_OF_MASKS if kind == "replacement" else _SPEAKS_OF).search(_PIECE.sub("", text)))
     if kind == "replacement":
-        # the answer with its masks filled in: bold shows where, while quotes are often the answer's own
-        filled = "<mask>" not in text and all(piece[0].startswith(("**", "[")) for piece in pieces)
-        return [_inside(piece) for piece in pieces] if len(pieces) == expected and (of_task or filled) else []
-    if not of_task:
+        # In the answer with its masks filled in, bold type shows the replacements; quotes are often in the answer.
+        is_filled_in = "<mask>" not in text and all(piece[0].startswith(("**", "[")) for piece in pieces)
+        return (
+            [_content(piece) for piece in pieces] if len(pieces) == expected and (is_about_task or is_filled_in) else []
+        )
+    if not is_about_task:
         return []
     before = [text[max(0, piece.start() - 60) : piece.start()] for piece in pieces]
     return [
-        _inside(piece)
+        _content(piece)
         for number, piece in enumerate(pieces)
         if (not number or _GOES_ON.search(before[number])) and not _RIGHT_FOLLOWS.search(before[number])
     ]
 
 
 def split(text: str, kind: Kind, expected: int, *, joined: bool = False) -> list[str]:
-    """Return the strings of one line in angle brackets, or divided by commas outside parentheses (rule 5).
+    """Return the strings of a line in angle brackets, or separated by commas outside parentheses (rule 5).
 
-    Strings that are `joined` in a sentence are divided by "and", too.
+    Args:
+        text: The line.
+        kind: What was asked for.
+        expected: The number of masks.
+        joined: Whether the line is the end of a sentence, in which "and" may separate two strings.
     """
     if len(text) > _LONGEST:
         return [text]
@@ -96,31 +115,37 @@ def split(text: str, kind: Kind, expected: int, *, joined: bool = False) -> list
     if kind == "replacement":
         if expected > 1 and _BRACKETED.fullmatch(text) and text[1:-1].strip():
             text = text[1:-1]
-        found = (_divided(text, divider) for divider in (_COMMAS, _BARS, _AND))
-        return next((parts for parts in found if expected > 1 and len(parts) == expected and all(parts)), [text])
+        alternatives = (_divided(text, divider) for divider in (_COMMAS, _BARS, _AND))
+        return next((parts for parts in alternatives if expected > 1 and len(parts) == expected and all(parts)), [text])
     for divider in (_COMMAS, _BARS):
         if divider.search(text):
             parts = _divided(text, divider)
-            short = all(part and _BRACKETED.sub("", part).count(" ") < 8 and not _CLAUSE.match(part) for part in parts)
-            if short:
+            are_short = all(
+                part and _BRACKETED.sub("", part).count(" ") < 8 and not _CLAUSE.match(part) for part in parts
+            )
+            if are_short:
                 return parts
     parts = _divided(text, _AND)
     return parts if joined and len(parts) == 2 and all(part.count(" ") < 5 for part in parts) else [text]
 
 
 def _divided(text: str, divider: re.Pattern[str]) -> list[str]:
+    """Return the parts of a text between the matches of a pattern outside parentheses."""
     parts: list[str] = []
     start = 0
-    for found in divider.finditer(text):
-        if text.count("(", start, found.start()) <= text.count(")", start, found.start()):
-            parts.append(text[start : found.start()])
-            start = found.end()
+    for match in divider.finditer(text):
+        if text.count("(", start, match.start()) <= text.count(")", start, match.start()):
+            parts.append(text[start : match.start()])
+            start = match.end()
     parts.append(text[start:])
     return [re.sub(r"^(?:and|or)\s+", "", part.lstrip(EDGES).rstrip(STOPS)) for part in parts]
 
 
 def _by_numbers(text: str, numbered: bool) -> list[str]:
-    """Return a line cut at "1. …", "2. …" in order; the first number may have been taken off as a list mark."""
+    """Return a line split at "1. …", "2. …" in order.
+
+    If the line is `numbered`, its first number was removed as a list mark.
+    """
     cuts = [(0, 0)] if numbered else []
     for number in _NUMBER.finditer(text):
         if int(number[1]) == len(cuts) + 1:
@@ -131,8 +156,8 @@ def _by_numbers(text: str, numbered: bool) -> list[str]:
     return [text[begin:end].strip(" ,;") for (_, begin), end in zip(cuts, ends, strict=True)]
 
 
-def _only(pieces: list[re.Match[str]], text: str) -> bool:
-    """Is there nothing between, before and behind these pieces but what divides them?"""
+def _consists_of(pieces: list[re.Match[str]], text: str) -> bool:
+    """Return whether a text consists only of these pieces and the separators between them."""
     at = 0
     for piece in pieces:
         between = text[at : piece.start()]
@@ -142,5 +167,6 @@ def _only(pieces: list[re.Match[str]], text: str) -> bool:
     return not text[at:].strip(STOPS)
 
 
-def _inside(piece: re.Match[str]) -> str:
+def _content(piece: re.Match[str]) -> str:
+    """Return the content of a piece without its quotes or marks."""
     return next(group for group in piece.groups() if group is not None)

@@ -1,8 +1,8 @@
-"""A reply divided at its headings, and which part of it is the answer (mode `strict`).
+"""Divide a reply at its headings, and order the sections by how well they fit as the answer (mode `strict`).
 
 Used for replies that return strings (ReFACT's localization and correction prompts, appendix C.3 to C.5, and
-HaluEval's localization): models put "Here are the factually wrong entities:" before the list and "The
-correct sentence should be:" after it.
+HaluEval's localization): models write "Here are the factually wrong entities:" before the list and "The correct
+sentence should be:" after it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Literal, NamedTuple
 
 Kind = Literal["entity", "sentence", "replacement", "passage"]
 
-# No list or sentence that is asked for is so long. Of a longer reply only the last lines are read, and
-# only for an answer under a heading that says so.
+# No requested list or sentence is this long. Of a longer reply, only the last lines are read, and only sections whose
+# heading names what was asked for.
 _LONG_REPLY = 100_000
 _LONG_HEADING = 300
 
@@ -24,10 +24,10 @@ _MARK = re.compile(
     r"|\(?\d{1,3}[.)](?:\s+|(?=[^\W\d]|[\"“*`<])|$)|\(?[a-z]\)\s+|\d\ufe0f?\u20e3\s*",
     re.IGNORECASE,
 )
-# numbers that may be a part of a string: marks only where they count 1, 2, …
+# Numbers that may be part of a string; they are list marks only if they count 1, 2, …
 _COUNT = re.compile(r"(?:\[(\d{1,2})\]:?|#(\d{1,2})[:.)]?|(\d{1,2})\s?(?:[:|\t]|[-–—](?=\s)))\s*(?<=\s)(?=\S)")
 
-# "A. basalt" and "I. basalt" may be names; a list of them is numbered in order.
+# "A. basalt" and "I. basalt" may be names; the letters are list marks only if they are in order.
 _LETTER = re.compile(r"\(?([a-z]|[ivx]{1,5})[.):]\s+(?=\S)", re.IGNORECASE)
 _ROMAN = [
     "I",
@@ -59,7 +59,7 @@ _WRONG = (
     r"|hallucinated|confabulated|replaced|altered|mistaken|falsch\w*|incorrect[ao]s?|erron\w+)"
 )
 _FINAL = r"|\bfinal answer\b|\bso the answer is$"
-_ASKED: dict[Kind, re.Pattern[str]] = {
+_REQUESTED: dict[Kind, re.Pattern[str]] = {
     "entity": re.compile(
         rf"\b{_WRONG}\b.*\b(?:entit\w+|entidad(?:es)?|words?|terms?|phrases?)\b"
         rf"|\b(?:entit\w+|entidad(?:es)?)\b.*\b{_WRONG}\b"
@@ -106,9 +106,9 @@ _BARE = re.compile(
 )
 
 
-# A line of its own as a title: "### Explanation", "**Replaced words**".
+# A line with the markup of a title: "### Explanation", "**Replaced words**".
 _TITLE = re.compile(r"#{1,6}\s+\S|\*\*[^*\n]{1,60}\*\*\s*\Z")
-# "The wrong entities are x and y." states them without a colon.
+# An answer without a colon: "The wrong entities are x and y."
 _OF = (
     r"(?: (?:here|in|of|for|the|this|that|answer|text|given|above|should|were|was|replaced|changed|altered"
     r"|<?mask>?s?)){0,6}"
@@ -131,7 +131,14 @@ _NAMES: dict[Kind, re.Pattern[str]] = {
 
 
 class Line(NamedTuple):
-    """A line: its text without list mark, its indent in characters, had it a mark, is there a gap before."""
+    """A line of a reply.
+
+    Attributes:
+        text: The text without its list mark.
+        indent: The indent in characters.
+        marked: Whether the line has a list mark.
+        gap: Whether a blank line precedes it.
+    """
 
     text: str
     indent: int
@@ -142,30 +149,40 @@ class Line(NamedTuple):
 class Section:
     """The lines under one heading.
 
-    Rank: 2 it names what was asked for, 1 any heading, 0 none (the opening), -1 corrections, reasons, analysis.
+    Attributes:
+        heading: The heading; empty for the opening of a reply.
+        rank: 2 if the heading names what was asked for, 1 for another heading, 0 for none (the opening), and -1 for a
+            heading about corrections, reasons or analysis.
+        inline: Whether the heading is on the same line as the answer.
+        grouped: Whether the lines are under further headings.
+        lines: The lines.
     """
 
     def __init__(self, heading: str, rank: int) -> None:
         self.heading = heading
         self.rank = rank
-        self.inline = False  # did the heading share its line with the answer?
-        self.grouped = False  # are its lines under further headings?
+        self.inline = False
+        self.grouped = False
         self.lines: list[Line] = []
 
 
 def sections(reply: str, kind: Kind) -> list[Section]:
-    """Divide a reply (without reasoning blocks) at its headings; the first section is the opening.
+    """Divide a reply at its headings; the first section is the opening.
 
-    Of an overlong reply only sections with a heading of rank 2 near its end are returned.
+    Of an overlong reply, only sections of rank 2 near its end are returned.
+
+    Args:
+        reply: A reply without reasoning blocks.
+        kind: What was asked for.
     """
     for end in _LINE_ENDS:
         reply = reply.replace(end, "\n")
     reply = reply.strip()
     cut = reply.rfind("\n", 0, max(0, len(reply) - _LONG_REPLY)) + 1
-    found = [Section("", 0)]
+    result = [Section("", 0)]
     gap = False
     lines = reply[cut:].split("\n")
-    marks = _lettered(lines) | _counted(lines)
+    marks = _letter_marks(lines) | _number_marks(lines)
     for number, raw in enumerate(lines):
         line = _line(raw, gap, marks.get(number))
         if not line.text:
@@ -174,50 +191,53 @@ def sections(reply: str, kind: Kind) -> list[Section]:
         gap = False
         heading, rest, inline = _heading(line, kind, titled=bool(_TITLE.match(raw.strip())))
         if heading is None:
-            _place(line, found).lines.append(line)
+            _section_for(line, result).lines.append(line)
             continue
-        if not _continues(found[-1], heading, inline, kind):
-            found.append(Section(heading, _rank(heading, kind)))
-            found[-1].inline = inline
+        if not _continues(result[-1], heading, inline, kind):
+            result.append(Section(heading, _rank(heading, kind)))
+            result[-1].inline = inline
         if rest:
-            found[-1].lines.append(Line(rest, 0, False, False))
-    return [section for section in found if not cut or section.rank == 2]
+            result[-1].lines.append(Line(rest, 0, False, False))
+    return [section for section in result if not cut or section.rank == 2]
 
 
-def _place(line: Line, found: list[Section]) -> Section:
-    """Return the section a line belongs to: a list goes on after a remark ("Corrected: …") between its items."""
-    last = found[-1]
-    if line.marked and last.rank < 0 and last.inline and len(found) > 1:
-        before = found[-2]
+def _section_for(line: Line, earlier: list[Section]) -> Section:
+    """Return the section that a line belongs to.
+
+    A list continues after a remark ("Corrected: …") between its items; the section of the remark is removed.
+    """
+    last = earlier[-1]
+    if line.marked and last.rank < 0 and last.inline and len(earlier) > 1:
+        before = earlier[-2]
         if before.rank >= 0 and before.lines and before.lines[-1].marked and len(last.lines) == 1:
-            del found[-1]
+            del earlier[-1]
             return before
     return last
 
 
-def ranked(found: list[Section]) -> list[Section]:
-    """Sections in the order in which they are to be tried for an answer."""
-    asked = [section for section in found if section.rank == 2]
-    opening = [section for section in found if section.rank == 0]
-    others = [section for section in found if section.rank == 1]
-    return asked[::-1] + opening + others[::-1] + [section for section in found if section.rank < 0]
+def ranked(unordered: list[Section]) -> list[Section]:
+    """Return sections in the order in which they are tried for an answer: by rank 2, 0, 1 and -1."""
+    requested = [section for section in unordered if section.rank == 2]
+    opening = [section for section in unordered if section.rank == 0]
+    others = [section for section in unordered if section.rank == 1]
+    return requested[::-1] + opening + others[::-1] + [section for section in unordered if section.rank < 0]
 
 
-def _lettered(lines: list[str]) -> dict[int, re.Match[str]]:
-    """Return the marks of a list whose entries are marked A, B, C or I, II, III, at least two of them in order."""
-    labels = [(number, mark) for number, line in enumerate(lines) if (mark := _LETTER.match(line.strip()))]
-    found: dict[int, re.Match[str]] = {}
+def _letter_marks(lines: list[str]) -> dict[int, re.Match[str]]:
+    """Return by line number the list marks A, B, C or I, II, III, if at least two are in order."""
+    candidates = [(number, mark) for number, line in enumerate(lines) if (mark := _LETTER.match(line.strip()))]
+    marks: dict[int, re.Match[str]] = {}
     for order in (ascii_uppercase, _ROMAN):
         listed: dict[int, re.Match[str]] = {}
-        for number, mark in labels:
+        for number, mark in candidates:
             if len(listed) < len(order) and mark[1].upper() == order[len(listed)]:
                 listed[number] = mark
-        found |= listed if len(listed) > 1 else {}
-    return found
+        marks |= listed if len(listed) > 1 else {}
+    return marks
 
 
-def _counted(lines: list[str]) -> dict[int, re.Match[str]]:
-    """Return the marks of a list with entries numbered `[1]`, `#1`, `1:` or `1 -`, at least two of them in order."""
+def _number_marks(lines: list[str]) -> dict[int, re.Match[str]]:
+    """Return by line number the list marks `[1]`, `#1`, `1:` or `1 -`, if at least two are in order."""
     listed: dict[int, re.Match[str]] = {}
     for number, line in enumerate(lines):
         mark = _COUNT.match(line.strip())
@@ -227,6 +247,7 @@ def _counted(lines: list[str]) -> dict[int, re.Match[str]]:
 
 
 def _line(raw: str, gap: bool, mark: re.Match[str] | None) -> Line:
+    """Return a line without its list mark, which is `mark` or else found here."""
     text = raw.strip()
     indent = len(raw) - len(raw.lstrip())
     if not mark:
@@ -238,9 +259,12 @@ def _line(raw: str, gap: bool, mark: re.Match[str] | None) -> Line:
 
 
 def _heading(line: Line, kind: Kind, *, titled: bool) -> tuple[str | None, str, bool]:
-    """Return a heading, what follows it on the line, and whether the label shares its line with the answer.
+    """Return the heading on a line or None, the text after it, and whether it is on the same line as the answer.
 
-    A line that is `titled` is a heading if its words say so.
+    Args:
+        line: The line.
+        kind: What was asked for.
+        titled: Whether the line has the markup of a title, which makes it a heading if its words are one.
     """
     plain = line.text.strip("*_ ")
     if plain.endswith((":", "：")) and plain[:1] not in "\"“'`":
@@ -256,34 +280,36 @@ def _heading(line: Line, kind: Kind, *, titled: bool) -> tuple[str | None, str, 
     if label:
         heading = label[1].strip("*_ ")
         rank = _rank(heading, kind)
-        few = len(heading.split()) <= 6 and "(" not in heading.replace("(s)", "") and " / " not in heading
-        if (rank == 2 and (not line.marked or (kind == "replacement" and few))) or (
-            rank == -1 and few and not line.marked
+        is_short = len(heading.split()) <= 6 and "(" not in heading.replace("(s)", "") and " / " not in heading
+        if (rank == 2 and (not line.marked or (kind == "replacement" and is_short))) or (
+            rank == -1 and is_short and not line.marked
         ):
             rest = plain[label.end() :].strip()
             return heading, rest if rest.count("*") != 1 else rest.lstrip("*"), True
-    named = _NAMES[kind].match(start) if kind in _NAMES and not line.marked else None
-    if named and _rank(named[1], kind) == 2:
-        return named[1], plain[named.end() :].strip(), True
+    statement = _NAMES[kind].match(start) if kind in _NAMES and not line.marked else None
+    if statement and _rank(statement[1], kind) == 2:
+        return statement[1], plain[statement.end() :].strip(), True
     return None, "", False
 
 
 def _rank(heading: str, kind: Kind) -> int:
+    """Return the rank of a heading, as in `Section`."""
     clause = _CLAUSE_END.split(heading)[-1]
-    asked = _ASKED[kind]
-    if asked.search(clause):
+    requested = _REQUESTED[kind]
+    if requested.search(clause):
         heading = clause
     if _ASIDE[kind].search(heading):
         return -1
-    if asked.search(heading):
+    if requested.search(heading):
         return 1 if _PLAN.search(heading) else 2
     return -1 if _ANALYSIS.search(heading) else 1
 
 
 def _continues(last: Section, heading: str, inline: bool, kind: Kind) -> bool:
-    """Return whether this heading adds to the section before it.
+    """Return whether a heading continues the section before it.
 
-    "Another wrong entity: …" does, and one label a line, and groups under a heading that has no lines of its own.
+    "Another wrong entity: …" does, the same label on each line does, and so does the heading of a group under a heading
+    without lines of its own.
     """
     if last.rank != 2 or kind == "sentence":
         return False
@@ -291,9 +317,10 @@ def _continues(last: Section, heading: str, inline: bool, kind: Kind) -> bool:
     if rank == 1 and (last.grouped or not last.lines):
         last.grouped = True
         return True
-    same = inline and last.inline and _bare(heading) == _bare(last.heading)
-    return rank == 2 and bool(last.lines) and (same or bool(_MORE.search(heading)))
+    repeats_label = inline and last.inline and _letters(heading) == _letters(last.heading)
+    return rank == 2 and bool(last.lines) and (repeats_label or bool(_MORE.search(heading)))
 
 
-def _bare(heading: str) -> str:
+def _letters(heading: str) -> str:
+    """Return the letters of a heading in lower case, to compare it with another."""
     return re.sub(r"[\W\d]+", "", heading).lower()

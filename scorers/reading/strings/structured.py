@@ -1,7 +1,8 @@
-"""Strings that a reply gives as data: a JSON or Python list, an object, a table, pairs of labelled lines.
+"""Read strings that a reply gives as data: a JSON or Python list, an object, a table, or pairs of labelled lines.
 
-The field is chosen by its name. Asked for what is wrong, a reply's `wrong`, `entity` or `original` counts and its
-`correct` does not; asked for replacements it is the other way round. Fields that explain or count are never strings.
+The field is chosen by its name. If what is wrong was asked for, the field `wrong`, `entity` or `original` is used and
+`correct` is not; if replacements were asked for, it is the other way round. Fields with explanations or counts are
+never used.
 """
 
 from __future__ import annotations
@@ -68,26 +69,32 @@ _LABELLED = re.compile(r"[\s>*_+•\d.)-]{0,12}([A-Za-z<\[][^:\n]{0,40}?)[*_`]*\
 
 
 def structured(text: str, kind: Kind) -> list[str] | None:
-    """Return the strings that a text gives as data, as they are written; None if it contains no data."""
+    """Return the strings that a text gives as data, unchanged; None if it contains no data."""
     if len(text) > _LONGEST:
         return None
-    if (found := _chosen(values(text, bare=_all_bracketed(text, kind)), text, kind)) is not None:
-        return found
-    if (table := _table(text.split("\n"), kind)) is not None:
+    if (strings := _best_value(values(text, bare=_all_bracketed(text, kind)), text, kind)) is not None:
+        return strings
+    if (table := _last_table(text.split("\n"), kind)) is not None:
         return table
-    return _labelled_lines(text.split("\n"), kind)
+    return _label_values(text.split("\n"), kind)
 
 
 def _all_bracketed(text: str, kind: Kind) -> bool:
-    """Are the lines all values or their headings, so that words without quotes in brackets are no remark on others?"""
+    """Return whether all lines are values or their headings.
+
+    Words in brackets without quotes are then values, and not a comment on another line.
+    """
     lines = [line.strip("`* \t") for line in text.split("\n")]
     return kind in ("entity", "replacement") and all(
         line.startswith(("[", "{", "]", "}")) or line.endswith((":", ",")) or ": [" in line for line in lines if line
     )
 
 
-def _chosen(found: list[Found], text: str, kind: Kind) -> list[str] | None:
-    """Return the strings of the last value that is not labelled as something else; values in a row are one."""
+def _best_value(found: list[Found], text: str, kind: Kind) -> list[str] | None:
+    """Return the strings of the value whose label fits best, and of several the last; None if there is none.
+
+    Consecutive values without a label between them count as one.
+    """
     groups: list[list[Found]] = []
     for value in found:
         if groups and not value.label and not text[groups[-1][-1].end : value.start].strip(" \n\t\r,;`*"):
@@ -103,9 +110,10 @@ def _chosen(found: list[Found], text: str, kind: Kind) -> list[str] | None:
 
 
 def fits(name: str, kind: Kind) -> int:
-    """Return how well a field's name fits what was asked for.
+    """Return how well the name of a field fits what was asked for.
 
-    3: by its meaning, 2: by its noun, 1: it holds something, 0: nothing is known, -1: it is something else.
+    3 if it fits by its meaning, 2 by its noun, 1 if it says only that the field has content, 0 if it says nothing, and
+    -1 if the field is something else.
     """
     name = name.replace("_", " ").replace("-", " ")
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
@@ -127,7 +135,7 @@ def fits(name: str, kind: Kind) -> int:
 
 
 def _strings(value: Value, kind: Kind) -> list[str] | None:
-    """Return the strings of a value; None if it has fields but not the one that was asked for."""
+    """Return the strings of a value; None if it is a boolean, or has fields but not the one that was asked for."""
     if value is None:
         return []
     if isinstance(value, bool):
@@ -135,47 +143,52 @@ def _strings(value: Value, kind: Kind) -> list[str] | None:
     if isinstance(value, str):
         return [value]
     if value and all(isinstance(entry, tuple) for entry in value):
-        return _of_record([entry for entry in value if isinstance(entry, tuple)], kind)
+        return _record_strings([entry for entry in value if isinstance(entry, tuple)], kind)
     entries = [entry for entry in value if not isinstance(entry, tuple)]
     if len(entries) > 1 and all(_is_pair(entry) for entry in entries):
         return [str(entry[-1 if kind == "replacement" else 0]) for entry in entries if isinstance(entry, list)]
-    return _joined([entry for entry in entries if not _said_right(entry, kind)], kind)
+    return _all_strings([entry for entry in entries if not _is_called_right(entry, kind)], kind)
 
 
-def _joined(entries: list[Value], kind: Kind) -> list[str] | None:
-    found = [_strings(entry, kind) for entry in entries]
-    return None if None in found else [string for each in found for string in each or []]
+def _all_strings(entries: list[Value], kind: Kind) -> list[str] | None:
+    """Return the strings of all entries; None if `_strings` returns None for one of them."""
+    strings_by_entry = [_strings(entry, kind) for entry in entries]
+    return None if None in strings_by_entry else [string for strings in strings_by_entry for string in strings or []]
 
 
 def _is_pair(value: Value) -> bool:
+    """Return whether a value is a list of two strings."""
     return isinstance(value, list) and len(value) == 2 and all(isinstance(entry, str) for entry in value)
 
 
-def _said_right(value: Value | list[tuple[str, str]], kind: Kind) -> bool:
-    """Is this a record of something found to be right, where what is wrong was asked for?"""
+def _is_called_right(value: Value | list[tuple[str, str]], kind: Kind) -> bool:
+    """Return whether a record calls something right although what is wrong was asked for."""
     if kind == "replacement" or not isinstance(value, list):
         return False
     for field in value:
         if not isinstance(field, tuple) or not _VERDICTS.search(field[0].replace("_", " ")):
             continue
-        said = field[1]
-        if isinstance(said, bool) and said != bool(_WRONG.search(field[0].replace("_", " "))):
+        verdict = field[1]
+        if isinstance(verdict, bool) and verdict != bool(_WRONG.search(field[0].replace("_", " "))):
             return True
-        if isinstance(said, str) and _SAID_RIGHT.fullmatch(said[:30]) and len(said) < 30:
+        if isinstance(verdict, str) and _SAID_RIGHT.fullmatch(verdict[:30]) and len(verdict) < 30:
             return True
     return False
 
 
-def _of_record(record: Record, kind: Kind) -> list[str] | None:
-    """Return what an object gives: numbered fields, the field that was asked for, or a mapping of wrong to right."""
+def _record_strings(record: Record, kind: Kind) -> list[str] | None:
+    """Return the strings of an object; None if it has none.
+
+    These are its numbered fields, the field that was asked for, or the keys or values of a mapping of wrong to right.
+    """
     if all(_INDEX.fullmatch(key[:60].replace("_", " ")) and _COUNTS.search(key) for key, _ in record):
-        return _joined([value for _, value in record], kind)
+        return _all_strings([value for _, value in record], kind)
     record = [(key, value) for key, value in record if not isinstance(value, bool)]
     ranks = {key: fits(key, kind) for key, _ in record}
     best = max(ranks.values(), default=-1)
     if best > 0:
         name = next(re.sub(r"\d", "", key) for key, _ in record if ranks[key] == best)
-        return _joined([value for key, value in record if re.sub(r"\d", "", key) == name], kind)
+        return _all_strings([value for key, value in record if re.sub(r"\d", "", key) == name], kind)
     plain = [(key, value) for key, value in record if ranks[key] == 0]
     if len(record) == 1 and not isinstance(record[0][1], str):
         return _strings(record[0][1], kind)
@@ -186,9 +199,9 @@ def _of_record(record: Record, kind: Kind) -> list[str] | None:
     return None
 
 
-def _table(lines: list[str], kind: Kind) -> list[str] | None:
+def _last_table(lines: list[str], kind: Kind) -> list[str] | None:
     """Return the strings of the last table in a reply that has a column for them."""
-    found: list[str] | None = None
+    strings: list[str] | None = None
     rows: list[list[str]] = []
     framed = True
     for line in [*lines, ""]:
@@ -197,22 +210,24 @@ def _table(lines: list[str], kind: Kind) -> list[str] | None:
             rows.append([] if _RULE.issuperset(stripped) else _cells(stripped))
             framed = framed and stripped[0] == stripped[-1] == "|"
             continue
-        if len(rows) > 1 and ([] in rows[:2] or (framed and _even(rows))):
-            found = _of_table(rows, kind) or found
+        if len(rows) > 1 and ([] in rows[:2] or (framed and _is_rectangular(rows))):
+            strings = _table_strings(rows, kind) or strings
         rows, framed = [], True
-    return found
+    return strings
 
 
-def _even(rows: list[list[str]]) -> bool:
-    """Do rows without a rule under a head look like a table: as many cells everywhere, two at least?"""
+def _is_rectangular(rows: list[list[str]]) -> bool:
+    """Return whether rows without a rule below the header look like a table: the same number of cells, at least two."""
     return len(rows[0]) > 1 and len({len(row) for row in rows}) == 1
 
 
 def _cells(line: str) -> list[str]:
+    """Return the cells of a row."""
     return [cell.strip() for cell in line.removeprefix("|").removesuffix("|").split("|")]
 
 
-def _of_table(rows: list[list[str]], kind: Kind) -> list[str] | None:
+def _table_strings(rows: list[list[str]], kind: Kind) -> list[str] | None:
+    """Return the strings of a table, whose rule is an empty row."""
     ruled = [] in rows
     body = [row for row in rows if row]
     if not body:
@@ -224,21 +239,24 @@ def _of_table(rows: list[list[str]], kind: Kind) -> list[str] | None:
     else:
         head, ranks = [""] * len(head), [0] * len(head)
     body = [row + [""] * (len(head) - len(row)) for row in body]
-    body = [row for row in body if not _said_right([*zip(head, row, strict=False)], kind)]
-    column = ranks.index(max(ranks)) if max(ranks) > 0 else _telling_column(body, ranks)
+    body = [row for row in body if not _is_called_right([*zip(head, row, strict=False)], kind)]
+    column = ranks.index(max(ranks)) if max(ranks) > 0 else _content_column(body, ranks)
     return [row[column] for row in body if row[column].strip("-–— ")]
 
 
-def _telling_column(body: list[list[str]], ranks: list[int]) -> int:
-    """Of a table whose head does not say which, the first column that does more than count."""
-    telling = [
+def _content_column(body: list[list[str]], ranks: list[int]) -> int:
+    """Return the first column that does not only count rows, for a table whose header does not show which to use."""
+    candidates = [
         column for column in range(len(ranks)) if not all(_INDEX.fullmatch(row[column][:60]) for row in body)
     ] or [len(ranks) - 1]
-    return next((column for column in telling if ranks[column] == 0), telling[0])
+    return next((column for column in candidates if ranks[column] == 0), candidates[0])
 
 
-def _labelled_lines(lines: list[str], kind: Kind) -> list[str] | None:
-    """Return lines of labels and values, some of them of something else: "Wrong: x", "Correct: y"."""
+def _label_values(lines: list[str], kind: Kind) -> list[str] | None:
+    """Return the values of the labelled lines that fit best ("Wrong: x", "Correct: y"); None if there are none.
+
+    If the labels differ only in their numbers, all values are returned.
+    """
     fields = [(line, _LABELLED.match(line[:2_000])) for line in lines if line.strip()]
     if len(fields) > 1 and fields[0][0].rstrip().endswith(":") and not fields[0][1]:
         del fields[0]

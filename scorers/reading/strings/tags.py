@@ -1,4 +1,4 @@
-"""ReFACT's tagged answers: where the changed spans are, and what stood there before the change."""
+"""Read ReFACT's tagged answers: the changed spans, and the strings that they replaced."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ _TOKEN = re.compile(r"\w+|[^\w\s]")
 _SPACE = re.compile(r"\s+")
 _IMPOSSIBLE = float("inf")
 _NO_FIT = "the text between the tags does not occur in order in the correct answer"
-_CUT_WORD = 4  # what a segment set against the middle of a word costs, in characters of length difference
+_CUT_WORD = 4  # the cost of aligning a segment with the middle of a word, in characters of length difference
 
 
 def tagged_spans(tagged: str) -> tuple[str, list[Span]]:
-    """Strip `<neg>…</neg>` and `<swap>…</swap>` from an `error_spans` field.
+    """Return an `error_spans` field without `<neg>…</neg>` and `<swap>…</swap>`, and the tagged spans.
 
-    Returns the text without tags and the tagged spans as code-point offsets [start, end) in it, in
-    order. Raises ValueError for a tag that is not closed, not opened, nested, or closed by the other.
+    Returns:
+        The text without tags, and the spans as code-point offsets [start, end) in it, in order.
+
+    Raises:
+        ValueError: A tag is not closed, not opened, nested, or closed by the other tag.
     """
     parts: list[str] = []
     spans: list[Span] = []
@@ -50,14 +53,24 @@ def tagged_spans(tagged: str) -> tuple[str, list[Span]]:
 
 
 def original_strings(tagged: str, correct_answer: str, *, leftmost: bool = False) -> list[str]:
-    """Return what `correct_answer` has where `tagged` has its spans: one string per span, in order, stripped.
+    """Return the strings of the correct answer that the tagged spans replaced.
 
-    The text between the tags is aligned with the correct answer, white space ignored. Where several
-    alignments fit (a segment such as "of" occurs often), the one is taken whose originals differ least
-    in length from their spans, and which does not cut words. With `leftmost`, the one whose segments
-    each come as early as they can: the published correction figures rest on it, and where nothing but
-    white space divides two spans it gives the first an empty original and the second both.
-    Raises ValueError when none fits, and for bad tags. Time grows with spans times length.
+    The text between the tags is aligned with the correct answer, ignoring white space. Several alignments may fit,
+    since a segment such as "of" occurs often. The alignment is used whose originals differ least in length from their
+    spans and which does not cut words. Takes time proportional to the number of spans times the length.
+
+    Args:
+        tagged: The answer with tags.
+        correct_answer: The answer before the change.
+        leftmost: Use the alignment in which each segment comes as early as possible. The published correction figures
+            are based on it. If only white space separates two spans, the first gets an empty original and the second
+            gets both.
+
+    Returns:
+        One string per span, in order, stripped.
+
+    Raises:
+        ValueError: No alignment fits, or a tag is invalid.
     """
     text, spans = tagged_spans(tagged)
     if not spans:
@@ -73,22 +86,24 @@ def original_strings(tagged: str, correct_answer: str, *, leftmost: bool = False
     first, last = len(segments[0]), len(answer) - len(segments[-1])
     ends = first, last
     if leftmost:
-        gaps = _leftmost(answer, segments[1:-1], ends)
+        gaps = _leftmost_gaps(answer, segments[1:-1], ends)
     else:
-        # A place inside a word costs nothing where the tags stand inside one as well.
+        # A place inside a word has no cost if the tag is inside a word, too.
         joined = _inside_words(correct_answer, kept)
         tags_cut = [text[edge - 1 : edge].isalnum() and text[edge : edge + 1].isalnum() for edge in edges]
         cuts = list(zip(tags_cut[2:-2:2], tags_cut[3:-1:2], strict=True))
-        gaps = _closest(answer, segments[1:-1], cuts, ends, lengths, joined)
+        gaps = _closest_gaps(answer, segments[1:-1], cuts, ends, lengths, joined)
     return [correct_answer[kept[a] : kept[b - 1] + 1] if a < b else "" for a, b in gaps]
 
 
 def nearest_originals(tagged: str, correct_answer: str) -> list[str]:
-    """As `original_strings`, for a tagged text that differs from the correct answer elsewhere too.
+    """Return the strings that the spans replaced, as `original_strings`, if the text differs elsewhere, too.
 
-    Rows of `refact_single_error.jsonl` tag one change of several, so their text does not line up. Words
-    and signs are aligned by longest common subsequence; a span's original is what then stands against
-    it. Raises ValueError when nothing does, and for bad tags.
+    Rows of `refact_single_error.jsonl` tag one of several changes, so the text between the tags does not align. Words
+    and signs are aligned by longest common subsequence, and a span's original is what it is aligned with.
+
+    Raises:
+        ValueError: A span is aligned with nothing, or a tag is invalid.
     """
     text, spans = tagged_spans(tagged)
     ours, theirs = list(_TOKEN.finditer(text)), list(_TOKEN.finditer(correct_answer))
@@ -110,8 +125,8 @@ def nearest_originals(tagged: str, correct_answer: str) -> list[str]:
     return originals
 
 
-def _leftmost(answer: str, segments: list[str], ends: Span) -> list[Span]:
-    """Return the gaps between segments, each segment set as early as it can be between `ends`."""
+def _leftmost_gaps(answer: str, segments: list[str], ends: Span) -> list[Span]:
+    """Return the gaps between segments if each segment comes as early as possible between `ends`."""
     gaps: list[Span] = []
     here, last = ends
     for segment in segments:
@@ -125,7 +140,7 @@ def _leftmost(answer: str, segments: list[str], ends: Span) -> list[Span]:
     return [*gaps, (here, last)]
 
 
-def _closest(
+def _closest_gaps(
     answer: str,
     segments: list[str],
     cuts: list[tuple[bool, bool]],
@@ -133,15 +148,24 @@ def _closest(
     lengths: list[int],
     joined: list[bool],
 ) -> list[Span]:
-    """Return the gaps between segments for the least summed difference of gaps and `lengths`."""
+    """Return the gaps between segments whose lengths differ least in sum from `lengths`.
+
+    Args:
+        answer: The correct answer without white space.
+        segments: The text between the spans, without white space.
+        cuts: For each segment, whether its start and its end are inside words in the tagged text.
+        ends: Where the first gap begins and the last gap ends.
+        lengths: The lengths of the spans.
+        joined: For each place in the answer, whether it is inside a word.
+    """
     first, last = ends
-    # best[p]: cost of the cheapest alignment in which the segment last set ends at p.
+    # best[p]: the least cost of an alignment in which the last segment so far ends at p.
     best = [_IMPOSSIBLE] * (len(answer) + 1)
     best[first] = 0.0
-    ways: list[list[int]] = []
+    origins: list[list[int]] = []
     for segment, length, (starts_cut, ends_cut) in zip(segments, lengths[:-1], cuts, strict=True):
-        reached, came_from = _gap(best, length)
-        ways.append(came_from)
+        reached, came_from = _cheapest_starts(best, length)
+        origins.append(came_from)
         best = [_IMPOSSIBLE] * (len(answer) + 1)
         at = answer.find(segment, first, last)
         while at >= 0:
@@ -149,41 +173,40 @@ def _closest(
             cut = (joined[at] and not starts_cut) + (joined[end] and not ends_cut)
             best[end] = reached[at] + _CUT_WORD * cut
             at = answer.find(segment, at + 1, last)
-    reached, came_from = _gap(best, lengths[-1])
-    ways.append(came_from)
+    reached, came_from = _cheapest_starts(best, lengths[-1])
+    origins.append(came_from)
     if first > last or reached[last] == _IMPOSSIBLE:
         raise ValueError(_NO_FIT)
     gaps: list[Span] = []
     end = last
-    for number in range(len(ways) - 1, -1, -1):
-        gaps.append((ways[number][end], end))
-        end = ways[number][end] - (len(segments[number - 1]) if number else 0)
+    for number in range(len(origins) - 1, -1, -1):
+        gaps.append((origins[number][end], end))
+        end = origins[number][end] - (len(segments[number - 1]) if number else 0)
     return gaps[::-1]
 
 
 def _inside_words(text: str, kept: list[int]) -> list[bool]:
-    """For each place in the text without white space: does it lie between two letters of one word?"""
+    """Return for each place in the text without white space whether it is between two letters of a word."""
     inside = [b == a + 1 and text[a].isalnum() and text[b].isalnum() for a, b in pairwise(kept)]
     return [False, *inside, False]
 
 
-def _gap(best: list[float], length: int) -> tuple[list[float], list[int]]:
-    """For each place q: the least best[p] + |q - p - length| over p <= q, and the p that gives it.
+def _cheapest_starts(best: list[float], length: int) -> tuple[list[float], list[int]]:
+    """Return for each place q the minimum of best[p] + |q - p - length| over p <= q, and the p that attains it.
 
-    Two running minima, one for gaps longer than `length` and one (a window) for shorter ones, keep
-    this linear.
+    The time is linear, since there is a running minimum for gaps longer than `length` and a window for shorter ones.
     """
     cost = [_IMPOSSIBLE] * len(best)
     origin = [0] * len(best)
     long_cost, long_from = _IMPOSSIBLE, 0
     window: deque[tuple[float, int]] = deque()
-    for q, here in enumerate(best):
+    for q, cost_here in enumerate(best):
         if q >= length and best[q - length] - (q - length) < long_cost:
             long_cost, long_from = best[q - length] - (q - length), q - length
-        if here < _IMPOSSIBLE:
-            while window and window[-1][0] >= here + q:
+        if cost_here < _IMPOSSIBLE:
+            while window and window[-1][0] >= cost_here + q:
                 window.pop()
-            window.append((here + q, q))
+            window.append((cost_here + q, q))
         while window and window[0][1] <= q - length:
             window.popleft()
         cost[q], origin[q] = long_cost + q - length, long_from

@@ -1,4 +1,4 @@
-"""A reply without what is wrapped around its answer: code fences, tags, LaTeX boxes, a second question."""
+"""Remove what is wrapped around the answer of a reply: code fences, tags, LaTeX boxes, a second question."""
 
 from __future__ import annotations
 
@@ -21,10 +21,14 @@ _QUESTION = re.compile(r"(?<=\n)[ \t]{0,20}(?:#+ *|\*\*)?(?:Task:\s*)?Question(?
 
 
 def plain_text(text: str, kind: Kind) -> str:
-    """Return the reply as plain lines: the content of tags named after what was asked for, of fences and of boxes.
+    """Return a reply as plain lines: the content of boxes, of fences and of tags named after what was asked for.
 
-    Where wrong things stand under a cross, lines under a tick are left out. A base model goes on with the next
-    question of the prompt's pattern: that part is no answer to this one.
+    If the reply marks some lines with a cross, lines with a tick are removed, since they are right. A base model may
+    continue with the next question of the prompt's pattern; that part is removed, too.
+
+    Args:
+        text: A reply without reasoning.
+        kind: What was asked for.
     """
     if len(text) > _LONGEST:
         return text
@@ -35,34 +39,37 @@ def plain_text(text: str, kind: Kind) -> str:
         text = text.replace("\\n", "\n")
     text = _ANSWER.sub("", text, count=1) if _ANSWER.match(text) else text
     text = _FENCE.sub("", _BREAK.sub("\n", text))
-    text = _untagged(text, kind)
+    text = _tag_contents(text, kind)
     if kind != "replacement" and _CROSS.search(text):
         text = _CHECK.sub("", text)
     return _first_turn(text)
 
 
-def _untagged(text: str, kind: Kind) -> str:
-    """Return what stands in tags such as <answer> or <wrong_entity>, one a line; the text itself if there are none."""
-    tagged = [(_fitting(tag[1], kind), tag[2].strip("\n")) for tag in _TAG.finditer(text)]
+def _tag_contents(text: str, kind: Kind) -> str:
+    """Return the contents of tags such as <answer> or <wrong_entity>, one per line, or the text if there are none."""
+    tagged = [(_fit_of_tag(tag[1], kind), tag[2].strip("\n")) for tag in _TAG.finditer(text)]
     best = max((fit for fit, _ in tagged), default=0)
-    found = [content for fit, content in tagged if fit == best]
-    if best < 1 or all(content.strip().isdigit() for content in found):
+    contents = [content for fit, content in tagged if fit == best]
+    if best < 1 or all(content.strip().isdigit() for content in contents):
         return text
-    return "\n".join(found)
+    return "\n".join(contents)
 
 
-def _fitting(name: str, kind: Kind) -> int:
+def _fit_of_tag(name: str, kind: Kind) -> int:
+    """Return how well the name of a tag fits what was asked for, as `fits` does."""
     if kind == "replacement" and _MASK_TAG.fullmatch(name):
         return 1
     return fits(name, kind)
 
 
 def _first_turn(text: str) -> str:
-    """Return the text before a line "Question:" that follows a short answer."""
-    found = _QUESTION.search(text)
-    if not found:
+    """Return the text before a line "Question:" that follows an answer, or all of it if there is no such line."""
+    question = _QUESTION.search(text)
+    if not question:
         return text
-    before = text[: found.start()].strip()
+    before = text[: question.start()].strip()
     first = before.split("\n", 1)[0]
-    opens = first.endswith(":") or re.match(r"(?:sure|certainly|okay|of course|to |let|i )\b", first, re.IGNORECASE)
-    return before if before and not opens else text
+    is_introduction = first.endswith(":") or re.match(
+        r"(?:sure|certainly|okay|of course|to |let|i )\b", first, re.IGNORECASE
+    )
+    return before if before and not is_introduction else text
