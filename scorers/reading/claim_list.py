@@ -1,8 +1,8 @@
-"""The claims that a reply lists (Factored Verification, A.1.1): `listed_claims`.
+"""Read the claims that a reply lists (Factored Verification, A.1.1): `listed_claims`.
 
-The prompt asks for a line "The claims are:" and a list with dashes; models number, decorate and introduce it.
-Where a reply has list marks, only what they mark is a claim, with the lines that go on below; else every line is
-one. A claim that is listed twice is one claim. A question claims nothing: it is counted and not checked.
+The prompt asks for a line "The claims are:" and a list with dashes; models number the list, add markup and introduce
+it. If a reply has list marks, each marked line is a claim, together with the indented lines below it. Otherwise every
+line is a claim. A claim that is listed twice counts once. A question is not a claim: it is counted, but not checked.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from halu_tasks.scorers.answer import strip_reasoning
 
 
 class ClaimList(NamedTuple):
-    """Claims in order; the number of questions among what was listed; for no claim at all, why."""
+    """The claims of a reply.
+
+    Attributes:
+        claims: The claims, in order.
+        questions: The number of questions in the list.
+        reason: Why there are no claims; empty if there are some.
+    """
 
     claims: list[str]
     questions: int = 0
@@ -30,12 +36,12 @@ _NONE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _SPACES = "".join(filter(str.isspace, map(chr, range(0x3001))))
-_BEFORE, _BEHIND = _SPACES + '*_"“', _SPACES + '*_"”'
-_AFTER_QUESTION = _BEHIND + "'’)]"
+_LEFT_EDGE, _RIGHT_EDGE = _SPACES + '*_"“', _SPACES + '*_"”'
+_AFTER_QUESTION = _RIGHT_EDGE + "'’)]"
 
 
 def listed_claims(reply: str) -> ClaimList:
-    """Return what a reply lists. Takes time linear in its length."""
+    """Return the claims that a reply lists, in time linear in its length."""
     text = strip_reasoning(reply)
     if text is None:
         return ClaimList([], reason="unclosed reasoning")
@@ -46,26 +52,27 @@ def listed_claims(reply: str) -> ClaimList:
         text = text[cue.end() :]
     if not text.strip() or _NONE.fullmatch(text[:200]):
         return ClaimList([], reason="no claims")
-    found = [claim.lstrip(_BEFORE).rstrip(_BEHIND) for claim in _entries(text)]
-    listed = list({claim.casefold(): claim for claim in reversed(found) if re.search(r"\w", claim)}.values())[::-1]
+    entries = [claim.lstrip(_LEFT_EDGE).rstrip(_RIGHT_EDGE) for claim in _entries(text)]
+    listed = list({claim.casefold(): claim for claim in reversed(entries) if re.search(r"\w", claim)}.values())[::-1]
     claims = [claim for claim in listed if not claim.rstrip(_AFTER_QUESTION).endswith(("?", "？", "؟"))]
     reason = "" if claims else "questions only" if listed else "no claims"
     return ClaimList(claims, len(listed) - len(claims), reason)
 
 
 def _entries(text: str) -> list[str]:
+    """Return the entries of the list in a text, or all lines but headings if it has no list marks."""
     lines = [line for line in text.splitlines() if line.strip()]
-    marked = [bool(_MARK.match(line)) for line in lines]
-    if not any(marked):
+    is_marked = [bool(_MARK.match(line)) for line in lines]
+    if not any(is_marked):
         return [line for line in lines if not line.rstrip(" *_").endswith(":")] or lines
     if len(lines) == 1:
-        # "a list separated by -", taken at its word
+        # Some replies take the prompt's "a list separated by -" literally and write it on one line.
         return re.split(r"(?:^|(?<=[.!?;])) *[-–—] +", lines[0].strip())[1:] or [_MARK.sub("", lines[0])]
     entries: list[list[str]] = []
-    for line, mark in zip(lines, marked, strict=True):
-        if mark:
+    for line, starts_entry in zip(lines, is_marked, strict=True):
+        if starts_entry:
             entries.append([_MARK.sub("", line, count=1)])
         elif entries and line[:1].isspace():
-            # an entry that goes on; what follows a list without being indented is a remark
+            # An indented line continues an entry; a line that is not indented is a remark.
             entries[-1].append(line.strip())
     return [" ".join(lines) for lines in entries]

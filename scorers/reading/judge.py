@@ -1,7 +1,7 @@
-"""A judge's question and its verdict, as text: no model is called here.
+"""Define the questions to a judge and read its verdicts; no model is called here.
 
-Whatever comes from data or from a model stands between two identical lines that it cannot contain, so nothing in it
-can pass for an instruction or a verdict.
+Text from data or from a model is put between two identical lines that do not occur in it, so that nothing in it can
+be mistaken for an instruction or a verdict.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from halu_tasks.scorers.reading.labels.verdict_reader import VerdictReader, verd
 
 CONFLICT, CONSISTENT = "conflict", "consistent"
 FAILED = "failed"
-"""What stands for a verdict where the judge gave none."""
+"""The label of a question on which the judge gave no verdict."""
 
 
 class Verdict(NamedTuple):
     """A judge's verdict on one question.
 
     Attributes:
-        label: one of the reader's labels, or `failed`.
-        reason: the judge's reason, or what failed.
-        about: which part of the reply it is on, where several are asked about.
+        label: One of the reader's labels, or `failed`.
+        reason: The judge's reason, or what failed.
+        about: The part of the reply that the verdict is about, if there are questions about several parts.
     """
 
     label: str
@@ -47,19 +47,19 @@ class Judgement(NamedTuple):
 
 @dataclass(frozen=True)
 class JudgeSpec:
-    """What a judge is asked about a reply, and how its own reply is read.
+    """The questions to a judge about a reply, and how the judge's reply is read.
 
     Attributes:
         prompt: The name of the question in `solvers/prompts/judge.yaml`.
-        questions: Returns, for an item and a reply, the prompt's fields for each question; none if there is nothing to
-            judge. A field `about` names the part of the reply that a question is about.
+        questions: Returns the prompt's fields for each question about an item's reply; an empty list if there is
+            nothing to judge. A field `about` names the part of the reply that a question is about.
         read: Reads the judge's reply as one of a few labels.
-        unjudged: The figure to look at when no judge is named.
-        coverage: The metric of how much of a reply the judge is asked about, if a reply can avoid that; a revision that
-            lowers it leaves less to be found wrong.
+        unjudged: The figure to look at if no judge is used.
+        coverage: The metric of how much of a reply the questions cover, if a reply can avoid questions; a revision that
+            lowers it leaves less that can be found wrong.
         positive: The label that reports a hallucination; None if the judge's errors cannot be corrected.
         measurement: The measurement that counts the hallucinations of a reply: one for each positive verdict, and those
-            that need no judge.
+            that are found without a judge.
     """
 
     prompt: str
@@ -72,7 +72,7 @@ class JudgeSpec:
 
 
 LONGEST = 8_000
-"""Characters of a judged text that are shown to the judge; the rest is cut, and a line says so."""
+"""Longest judged text that is shown to the judge, in characters; a longer one is cut, and a line says so."""
 
 read_verdict = verdict_reader(
     {
@@ -87,14 +87,17 @@ read_verdict = verdict_reader(
         ),
     }
 )  # fmt: skip
-"""`conflict` or `consistent` from a judge's reply."""
+"""Reads a judge's reply as `conflict` or `consistent`."""
 
 
 def fence(text: str, longest: int | None = None) -> str:
-    """Return the text between two identical lines that do not occur in it.
+    """Return a text between two identical lines that do not occur in it.
 
-    A text of more than `longest` characters is cut, and says so. The line is a function of the text, so the same text
-    always makes the same prompt.
+    The line depends only on the text, so the same text always gives the same prompt.
+
+    Args:
+        text: The text.
+        longest: The maximum length in characters; a longer text is cut, and a line says so. None for no maximum.
     """
     if longest is not None and len(text) > longest:
         text = f"{text[:longest]}\n[cut here: {len(text)} characters in all]"

@@ -1,1 +1,1 @@
-"""Steps that readers of labels share: sentences, declarations, concessions, rewordings, quotations and declining."""
+"""Steps shared by the readers of labels: sentences, declarations, concessions, rewordings, quotations and declining."""

@@ -1,8 +1,8 @@
-"""What a reply says only in passing: what a sentence concedes, and what holds under a condition only.
+"""Remove what a sentence only concedes, and recognise verdicts that hold only under a condition.
 
-"It may look like a relation error, but sentence is the best fit", "Although the name changed, …",
-"ilişki hatası gibi görünse de …", "قد يبدو خطأ علاقة، لكن …", "पहली नज़र में …, लेकिन …". Sentences with concessions are
-read folded (`folding`).
+Examples of concessions: "It may look like a relation error, but sentence is the best fit", "Although the name
+changed, …", "ilişki hatası gibi görünse de …", "قد يبدو خطأ علاقة، لكن …", "पहली नज़र में …, लेकिन …". Concessions are
+found in folded sentences (`halu_tasks.text.folding`).
 """
 
 from __future__ import annotations
@@ -14,29 +14,32 @@ from halu_tasks.scorers.reading.lexicons import conditions, languages
 from halu_tasks.scorers.reading.steps.declining import stated
 
 Says = Callable[[str], bool]
-"""Whether a text gives an answer."""
+"""Returns whether a text gives an answer."""
 
 _LONGEST = 600
-"""Characters of a sentence that is divided; no real one is longer."""
+"""Longest sentence that is divided, in characters; no real sentence is longer."""
 _MOST = 12
-"""Sentences of a reply that leaves the verdict open; a longer one discusses the parts of a text."""
+"""Most sentences of a reply that can leave the verdict open; a longer reply discusses the parts of a text."""
 
 
 def without_declining(sentences: list[str]) -> list[str]:
     """Return the sentences without the clauses that decline to answer."""
-    return [kept for one in sentences for kept in (stated([one]) if len(one) <= _LONGEST else [one])]
+    return [
+        rest for sentence in sentences for rest in (stated([sentence]) if len(sentence) <= _LONGEST else [sentence])
+    ]
 
 
 def without_concessions(sentences: list[str], says: Says, decides: Says, declares: re.Pattern[str]) -> list[str]:
-    """Return of each sentence the part that chooses.
+    """Return the part of each sentence that gives its answer.
 
-    A sentence that begins with "However" and chooses takes back the one before it, if something only seems so in that.
+    A sentence that begins with "However" and gives an answer replaces the sentence before it, if that one says that
+    something only seems so.
 
     Args:
         sentences: Folded sentences.
-        says: Whether a text gives an answer.
-        decides: Whether a text gives an answer as its choice.
-        declares: Introduces an answer that is not taken back.
+        says: Returns whether a text gives an answer.
+        decides: Returns whether a text gives an answer as its choice.
+        declares: Matches what introduces an answer that is not taken back.
     """
     kept: list[str] = []
     for sentence in sentences:
@@ -49,16 +52,18 @@ def without_concessions(sentences: list[str], says: Says, decides: Says, declare
             and says(sentence[turn.end() :])
         ):
             kept.pop()
-        kept.append(_chosen(sentence, says, decides, declares))
+        kept.append(_without_concession(sentence, says, decides, declares))
     return kept
 
 
-def _chosen(sentence: str, says: Says, decides: Says, declares: re.Pattern[str]) -> str:
-    """Return the part of the sentence that chooses; all of it where nothing is conceded.
+def _without_concession(sentence: str, says: Says, decides: Says, declares: re.Pattern[str]) -> str:
+    """Return the part of a sentence that gives its answer, or the whole sentence if nothing is conceded.
 
-    What stands behind "but" and the like counts, if it says an answer that is no mere possibility, and if what stands
-    before only seems so or the part behind decides; else what stands before "although" or behind its comma. What
-    stands before and declares an answer is not taken back, unless it only seems so.
+    1. The part after "but" or a similar word is used if it gives an answer that is not just called possible. In
+       addition, the part before must say that something only seems so, or the part after must decide and the part
+       before declare no answer. The last such word is tried first.
+    2. In "Although …, …", the part after the comma is used if it gives an answer.
+    3. In "…, although …", the part before "although" is used if it gives an answer.
     """
     if len(sentence) > _LONGEST:
         return sentence
@@ -78,19 +83,19 @@ def _chosen(sentence: str, says: Says, decides: Says, declares: re.Pattern[str])
 
 
 def left_open(sentences: list[str]) -> bool:
-    """Return whether a reply calls the text right under one condition, wrong under another, and neither without one."""
+    """Return whether a reply calls the text right under one condition, wrong under another, never unconditionally."""
     if len(sentences) > _MOST or not any(map(conditions.CONDITION.search, sentences)):
         return False
-    sides = [side for sentence in stated(sentences) for side in _sides(sentence)]
-    return all(conditional for _, conditional in sides) and len({bad for bad, _ in sides}) == 2
+    verdicts = [verdict for sentence in stated(sentences) for verdict in _verdicts(sentence)]
+    return all(conditional for _, conditional in verdicts) and len({negative for negative, _ in verdicts}) == 2
 
 
-def _sides(sentence: str) -> Iterator[tuple[bool, bool]]:
-    """Yield for each side that a sentence names whether it is the wrong one, and whether it is named conditionally."""
-    under = depends = False
+def _verdicts(sentence: str) -> Iterator[tuple[bool, bool]]:
+    """Yield for each verdict in a sentence whether it is the negative one, and whether it depends on a condition."""
+    follows_condition = depends = False
     for clause in conditions.CLAUSE.split(sentence):
         depends = depends or bool(conditions.DEPENDS.search(clause))
-        here = bool(conditions.CONDITION.search(clause))
-        for found in conditions.SIDE.finditer(clause):
-            yield found["bad"] is not None, here or under or depends
-        under = bool(conditions.OPENS.match(clause))
+        has_condition = bool(conditions.CONDITION.search(clause))
+        for verdict in conditions.SIDE.finditer(clause):
+            yield verdict["bad"] is not None, has_condition or follows_condition or depends
+        follows_condition = bool(conditions.OPENS.match(clause))

@@ -1,4 +1,4 @@
-"""The labels that a reply declares: behind a marker such as "Final answer:", or in a line of their own."""
+"""Find the labels that a reply declares: after a marker such as "Final answer:", or on a line of their own."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ from halu_tasks.scorers.reading.lexicons import declared as words
 from halu_tasks.scorers.reading.steps.sentences import REACH, behind, matches
 
 ReadText = Callable[[str], str | None]
-"""Reads the label that a text begins with, if any."""
+"""Returns the label at the start of a text, or None."""
 
 
 class Declared(NamedTuple):
-    """The position of a sentence and the label that it declares."""
+    """A declared label.
+
+    Attributes:
+        position: The index of the sentence that declares it.
+        label: The label.
+    """
 
     position: int
     label: str
@@ -27,38 +32,38 @@ def last_declared(
     line: Callable[[str, list[str]], str | None],
     conditional: re.Pattern[str] | None = None,
 ) -> Declared | None:
-    """Return the last label behind a marker or in a first or last line that is nothing else.
+    """Return the last label that is after a marker, or is the whole first or last line; None if there is none.
 
-    What stands behind "my answer" or "overall answer" counts only if nothing else does.
+    A label after "my answer" or "overall answer" is used only if there is no other.
 
     Args:
         sentences: The plain sentences of a reply, at least one.
-        markers: What introduces a label, and how the label behind it is read.
-        line: Reads a whole line, given all sentences.
-        conditional: Begins a sentence that declares nothing.
+        markers: The patterns that introduce a label, each with the function that reads the label after it.
+        line: Returns the label that a whole line consists of, or None; its second argument is all sentences.
+        conditional: Matches the start of a sentence that declares nothing.
     """
-    settled = ["." if conditional and conditional.match(sentence) else sentence for sentence in sentences]
-    found = [label for marker, read in markers.items() for label in _introduced(settled, marker, read)]
-    for index in (0, len(settled) - 1):
-        if label := line(settled[index][:REACH], sentences):
-            found.append((True, index, label))
-    last = max(found, key=lambda label: label[:2], default=None)
+    unconditional = ["." if conditional and conditional.match(sentence) else sentence for sentence in sentences]
+    candidates = [label for marker, read in markers.items() for label in _marked_labels(unconditional, marker, read)]
+    for index in (0, len(unconditional) - 1):
+        if label := line(unconditional[index][:REACH], sentences):
+            candidates.append((True, index, label))
+    last = max(candidates, key=lambda label: label[:2], default=None)
     return Declared(*last[1:]) if last else None
 
 
-def _introduced(sentences: list[str], marker: re.Pattern[str], read: ReadText) -> Iterator[tuple[bool, int, str]]:
-    """Yield the labels behind a marker, each with whether its marker is a strong one and the index of its sentence."""
+def _marked_labels(sentences: list[str], marker: re.Pattern[str], read: ReadText) -> Iterator[tuple[bool, int, str]]:
+    """Yield for each label after a marker whether the marker is strong, the index of the sentence, and the label."""
     for index, (sentence, following) in enumerate(pairwise([*sentences, ""])):
         label: str | None = None
-        rest: str | None = None
-        strong = False
-        for found in matches(marker, sentence):
-            if not words.DENIED.search(sentence, max(found.start() - 100, 0), found.start()):
-                rest = behind(found)
-                if stated := read(rest):
-                    label, strong = stated, not words.WEAK.fullmatch(found[0])
-        # A marker with nothing behind it, or before a colon, introduces what comes next.
-        if label is None and rest is not None and (sentence[-1] == ":" or words.INTRODUCES.fullmatch(rest)):
-            label, strong = read(following[:REACH]), True
+        text: str | None = None
+        is_strong = False
+        for match in matches(marker, sentence):
+            if not words.DENIED.search(sentence, max(match.start() - 100, 0), match.start()):
+                text = behind(match)
+                if read_label := read(text):
+                    label, is_strong = read_label, not words.WEAK.fullmatch(match[0])
+        # A marker with nothing after it, or in a sentence that ends in a colon, introduces the next sentence.
+        if label is None and text is not None and (sentence[-1] == ":" or words.INTRODUCES.fullmatch(text)):
+            label, is_strong = read(following[:REACH]), True
         if label is not None:
-            yield strong, index, label
+            yield is_strong, index, label
