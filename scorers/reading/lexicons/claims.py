@@ -1,4 +1,4 @@
-"""The words by which a reply checks claims."""
+"""Patterns of checks of claims."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ COLUMN = ignoring_case(rf"""
     \s*(?:{NAME}|{VERDICT}|yes ?/ ?no|(?:(?:found|stated|mentioned|present) )?in (?:the )?\w{{3,12}}|true|correct
     |accurate|matches)\s?\??\s*(?:\(.{{0,20}}\))?\s*
 """)
-# Behind a lower-case word "supported:" may be part of a sentence.
+# After a word in lower case, "supported:" may be part of a sentence.
 LABEL = pattern(rf"""
     (?:(?i:(?:^|(?<=[.,;:({{\[|?!–—-])|(?<=[.,;:({{\[|?!–—-] ))\s{{0,3}}{NAME})|\bSupported)\s?(?:\?\s?[:=]?|[:=])
 """)
-# "Verdict: supported", where a claim stands before it; "Contradicted: it was a boat"
+# "Verdict: supported" after a claim; "Contradicted: it was a boat".
 VERDICT_LABEL = pattern(rf"(?i:(?:^|(?<=[.,;{{\[])\s{{0,3}}){VERDICT}\s?[:=]\s?)")
 NOT_LABEL = ignoring_case(r"""
     (?:^|\s[–—-]\s)(?:unsupported|not supported|(?:only )?partially supported|contradicted)\s?:(?=\s?\S)
@@ -52,7 +52,7 @@ LAST = ignoring_case(rf"""
     (?:[-–—:=→(\[|.?!,]\s{{0,3}}|^|\s(?=[✓✔✅☑✗✘❌✖☒×]))(?:(?P<yes>{YES})
     |(?P<no>{PART}\w{{3,12}}|{NO}))[\s)\].,!}}\ufe0f]*$
 """)
-# A status with which a part of a line begins. A word that may begin any sentence is one only before a mark.
+# A status at the start of a part of a line. A word that may begin any sentence is a status only before a mark.
 LEAD = expression(r"""
     (?:(?:so|therefore|thus|hence),? )?(?:(?:this|it|that|(?:the|this) claim)(?:'s| is| was)? )?(?:(?:fully|directly
     |explicitly|clearly|well|entirely|wird|est|está|durch (?:das|den) \w{3,15}) ){0,3}
@@ -80,14 +80,14 @@ STATUS = ignoring_case(rf"""
 PART_OF_LINE = pattern(
     r"(?:(?<=[.!?…。])(?=\s|\w)|\s(?:[–—=-]|--|[-=]?>|→)\s|:\s|[(\[|]|(?=[✓✔✅☑👍🟢✗✘❌✖☒⚠❓👎🔴🟡🟠]))"
 )
-# "the claim that a ship sank is not supported by the document", as an item of a list
+# An item of a list such as "the claim that a ship sank is not supported by the document".
 IS_STATUS = ignoring_case(r"""
     \b(?:is|was|are|were)(?:(?P<no>n't| not| only| partially
     | un(?=supported))[\w ]{0,20})? (?:\w+ly )?(?:(?P<yes>(?<!un)supported|confirmed|backed|verified|stated|mentioned)
     |contradicted|unsupported) (?:up )?(?:by|in) (?:the )?(?:document|article|source|text|passage|report|story)\b
 """)
 ORDINAL = r"(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|other|next|former|latter)"
-# What is said of the claims that a sentence speaks of: "claim 2", "both", "three of the four", "everything".
+# The claims that a sentence is about: "claim 2", "both", "three of the four", "everything".
 SUBJECT = expression(rf"""
     (?:(?P<none>none|neither|no (?:\w+ )?(?:claims?|sentences?|statements?))\b.{{0,60}}?
     |(?P<some>not (?:all|every\w*|each)|only (?:\w+ )?(?:one|two|three|four|five|six|some|half|part|\d+)

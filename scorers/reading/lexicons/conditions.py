@@ -1,4 +1,4 @@
-"""The words by which a verdict holds under a condition only, in English and Chinese."""
+"""Patterns of verdicts that hold only under a condition, in English and Chinese."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CONDITION = ignoring_case(r"""
     \b(?:if|otherwise|else|unless|when|assuming|could|may|might|depend(?:s|ing))\b|如果|若|假如|要是|假设|否则|取决于
     |可能|也许
 """)
-# What holds for the rest of the sentence: "It depends on the year: True for 2006 and False for 1998"
+# A condition that applies to the rest of the sentence: "It depends on the year: True for 2006 and False for 1998"
 DEPENDS = ignoring_case(r"\bdepend(?:s|ing)\b|取决于")
 OPENS = ignoring_case(r"\W*(?:\w+ )?(?:if|when|assuming|unless)\b|\W*(?:如果|若|假如|要是|假设)")
 SIDE = ignoring_case(rf"""

@@ -1,4 +1,4 @@
-"""The words that introduce a verdict or conclude, in English."""
+"""Patterns of what introduces a verdict, concludes or takes back a statement, in English."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ DECLARED = ignoring_case(rf"""
     (?<!this )\bverdict\b|\b(?:final|overall|my)\s(?:{LABEL}|determination|pick|selection|response|evaluation|call|vote
     |ruling)\b|^(?:the\s)?{LABEL}\s?[:=]|^(?:overall\s)?factual\s(?:accuracy|correctness)\s?:
 """)
-"""The English markers."""
+"""Matches a marker that introduces a verdict."""
 # "I cannot give a final verdict", "nothing that would warrant a verdict of False"
 DENIED = pattern(r"""
     (?:\b(?:not|cannot|unable)\b|n't\b)(?:(?!\b(?:and|so|but)\b)[^,;:])*\Z
     |(?:不认为|不觉得|不相信|不能说|不能认为)[^,;:。]*\Z
 """)
-# "The overall answer is factually correct" may speak of the answer that is judged.
+# "The overall answer is factually correct" may be about the judged answer.
 WEAK = ignoring_case(r"(?:overall|my)\s(?:answer|response)")
 INTRODUCES = pattern(r"(?:\W|\b(?:is|are|was|should|would|be|must|as|follows?|the|that|for|this|answer|remains)\b)*")
 CONCLUDES = ignoring_case(r"""
     \W*(?:and |so )?(?:therefore|thus|hence|overall|in (?:conclusion|summary|short)|to (?:conclude|summari[sz]e)
     |.{0,20}\bconclude\b|(?:based|given|considering|because|since|ultimately|conclusion|consequently|as a result)\b)
 """)
-"""How a sentence begins that concludes."""
+"""Matches the start of a sentence that concludes."""
 SECOND_THOUGHT = expression(r"""
     (?:wait|hold on|correction|corrected|scratch that|strike that|my (?:mistake|bad)|looking (?:again|closer|back)
     |re-?reading|on (?:second thoughts?|reflection|closer (?:look|inspection)|re-?(?:reading|checking))
@@ -34,4 +34,4 @@ SECOND_THOUGHT = expression(r"""
     |i (?:was (?:wrong|mistaken)|misread|misunderstood|made an? (?:mistake|error)|overlooked|missed that
     |stand corrected|take (?:that|it) back|(?:have|need|want) to (?:correct|revise|change)|must correct))(?!\w)
 """)
-"""How a sentence takes back what was said before it."""
+"""Expression for the start of a sentence that takes back an earlier statement."""

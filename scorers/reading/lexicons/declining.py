@@ -1,4 +1,4 @@
-"""The words by which a reply declines to answer, in English, Chinese, Arabic, Turkish and Hindi."""
+"""Patterns of clauses that decline to answer, in English, Chinese, Arabic, Turkish and Hindi."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ GIVE = expression(rf"""
     |information|assistance|help)\b
 """)
 CANNOT_DECIDE = ignoring_case(rf"{CANNOT}\s+(?:{ADVERB}\s+){{0,3}}(?:{FIND_OUT}|{SAY}|{RESPOND}|{GIVE})")
-# Who cannot: the one who answers; nobody named, at the start; "it is" impossible.
+# Who cannot decide: the author of the reply, nobody named at the start of a clause, or "it is" impossible.
 SPEAKER = ignoring_case(r"""
     (?:\b(?:i|we)\b[^.;]*|\b(?:it is|it's|there is|there's) (?:\w+ly )?|(?:\A|:)\W*(?:sorry\W+)?(?:\w+ly,? )?|,\s*)\Z
 """)
@@ -79,7 +79,7 @@ ENGLISH = expression(rf"""
     |\b(?:i|we)\b[^.;]{{0,40}}?\b(?:refrain from|withhold(?:ing)?|suspend(?:ing)?|reserve) (?:\w+ ){{0,3}}?(?:{VERDICT}
     |judging|answering|commenting|labell?ing|classifying)\b|\b(?:i|we)\b[^.;]{{0,30}}?(?:\bnot|n't) (?:pass|offer
     |voice) (?:\w+ )?{VERDICT}\b
-    # asks for what is to be judged
+    # asks for the text to judge
     |\b(?:please|could you|can you|kindly)\b(?: \w+){{0,2}}? (?:provide|share|send|paste|give|supply|post
     |upload)\b(?:\s(?:me|us|with|the|both|two|full|your|a|an|more|that|any|some|original|specific|actual|missing|edited
     |and|{MATERIAL})){{0,8}}?\s{MATERIAL}\b|\b(?:beyond|outside) (?:of )?(?:the scope of )?my (?:\w+ )?(?:abilit
@@ -124,7 +124,7 @@ AR_INFORMATION = r"(?:معلومات|أدلة|سياق|معرفة)"
 ARABIC = folded(rf"""
     {AR_CANNOT}[^.;?]{{0,40}}?(?<!\w){AR_DECIDE}|(?<!\w)(?:لا (?:أعرف|أعلم|أدري|نعرف|نعلم|ندري))(?!\w)
     |(?<!\w)(?:(?:لست|غير) (?:متأكد|واثق|متيقن))|(?<!\w)(?:أمتنع عن|غير (?:محدد|مؤكد|معروف)[ .]*$)
-    # asks for what is to be judged
+    # asks for the text to judge
     |(?<!\w)(?:يرجى|أرجو|الرجاء|من فضلك)[^.;?]{{0,20}}?(?:تزويدي|إرسال|تقديم|إعطائي|مشاركة|توفير|ذكر|أرسل|زودني|لصق)
     |(?:(?:ال)?{AR_INFORMATION} (?:غير كافية|غير كاف|لا تكفي|ليست كافية|لا يكفي)|(?:لا توجد|لا تتوفر|لا يوجد|ليس لدي
     |ليست لدي|لا أملك|لا يتوفر) (?:لدي )?{AR_INFORMATION} (?:كافية|كاف))
@@ -138,7 +138,7 @@ TURKISH = folded(rf"""
     (?<!\w){TR_DECIDE}(?:n|nil|il|lan)?y?{TR_CANNOT}|(?<!\w){TR_VERDICT}[^.;?]{{0,40}}?(?:ver|var|belirt|soyle|yap|et|ed
     |ol|bulun|bildir)(?:il|ul|un|n)?{TR_CANNOT}|(?<!\w)(?:(?:emin|net) değil|kararsız|bilmiyoru[mz]|bilgim yok
     |fikrim yok)|(?<!\w)belirsiz(?:dir)?\W*\Z
-    # asks for what is to be judged, or cannot see it; does not want to say
+    # asks for the text to judge, or cannot see it; does not want to answer
     |(?<!\w)(?:cümle|metin|metn|yanıt|cevab|soru)\w*[^.;?]{{0,40}}?(?:gönder|paylaş|ilet|yaz|ver|sağla)(?:[ae]?r
     |[iu]r)? ?(?:misin|m[iu]sunuz|bilir|ebilir|abilir)|(?<!\w)(?:cümleyi|metni|yanıtı|cevabı|soruyu
     |cümleleri) (?:\w+ )?gör[eu]m(?:iyor|em|uyor)|(?<!\w)(?:yorum|değerlendirme|seçim|yargı
@@ -164,13 +164,13 @@ HINDI = folded(rf"""
     # कहना मुश्किल है, निर्णय संभव नहीं
     |(?:कहना|बताना|करना|देना|निर्णय|चुनना|पुष्टि)[^.;?]{{0,30}}?(?:(?:संभव|सम्भव|मुमकिन|आसान) {HI_NOT}|मुश्किल|कठिन
     |असंभव|असम्भव)|(?<!\w)(?:असमर्थ|असक्षम|अनिश्चित)|{HI_KNOWN} {HI_NOT}|{HI_NOT} {HI_KNOWN}
-    # asks for what is to be judged; does not want to say
+    # asks for the text to judge; does not want to answer
     |कृपया [^.;?]{{0,60}}?(?:दें|दीजिए|भेजें|भेजिए|प्रदान|साझा|बताएँ|बताएं|लिखें)
     |(?:टिप्पणी|निर्णय|फैसला|फ़ैसला|उत्तर) (?:{HI_NOT} )?(?:करना|देना|लेना) (?:{HI_NOT} )?चाह
     |पर्याप्त (?:\w+ ){{0,2}}?{HI_INFORMATION}[^.;?]{{0,20}}?{HI_NOT}|{HI_INFORMATION} (?:अपर्याप्त|पर्याप्त {HI_NOT})
 """)
 DECLINES = tuple(map(ignoring_case, (ENGLISH, CHINESE, ARABIC, TURKISH, HINDI)))
-# Some letters of every phrase above: most clauses have none of them, and need no other look.
+# Some letters of each phrase above. Most clauses contain none of them and are not tested further.
 HINT = ignoring_case(r"""
     not|n't|no|un|im|in|hard|difficult|tough|refuse|decline|abstain|rather|lack|beyond|outside|guess|pass|too little|n/a
     |please|could you|can you|kindly|refrain|withhold|suspend|reserve|m[iıaeuü]|değil|yok|s[iı]z|請|请|恕
@@ -179,7 +179,7 @@ HINT = ignoring_case(r"""
 
 # --- clauses ------------------------------------------------------------------------------------------
 
-# Where what was said is left for something else: "…, but the answer is True"; a comma in Chinese.
+# The start of a clause that turns to another statement: "…, but the answer is True"; in Chinese, also a comma.
 TURN = ignoring_case(r"""
     (?<!\w)(?:but|however|nevertheless|nonetheless|that said|still(?=,)|though(?=,)|even so|yet(?= (?:I|the|it)\b)
     |so (?=(?:my|the|I'll|I will)\b)|and (?=(?:my|I'll|I will|I'd|I would)\b)|ama|fakat|ancak|yine de|و?لكن\w*|إلا أن\w*
@@ -191,5 +191,5 @@ CONCEDES = ignoring_case(r"""
     \W*(?:(?:even )?though|although|while|even if|despite|[虽雖]然|[尽儘]管|رغم|على الرغم|her ne kadar|यद्यपि
     |हाल[ाँं]+कि)
 """)
-# The reason for what was said before it, which is no statement of its own.
+# The start of a reason for an earlier statement, which is not a statement of its own.
 REASON = ignoring_case(r"(?<!\w)(?:because|since|as (?=(?:it|the|there|I)\b)|due to|given that)(?!\w)")

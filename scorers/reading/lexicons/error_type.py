@@ -1,4 +1,4 @@
-"""The words by which a reply names a type of error, in English, Arabic, Turkish and Hindi."""
+"""Patterns of the types of errors that a reply names, in English, Arabic, Turkish and Hindi."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ ENTITY, RELATION, SENTENCE, NONE = TYPES = ("entity", "relation", "sentence", "n
 
 TAG = pattern(r"</?((?:entity|relation|sentence))[\w ]{0,20}>|\b(entity|relation|sentence)_")
 
-# --- the words ----------------------------------------------------------------------------------------
+# --- names of the types ----------------------------------------------------------------------------------------
 
 ERROR_HI = spelled("""
     त्रुटि त्रुटियाँ त्रुटियों गलती गलतियाँ भूल मतिभ्रम मतिविभ्रम विभ्रम हैलुसिनेशन हैल्यूसिनेशन हैलूसिनेशन हेलुसिनेशन
     हैलुसिनेशंस एरर
 """)
-# Arabic joins its article and its short words to the next one.
+# Arabic writes its article and short words together with the next word.
 JOINED = r"(?:[وفبكل]{0,2}(?:ال|لل?)?)"
 NAMES = {
     ENTITY: rf"entit(?:y|ies)|antite|entite|entidad|entidade|entita|entitat"
@@ -40,7 +40,7 @@ NAMES = {
     rf"|{fold('hata yok')}\w*|(?<![\w.,])[0٠۰०](?![\w]|[.,]\d)"
     rf"|(?:{spelled('لا بلا بدون')} (?:{spelled('يوجد توجد')} )?(?:{spelled('أي')} )?"
     rf"{spelled('خطأ أخطاء هلوسة شيء')})"
-    # "no error of the entity" speaks of one type
+    # "no error of the entity" is about one type only
     rf"(?!\s(?:في )?{JOINED}{spelled('كيان علاقة')})"
     rf"|{fold('कोई')} (?:{fold('भी')} )?(?:{ERROR_HI} )?{spelled('नहीं नही')}|{spelled('शून्य त्रुटिहीन')}",
 }
@@ -58,7 +58,7 @@ CALLED_AFTER = folded(rf"""
     |वर्ग)(?!\w)
 """)
 TYPE = pattern(rf"(?P<before>{CALLED_BEFORE})?(?<![\w])(?:{NAME})(?!\w)(?P<after>{CALLED_AFTER})?")
-# What calls a type the right choice, behind it. That a relation "is correct" only says that it was not changed.
+# Words after a type that call it the right choice. That a relation "is correct" only means that it was not changed.
 CHOICE = folded(r"""
     [,:]?(?: (?:is|are|seem|seems|would|be|to|appears|looks|feels|remains|هو|هي|ही|olarak)){0,3}(?:(?:\s(?:(?:the|a|more
     |most|much|far|clearly|still)\s)+(?:best|better|closest|right|correct|appropriate|accurate|fitting|suitable|apt
@@ -69,7 +69,7 @@ CHOICE = folded(r"""
     |उपयुक्त|उचित|सटीक)(?!\w)| (?:सबसे|अधिक|ज़्यादा|ज्यादा) सही(?!\w)| (?:बच|शेष)\w*| kal(?:iyor|ir|di|mis)(?!\w))
 """)
 CHOSEN = pattern(rf"{CHOICE}")
-# "sentence" is also what a reply speaks of.
+# Words before "sentence" that show that a sentence of the text is meant, not the type.
 DETERMINED = folded_pattern(r"""
     (?:the|this|that|these|those|each|both|whole|entire|edited|original|modified|given|first|second|new|altered|changed
     |rewritten|in|of|a|every|one|same) \Z|(?:bu|düzenlenmiş|düzenlenen|orijinal|özgün|asıl|ilk|ikinci|verilen
@@ -97,13 +97,13 @@ NEGATED_AFTER = folded_pattern(rf"""
     |,? (?:(?:is|are|was|were|has|have|remains?|stays?|stayed|itself
     |both) ){{0,2}}(?:also |still |completely |exactly )?(?:unchanged|the same|same|intact|untouched|fine|kept|retained
     |maintained|preserved|unaffected|identical|correct|isn't|hasn't)\b
-    # "not changed"; what "relation, not entity" denies is the other
+    # "not changed"; in "relation, not entity", the type after "not" is negated
     |(?: (?:is|are|was|were|has|have|does|did))? (?:not|\w+n't) (?:\w+ )?(?:been )?(?:chang|alter|modif|affect|involv
     |relevant|applic|apply|the (?:issue|error|problem|right|best|correct))\w*|,? (?:is|are|was|were|has|have|does
     |did) not\b|(?: \w+)? (?:aynı|değişme|değişmemiş|korun)\w*|(?: भी)? (?:वही|समान)(?!\w)
     | [وف]?(?:لم|لا) (?:يتغير|تتغير|يتأثر|تتأثر|يتبدل|تتبدل)| (?:كما|نفسه|نفسها|سليم|سليمة)(?!\w)|{RATHER_TR})
 """)
-# a relation is between entities: they are what the reply speaks of
+# A relation is between entities, which are then not named as the type.
 BETWEEN = pattern(r"(?:\bbetween (?:(?:the|these|two|both|its|different) )*|بين (?:هذه |هذين )?)\Z")
 SEVERAL_ENTITIES = folded_pattern(rf"entities|{JOINED}كيانات|varlıklar|इकाइयों")
 BETWEEN_AFTER = folded_pattern(r"(?: ile \w+)? aras\w*|(?: के)? बीच(?!\w)")
@@ -122,7 +122,7 @@ FILLER = folded_pattern(r"""
     |होगी|केवल)\b)*
 """)
 
-# --- what declares a type -----------------------------------------------------------------------------
+# --- words that declare a type -----------------------------------------------------------------------------
 
 DECLARES = folded_pattern(rf"""
     {ANSWER}|\b(?:error|hallucination) ?(?:type|class|category)\b|\b(?:type|class|category|kind) of (?:the )?(?:error
@@ -131,10 +131,10 @@ DECLARES = folded_pattern(rf"""
     |was|would be|must be|remains|represents|constitutes|falls (?:under|into)|belongs to)\b|\b(?:it|this|that)'s\b
     |\b(?:classif|categori[sz]|describ|label|class)\w*(?: it| this| the \w+| best)? as\b
     |\b(?:choose|pick|select|go with|choice is|fits|opt for)\b
-    # what is left, where the others are ruled out
+    # the type that is left if the others are ruled out
     |\b(?:leav(?:es?|ing)|left with|(?:what|all that) (?:is left|remains)(?: is)?|remaining \w+ is)\b
     |\b(?:يبقى|تبقى|يتبقى|تتبقى|بقي|geriye)\b
-    # what the one who answers calls his own, or chooses: "my pick: entity"
+    # what the author of the reply calls his own or chooses: "my pick: entity"
     |\bmy \w+\s?[:=]|\b(?:selected|chosen|selection|choice)\s?[:=]|\b(?:मेरा|मेरी|मेरे) \w+(?: है)?\s?[:=]
     |\bचुन\w* (?:हूँ|है|हैं)\s?[:=]|\b\w{{2,12}}[iu]m\s?[:=]|\b(?:قراري|رأيي|خياري|حكمي)\b
     # a correction
@@ -178,7 +178,7 @@ MARK_BEHIND = pattern(rf"""
 MARK_BEFORE = pattern(rf"""
     (?:(?P<check>{CHECK}|\[[x✓✔]\])|(?P<cross>{CROSS}|\[\s?\]))[\s\"'`*_]{{0,4}}(?:{EACH_TYPE})(?!\w)(?:{CALLED_AFTER})?
 """)
-# "Did the relation change? Yes." In a question "cümlenin" may be said of the type.
+# "Did the relation change? Yes." In a question, "cümlenin" may refer to the type.
 ANSWERED = pattern(rf"""
     \?[\s\"'`*_|-]{{0,6}}(?:(?P<yes>{YES_WORD})|(?P<no>{NO_WORD}))
 """)
@@ -225,7 +225,7 @@ ORDINALS = [
     )
     for place, english, arabic, turkish, hindi in PLACES
 ]
-# In "the second one" of a reply that speaks of a second sentence it is the sentence.
+# If the reply mentions a second sentence, "the second one" may refer to that sentence.
 COUNTED_SENTENCE = folded_pattern(r"""
     \b(?:first|second) (?:\w+ )?sentence|الجملة (?:الأولى|الثانية)|(?:birinci|ilk|ikinci) cümle
     |(?:पहला|पहले|दूसरा|दूसरे) वाक्य

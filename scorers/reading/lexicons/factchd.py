@@ -1,4 +1,4 @@
-"""The words by which a reply calls an answer FACTUAL or NON-FACTUAL."""
+"""Patterns of statements that an answer is FACTUAL or NON-FACTUAL."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from halu_tasks.scorers.reading.patterns import expression, ignoring_case, patte
 
 # --- the strict reading -----------------------------------------------------------------------------
 
-# French, Spanish, Portuguese, Italian and German have their own words; "no" before the English one is a denial
-# only in capitals ("no factual errors").
+# French, Spanish, Portuguese, Italian and German have their own words. "no" before the English word negates
+# it only in capitals, unlike in "no factual errors".
 ABROAD = r"(?:factuel(?:le)?|f[aá]ctic[oa]|fattuale|fatual|faktisch(?!\s\w))"
 NON = rf"(?:non|not|un|nicht|não|(?-i:NO)|no(?=\s{ABROAD}))[\s\-_‐‑‒–—−]{{0,2}}"
 LABEL = rf"(?P<non>{NON})?(?P<word>factual|facts|{ABROAD}|(?-i:FACT)(?=\W*(?:\Z|\n)))(?![a-z0-9]|[\-‐‑]\w)"
@@ -20,7 +20,7 @@ PREFIX = ignoring_case(rf"""
     |(?:my|final)\s\w+)(?=\W)(?:\s+is\b)?{MARKS}{{1,20}})?(?:facts\s*:{MARKS}{{0,20}})?
 """)
 AT_START = ignoring_case(rf"(?:the\s|this\s|it\s(?:is|'s)\s)?{LABEL}")
-# "FACTUAL or NON-FACTUAL", "neither factual nor non-factual": both, so none
+# "FACTUAL or NON-FACTUAL", "neither factual nor non-factual": both labels, so neither is stated.
 EITHER = ignoring_case(rf"""
     (?:{NON})?factual[\s\"'*`”’)\]]{{0,4}}(?:,?\s?\b(?:or|nor|and|vs\.?|versus)\b
     |[/|])[\s\"'*`“‘(\[]{{0,4}}(?:a\s)?(?:{NON})?factual(?![a-z])
@@ -64,8 +64,8 @@ QUALIFIES = pattern(r"""
     [*_`\"'”’]{0,4}\s(?!and\b|but\b|because\b|as\b|since\b|in\b|based\b|given\b|due\b|for\b|according\b|or\b|so\b
     |answer\b|response\b|statement\b|claim\b|here\b|then\b|overall\b)[a-z]
 """)
-# Labels that say nothing of the answer as it stands: of an answer that is supposed ("it would be FACTUAL if it said
-# 1941", "a FACTUAL answer"), of a part of it ("the first claim is FACTUAL"), or in someone else's view.
+# Labels that are not a verdict on the given answer: those of a hypothetical answer ("it would be FACTUAL if it said
+# 1941", "a FACTUAL answer"), of a part of the answer ("the first claim is FACTUAL"), or in someone else's view.
 CONDITION = ignoring_case(r"\b(?:if|whether|had|were|unless|provided|then)\b")
 SUPPOSED = ignoring_case(r"""
     \b(?:would|could|might)\b[^.;\n]*\Z|\bto be\b[^.;\n]{0,20}\Z|\b(?:if|whether|unless)\b[^.;:\n]*\Z

@@ -1,4 +1,4 @@
-"""The words by which a reply says whether a text hallucinates, in English."""
+"""Patterns of statements of whether a text hallucinates, in English."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from halu_tasks.text.folding import any_of
 
 EITHER = r"(?!\s?(?:/|,|and|or)+\s?(?:yes|no)\b|\s?[,:]?\s?(?:if|when|otherwise)\b)"
 APART = r"(?=\s?(?:[.,:;!?)–—。]|- |\Z))"
-# "No hallucination" is no answer to the question, but a sentence that comes to the same.
+# "No hallucination" is not the answer "no", but a sentence with the same meaning.
 WORD = ignoring_case(rf"""
     (?:(?P<yes>(?:yes|yep|yeah|yup)\b{EITHER}|(?:ja|oui|sí|sim|是的?|有){APART})|nope\b|nah\b
     |(?:nein|non|não|否|不是?|没有?|无){APART}|no\b{EITHER}(?!\s\w)|no(?=\s(?:the|it|this|there|i|all|everything)\b))
@@ -34,7 +34,7 @@ MARKED = ignoring_case(rf"""
     |\bso\s?[:,]|^(?:output|assistant|model|ai)\s?:|^based\son\s[^,]{{3,80}},|^(?:and\s)?(?:therefore|thus|hence|so
     |overall)\b
 """)
-# "The answer is accurate" may speak of the answer that is judged: only the word itself is a verdict behind it.
+# "The answer is accurate" may be about the judged answer, so only yes or no is a verdict after these words.
 ANSWER_IS = ignoring_case(r"""
     \b(?:answer|response)\s(?:is|remains|(?:would|should|must) be)\b|\bmy\s(?:\w+\s)?answer\b(?:\sis\b)?\W{0,3}
     |\b(?:change|revise|correct)\s(?:my|the)\s(?:\w+\s)?(?:answer|verdict|judge?ment)\s(?:to|into)\b
@@ -52,7 +52,7 @@ HENCE = ignoring_case(r"""
 """)
 AT_END = ignoring_case(r"(?s).{20,}:\W{0,4}(?:(?P<yes>yes)|no)\W*\Z")
 
-# --- what calls a text faithful or not ----------------------------------------------------------------
+# --- words that call a text faithful or not ----------------------------------------------------------------
 
 SOURCE = any_of("document source article text passage original context input")
 UNFAITHFUL = any_of(rf"""
@@ -68,12 +68,12 @@ FAITHFUL = expression(rf"""
     |backed|substantiated|verified|verifiable|restates?|hold\sup|checks?\sout)(?!\s(?:{FALSE}|{FAULT}))
     |(?:{FAULT}|hallucination)[\s-]free
 """)
-# A text that claims nothing has nothing that could be wrong: "the poem makes no factual claims".
+# A text without claims contains nothing that could be wrong: "the poem makes no factual claims".
 CLAIMS = expression(r"""
     (?:(?:factual|verifiable|checkable)\s(?:\w+\s)?|(?<=\bno\s)|(?<=\bany\s))(?:claims?|statements?|assertions?
     |facts?)\b(?!\s(?:in the \w+ |of the \w+ )?(?:(?:that|which) )?(?:is|are|was|were|has|have)\b)
 """)
-# "is not mentioned" calls a thing unsupported; that it is mentioned says nothing of the rest.
+# "is not mentioned" calls a detail unsupported; "is mentioned" makes no statement about the rest of the text.
 PRESENT = any_of(rf"""
     mention(?:s|ed)? state(?:s|d) present found includ(?:es?|ed) specif(?:y|ies|ied) given taken traced provid(?:es?|ed)
     report(?:s|ed)? contained indicate(?:s|d) confirm(?:s|ed)? inferred derived implied said says?
@@ -117,7 +117,7 @@ FIELD = ignoring_case(rf"""
     (?P<topic>[^:=,;]{{3,160}}?)\s?[?:=]\s*(?:[❌✖✘✗✅✔✓]\W{{0,4}})?(?P<word>yes|no|true|false|none|0|absent
     |not (?:detected|found|present))\b{EITHER}
 """)
-# "I looked for made-up facts and found none": what was looked for decides.
+# "I looked for made-up facts and found none": the verdict depends on what was looked for.
 FOUND_NONE = ignoring_case(r"""
     \b(?:found|find|finds|see|saw|spotted|detected|identified|noticed)\s(?:none|nothing|no such thing)\W*\Z
     |\bnone\s(?:(?:was|were|are|is|could be)\s)?(?:found|detected|present|seen|identified|spotted)\W*\Z
@@ -176,7 +176,7 @@ AGAIN = ignoring_case(rf"""
 AGAIN_OPENER = ignoring_case(rf"{AGAIN.pattern}[ ,:;.]*")
 SURELY = r"(?:certainly|definitely|absolutely|of course|clearly|probably|apparently)"
 SURELY_NOT = ignoring_case(rf"(?s){SURELY} not\b(?:\W*|[,;:–—].*)")
-# What answers a question without a yes or no: "Not that I can see.", "It doesn't."
+# Answers to a question without a yes or no: "Not that I can see.", "It doesn't."
 SHORT = ignoring_case(rf"""
     (?:(?P<no>no(?:pe|t (?:at all|really|quite|entirely|exactly|that I (?:can |could )?\w+|as far as I \w+ \w+
     |in the least))|{SURELY} not|not|hardly|far from it|none(?: at all| whatsoever| that I (?:can |could )?\w+)?

@@ -1,4 +1,4 @@
-"""The words by which a reply says whether a text hallucinates, in English, Arabic, Turkish and Hindi."""
+"""Patterns of statements of whether a text hallucinates, in English, Arabic, Turkish and Hindi."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FILLER = folded_pattern(r"""
     |से)\b)*
 """)
 VERDICT = pattern(rf"(?:(?P<yes>{SAYS_YES})|(?P<no>{SAYS_NO}))(?!\w)(?!\W*{OR}\W+(?:not|{SAYS_YES}|{SAYS_NO})(?!\w))")
-# "no" with a word behind it is often no answer: "no idea", "لا أعرف"
+# "no" before another word is often not an answer: "no idea", "لا أعرف"
 ENDS = folded_pattern(r"\W*\Z|\s?[.,:;!(–—-]|\s(?:it|the|this|that|there|because|since|as)\b|\s(?:है|हैं|क्योंकि|لأن)")
 DECLARES = pattern(rf"""
     {ANSWER}|\b(?:the|my|correct) (?:final )?answer\b|\banswer\W{{0,3}}[:=]|\bhallucinat(?:ion|es|ed)\s?[:=]
@@ -27,9 +27,9 @@ PRESENCE = folded_pattern(r"""
     (?<!\w)(?:(?:is |contains |has )?hallucinat(?:ion|es|ed|ions)|(?:ال)?(?:هلوسة|تناقض|مهلوسة|मतिभ्रम|हैलुसिनेशन
     |हैलूसिनेशन|विभ्रम|hall?üsinasyon|çelişki))(?: \w+)?[\"'*]{0,4}\s?[:=]
 """)
-# a conclusion in the middle of a sentence: "the two agree, hence no"
+# A conclusion in the middle of a sentence: "the two agree, hence no"
 HENCE = pattern(rf"\b{languages.HENCE}")
-# In Hindi "नहीं" ends many a sentence whose verb it negates.
+# In Hindi, "नहीं" is at the end of many sentences whose verb it negates.
 AT_END = folded_pattern(rf"""
     (?<!\w)(?:(?P<yes>{SAYS_YES})|(?P<no>no|لا|كلا|hayır(?:dır)?))(?:\s(?:derim|derdim|diyorum|diyebilirim|olmalı
     |olmalıdır|olur|olacaktır))?\W*\Z
@@ -37,15 +37,15 @@ AT_END = folded_pattern(rf"""
 WHOLE = pattern(r"(?s)\A(?=.)")
 OPEN = folded_pattern(rf"(?<!\w)(?:{OR}|ne|mi|mu|neither|either|هل|إما|क्या)(?!\w)")
 
-# --- what a sentence says of the text -----------------------------------------------------------------
+# --- statements about the text -----------------------------------------------------------------
 
 AL = r"(?:[وفبكل]{0,2}(?:ال|لل?)?)"
-# A Turkish verb denies with -m- before its ending: uyuşuyor, uyuşmuyor; -mek and -miş deny nothing.
+# A Turkish verb is negated by -m- before its ending: uyuşuyor, uyuşmuyor; -mek and -miş do not negate it.
 NOT_TR = r"m(?:[iu]yor|[ae](?!k))"
 
 
 def verbs(stems: str) -> tuple[str, str]:
-    """Expressions for forms of the verbs: those that affirm and those that deny."""
+    """Return expressions for the affirmative and the negated forms of Turkish verbs."""
     return rf"{spelled(stems)}(?!{NOT_TR})\w*", rf"{spelled(stems)}{NOT_TR}\w*"
 
 
@@ -98,14 +98,14 @@ CLAUSE_END = folded_pattern(r"""
     [,;:()–—]|(?= (?:فلا|ولا) )|(?<!\w)(?:and|but|however|although|though|while|لكن|ama|ancak|ve|लेकिन|परंतु|और)(?!\w)
 """)
 SAYS_NOTHING = folded_pattern(r"(?<!\w)(?:if|whether|إذا|هل|لو|eğer|ise|değilse|अगर|यदि|क्या)(?!\w)|\?\W*\Z")
-# What answers a question without a yes or no: "İçeriyor mu? İçermiyor.", "هل تهلوس؟ بلى", "… है? नहीं है।"
+# Answers to a question without a yes or no: "İçeriyor mu? İçermiyor.", "هل تهلوس؟ بلى", "… है? नहीं है।"
 AGREED = folded_pattern(rf"""
     (?:{SAYS_YES}|بلى|بالفعل|بالتأكيد|طبعا|بالطبع|قطعا|elbette|tabii|kesinlikle|maalesef|öyle|tabii ki|बिल्कुल|बिलकुल
     |अवश्य|ज़रूर|बेशक|जी)
 """)
 DENIED = folded_pattern(rf"(?:{SAYS_NO}|{NEGATION}|إطلاقا|أبدا|مطلقا|asla|kesinlikle hayır|hiç|हरगिज़|कतई)")
 OR_NOT = folded_pattern(r"(?<!\w)(?:या नहीं|أم لا|yoksa|değil mi|ya da|or not)(?!\w).*")
-# A reply that repeats the verb of the question: "does it contain a hallucination".
+# A reply may repeat the verb of the question: "does it contain a hallucination".
 REPEATS_YES = folded(r"(?:var|vardır|içeriyor|içermektedir|içerir|bulunuyor|mevcut|تحتوي|تهلوس|توجد|يوجد|بلى|है)")
 REPEATS_NO = folded(r"(?:yok|yoktur|içermiyor|içermemektedir|içermez|bulunmuyor|لا (?:تحتوي|تهلوس|توجد|يوجد)|नहीं है)")
 BEING = folded_pattern(rf"""
@@ -114,12 +114,12 @@ BEING = folded_pattern(rf"""
 """)
 REPEATED = pattern(rf"\W*(?:(?P<yes>{REPEATS_YES})|(?P<no>{REPEATS_NO}))\W*")
 REPEATS = pattern(rf"\W*(?:(?P<yes>{REPEATS_YES})|(?P<no>{REPEATS_NO}))(?=\s?[.,:;!(–—]|\W*\Z)")
-# "Certainly, the year was changed" agrees with what was asked; counted where nothing else is read.
+# "Certainly, the year was changed" answers the question with yes; used only if nothing else is read.
 CERTAINLY = folded_pattern(r"""
     \W*(?:absolutely|certainly|indeed|بالتأكيد|بالطبع|طبعا|بالفعل|elbette|kesinlikle|tabii|बिल्कुल|बिलकुल|अवश्य|बेशक
     |tabii ki)(?:,|\.?\Z| [-–—])
 """)
-# "Tabii, yardımcı olayım", "Certainly! Please send both sentences": agrees with a request, and not with the question.
+# "Tabii, yardımcı olayım", "Certainly! Please send both sentences": agrees to a request and does not answer a question.
 OFFERS = folded_pattern(r"""
     (?<!\w)(?:here (?:is|are)(?! (?:why|the))|let me|i(?:'ll| will| can|'d)|happy to|please|provide|send|lütfen|yardımcı
     |memnuniyetle|hemen|bakalım|inceleyelim|bakıyorum|gönderin|paylaşın|olabilirim|يرجى|سأساعدك|يسعدني|يمكنني|دعني|أرسل
@@ -151,7 +151,7 @@ BOTH = folded_pattern(rf"""
 # "Yıl hariç her şey doğru", "كل شيء صحيح ما عدا السنة"
 EXCEPT = folded_pattern(r"(?<!\w)(?:hariç|dışında|باستثناء|سوى|ما عدا|عدا|के अलावा|को छोड़कर)(?!\w)")
 EVERYTHING = folded_pattern(r"(?<!\w)(?:her şey|tüm|bütün|hepsi|كل|جميع|सब|सभी|सबकुछ)(?!\w)")
-# what the question asked for, repeated
+# The question repeated: "yes/no".
 ASKED = pattern(rf"(?<!\w){SAYS_YES}\s?/\s?{SAYS_NO}(?!\w)")
 OTHER_LETTERS = pattern(r"[\u0600-ۿऀ-ॿğışĞİŞ]")
 SUPPOSED = pattern(r"\W*(?:if|otherwise|when|it depends)\b")

@@ -1,6 +1,7 @@
-"""The words by which a reply concedes, turns and concludes, language by language.
+"""Words that concede, turn to another statement or conclude, for each language.
 
-A reader of several languages takes them together (`any_language`) and reads folded text (`folding`).
+Readers of several languages combine the words of all of them (`any_language`) and read folded text
+(`halu_tasks.text.folding`).
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ from halu_tasks.scorers.reading.patterns import folded, pattern
 
 @dataclass(frozen=True, kw_only=True)
 class Language:
-    """The words of one language, as alternatives of an expression.
+    """The words of one language, each attribute as alternatives of an expression.
 
     Attributes:
-        concedes: Begins a clause that only concedes something: "although".
-        concedes_behind: Begins such a clause behind what it is conceded to.
-        turns: Leaves what was said for something else: "but".
-        seems: Says that something only seems so.
-        possible: Says that something is only possible.
-        hence: Begins a conclusion in the middle of a sentence.
-        concludes: Begins a sentence that concludes: "therefore". The English words are in `declared`.
-        answer: What the one who answers calls the answer. The English words are in `declared`.
+        concedes: Words that begin a concession: "although".
+        concedes_behind: Words that begin a concession after the main clause.
+        turns: Words that turn to another statement: "but".
+        seems: Words that say that something only seems so.
+        possible: Words that say that something is only possible.
+        hence: Words that begin a conclusion in the middle of a sentence.
+        concludes: Words that begin a sentence that concludes: "therefore". The English words are in `declared`.
+        answer: Names of the answer that a reply gives: "the answer". The English words are in `declared`.
     """
 
     concedes: str
@@ -84,7 +85,7 @@ HINDI = Language(
 
 
 def any_language(words: Callable[[Language], str]) -> str:
-    """Return the words of all languages as alternatives, folded."""
+    """Return the words of all languages as folded alternatives of an expression."""
     return "|".join(folded(each) for each in map(words, (ENGLISH, ARABIC, TURKISH, HINDI)) if each)
 
 

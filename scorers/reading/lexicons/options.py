@@ -1,4 +1,4 @@
-"""The words by which a reply takes one of several options, in English and Chinese."""
+"""Patterns of statements that choose one of several options, in English and Chinese."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from halu_tasks.scorers.reading.lexicons.declared import DECLARED
 from halu_tasks.scorers.reading.patterns import expression, ignoring_case, pattern
 from halu_tasks.text.folding import any_of
 
-# a mark may be all that a sentence says of an option
+# A mark may be all that a sentence states about an option.
 ANYTHING = pattern(r"\S")
 RIGHT_MARKS, WRONG_MARKS = "√✓✔✅", "×✗✘❌"
 NAME = r"(?:answers?|options?|choice|response|选项|答案)"
-# What may stand between a marker and the letter it introduces.
+# Words that may occur between a marker and the letter that it introduces.
 FILLER_WORDS = any_of("""
     is are was be should would will must as of for to that the my with so thus therefore factually correct right best
     better more accurate final verdict definitely clearly actually it(?:'s)? one letter in based on analysis favou?r
@@ -25,7 +25,7 @@ FILLER = ignoring_case(rf"(?:[^\w(]|\b{FILLER_WORDS}\b|就是|应|是|为|选|�
 REFUSAL = ignoring_case(r"""
     (?:both|neither|either|none|all|cannot|can't|tied?|they|equal|inconclusive|undetermined|no)\b|都|均|两者|两个|没有
 """)
-# "A careful answer": no option, other than "A is", "A or", "A because".
+# In "A careful answer", A is not an option, unlike in "A is", "A or", "A because".
 FOLLOWS_LETTER = any_of("""
     is was and or because since as over for due based by with in on here arbitrarily simply only seems? appears? remains
     provides? gives offers presents has contains demonstrates comes gets? got wins beats prevails confuses conflates
@@ -39,7 +39,7 @@ COORDINATED = ignoring_case(rf"""
 """)
 PAIR = ignoring_case(r"(?<![A-Za-z])([A-Za-z])\)?\s?(?:and|or|nor|&|/|、|和|与)\s?(?:answer\s)?\(?$")
 UNSURE = ignoring_case(r"(?:\bif|\bwhether|\bnor|\bneither)\s(?:answer\s|option\s)?\(?$")
-# A condition leaves the choice open, unless it is only that one must choose.
+# A condition leaves the choice open, unless the condition is only that one must choose.
 FORCED = r"(?:forced|pressed|pushed|made|pressured|asked|I|we|you|one|anything|any|not|so)\b"
 CONDITION = ignoring_case(rf"""
     (?:(?<!even )\b(?:if|assuming|provided that|suppose|supposing|unless|depending|otherwise)\b(?!\s(?:that\s)?{FORCED})
@@ -50,13 +50,13 @@ ON_CONDITION = ignoring_case(rf"""
     \W*(?:(?:and|or|but|while) )?(?:(?:if|assuming|unless|provided that|suppose)\b(?!\s(?:that\s)?{FORCED})|如果|假如
     |要是|假设|若)(?!.{{0,300}}(?:\b(?:so|but|therefore|thus|hence|however)\b|所以|因此|但))
 """)
-# "Hepatitis A" is no option.
+# The letter in "Hepatitis A" is not an option.
 KIND = ignoring_case(r"""
     \b(?:vitamins?|hepatitis|influenza|types?|groups?|class|factor|phase|step|figure|planet|star|protein|gene|strain
     |chain|subunit|receptor|particle|team|person|sample|substance|compound|point|case|scenario)\s\Z
 """)
 CONDITIONAL = ignoring_case(r"\)?,?\s(?:only\s)?(?:if|when|assuming|provided that|unless|depending)\b")
-# What only seems so is taken back by what follows.
+# An option that only seems right is replaced by what follows.
 SEEMS = ignoring_case(r"""
     \bat (?:first|a glance)\b|\bon the (?:surface|face of it)\b|\b(?:initially|superficially|originally)\b
     |\b(?:may|might|could|can) (?:at first )?(?:seem|look|appear|sound)|\b(?:first|one (?:may|might|could)) (?:think
@@ -64,9 +64,9 @@ SEEMS = ignoring_case(r"""
 """)
 TURN = ignoring_case(r"\b(?:but|however|yet|nevertheless|actually|in fact|in reality)\b|但|然而|其实|实际上|不过")
 
-# --- what is said of an option, right behind its letter -------------------------------------------------
+# --- statements about an option, directly after its letter -------------------------------------------------
 
-# "less accurate" is wrong and "less wrong" right
+# "less accurate" means wrong, and "less wrong" means right.
 FAULTS = any_of("incorrect inaccurate wrong false flawed misleading mistaken erroneous problematic bad")
 WRONG = expression(rf"""
     (?:le(?:ss|ast)(?!\s(?:\w+ly\s)?{FAULTS})|incorrect|inaccurate|wrong|false|flawed|misleading|untrue|mistaken
@@ -126,7 +126,7 @@ DOES_BADLY = ignoring_case(rf"""
     |match|fit|make sense|agree)\b|(?:can|should|must|has to|is|was) (?:\w+ly )?(?:be )?(?:\w+ly )?(?:rejected|ruled out
     |dismissed|discarded|excluded|eliminated|discounted|contradicted)\b)
 """)
-# What is said of a part of the option, which counts where nothing is said of the whole.
+# Statements about a part of an option, which are used if there is none about the whole option.
 GIVES = r"(?:gives?|states?|provides?|uses|has|shows|names|cites|identifies|reports) the (?:\w+ly )?"
 STATES = ignoring_case(rf"""
     \)?\s+(?:\w+ )?(?:(?P<right>(?:correctly|accurately|rightly|truthfully)\s\w)|{GIVES}(?:(?P<proper>correct|right
@@ -159,7 +159,7 @@ RATED = ignoring_case(rf"""
 BARELY = ignoring_case(r"""
     \)?\s(?:(?P<right>true|correct|right|factual)|(?P<wrong>false|incorrect|wrong))\b(?=\W*\Z|\s?[,;.(])
 """)
-# "B is the more accurate one", "B provides a better explanation": at most one option can be so called.
+# "B is the more accurate one", "B provides a better explanation": this can be said of one option only.
 NOUN = any_of("""
     answers? responses? choices? options? ones? explanation statement version text passage account description pick
 """)
@@ -215,7 +215,7 @@ THE_WRONG_ONE = ignoring_case(rf"""
     |(?:\breject|(?<!not )\brul(?:e|ing) out|\bdismiss|\bdiscard|\beliminate|\bexclude|\banything but|^(?:\w+ly )?not
     |\b(?:it|answer|verdict)(?:'s not| is not| isn't| can't be| cannot be))\b
 """)
-# "the answer that holds up is B": what is said there is said of the option behind the link
+# "the answer that holds up is B": the statement is about the option after the link.
 ONE_THAT = ignoring_case(rf"\b{NOUN} (?:that|which)(?=\s)")
 LINKED = ignoring_case(rf"[^,.;]{{3,60}}?{LINK}")
 DECLARED_OPTION = ignoring_case(rf"""
@@ -264,7 +264,7 @@ HEDGE = expression(r"""
     |maybe|perhaps|ok(?:ay)?|well|hence|thus|therefore|overall|given (?:the|all|this)(?: \w+)?
     |in (?:my (?:view|opinion)|the end|short|conclusion))
 """)
-# A sentence that takes back a verdict given before it.
+# The start of a sentence that takes back an earlier verdict.
 REVISES = ignoring_case(rf"""
     \W*(?:{declared.SECOND_THOUGHT}|hmm|on closer|actually|no, |sorry|let me re|等等|不对,|更正|抱歉,|重新)
 """)
@@ -318,7 +318,7 @@ PLACES = {
     for place, names in enumerate(("一1first", "二2second", "三3third", "四4fourth"))
     for word in (names[0], names[1], names[2:])
 }
-"""The place that a word for a number stands for."""
+"""The index, from 0, of the option that a word for a number refers to."""
 
 
 # --- options by their letters ---------------------------------------------------------------------------
@@ -326,14 +326,14 @@ PLACES = {
 
 @dataclass(frozen=True)
 class LetterWords:
-    """How options with certain capital letters are named.
+    """The patterns for options with certain capital letters.
 
     Attributes:
-        first: The option that a text names at its start.
-        mention: An option, also what is its own ("B's claim").
-        group: Several options that are called right or wrong together.
-        heading: The beginning of a sentence that goes on about one option.
-        line: A line that is nothing but an option.
+        first: Matches the option named at the start of a text.
+        mention: Matches an option, also with something that belongs to it ("B's claim").
+        group: Matches several options that are called right or wrong together.
+        heading: Matches the start of a sentence that is about one option.
+        line: Matches a line that consists only of an option.
     """
 
     first: re.Pattern[str]
@@ -345,7 +345,7 @@ class LetterWords:
 
 @cache
 def letter_words(letters: str) -> LetterWords:
-    """Return how the options with the given letters are named."""
+    """Return the patterns for options with the given letters."""
     return LetterWords(
         first=ignoring_case(rf"""
             (?P<not>not\s)?(?:(?P<name>{NAME})\s?)?(?P<open>\()?(?P<letter>[{letters}])(?![A-Za-z0-9]|'s)

@@ -1,4 +1,4 @@
-"""Words for true and false that are rewritten before a verdict is read."""
+"""Patterns of statements of true or false that are rewritten before a verdict is read."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from halu_tasks.text.folding import any_of
 GOOD = any_of("true correct accurate right valid factual")
 BAD = any_of(r"false incorrect inaccurate wrong invalid untrue (?:non|un)[\s-]?factual")
 
-# --- what it would be wrong to say ----------------------------------------------------------------------
+# --- labels that it would be wrong to use ----------------------------------------------------------------------
 
 CALL = expression(r"""
     (?:call(?:ing)?|label(?:l?ing)?|mark(?:ing)?|rat(?:e|ing)|classify(?:ing)?|consider(?:ing)?|describ(?:e|ing)
     |judg(?:e|ing)|deem(?:ing)?|declar(?:e|ing)|say(?:ing)?|claim(?:ing)?|conclud(?:e|ing)|regard(?:ing)?)\b
 """)
-# No question is repeated between: "I cannot say whether the answer is true"
+# No indirect question may occur in between: "I cannot say whether the answer is true".
 OBJECT = r"(?:\s(?!(?:whether|if|either|how|what|which|for)\b)[\w'-]+){0,7}?"
 CALLED = rf"{CALL}{OBJECT}\s({GOOD}|{BAD})\b(?!\s(?:or|nor)\b)"
 MISTAKEN = expression(r"""

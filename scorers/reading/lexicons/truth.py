@@ -1,4 +1,4 @@
-"""The words by which a reply calls a text true or false, in English."""
+"""Patterns of statements that a text is true or false, in English."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from halu_tasks.scorers.reading.lexicons.declared import DECLARED
 from halu_tasks.scorers.reading.patterns import expression, ignoring_case, pattern
 from halu_tasks.text.folding import any_of
 
-# What may stand between a marker and the verdict it introduces.
+# Words that may occur between a marker and the verdict that it introduces.
 HEDGE = any_of("""
     the this that given provided entire whole overall full answer response statement explanation information claim is
     are was be been should would will must can as in to of for my it its i a an therefore thus so factually considered
@@ -49,7 +49,7 @@ BARE = ignoring_case(r"""
     \W*(?:(?:(?P<true>true|correct|yes)|false|incorrect|no)\b(?:\W*|\s?[.,:;(–—-].*)|(?:(?P<t>t)|f)\W*)
 """)
 HEADED = ignoring_case(rf"(?:final )?(?:{DECLARED.pattern})")
-# What a sentence speaks of: the answer as a whole, a part of it, or the label ("I would classify it as False").
+# What a sentence is about: the answer as a whole, a part of it, or the label ("I would classify it as False").
 WHOLE = ignoring_case(r"""
     \b(?:the|this|given|provided|entire|whole|overall|your|author's|above)\s(?:(?!correct|accurate|better|right
     |ideal)[\w'-]+\s){0,2}?(?:answer|response)\b(?:'s (?:\w+ )?(?:accuracy|correctness)\b|(?!'))
@@ -66,7 +66,7 @@ REFUSES = ignoring_case(r"""
     \W*I(?:'m| am)? (?:can't|cannot|can not|won't|unable to|not able to) (?:provide|give|offer|help|assist|evaluate
     |fulfil|answer|make|render)
 """)
-# The labels as the prompt writes them; at the start of a sentence the capital means nothing.
+# The labels as the prompt writes them; at the start of a sentence, the capital letter has no meaning.
 WRITTEN = pattern(r"(?<=\w )(?<!not )(?:True|False)\b")
 PARTLY = ignoring_case(r"\b(?:partially|partly|somewhat)\s(?:true|false)\b")
 # "The answer would be correct if it said 1941", "whether the answer is correct"
@@ -76,11 +76,11 @@ CLAUSE_END = ignoring_case(r"[,;:()]|\b(?:but|however|although|though|while|and|
 SUBORDINATE = ignoring_case(r"""
     \b(?:that|which|because|since|as it|as the|due|regarding|about|concerning|where|who|when|in stating|why|how)\b
 """)
-# "the correct answer" is another than the given one.
+# "the correct answer" is not the given one.
 NOT_GIVEN = r"(?<!some )(?!(?<=the )\w+\s(?:answer|explanation|statement|response|term)\b)"
-# "factual accuracy" and "no factual claims" judge nothing.
+# "factual accuracy" and "no factual claims" are not judgments.
 TOPIC = r"(?!factual\s(?:accuracy|correctness|claims?|statements?|assertions?|information|content|basis|details?)\b)"
-# A judgment word with what turns it round.
+# A word of judgment with its negation.
 JUDGED = ignoring_case(rf"""
     (?P<no>{NEGATION}[^.]{{0,40}}?)?(?:(?P<part>\b(?:partially|partly
     |somewhat)\s+(?:\w+ly\s)?)?\b(?:(?:factual\s)?(?P<fault>{FAULT})\b
@@ -90,7 +90,7 @@ JUDGED = ignoring_case(rf"""
 PART_OF = ignoring_case(r"\b(?:parts?|half|portion|section|sentence) of \Z")
 NONE = ignoring_case(r"\bnone of\b|\bno(?:thing|t one \w+|t a single \w+) (?:in|about|of)\b")
 MINOR = ignoring_case(r"\b(?:minor|slight|small)\s(?:\w+\s)?\Z")
-# "The answer is correct for several reasons:" is a judgment, "What is correct in the answer:" introduces some.
+# "The answer is correct for several reasons:" is a judgment, "What is correct in the answer:" introduces judgments.
 PREDICATED = ignoring_case(rf"""
     \b(?:is|are|seems|appears)\s(?:\w+ly\s){{0,3}}(?:{TRUE})(?:\W+(?:for|because|since|as)\b|\W*\Z)
 """)
@@ -136,7 +136,7 @@ AGREES = ignoring_case(rf"""
     |quarrel|take issue|objections?|object)\b(?:\s(?:\w+ly\s)?(?:with|to)\s{TEXT}\b|(?=\W*\Z|\s?[:;–—]))
 """)
 EVIDENCE = r"(?:evidence|facts?|sources?|records?|data|documents?|passages?|literature)"
-# Whether what is judged and what is known are at one: "is consistent with the evidence", "does not hold up"
+# Whether the judged text agrees with what is known: "is consistent with the evidence", "does not hold up"
 ACCORD = ignoring_case(r"""
     \b(?:(?P<yes>(?:is|are|fully|entirely|not|be)\s(?:\w+ly\s)?(?:consistent|in (?:line|keeping|accord|accordance
     |agreement)) with|match(?:es)?\b|agrees? with|aligns? with|lines? up with|tall(?:y|ies) with|(?:is|are) true to
@@ -153,7 +153,7 @@ TURNED = ignoring_case(r"""
     \b(?:no|not|never|none|nothing|neither|nor|without|cannot|fails? to|hardly|free of)\b|n't\b|\bfar from\b
 """)
 JUDGED_TEXT = ignoring_case(rf"\b{TEXT}\b|^\W*(?:this|that|it)\b|\b{EVIDENCE}\b.*\b(?:it|this)\b")
-# "It is true that the war ended, but", "the correct answer": no verdicts on the answer
+# "It is true that the war ended, but", "the correct answer": not verdicts on the answer.
 ASSERTS = ignoring_case(r"\b(?:true|correct|right|accurate|false|wrong) (?:that|to)\b")
 ASIDE = ignoring_case(r"\b(?:whether|if)\b[^,;]*\Z")
 ECHOED = ignoring_case(r"\bfactual\b|\?\W*\Z|\b(?:true or false|false or true)\b")

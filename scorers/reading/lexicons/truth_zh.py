@@ -1,4 +1,4 @@
-"""The words by which a reply calls a text true or false, in Chinese."""
+"""Patterns of statements that a text is true or false, in Chinese."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ CHINESE = pattern(r"[㐀-鿿]")
 DECLARED = pattern(
     r"^答\s?:|(?:判断|结论|答案|结果|判定|判决|裁定|评判|评价|最终|回答)(?:结果|判断|答案|结论)?(?:是|为|应为|应该是|:)+"
 )
-# A verdict that needs no subject: it stands alone, or a mark follows it.
+# A verdict without a subject, alone or before a mark.
 BARE = pattern(r"""
     \W*(?:严格来说|可以算|能算|算|回?[说讲答]得|答(?=[对错])|的确|确实|其实|应该|应当|应|因此|所以|综上|总之|故|据此
     |最终|[,:]|该|这道?题|这个|此|它|上述|回答|答案|说法|陈述|是|为|完全|基本|大致|大体|总体|属于|判断|判定|判|打|给
     |[我会]+选|选)*(?P<no>不能算|不能说|不算|不是|并非|不|没有?|非)?(?:完全|太|够|十分|很
     |是)?(?:(?P<true>正确|准确|属实|真实|无误|对|是|真|成立|可靠)|错误?|虚假|假|否|有误|失实|不实|误)的?(?:\W|了|$)
 """)
-# "正确" before a noun or "是" speaks of the right answer, not of the given one.
+# "正确" before a noun or "是" is about the right answer, not about the given one.
 JUDGED = pattern(r"""
     (?P<no>不能(?:算|说是?|视为|认为|称为)?(?:该|这个|此)?(?:回答|说法)?|不是|并非|并不|不够|不太|不完全|未见|未发现
     |看不出|不|没有|没|无|未|非)?(?:完全|存在|发现|任何|出现|明显|事实|性|有|是|的|很|太
@@ -26,7 +26,7 @@ JUDGED = pattern(r"""
     |并非|不是|(?:该|原)?(?:回答|答案)?(?:却|则|但|被)?(?:写成|写作|说成|误作|误为|误写|当成))))(?!的?(?:答案|说法应
     |名称|年份|选项|应|是|为|地))
 """)
-# What is asked: "whether it is right"
+# The question repeated: "whether it is right".
 ASKED = pattern(r"(?:是否|能否|有没有)[^,;:?。]{0,8}|是对是错|是真是假|对还是错|正确与否|对不对|正误|真伪|对错")
 # "I do not agree with the answer"
 AGREES = pattern(r"""
@@ -37,7 +37,7 @@ AGREES = pattern(r"""
 DOUBTED = pattern(
     r"(?:不认为|不觉得|不相信|难以认为|(?:不应该?|不该|不能|不可|不宜|不必|无法)(?:说|认|视|算|称|把|将|被?判)|(?:谈|算|称|说)不上|没有?理由)[^,;:。]*$"
 )
-# "把它判为正确是不合适的": what it would be wrong to call the answer
+# "把它判为正确是不合适的": a label that would be wrong for the answer.
 MISCALLED = pattern(r"""
     (?:把|将|认为|说|称|判)[^,;:。?]{0,20}?(?P<called>不?(?:正确|对|错误|错)的?)[^,;:。]{0,3}?是?(?:不(?:合适|合理|恰当
     |妥|公平|公允|对|正确|准确)|错误|欠妥)的?(?=\W|$)
