@@ -129,7 +129,7 @@ def _claims(lines: list[str]) -> set[str]:
 
 
 def _leading_check(text: str) -> bool | None:
-    """Return the check at the start of a text, or None."""
+    """Return the check at the start of the text, or None."""
     match = words.VALUE.match(text[:60])
     return match["yes"] is not None if match else None
 

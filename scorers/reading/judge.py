@@ -91,7 +91,7 @@ read_verdict = verdict_reader(
 
 
 def fence(text: str, longest: int | None = None) -> str:
-    """Return a text between two identical lines that do not occur in it.
+    """Return the text between two identical lines that do not occur in it.
 
     The line depends only on the text, so the same text always gives the same prompt.
 

@@ -22,7 +22,7 @@ FAULTS = (
     rf"|(?:{spelled('hata yanlış çelişki halüsinasyon tutarsız uydurma')})\w*"
     rf"|{spelled('त्रुटि त्रुटियाँ गलती गलत ग़लत विरोधाभास मतिभ्रम असंगति')}|矛盾|错误|幻觉|不一致|问题)"
 )
-"""Words for errors in a text, in English, Arabic, Turkish, Hindi and Chinese, as an expression over folded text."""
+"""Expression over folded text for the words for errors, in English, Arabic, Turkish, Hindi and Chinese."""
 
 _NO_CONTENT = re.compile(r"\[ ?\]|\{ ?\}|[∅—–-]|[(\[<](?:empty|blank|nil|null)[)\]>]", re.IGNORECASE)
 
@@ -77,7 +77,7 @@ NOTHING_WRONG = none_of()
 
 
 def says_none(text: str, none: re.Pattern[str] = NOTHING_WRONG) -> bool:
-    """Return whether a text only says that there is nothing to list.
+    """Return whether a string only says that there is nothing to list.
 
     Args:
         text: A reply or a part of it.

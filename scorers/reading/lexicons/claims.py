@@ -155,7 +155,7 @@ ENTRY = ignoring_case(r"""
 TITLE = pattern(r"\s?(?:[:–—]|- )\s?\S")
 BY = ignoring_case(r"\s(?:by|in|the|from|since|because|as|according|par|por|durch|im)\b")
 
-# --- second thoughts and conclusions -----------------------------------------------------------------
+# --- second thoughts and conclusions ------------------------------------------------------------------
 
 AGAIN = rf"(?:(?:no,? )?{declared.SECOND_THOUGHT}|(?:hmm+|actually|edit|update|sorry|I missed)\b)"
 SECOND_THOUGHT = ignoring_case(rf"\W*{AGAIN}")

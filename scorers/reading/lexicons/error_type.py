@@ -13,7 +13,7 @@ ENTITY, RELATION, SENTENCE, NONE = TYPES = ("entity", "relation", "sentence", "n
 
 TAG = pattern(r"</?((?:entity|relation|sentence))[\w ]{0,20}>|\b(entity|relation|sentence)_")
 
-# --- names of the types ----------------------------------------------------------------------------------------
+# --- names of the types -------------------------------------------------------------------------------
 
 ERROR_HI = spelled("""
     त्रुटि त्रुटियाँ त्रुटियों गलती गलतियाँ भूल मतिभ्रम मतिविभ्रम विभ्रम हैलुसिनेशन हैल्यूसिनेशन हैलूसिनेशन हेलुसिनेशन
@@ -122,7 +122,7 @@ FILLER = folded_pattern(r"""
     |होगी|केवल)\b)*
 """)
 
-# --- words that declare a type -----------------------------------------------------------------------------
+# --- words that declare a type ------------------------------------------------------------------------
 
 DECLARES = folded_pattern(rf"""
     {ANSWER}|\b(?:error|hallucination) ?(?:type|class|category)\b|\b(?:type|class|category|kind) of (?:the )?(?:error
@@ -157,7 +157,7 @@ DECIDED = folded_pattern(rf"{ANSWER}|\banswer\s?[:=]|\bالتصنيف\b")
 HENCE = pattern(rf", (?:and )?{languages.HENCE}")
 EXPLAINED = folded_pattern(r"\W*\Z|\s?[:,(–—-].*|,? (?:because|since|as|for|क्योंकि|चूँकि)\b.*")
 
-# --- a yes or no for each type -------------------------------------------------------------------------
+# --- a yes or no for each type ------------------------------------------------------------------------
 
 EACH_TYPE = "|".join(f"(?P<{kind}>{NAMES[kind]})" for kind in (ENTITY, RELATION, SENTENCE))
 ANY_TYPE = "|".join(NAMES[kind] for kind in (ENTITY, RELATION, SENTENCE))
@@ -201,7 +201,7 @@ CHINESE = pattern(rf"""
 WORD = pattern(r"\w")
 ONE_TYPE = pattern(rf"(?<!\w)(?:{EACH_TYPE})(?!\w)")
 
-# --- a type by its place in the list -------------------------------------------------------------------
+# --- a type by its place in the list ------------------------------------------------------------------
 
 PLACES = (  # in English, Arabic, Turkish and Hindi
     (0, "first", "أول أولى", "birinci ilk", "पहला पहली पहले प्रथम"),

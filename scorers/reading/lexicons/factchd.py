@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from halu_tasks.scorers.reading.patterns import expression, ignoring_case, pattern
 
-# --- the strict reading -----------------------------------------------------------------------------
+# --- the strict reading -------------------------------------------------------------------------------
 
 # French, Spanish, Portuguese, Italian and German have their own words. "no" before the English word negates
 # it only in capitals, unlike in "no factual errors".

@@ -1,4 +1,4 @@
-"""Patterns of statements of whether a text hallucinates, in English."""
+"""Patterns of statements of whether the judged text hallucinates, in English."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ HENCE = ignoring_case(r"""
 """)
 AT_END = ignoring_case(r"(?s).{20,}:\W{0,4}(?:(?P<yes>yes)|no)\W*\Z")
 
-# --- words that call a text faithful or not ----------------------------------------------------------------
+# --- words that call the judged text faithful or not --------------------------------------------------
 
 SOURCE = any_of("document source article text passage original context input")
 UNFAITHFUL = any_of(rf"""

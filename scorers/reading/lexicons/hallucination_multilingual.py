@@ -1,4 +1,4 @@
-"""Patterns of statements of whether a text hallucinates, in English, Arabic, Turkish and Hindi."""
+"""Patterns of statements of whether the judged text hallucinates, in English, Arabic, Turkish and Hindi."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ AT_END = folded_pattern(rf"""
 WHOLE = pattern(r"(?s)\A(?=.)")
 OPEN = folded_pattern(rf"(?<!\w)(?:{OR}|ne|mi|mu|neither|either|هل|إما|क्या)(?!\w)")
 
-# --- statements about the text -----------------------------------------------------------------
+# --- statements about the text ------------------------------------------------------------------------
 
 AL = r"(?:[وفبكل]{0,2}(?:ال|لل?)?)"
 # A Turkish verb is negated by -m- before its ending: uyuşuyor, uyuşmuyor; -mek and -miş do not negate it.
@@ -119,7 +119,7 @@ CERTAINLY = folded_pattern(r"""
     \W*(?:absolutely|certainly|indeed|بالتأكيد|بالطبع|طبعا|بالفعل|elbette|kesinlikle|tabii|बिल्कुल|बिलकुल|अवश्य|बेशक
     |tabii ki)(?:,|\.?\Z| [-–—])
 """)
-# "Tabii, yardımcı olayım", "Certainly! Please send both sentences": agrees to a request and does not answer a question.
+# "Tabii, yardımcı olayım", "Certainly! Please send both sentences": agrees to a request, not with the question.
 OFFERS = folded_pattern(r"""
     (?<!\w)(?:here (?:is|are)(?! (?:why|the))|let me|i(?:'ll| will| can|'d)|happy to|please|provide|send|lütfen|yardımcı
     |memnuniyetle|hemen|bakalım|inceleyelim|bakıyorum|gönderin|paylaşın|olabilirim|يرجى|سأساعدك|يسعدني|يمكنني|دعني|أرسل

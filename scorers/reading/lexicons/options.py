@@ -64,7 +64,7 @@ SEEMS = ignoring_case(r"""
 """)
 TURN = ignoring_case(r"\b(?:but|however|yet|nevertheless|actually|in fact|in reality)\b|但|然而|其实|实际上|不过")
 
-# --- statements about an option, directly after its letter -------------------------------------------------
+# --- statements about an option, directly after its letter --------------------------------------------
 
 # "less accurate" means wrong, and "less wrong" means right.
 FAULTS = any_of("incorrect inaccurate wrong false flawed misleading mistaken erroneous problematic bad")
@@ -159,7 +159,7 @@ RATED = ignoring_case(rf"""
 BARELY = ignoring_case(r"""
     \)?\s(?:(?P<right>true|correct|right|factual)|(?P<wrong>false|incorrect|wrong))\b(?=\W*\Z|\s?[,;.(])
 """)
-# "B is the more accurate one", "B provides a better explanation": this can be said of one option only.
+# "B is the more accurate one", "B provides a better explanation": this can apply to one option only.
 NOUN = any_of("""
     answers? responses? choices? options? ones? explanation statement version text passage account description pick
 """)
@@ -194,7 +194,7 @@ ALL_ALIKE = ignoring_case(rf"""
     |(?:contain|have|make) (?:\w+ ){{0,3}}?{MISTAKES})
 """)
 
-# --- what introduces a letter: a declaration, a choice, a rejection ---------------------------------------
+# --- what introduces a letter: a declaration, a choice, a rejection -----------------------------------
 
 GOOD = rf"(?:{RIGHT}|(?:best|better|stronger|winning|preferred|preferable|superior|original|real|unmodified)\b)"
 OVERALL = r"(?: here| overall| of the two| between the two| among them)?"
@@ -321,7 +321,7 @@ PLACES = {
 """The index, from 0, of the option that a word for a number refers to."""
 
 
-# --- options by their letters ---------------------------------------------------------------------------
+# --- options by their letters -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -329,7 +329,7 @@ class LetterWords:
     """The patterns for options with certain capital letters.
 
     Attributes:
-        first: Matches the option named at the start of a text.
+        first: Matches the option named at the start of a string.
         mention: Matches an option, also with something that belongs to it ("B's claim").
         group: Matches several options that are called right or wrong together.
         heading: Matches the start of a sentence that is about one option.

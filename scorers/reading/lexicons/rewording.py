@@ -8,7 +8,7 @@ from halu_tasks.text.folding import any_of
 GOOD = any_of("true correct accurate right valid factual")
 BAD = any_of(r"false incorrect inaccurate wrong invalid untrue (?:non|un)[\s-]?factual")
 
-# --- labels that it would be wrong to use ----------------------------------------------------------------------
+# --- labels that it would be wrong to use -------------------------------------------------------------
 
 CALL = expression(r"""
     (?:call(?:ing)?|label(?:l?ing)?|mark(?:ing)?|rat(?:e|ing)|classify(?:ing)?|consider(?:ing)?|describ(?:e|ing)
@@ -33,7 +33,7 @@ QUESTION = ignoring_case(r"""
     \b(?:true|correct|factual) ?(?:or|/|vs\.?) ?(?:false|incorrect|wrong|non-?factual)\b|\bfalse ?(?:or|/) ?true\b
 """)
 
-# --- other languages ------------------------------------------------------------------------------------
+# --- other languages ----------------------------------------------------------------------------------
 
 MARKER_ABROAD = expression(r"""
     (?:(?:la|le|el|die|das|o|a|il|l')\s?)?(?:(?:mi|ma|mon|meine?|final\w*|endgültig\w*|abschließend\w*)\s)?(?:respuesta

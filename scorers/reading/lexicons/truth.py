@@ -1,4 +1,4 @@
-"""Patterns of statements that a text is true or false, in English."""
+"""Patterns of statements that the judged text is true or false, in English."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patterns of statements that a text is true or false, in Chinese."""
+"""Patterns of statements that the judged text is true or false, in Chinese."""
 
 from __future__ import annotations
 

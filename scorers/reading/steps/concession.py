@@ -14,7 +14,7 @@ from halu_tasks.scorers.reading.lexicons import conditions, languages
 from halu_tasks.scorers.reading.steps.declining import stated
 
 Says = Callable[[str], bool]
-"""Returns whether a text gives an answer."""
+"""Returns whether a string gives an answer."""
 
 _LONGEST = 600
 """Longest sentence that is divided, in characters; no real sentence is longer."""
@@ -37,8 +37,8 @@ def without_concessions(sentences: list[str], says: Says, decides: Says, declare
 
     Args:
         sentences: Folded sentences.
-        says: Returns whether a text gives an answer.
-        decides: Returns whether a text gives an answer as its choice.
+        says: Returns whether a string gives an answer.
+        decides: Returns whether a string gives an answer as its choice.
         declares: Matches what introduces an answer that is not taken back.
     """
     kept: list[str] = []

@@ -11,7 +11,7 @@ from halu_tasks.scorers.reading.lexicons import declared as words
 from halu_tasks.scorers.reading.steps.sentences import REACH, behind, matches
 
 ReadText = Callable[[str], str | None]
-"""Returns the label at the start of a text, or None."""
+"""Returns the label at the start of a string, or None."""
 
 
 class Declared(NamedTuple):

@@ -14,7 +14,7 @@ def is_lead_in(text: str) -> bool:
 
 
 def announces(text: str) -> bool:
-    """Return whether the last paragraph of a text announces a quotation.
+    """Return whether the last paragraph of the text announces a quotation.
 
     It does if one of its lines ends in a colon or an opening mark and does not announce the judge's own verdict.
     """
@@ -25,7 +25,7 @@ def announces(text: str) -> bool:
 
 
 def reports(text: str) -> bool:
-    """Return whether the last paragraph of a text announces what the judged text says."""
+    """Return whether the last paragraph of the text announces what the judged text says."""
     return any(words.REPORTS.search(line) for line in _announcing_lines(text))
 
 
@@ -41,5 +41,5 @@ def _announcing_lines(text: str) -> list[str]:
 
 
 def quoting(text: str) -> bool:
-    """Return whether a text ends inside quotation marks."""
+    """Return whether the text ends inside quotation marks."""
     return text.count('"') % 2 == 1 or sum(map(text.count, words.OPENING)) > sum(map(text.count, words.CLOSING))

@@ -55,7 +55,7 @@ def read_reply(
 
 
 def ends(text: str) -> str:
-    """Return a text, or its two ends if it is longer than any real reply."""
+    """Return the text, or its two ends if it is longer than any real reply."""
     return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
 
 
@@ -65,7 +65,7 @@ def sentences_of(reply: str) -> list[str]:
 
 
 def _sentences(text: str) -> list[str]:
-    """Return the plain sentences of a text, cut to a limited length; of very many, those at either end."""
+    """Return the plain sentences of the text, cut to a limited length; of very many, those at either end."""
     text = _without_tags(_LATEX.sub(" ", _BOX.sub("\nverdict: ", text)))
     text = _NAME_PARTS.sub(" ", text).translate(_PLAIN)
     parts = _SENTENCE_END.split(_LIST_MARK.sub("", text))
@@ -75,7 +75,7 @@ def _sentences(text: str) -> list[str]:
 
 
 def _without_tags(text: str) -> str:
-    """Return a text without tags; a tag that is never closed is replaced by its name, as in "<False>"."""
+    """Return the text without tags; a tag that is never closed is replaced by its name, as in "<False>"."""
     closed = {tag["name"].lower() for tag in _TAG.finditer(text) if tag["ends"]}
 
     def replacement(tag: re.Match[str]) -> str:

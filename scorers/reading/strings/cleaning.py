@@ -204,12 +204,12 @@ def gives_one(text: str, kind: Kind) -> bool:
 
 
 def states(text: str, kind: Kind) -> bool:
-    """Return whether a label or an arrow shows which part of a text is the string."""
+    """Return whether a label or an arrow shows which part of the text is the string."""
     return bool(_label_end(text, kind) or _ARROW.search(text, 1))
 
 
 def _without_signs(text: str) -> str:
-    """Return a text without the ticks and crosses around it."""
+    """Return the text without the ticks and crosses around it."""
     return text.strip(_SIGNS + EDGES)
 
 
@@ -227,7 +227,7 @@ def _label_end(text: str, kind: Kind) -> int:
 
 
 def _without_labels(text: str, kind: Kind) -> str:
-    """Return a text without the labels at its start."""
+    """Return the text without the labels at its start."""
     while at := _label_end(text, kind):
         text = text[at:]
     return text
@@ -263,7 +263,7 @@ def _right_part(text: str) -> str:
 
 
 def _without_emphasis(text: str, *, explained: bool = False) -> str:
-    """Return a text without bold or italics around it; of a bold part with an explanation after it, only the part.
+    """Return the text without bold or italics around it; of a bold part with an explanation after it, only the part.
 
     Args:
         text: The text.
@@ -281,7 +281,7 @@ def _without_emphasis(text: str, *, explained: bool = False) -> str:
 
 
 def _split_quoted(text: str) -> tuple[str, str]:
-    """Return the quoted part at the start of a text, and the text after it; two empty strings if there is none.
+    """Return the quoted part at the start of the text, and the text after it; two empty strings if there is none.
 
     Quotes inside the part are kept.
     """
@@ -303,7 +303,7 @@ def _split_quoted(text: str) -> tuple[str, str]:
 
 
 def _first_quoted(text: str, words: int) -> str:
-    """Return the first quoted part of a text that has at least `words` words; empty if there is none."""
+    """Return the first quoted part of the text that has at least `words` words; empty if there is none."""
     for opening in islice(_OPENING_QUOTE.finditer(text), 20):
         part, _ = _split_quoted(text[opening.start() :])
         if part.count(" ") + 1 >= words and part:
@@ -343,7 +343,7 @@ def _without_explanation(text: str, listed: bool) -> str:
 
 
 def _without_stops(text: str) -> str:
-    """Return a text without closing punctuation; the "!" of "n!" is kept, since it is a factorial."""
+    """Return the text without closing punctuation; the "!" of "n!" is kept, since it is a factorial."""
     stripped = text.strip(EDGES)
     text = stripped.rstrip(STOPS)
     return text + "!" if stripped == text + "!" and not (len(text) > 1 and text[-2:].isalpha()) else text

@@ -27,7 +27,7 @@ _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None, "n
 
 
 class Found(NamedTuple):
-    """A value in a text.
+    """A value in a string.
 
     Attributes:
         value: The value.
@@ -47,7 +47,7 @@ class _Malformed(Exception):
 
 
 def values(text: str, *, bare: bool) -> list[Found]:
-    """Return the lists and mappings in a text that have no other text on their lines, except for a label.
+    """Return the lists and mappings in the text that have no other text on their lines, except for a label.
 
     Args:
         text: The text.

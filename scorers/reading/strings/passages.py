@@ -1,4 +1,4 @@
-"""Read the passages of a text that a reply returns, one per line: `passages`.
+"""Read the passages that a reply returns from a text, one per line: `passages`.
 
 If all lines of a reply occur in the text, they are returned unchanged; what looks like a list mark or a heading is then
 part of the text. Otherwise, headings, list marks, quotes, comments and data are recognised as in `strings`, with its
@@ -33,7 +33,7 @@ NO_PASSAGE = none_of(
 
 
 def passages(reply: str, text: str, none: re.Pattern[str] = NO_PASSAGE) -> Answer[list[str]]:
-    """Return the passages of a text that a reply returns, in its order and with repetitions.
+    """Return the passages of `text` that a reply returns, in its order and with repetitions.
 
     A passage that does not occur in the text is kept as it was written.
 

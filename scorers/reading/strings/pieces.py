@@ -130,7 +130,7 @@ def split(text: str, kind: Kind, expected: int, *, joined: bool = False) -> list
 
 
 def _divided(text: str, divider: re.Pattern[str]) -> list[str]:
-    """Return the parts of a text between the matches of a pattern outside parentheses."""
+    """Return the parts of the text between the matches of a pattern outside parentheses."""
     parts: list[str] = []
     start = 0
     for match in divider.finditer(text):
@@ -157,7 +157,7 @@ def _by_numbers(text: str, numbered: bool) -> list[str]:
 
 
 def _consists_of(pieces: list[re.Match[str]], text: str) -> bool:
-    """Return whether a text consists only of these pieces and the separators between them."""
+    """Return whether the text consists only of these pieces and the separators between them."""
     at = 0
     for piece in pieces:
         between = text[at : piece.start()]

@@ -69,7 +69,7 @@ _LABELLED = re.compile(r"[\s>*_+•\d.)-]{0,12}([A-Za-z<\[][^:\n]{0,40}?)[*_`]*\
 
 
 def structured(text: str, kind: Kind) -> list[str] | None:
-    """Return the strings that a text gives as data, unchanged; None if it contains no data."""
+    """Return the strings that the text gives as data, unchanged; None if it contains no data."""
     if len(text) > _LONGEST:
         return None
     if (strings := _best_value(values(text, bare=_all_bracketed(text, kind)), text, kind)) is not None:
