@@ -1,9 +1,9 @@
-"""Parsing the names of authors as they appear in bibliographies, and normalizing them for comparison.
+"""Parse the names of authors as they appear in bibliographies, and normalize them for comparison.
 
 A surname is the last word of a name with the particles before it ("van der Berg", "De Bruyne"), or everything before a
-comma. Titles, degrees, "Jr.", trailing initials ("de Vries GE") and footnote numbers do not belong to it. In "Liu
+comma. Titles, degrees, "Jr.", trailing initials ("de Vries GE") and footnote numbers are not part of it. In "Liu
 Guoxia" and "Hua Hou-jie" the surname comes first, because a common Chinese surname is followed by a word that is not
-one but is spelled like a Chinese name. A group ("WHO Collaborating Group") is its own surname.
+such a surname but is spelled like a Chinese name. A group ("WHO Collaborating Group") is its own surname.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PARTICLES = word_set(
     "van von der den de del della delle dei di da das dos do du des la le las los ten ter te zu zum zur af av el al"
     " ibn dalle dall"
 )
-# particles only in lower case, since "Jong Bin Kim" is Korean
+# Particles only in lower case, since "Jong Bin Kim" is Korean.
 _LOWER_PARTICLES = {"bin", "y"}
 _TITLES = word_set("dr prof professor mr mrs ms miss sir dame rev mb bch")
 _SUFFIXES = word_set("jr sr junior júnior ii iii iv 2nd 3rd esq phd md mph mba msc bsc dds dvm rn frcp facp dha mbbs")
@@ -52,7 +52,7 @@ _CHINESE_SURNAMES = word_set(
     " tian lu ding cai du jia wei xue yan yu ren yao fang zou kong qian bai cui mao hong ouyang"
 )
 _MOST_COMMON = word_set("wang li zhang liu chen yang huang zhao wu zhou xu sun zhu guo lin luo zheng xie deng cao ye")
-# two syllables in pinyin, as a Chinese given name
+# Two syllables in pinyin, the form of a Chinese given name.
 _SYLLABLE = (
     r"(?:zh|ch|sh|[bpmfdtnlgkhjqxrzcsyw])?(?:iang|iong|uang|ang|eng|ong|ian|iao|ing|uai|uan|ai|an|ao|ei|en|er|ia|ie|in"
     r"|iu|ou|ua|ue|ui|un|uo|a|e|i|o|u)"
@@ -61,7 +61,7 @@ _PINYIN = re.compile(rf"(?:{_SYLLABLE}'?){{1,2}}")
 _IDEOGRAPHS = re.compile(r"[\u3400-\u9fff々]+")
 # "Hou-jie"
 _HYPHENATED = re.compile(r"[A-Z][a-z]+[-‐‑][a-z]+")
-# surname and given name without a space: "SmithJohn"; but not "McDonald"
+# Surname and given name without a space, as in "SmithJohn", but not "McDonald".
 _JOINED = re.compile(r"((?!Mc|Mac|De|Di|Du|La|Le|Van|Von|O[’'])[^\W\d_A-Z]?[A-Z][\w.-]*?[a-z]|[A-Z]{2,})([A-Z][a-z].*)")
 _INITIALS = re.compile(
     r"[^\W\d_](?:(?:\.[-‐‑]?|[-‐‑])[^\W\d_])*\.?|[A-Z]{2,3}|(?!Ng)[B-DF-HJ-NP-TV-XZ][b-df-hj-np-tv-xz]"
@@ -76,7 +76,7 @@ _NO_LETTERS = re.compile(r"[\W_]+")
 
 
 def words(text: str) -> list[str]:
-    """Split a text into words without case, accents, apostrophes and hyphens: "O’Dowd-Łęcki" is odowd, lecki."""
+    """Split a string into words without case, accents, apostrophes and hyphens: "O’Dowd-Łęcki" becomes odowd, lecki."""
     plain = fold(_APOSTROPHES.sub("", text)).translate(_LETTERS)
     return _NO_LETTERS.sub(" ", plain).split()
 
@@ -84,16 +84,16 @@ def words(text: str) -> list[str]:
 def spellings(name: str) -> set[str]:
     """Return the normalized forms under which a name is looked up, with its words joined.
 
-    "Al-Momani" and "AlMomani" have the same form, and "Rösler" also has that of "Roesler".
+    "Al-Momani" and "AlMomani" have the same form, and "Rösler" also has the form of "Roesler".
     """
     return {"".join(words(name)), "".join(words(name.lower().translate(_SPELLED_OUT)))}
 
 
 def other_forms(author: Author) -> set[str]:
-    """Return further forms, as in `spellings`, under which an author may be cited.
+    """Return further forms under which an author may be cited, normalized as in `spellings`.
 
     These are the surname without particles; the given name, if it may be the surname because the order of a Chinese
-    name is in doubt or the surname may be initials; and the acronym of a group.
+    name is uncertain or the surname may be initials; and the acronym of a group.
     """
     without_particles = [word for word in author.surname.split() if not _is_particle(word)]
     forms: set[str] = set()
@@ -108,7 +108,7 @@ def other_forms(author: Author) -> set[str]:
 
 
 def author(name: str) -> Author:
-    """Parse a name into surname and given names; of several persons separated by commas, the first one."""
+    """Parse a name into surname and given names; of several persons separated by commas, parse the first."""
     name = " ".join(re.sub(r"\([^()]{0,60}\)", " ", name).split())
     name = re.sub(r"(?<=[^\W\d_])\d{1,2}$", "", name)
     if _GROUP.search(name) and not re.search(r"\b\w\.", name):
@@ -120,7 +120,7 @@ def author(name: str) -> Author:
         if given and (len(surname) == 1 or len(given) == 1 or all(map(_INITIALS.fullmatch, given))):
             return Author(before, " ".join(given))
         name = before
-    # "Dr.C K Gomathy": a full stop after more than one letter separates words too
+    # "Dr.C K Gomathy": a full stop after more than one letter separates words, too
     parts = re.sub(r"(?<=[^\W\d_]{2}\.)(?=\w)", " ", name).split()
     while len(parts) > 1 and _is_in(_TITLES, parts[0]):
         del parts[0]

@@ -1,17 +1,17 @@
-"""Finding the papers that a sentence cites.
+"""Find the papers that a sentence cites.
 
 Citations have a name and a year, or a number:
 
 - "Ling (2009)", "Ling and Benton [2009]", "Ling et al.'s (2009)", "Ling's study (2009)", even if no paper matches;
-- "(Ling, 2009; see also Benton and Roy 2010, 2011a, b)", "[Ling 2009]"; if no paper matches, only if nothing but "see"
-  and similar words precedes the names;
+- "(Ling, 2009; see also Benton and Roy 2010, 2011a, b)", "[Ling 2009]"; if no paper matches, only if there is no text
+  before the names except "see" and similar words;
 - "Ling 2009", "Ling, 2009", "Ling's 2009 trial", "the 2009 trial by Ling" in running text; only if a paper matches, or
   with "et al." or "&";
 - "Paper 3", "Papers 1, 2 and 4", "[3]", "[1-3]", counted from 1.
 
 A paper matches if the first name is that of its first author and the year is the same. If no paper matches, those
-with the name among their other authors match. Further names only decide between several matches. A year alone is not a
-citation, nor is a name alone. The year of papers without one is "n.d.".
+with the name among their other authors match. Further names are used only to choose between several matches. A year
+alone is not a citation, and neither is a name alone. The year of papers without one is "n.d.".
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from halu_tasks.scorers.citations.names import REACH, Names, names_before, names
 from halu_tasks.scorers.citations.references import Reference
 from halu_tasks.scorers.citations.resolution import Index, index
 
-# characters of a sentence that are read; no real sentence is longer
+# Characters of a sentence that are read; no real sentence is longer.
 _LONGEST = 20_000
 
 
@@ -62,7 +62,7 @@ _CLEAN = str.maketrans(
 )
 _SPACES = re.compile(r"  +")
 _TAG = re.compile(r"</?[a-zA-Z]{1,10}>")
-# places where a space is missing: "根据Ling (2009)", "[Ling2009]"
+# Places where a space is missing: "根据Ling (2009)", "[Ling2009]"
 _GAP = re.compile(r"(?<=[\u3040-\u9fff])(?=[A-Za-z])|(?<=[^\W\d_]{3})(?=(?:19|20)\d\d[a-z]?\b)")
 
 _YEAR = r"(?:(?:1[5-9]|20)\d\d(?!\d)|n\. ?d\.|no date|undated)"
@@ -97,7 +97,7 @@ _PAPER = re.compile(
     re.IGNORECASE,
 )
 _BRACKET = re.compile(r"\[ ?#?(?P<numbers>" + _NUMBERS + r") ?(?:, ?pp?\. ?[\d-]{1,9})?\]")
-# text before a bracket with an interval: "95% CI [1, 5]", "4 [3, 5]"
+# Text before a bracket with an interval: "95% CI [1, 5]", "4 [3, 5]"
 _INTERVAL = re.compile(r"(?:\b(?:CI|CrI|IQR|interval|range|scale|median|mean)\b.{0,12}|[\d%=,:] ?)\Z", re.IGNORECASE)
 _PART = re.compile(r"(\d+)(?: ?(?:-|to) ?#?(\d+))?")
 
@@ -173,7 +173,7 @@ def _by_year(text: str, papers: Index) -> Iterator[_Citation]:
     """Find citations by name and year."""
     previous = 0
     inside = False
-    last: Names | None = None
+    previous_names: Names | None = None
     for years in _YEARS.finditer(text):
         between = text[previous : years.start()]
         opener = max(between.rfind("("), between.rfind("["))
@@ -182,13 +182,13 @@ def _by_year(text: str, papers: Index) -> Iterator[_Citation]:
         inside = opener > closer or (same_bracket and opener < 0)
         place = _place(text, previous, years.start(), inside)
         names = names_before(text, place.end, place.floor)
-        if names is None and last and (same_bracket or place.opened) and _AGAIN.fullmatch(between):
+        if names is None and previous_names and (same_bracket or place.opened) and _AGAIN.fullmatch(between):
             # "Ling (2009) and (2011)"
-            names = last
+            names = previous_names
         elif not (inside or place.opened or (names and names.credible)) and (by := _BY.match(text, years.end())):
             # "the 2009 trial by Ling"
             names = names_behind(text, by.end())
-        last = names
+        previous_names = names
         yield from _dated(text, years, names, place, papers)
         previous = years.end()
 

@@ -1,9 +1,9 @@
-"""Reading the names of a citation from the text around its year.
+"""Read the names of a citation from the text around its year.
 
 The text before the year is read backwards: "et al." and similar words first, then capitalized words, initials and
 particles, separated by commas, "and" or "&". In "However, Ling and Benton (2009)", the text does not show whether the
-list of authors begins with the first or the second word. All possible starts are therefore returned, for the papers to
-decide.
+list of authors begins with the first or the second word. All possible starts are therefore returned, and the
+papers that match determine which one is right.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CAPITALS = re.compile(r"[A-Z]{1,3}")
 _INITIALS = re.compile(r"(?:[^\W\d_a-z]\.-?){1,4}")
 
 
-# capitalized words that begin sentences or precede names, but are not parts of them
+# Capitalized words that begin sentences or precede names, but are not part of them.
 _OPENING = word_set(
     "the a an in on at by for from with to of as if and or but both while whereas when although though however"
     " moreover furthermore additionally similarly likewise conversely finally overall thus therefore hence also"
@@ -42,7 +42,7 @@ _OPENING = word_set(
     " three professor prof dr mr mrs ms researcher researchers scholar scholars data using following after before"
     " despite consistent building based this that these those"
 )
-# words before a year that is not a citation: "Table 2 (2009)", "(May 2009)"
+# Words before a year that is not a citation: "Table 2 (2009)", "(May 2009)"
 _NO_NAME = word_set(
     "january february march april may june july august september october november december jan feb mar apr jun jul"
     " aug sep sept oct nov dec spring summer autumn fall winter table figure fig section chapter act law directive"
@@ -81,7 +81,7 @@ def names_before(text: str, end: int, floor: int) -> Names | None:
     Args:
         text: The text.
         end: The end of the names.
-        floor: The position from which on they may begin.
+        floor: The first position at which they may begin.
 
     Returns:
         The names; None if there are none.
@@ -92,10 +92,10 @@ def names_before(text: str, end: int, floor: int) -> Names | None:
     part = written + "'" if genitive else written
     et_al = _ET_AL.search(part)
     part = part[: et_al.start()] if et_al else _POSSESSIVE.sub("", part)
-    elements, separators = _elements([*_TOKEN.finditer(part)][-_MOST_TOKENS:])
+    elements, separators = _author_words([*_TOKEN.finditer(part)][-_MOST_TOKENS:])
     size = sum(map(len, elements))
     for element in elements:
-        while len(element) > 1 and _opens(element[0][0]):
+        while len(element) > 1 and _begins_sentence(element[0][0]):
             del element[0]
     authors = [words(" ".join(_initials_first([token[0] for token in element]))) for element in elements]
     if not authors or not all(authors):
@@ -104,11 +104,11 @@ def names_before(text: str, end: int, floor: int) -> Names | None:
     starts = [0]
     while starts[-1] < last and separators[starts[-1]] == ",":
         starts.append(starts[-1] + 1)
-    # two authors are not joined by a comma alone: "In Europe, Ling (2009)"
+    # Two authors are not separated by only a comma: "In Europe, Ling (2009)"
     first = last if not et_al and starts[-1] == last else 0
-    while first < last and separators[first] == "," and _opens(elements[first][-1][0]):
+    while first < last and separators[first] == "," and _begins_sentence(elements[first][-1][0]):
         first += 1
-    is_word = first == last and _opens(elements[last][-1][0])
+    is_word = first == last and _begins_sentence(elements[last][-1][0])
     credible = not is_word and authors[last][-1] not in _NO_NAME and max(map(len, authors[last])) > 1
     at = min(token.start() for token in elements[first])
     return Names(authors, starts, bool(et_al) or first < last, floor + at, written[at:], size, credible)
@@ -122,8 +122,8 @@ def _initials_first(parts: list[str]) -> list[str]:
     return [*parts[last:], *parts[:last]]
 
 
-def _opens(word: str) -> bool:
-    """Return whether a word begins sentences rather than names."""
+def _begins_sentence(word: str) -> bool:
+    """Return whether a word usually begins a sentence, not a name."""
     return word.lower().strip(".") in _OPENING or (word.endswith("ly") and len(word) > 8)
 
 
@@ -131,7 +131,7 @@ def names_behind(text: str, start: int) -> Names | None:
     """Read the names that begin at a position of the text; None if there are none."""
     end = start
     for token in _TOKEN.finditer(text, start, min(len(text), start + REACH)):
-        if _of_name(token[0], True):
+        if _is_name_word(token[0], True):
             end = token.end()
         elif token[0].lower() not in _AND and token[0] != ",":
             break
@@ -141,20 +141,20 @@ def names_behind(text: str, start: int) -> Names | None:
 Token = re.Match[str]
 
 
-def _elements(tokens: list[Token]) -> tuple[list[list[Token]], list[str]]:
-    """Return the words of each author with which the tokens end, and the separator after each: "," or "and"."""
+def _author_words(tokens: list[Token]) -> tuple[list[list[Token]], list[str]]:
+    """Return the words of each author at the end of the tokens, and the separator after each: "," or "and"."""
     elements: list[list[Token]] = [[]]
     separators = [""]
     at = len(tokens) - 1
     while at >= 0:
         token = tokens[at][0]
-        if _of_name(token, bool(elements[0])):
+        if _is_name_word(token, bool(elements[0])):
             elements[0].insert(0, tokens[at])
             at -= 1
             continue
         is_and = token.lower() in _AND
         before = at - 2 if is_and and at > 0 and tokens[at - 1][0] == "," else at - 1
-        if not (is_and or token == ",") or not elements[0] or before < 0 or not _of_name(tokens[before][0], False):
+        if not (is_and or token == ",") or not elements[0] or before < 0 or not _is_name_word(tokens[before][0], False):
             break
         elements.insert(0, [])
         separators.insert(0, "and" if is_and else ",")
@@ -162,7 +162,7 @@ def _elements(tokens: list[Token]) -> tuple[list[list[Token]], list[str]]:
     return _merge_initials([element for element in elements if element], separators)
 
 
-def _of_name(token: str, follows: bool) -> bool:
+def _is_name_word(token: str, follows: bool) -> bool:
     """Return whether a token is a word of a name.
 
     Args:
@@ -173,7 +173,7 @@ def _of_name(token: str, follows: bool) -> bool:
         return False
     if token[0].islower():
         return follows and token in PARTICLES
-    # a longer word with a full stop ends a sentence
+    # A longer word with a full stop ends a sentence.
     return not token.endswith(".") or bool(_SHORT.fullmatch(token)) or token.lower() == "prof."
 
 
@@ -183,7 +183,7 @@ def _merge_initials(elements: list[list[Token]], separators: list[str]) -> tuple
     after: list[str] = []
     for element, separator in zip(elements, separators, strict=False):
         short = all(_INITIALS.fullmatch(token[0]) or _SUFFIX.fullmatch(token[0]) for token in element)
-        if short and merged and after[-1] == "," and len(element) < 4 and not _opens(merged[-1][-1][0]):
+        if short and merged and after[-1] == "," and len(element) < 4 and not _begins_sentence(merged[-1][-1][0]):
             if not _SUFFIX.fullmatch(element[-1][0]):
                 merged[-1] = [*element, *merged[-1]]
             after[-1] = separator

@@ -1,4 +1,4 @@
-"""The names under which the papers of a list are cited, such as "Smith (2019)".
+"""Make the names under which the papers of a list are cited, such as "Smith (2019)".
 
 A name consists of the surname of the first author and the year. A missing year is "n.d."; missing authors are replaced
 by the first words of the title in quotation marks, or by "Anonymous" if it has no title. Papers with the same name,
@@ -18,7 +18,7 @@ from halu_tasks.scorers.citations.authors import Author, author, words
 YEARS = range(1500, 2100)
 """Valid years; any other number means that the year is missing (0 in the released data)."""
 
-# the maximum number of words of a title in a name
+# The maximum number of words of a title in a name.
 _TITLE_WORDS = 5
 _TITLE_MARKS = re.compile(r"[\"“”„«»()\[\]<>*_`#]+")
 _SPELLED_OUT = re.compile(r"([aou])e|(?<=a)a")
@@ -80,7 +80,7 @@ def references(papers: Iterable[Paper]) -> list[Reference]:
 
 
 def _simplified(surname: str) -> str:
-    """Return one form for surnames that may be confused, such as "Rösler", "Rosler" and "Roesler"."""
+    """Return the same form for surnames that may be confused, such as "Rösler", "Rosler" and "Roesler"."""
     return _SPELLED_OUT.sub(r"\1", "".join(words(surname)))
 
 
@@ -104,7 +104,7 @@ def _key(reference: Reference, letter: str) -> str:
 
 
 def short_title(title: str) -> str:
-    """Return the first words of a title, up to a colon or full stop, and without articles and the like at their end."""
+    """Return the first words of a title, up to a colon or full stop, without articles and similar words at the end."""
     head = re.split(r"[:.?!;–—]\s|[.:;]$", title, maxsplit=1)[0].strip()
     first_words = (head if " " in head else title).split()[:_TITLE_WORDS]
     while len(first_words) > 1 and _DANGLING.fullmatch(first_words[-1]):

@@ -1,4 +1,4 @@
-"""Matching the names and the year of a citation to the papers of a list."""
+"""Match the names and the year of a citation to the papers of a list."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Table = dict[tuple[str, int | None], list[int]]
 class Index:
     """The papers of a list by their year and the forms of their authors' names.
 
-    There are three tables: of first authors, of other authors, and of other forms of all authors' names. A table is
-    used only if the ones before it have no match. In a citation, any words may precede a surname.
+    There are three tables: first authors, other authors, and other forms of all authors' names. A table is used only if
+    the ones before it have no match. In a citation, any words may precede a surname.
 
     Args:
         references: The papers.
@@ -33,11 +33,12 @@ class Index:
         self._longest = 1
         for paper, reference in enumerate(references):
             for place, (author, forms) in enumerate(zip(reference.authors, self._forms[paper], strict=True)):
-                self._enter(min(place, 1), forms, reference.year, paper)
-                self._enter(2, other_forms(author), reference.year, paper)
+                self._add(min(place, 1), forms, reference.year, paper)
+                self._add(2, other_forms(author), reference.year, paper)
                 self._longest = max(self._longest, len(words(author.surname)))
 
-    def _enter(self, table: int, forms: set[str], year: int | None, paper: int) -> None:
+    def _add(self, table: int, forms: set[str], year: int | None, paper: int) -> None:
+        """Add a paper to a table under each form of a name."""
         for form in filter(None, forms):
             papers = self._tables[table][form, year]
             if paper not in papers:
@@ -53,10 +54,10 @@ class Index:
         """
         for table in self._tables:
             for start in names.starts:
-                for form, given in _readings(names.authors[start], self._longest):
+                for form, given in _possible_surnames(names.authors[start], self._longest):
                     if papers := table.get((form, year)):
                         others = names.authors[start + 1 :]
-                        papers = self._lettered(papers, letter)
+                        papers = self._with_letter(papers, letter)
                         return self._best(papers, form, given, others, several=names.several or bool(others))
         return []
 
@@ -77,7 +78,7 @@ class Index:
             form = "".join(before[-count:])
             for table in self._tables[:2]:
                 if papers := table.get((form, year)):
-                    return self._lettered(papers, letter)
+                    return self._with_letter(papers, letter)
         spaced, joined = f" {' '.join(before)} ", "".join(before)
         papers = []
         for paper, reference in enumerate(self._references):
@@ -87,10 +88,10 @@ class Index:
                 or (_IDEOGRAPHS.search(name) and joined.endswith("".join(words(name))))
             ):
                 papers.append(paper)
-        return self._lettered(papers, letter)
+        return self._with_letter(papers, letter)
 
-    def _lettered(self, papers: list[int], letter: str) -> list[int]:
-        """Return the papers with a letter or, if none has it, those without any, which have a name of their own."""
+    def _with_letter(self, papers: list[int], letter: str) -> list[int]:
+        """Return the papers with a letter or, if none has it, those without a letter, whose names are unique."""
         if not letter:
             return papers
         with_letter = [paper for paper in papers if self._references[paper].letter == letter]
@@ -111,7 +112,7 @@ class Index:
         if len(papers) > 1 and given:
             papers = [paper for paper in papers if self._has_given(paper, form, given)] or papers
         for other in others if len(papers) > 1 else []:
-            cited = {form for form, _ in _readings(other, self._longest)}
+            cited = {form for form, _ in _possible_surnames(other, self._longest)}
             papers = [p for p in papers if any(not cited.isdisjoint(forms) for forms in self._forms[p][1:])] or papers
         if len(papers) > 1 and several:
             papers = [paper for paper in papers if len(self._references[paper].authors) > 1] or papers
@@ -128,8 +129,8 @@ class Index:
         )
 
 
-def _readings(name: list[str], longest: int) -> Iterator[tuple[str, list[str]]]:
-    """Yield the surnames with which a name may end, the longest first, each with the other words of the name."""
+def _possible_surnames(name: list[str], longest: int) -> Iterator[tuple[str, list[str]]]:
+    """Yield the possible surnames at the end of a name, the longest first, each with the other words of the name."""
     end = len(name)
     while end > 1 and len(name[end - 1]) == 1 and any(len(word) > 1 for word in name[: end - 1]):
         end -= 1
@@ -139,5 +140,5 @@ def _readings(name: list[str], longest: int) -> Iterator[tuple[str, list[str]]]:
 
 @lru_cache(maxsize=256)
 def index(references: tuple[Reference, ...]) -> Index:
-    """Return the index of papers, which is made once for all sentences of a summary."""
+    """Return the index of a list of papers, which is built once for all sentences of a summary."""
     return Index(references)
