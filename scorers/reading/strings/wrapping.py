@@ -63,7 +63,7 @@ def _fit_of_tag(name: str, kind: Kind) -> int:
 
 
 def _first_turn(text: str) -> str:
-    """Return the text before a line "Question:" that follows an answer, or all of it if there is no such line."""
+    """Return the text before a line "Question:", or all of it if there is no such line or no answer before it."""
     question = _QUESTION.search(text)
     if not question:
         return text
