@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NoReturn, Protocol, cast
 
@@ -58,7 +59,7 @@ class Command(Protocol):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that reports a misspelt option with the usage of its own command, and suggests what was meant."""
+    """A parser that reports errors in one line, and suggests what was meant by a misspelt option."""
 
     commands: Mapping[str, Parser] = {}
     """All commands by name, to recognize an option of another command."""
@@ -67,13 +68,12 @@ class Parser(argparse.ArgumentParser):
     """Whether what follows `--` is kept as `further`: arguments of another program."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self.flags: set[str] = set()
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, **{"allow_abbrev": False, **kwargs})
 
-    def add_argument(self, *args: Any, **kwargs: Any) -> argparse.Action:
-        """Add an argument, and remember its flags."""
-        self.flags |= {name for name in args if name.startswith("-")}
-        return super().add_argument(*args, **kwargs)
+    @property
+    def flags(self) -> Collection[str]:
+        """All spellings of all options."""
+        return self._option_string_actions.keys()
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse arguments, and report unknown ones here; argparse would leave that to the parser of all commands."""
@@ -81,24 +81,39 @@ class Parser(argparse.ArgumentParser):
         if self.takes_further and args and "--" in args:
             end = args.index("--")
             args, further = args[:end], args[end + 1 :]
+        if not self._subparsers:
+            # before argparse misses a required option that is misspelt
+            words = itertools.takewhile("--".__ne__, args or [])
+            self._reject([word for word in words if word.startswith("--") and _flag(word) not in self.flags])
         arguments, unknown = super().parse_known_args(args, namespace)
         if self.takes_further:
             arguments.further = further
-        if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._hint(unknown[0].partition('=')[0])}")
+        self._reject(unknown)
         return arguments, unknown
 
     def error(self, message: str) -> NoReturn:
         """Report an error, with the closest choice if the value of an option is not one."""
         if invalid := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)$", message):
             message += did_you_mean(invalid[1], [choice.strip(" '") for choice in invalid[2].split(",")])
-        super().error(redacted(message))
+        self.exit(2, f"{self.prog}: error: {redacted(message)}; see {self.prog} --help\n")
+
+    def _reject(self, unknown: Sequence[str]) -> None:
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._hint(_flag(unknown[0]))}")
 
     def _hint(self, option: str) -> str:
         if not option.startswith("-"):
             return ""
+        if meant := did_you_mean(option, self.flags):
+            return meant
+        if self.takes_further:
+            return f" (options of the harness follow --, as in -- {option} …)"
         others = [name for name, command in self.commands.items() if option in command.flags]
-        return f" (an option of {', '.join(others)})" if others else did_you_mean(option, self.flags)
+        return f" (an option of {', '.join(others)})" if others else ""
+
+
+def _flag(word: str) -> str:
+    return word.partition("=")[0]
 
 
 def build_parser() -> Parser:

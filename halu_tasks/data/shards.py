@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from halu_tasks.core.errors import DataError
 
 _SUFFIXES = (".jsonl", ".json", ".csv", ".xlsx", ".parquet", ".jsonl.gz", ".json.gz", ".csv.gz")
 """The files that are read from a folder; a file that is named may have any name."""
+_WILDCARD = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True)
@@ -108,12 +110,10 @@ def _local_shard(path: Path) -> Shard:
 def _remote(address: str) -> Iterator[Shard]:
     with remote_errors(address):
         filesystem, root = _filesystem(address)
-        if any(character in root for character in "*?["):
-            found: dict[str, Any] = filesystem.glob(root, detail=True)
-            names = list(found)
-        else:
-            found = filesystem.find(root, detail=True)
-            names = [path.removeprefix(root).lstrip("/") for path in found]
+        pattern = _WILDCARD.search(root)
+        found: dict[str, Any] = filesystem.glob(root, detail=True) if pattern else filesystem.find(root, detail=True)
+        folder = root[: root.rfind("/", 0, pattern.start()) + 1] if pattern else root
+        names = [path.removeprefix(folder).lstrip("/") for path in found]
         if not found:
             raise FileNotFoundError(2, "No such file or folder")
         single = list(found) == [root]
@@ -134,7 +134,7 @@ def _readable(address: str, paths: Sequence[Any], names: Sequence[str]) -> list[
     shown = [
         (name, path)
         for name, path in sorted(zip(names, paths, strict=True), key=lambda pair: pair[0])
-        if not any(part[:1] in "._" for part in name.split("/"))
+        if not any(part.startswith((".", "_")) for part in name.split("/"))
     ]
     if not shown:
         raise DataError(f"{address}: contains no files")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from halu_tasks.core.errors import HaluTasksError
+
 State = Literal["ok", "warning", "failed", "not checked"]
 
 
@@ -21,3 +23,9 @@ class Check(NamedTuple):
     state: State
     found: str
     advice: str = ""
+
+
+def failed(name: str, error: HaluTasksError) -> Check:
+    """Return the check that an error makes a failure; what follows its first semicolon is the advice."""
+    found, _, advice = str(error).partition("; ")
+    return Check(name, "failed", found, advice)

@@ -13,7 +13,7 @@ from halu_tasks.data.hub import SCHEME
 from halu_tasks.data.locate import is_sample, locate
 from halu_tasks.data.remote import remote_size
 from halu_tasks.data.sources import Source
-from halu_tasks.doctor.check import Check
+from halu_tasks.doctor.check import Check, failed
 from halu_tasks.tasks import Task
 
 _CONCURRENT = 8
@@ -53,8 +53,7 @@ def _check_source(source: Source, names: Sequence[str], options: Options) -> Che
             return Check(label, "ok", ", ".join(f"{one} ({one.kind})" for one in located))
         sizes = {name: _size(source, name) for name in names}
     except HaluTasksError as error:
-        found, _, advice = str(error).partition("; ")
-        return Check(label, "failed", found, advice)
+        return failed(label, error)
     absent = [size for size, cached in sizes.values() if not cached]
     if not absent:
         return Check(label, "ok", f"cached, {sum(size or 0 for size, _ in sizes.values()) / 1e6:,.1f} MB")

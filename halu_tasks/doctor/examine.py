@@ -34,7 +34,7 @@ def examine(
     yield from check_data(tasks or tasks_selected([TAG]), options, named=bool(tasks))
     yield from check_judge(tasks, options)
     if name:
-        yield from check_model(name, harness or name.default_harness, tasks)
+        yield from check_model(name, harness or name.default_harness, tasks, options)
     else:
         yield Check("model", "not checked", "none was named", "halu-tasks doctor MODEL --tasks A,B")
 

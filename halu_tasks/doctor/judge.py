@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from halu_tasks.core.errors import HaluTasksError
 from halu_tasks.core.options import Options
-from halu_tasks.doctor.check import Check
+from halu_tasks.doctor.check import Check, failed
 from halu_tasks.tasks import Task
 
 
@@ -27,7 +27,6 @@ def check_judge(tasks: Sequence[Task], options: Options) -> Iterator[Check]:
     try:
         reach_now(options, specs[0])
     except HaluTasksError as error:
-        found, _, advice = str(error).partition("; ")
-        yield Check("judge", "failed", found, advice)
+        yield failed("judge", error)
     else:
         yield Check("judge", "ok", f"{options.judge} answers")

@@ -5,76 +5,83 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from halu_tasks.core.errors import HaluTasksError
-from halu_tasks.doctor.check import Check
+from halu_tasks.core.options import Options
+from halu_tasks.doctor.check import Check, failed
 from halu_tasks.doctor.providers import check_key, check_packages
 from halu_tasks.doctor.server import ProbeReply, ask_in_inspect, ask_in_lm_eval
+from halu_tasks.doctor.weights import (
+    FILES,
+    TOKEN_LIMIT,
+    check_chat_template,
+    check_context,
+    check_device,
+    check_files,
+    is_loaded_here,
+    token_limits,
+)
 from halu_tasks.sweeps.keys import placeholder_key
-from halu_tasks.sweeps.model_files import context_length, has_chat_template, is_folder
+from halu_tasks.sweeps.model_files import is_folder
 from halu_tasks.sweeps.models_file import Harness, SweepModel
 from halu_tasks.sweeps.named_model import ModelName, for_harness
 from halu_tasks.tasks import Task
 
 ENOUGH_TO_REASON = 4096
 """A token limit that lets most models reason and then answer."""
-_LOADED_HERE = ("hf", "vllm")
-_FILES = "model files"
-"""The check that the other checks of a model that is loaded here rest on."""
 
 
-def check_model(name: ModelName, harness: Harness, tasks: Sequence[Task]) -> Iterator[Check]:
+def check_model(name: ModelName, harness: Harness, tasks: Sequence[Task], options: Options) -> Iterator[Check]:
     """Check a model in a harness.
 
     Args:
         name: The model.
         harness: The harness.
         tasks: The tasks that it would be asked.
+        options: The options of the tasks.
     """
     try:
-        model = for_harness(name, harness, False if _loaded_here(name) and harness == "lm_eval" else None)
+        model = for_harness(name, harness, False if is_loaded_here(name) and harness == "lm_eval" else None)
     except HaluTasksError as error:
-        yield _failed("model", error)
+        yield failed("model", error)
         return
     first = [check_packages(name, model), check_key(name, model)]
-    if _loaded_here(name):
-        first.append(_check_files(name))
+    if is_loaded_here(name):
+        first.append(check_files(name))
     yield from first
-    failed = [check.name for check in first if check.state == "failed"]
-    answered, reply = _ask(name, model, failed)
+    refused = [check.name for check in first if check.state == "failed"]
+    if is_loaded_here(name) and not refused:
+        yield check_device()
+    answered, reply = _ask(name, model, refused)
     yield answered
     weighed = [task.name for task in tasks if task.choices]
     if weighed:
         yield _check_log_probabilities(name, model, weighed, reply)
-    readable = _FILES not in failed
-    yield _check_chat_template(name, harness, readable=readable)
-    if tasks and _loaded_here(name):
-        yield _check_context(name, tasks, readable=readable)
-    elif tasks:
-        yield _check_tokens(name, tasks, reply)
+    if not is_loaded_here(name):
+        yield _check_chat_template(name)
+        if tasks:
+            yield _check_tokens(name, tasks, reply)
+    elif FILES in refused:
+        yield Check("chat template", "not checked", f"first: {FILES}")
+        yield Check(TOKEN_LIMIT, "not checked", f"first: {FILES}")
+    else:
+        yield check_chat_template(name, harness)
+        if tasks:
+            yield check_context(name, tasks, options)
 
 
-def _loaded_here(name: ModelName) -> bool:
-    return name.provider in _LOADED_HERE and not name.base_url
-
-
-def _failed(label: str, error: HaluTasksError) -> Check:
-    found, _, advice = str(error).partition("; ")
-    return Check(label, "failed", found, advice)
-
-
-def _ask(name: ModelName, model: SweepModel, failed: Sequence[str]) -> tuple[Check, ProbeReply | None]:
+def _ask(name: ModelName, model: SweepModel, refused: Sequence[str]) -> tuple[Check, ProbeReply | None]:
     """Ask a model a short question, unless it would have to be loaded or another check has failed."""
     label = "answer"
     if name.provider == "halu":
         return Check(label, "ok", "answers in this process"), None
-    if failed:
-        return Check(label, "not checked", f"first: {', '.join(failed)}"), None
-    if _loaded_here(name):
+    if refused:
+        return Check(label, "not checked", f"first: {', '.join(refused)}"), None
+    if is_loaded_here(name):
         would = "loaded" if is_folder(name.model) else "downloaded and loaded"
         return Check(label, "not checked", f"the weights would be {would}", "try it with --limit 1"), None
     try:
         reply = _asked_in_inspect(name, model) if model.harness == "inspect" else ask_in_lm_eval(model)
     except HaluTasksError as error:
-        return _failed(label, error), None
+        return failed(label, error), None
     if reply.overloaded:
         return Check(
             label, "warning", "the server is there, but overloaded (HTTP 429)", "fewer --max-connections"
@@ -95,7 +102,7 @@ def _check_log_probabilities(
     if name.provider == "halu":
         return Check(label, "ok", "embedded models state a probability")
     if model.harness == "lm_eval":
-        if _loaded_here(name):
+        if is_loaded_here(name):
             return Check(label, "ok", "lm-eval computes the probability of each answer from the weights")
         return Check(label, "warning", f"lm-eval gets none from {model.model}", f"{without}, or use --harness inspect")
     if reply is None:
@@ -110,68 +117,16 @@ def _check_log_probabilities(
     return Check(label, "ok", f"available: {', '.join(tasks)} can be run with probability")
 
 
-def _check_files(name: ModelName) -> Check:
-    """Check that the small files of a model that is loaded here can be read, in its folder or on the Hub."""
-    try:
-        has_chat_template(name.model, _revision(name))
-    except HaluTasksError as error:
-        return _failed(_FILES, error)
-    return Check(_FILES, "ok", "in a local folder" if is_folder(name.model) else "on the Hub, or in its cache")
-
-
-def _check_chat_template(name: ModelName, harness: Harness, *, readable: bool) -> Check:
-    label = "chat template"
+def _check_chat_template(name: ModelName) -> Check:
     if name.provider == "halu":
-        return Check(label, "ok", "none needed")
-    if not _loaded_here(name):
-        return Check(label, "not checked", "a chat server applies its own")
-    if not readable:
-        return Check(label, "not checked", f"first: {_FILES}")
-    if has_chat_template(name.model, _revision(name)):
-        how = "halu-tasks run adds --apply_chat_template" if harness == "lm_eval" else "Inspect applies it"
-        return Check(label, "ok", f"the tokenizer has one; {how}")
-    return Check(
-        label, "warning", "the tokenizer has none, as of a base model", "an Instruct model follows tasks better"
-    )
-
-
-def _revision(name: ModelName) -> str | None:
-    revision = name.arguments.get("revision")
-    return str(revision) if revision else None
-
-
-def _check_context(name: ModelName, tasks: Sequence[Task], *, readable: bool) -> Check:
-    """Check the token limits of tasks against the context of a model that is loaded here.
-
-    Args:
-        name: The model.
-        tasks: The tasks.
-        readable: Whether the model's files could be read.
-    """
-    label, allowed = "token limit", _allowed(tasks)
-    try:
-        length = context_length(name.model, _revision(name)) if readable else None
-    except HaluTasksError as error:
-        return _failed(label, error)
-    if length is None:
-        return Check(label, "not checked", f"tasks allow {allowed} tokens; the model's context is not known")
-    if length <= max(task.decoding.max_tokens for task in tasks):
-        found = f"tasks allow {allowed} tokens, the model's context has {length:,} with the prompt"
-        return Check(label, "failed", found, "-- --gen_kwargs max_gen_toks=N (lm-eval), -- --max-tokens N (Inspect)")
-    return Check(label, "ok", f"tasks allow {allowed} tokens, the model's context has {length:,}")
-
-
-def _allowed(tasks: Sequence[Task]) -> str:
-    """Return the token limits of tasks, as they are shown."""
-    limits = sorted({task.decoding.max_tokens for task in tasks})
-    return f"{limits[0]:,}" if len(limits) == 1 else f"{limits[0]:,} to {limits[-1]:,}"
+        return Check("chat template", "ok", "none needed")
+    return Check("chat template", "not checked", "a chat server applies its own")
 
 
 def _check_tokens(name: ModelName, tasks: Sequence[Task], reply: ProbeReply | None) -> Check:
     """Check the token limits of tasks against what is known of a model, and how it replied."""
-    label = "token limit"
+    label, allowed = TOKEN_LIMIT, token_limits(tasks)
     limits = sorted({task.decoding.max_tokens for task in tasks})
-    allowed = _allowed(tasks)
     if name.provider == "halu":
         return Check(label, "ok", "embedded models have none")
     from inspect_ai.model import get_model_info

@@ -220,8 +220,8 @@ def model_error(
             "--timeout SECONDS"
         )
     return ModelError(
-        f"model {model}{place} cannot be reached ({why}); start its server, or correct the address (--model-base-url, "
-        "or the environment variable of its provider)"
+        f"model {model}{place} cannot be reached ({why}); start its server, or correct its base URL (--base-url, "
+        "--model-base-url or --judge-base-url, or the environment variable of its provider)"
     )
 
 

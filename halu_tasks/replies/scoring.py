@@ -122,10 +122,11 @@ class RequestInfo:
 
     @property
     def token_limit_flags(self) -> str:
-        """How to allow more tokens."""
+        """The options that allow more tokens."""
         flags = {"lm-eval": "--gen_kwargs max_gen_toks=N", "Inspect": "--max-tokens N"}
         of_harness = [flag for name, flag in flags.items() if self.harness.startswith(name)]
-        return of_harness[0] if of_harness else ", ".join(f"{name}: {flag}" for name, flag in flags.items())
+        shown = of_harness[0] if of_harness else ", ".join(f"{name}: {flag}" for name, flag in flags.items())
+        return f"{shown}; in halu-tasks run after --"
 
 
 class ReplyWarning(NamedTuple):

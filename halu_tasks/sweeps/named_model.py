@@ -14,6 +14,8 @@ from halu_tasks.sweeps.models_file import Harness, SweepModel
 _EMBEDDED = {"oracle": "halu-oracle", "baseline": "halu-baseline", "replay": "halu-replay"}
 _LOCAL = {"hf": "hf", "vllm": "vllm"}
 """Providers that load weights, and the models of lm-eval that do."""
+_BATCH = 8
+"""The number of items of which replies are generated at a time."""
 
 
 class ModelName(NamedTuple):
@@ -56,7 +58,7 @@ class ModelName(NamedTuple):
 
     @property
     def default_harness(self) -> Harness:
-        """lm-eval for weights that are loaded here, which it batches; Inspect for models behind an API."""
+        """lm-eval for weights that are loaded here; Inspect for models behind an API."""
         return "lm_eval" if self.provider == "hf" else "inspect"
 
     @property
@@ -94,6 +96,9 @@ def for_harness(name: ModelName, harness: Harness, chat_template: bool | None = 
             raise UsageError(f"--no-chat-template: {model} of lm-eval is always asked in chat messages")
         chat_template = True
     options = {"apply_chat_template": True} if chat_template else {}
+    if model == "hf":
+        # lm-eval's own default is one item at a time
+        options |= {"batch_size": _BATCH}
     return SweepModel(name.folder, "lm_eval", model, {**arguments, **name.arguments}, options)
 
 

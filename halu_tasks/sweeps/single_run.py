@@ -56,6 +56,12 @@ class SingleRun:
         """The command as a shell takes it, with the environment variables that are set for it."""
         return shown(self.command, self.environment)
 
+    @property
+    def report_line(self) -> str:
+        """The command that writes the report on all runs beside this one."""
+        parent = self.folder.parent
+        return shown(["halu-tasks", "report", str(parent), "-o", str(parent / REPORT)])
+
     def run(self) -> int:
         """Run the harness, which prints what it prints; return its exit status.
 
@@ -96,6 +102,7 @@ class SingleRun:
             parts.append(f"not complete: {begun}, to be continued with: {retry}")
         if others := [task for task in missing if task not in {log.task for log in logs}]:
             parts.append(f"not begun: run the same command with --tasks {','.join(others)}")
+        parts.append(f"afterwards, write the report with: {self.report_line}")
         return "; ".join(parts)
 
     def missing(self) -> list[str]:

@@ -190,7 +190,8 @@ def test_an_interrupted_run_says_what_it_kept(monkeypatch: pytest.MonkeyPatch, t
     assert str(raised.value) == (
         "interrupted; complete: cfaith_choice; not complete: fave (replies kept: 1), to be continued with: "
         f"KEY=none inspect eval-retry '{logs}/fave.eval' --log-dir '{logs}'; "
-        "not begun: run the same command with --tasks refact"
+        "not begun: run the same command with --tasks refact; "
+        f"afterwards, write the report with: halu-tasks report {tmp_path} -o {tmp_path}/report"
     )
 
 

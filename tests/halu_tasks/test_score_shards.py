@@ -266,6 +266,16 @@ def test_repeated_items_of_the_data_are_refused(tmp_path: Path) -> None:
         score_file(INDEPENDENT, Options(data=str(tmp_path / "data.jsonl")), request)
 
 
+@pytest.mark.parametrize(("folder", "pattern"), [("all", "all"), ("part-01", "part-?[0-9]"), ("_new", "_new")])
+def test_a_pattern_in_an_address_names_what_it_matches(folder: str, pattern: str, tmp_path: Path) -> None:
+    """What it matches may be hidden, but not the folder in which it begins."""
+    (tmp_path / "_a").mkdir()
+    written = write_shards(tmp_path / "_a" / folder, replies(INDEPENDENT), 3)
+    (written / "_SUCCESS.jsonl").write_text("")
+    found = scored(INDEPENDENT, f"file://{tmp_path}/_a/{pattern}/*.jsonl")
+    assert bits(found).replace("the 3 files", "") == bits(scored(INDEPENDENT, written)).replace("the 3 files", "")
+
+
 @pytest.fixture(scope="module")
 def s3() -> Iterator[Mapping[str, str]]:
     """A loopback S3 server; the variables with which its bucket `bucket` is found."""

@@ -190,6 +190,16 @@ def test_a_model_that_would_be_loaded_is_not_asked(
     assert status == 1 and checks["token limit"]["state"] == "failed" and "512" in checks["token limit"]["found"]
 
 
+def test_prompts_must_fit_into_the_context_together_with_replies(examine: Any, tmp_path: Path) -> None:
+    states = {}
+    for length in (1_000, 1_400, 100_000):
+        (tmp_path / "config.json").write_text(json.dumps({"max_position_embeddings": length}))
+        _, checks = examine(f"hf/{tmp_path}", "--tasks", "factchd_4shot", "--data", "sample")
+        states[length] = checks["token limit"]["state"]
+        assert "1,024" in checks["token limit"]["found"]
+    assert states == {1_000: "failed", 1_400: "warning", 100_000: "ok"}
+
+
 def test_an_unknown_task_is_an_error(here: Any) -> None:
     done = here("doctor", "--tasks", "refact_judgement")
     assert done.returncode == 2 and "did you mean 'refact_judgment'?" in done.stderr

@@ -143,7 +143,7 @@ def test_an_interrupted_run_is_continued_by_the_command_that_it_prints(serve: An
     server.delay = 0
     message = errors.splitlines()[-1]
     assert "interrupted; not complete: refact_judgment_independent (" in message
-    retry = message.partition("to be continued with: ")[2]
+    retry, _, report = message.partition("to be continued with: ")[2].partition("; afterwards, write the report with: ")
     assert retry.startswith("LOCAL_API_KEY=none inspect eval-retry halu-runs/openai-api_local_NAME/logs/")
     done = subprocess.run(
         retry.replace("inspect", f"{sys.executable} -m inspect_ai", 1), shell=True, cwd=tmp_path, capture_output=True,
@@ -152,6 +152,7 @@ def test_an_interrupted_run_is_continued_by_the_command_that_it_prints(serve: An
     assert done.returncode == 0, done.stdout + done.stderr
     results = read_results([str(tmp_path / "halu-runs")])
     assert len(results.runs) == 1 and len(results.runs[0].answers) == 64
+    assert report == "halu-tasks report halu-runs -o halu-runs/report"
     # the log that was continued is no loss
     assert [(one.lost, "was continued in" in one.why) for one in results.skipped] == [(False, True)]
 

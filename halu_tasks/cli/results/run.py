@@ -16,6 +16,7 @@ from halu_tasks.cli.arguments import (
     run_options,
 )
 from halu_tasks.cli.output import pluralize, progress, warn
+from halu_tasks.core.errors import RunInterrupted
 from halu_tasks.core.extras import install_hint, missing_modules
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def add_arguments(parser: Parser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Print the harness's command, run it, and write the report; return the harness's status, or 1 if a task failed."""
     from halu_tasks.doctor.examine import require_ready
+    from halu_tasks.doctor.judge import check_judge
     from halu_tasks.sweeps.keys import placeholder_key
     from halu_tasks.sweeps.named_model import for_harness
     from halu_tasks.sweeps.single_run import SingleRun, new_folder
@@ -55,7 +57,11 @@ def run(arguments: argparse.Namespace) -> int:
     model = for_harness(name, arguments.harness or name.default_harness, arguments.chat_template)
     # options of tasks after -- may name other data, which only the harness reads
     checked = [] if any(word.startswith(_TASK_OPTIONS) for word in arguments.further) else tasks
-    require_ready(name, model, checked, given_options(arguments))
+    options = given_options(arguments)
+    require_ready(name, model, checked, options)
+    if not options.judge:
+        for check in check_judge(checked, options):
+            warn(f"{check.found}; {check.advice}")
     parent = arguments.output.expanduser()
     single = SingleRun(
         folder=new_folder(parent, model.name),
@@ -70,7 +76,11 @@ def run(arguments: argparse.Namespace) -> int:
     status = single.run()
     missing = single.missing()
     if len(missing) < len(tasks):
-        _report(parent, single.folder)
+        try:
+            _report(parent, single.folder)
+        except KeyboardInterrupt:
+            kept = f"all replies are kept, write the report with: {single.report_line}"
+            raise RunInterrupted(f"interrupted; {kept}") from None
         for task in missing:
             warn(f"{task}: no complete result; the output of {model.harness} above says why")
     elif status < 0:

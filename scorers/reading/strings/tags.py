@@ -120,7 +120,7 @@ def nearest_originals(tagged: str, correct_answer: str) -> list[str]:
             elif first <= last:
                 against += range(step.dest_start, step.dest_end)
         if not against:
-            raise ValueError(f"nothing in the correct answer stands against the span at {start}")
+            raise ValueError(f"no part of the correct answer corresponds to the span at {start}")
         originals.append(correct_answer[theirs[against[0]].start() : theirs[against[-1]].end()])
     return originals
 
