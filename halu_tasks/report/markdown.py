@@ -6,14 +6,17 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from halu_tasks.report.model.report import (
+    FREQUENT,
     GroupResult,
     PairDifference,
     Report,
     ReportColumn,
     ReportGroup,
     Result,
+    Size,
     Superseded,
     Wordings,
+    missing_shares,
 )
 from halu_tasks.results.run import Skipped
 from halu_tasks.scorers.answer import NO_ANSWER
@@ -67,14 +70,14 @@ def _leaderboard(report: Report, columns: Sequence[ReportColumn], *, main: bool)
         figure = mean.figure if mean else result.metrics.get(first.compared_by) if result else None
         return math.inf if figure is None else -figure.value if first.higher_is_better else figure.value
 
-    head = ["model", *map(_head_of, heads)]
+    head = ["model", *(_head_of(place, report.size(place)) for place in heads)]
     rows = [
         [
             escaped(entry.label),
             *(
                 _cell(results.get((entry.id, head.id)), head)
                 if isinstance(head, ReportColumn)
-                else _mean_cell(means.get((entry.id, head.id)))
+                else _mean_cell(means.get((entry.id, head.id)), missing_shares(report.results_of(entry.id, head)))
                 for head in heads
             ),
         ]
@@ -106,11 +109,12 @@ def _titles_by(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return groups
 
 
-def _head_of(place: ReportGroup | ReportColumn) -> str:
+def _head_of(place: ReportGroup | ReportColumn, size: Size) -> str:
+    part = [str(size)] if size.partial else []
     if isinstance(place, ReportGroup):
-        return _head(place.title, place.metric, place.scoring, place.data)
+        return _head(place.title, place.metric, place.scoring, place.data, part)
     marks = [mark for mark in place.marks if mark not in (place.data, place.scoring)]
-    return _head(place.title, place.headline, place.scoring, place.data, marks)
+    return _head(place.title, place.headline, place.scoring, place.data, [*marks, *part])
 
 
 def _head(title: str, metric: str, scoring: str, data: str, marks: Sequence[str] = ()) -> str:
@@ -140,11 +144,12 @@ def _cell(result: Result | None, column: ReportColumn) -> str:
     return "<br>".join(lines)
 
 
-def _mean_cell(mean: GroupResult | None) -> str:
+def _mean_cell(mean: GroupResult | None, missing: Mapping[str, float]) -> str:
     if mean is None:
         return NONE
     corrected = [f"by human labels {format_estimate(mean.corrected)}"] if mean.corrected else []
-    return "<br>".join([format_estimate(mean.figure), *corrected, *_rank(mean.rank)])
+    shares = ", ".join(f"{share:.0%} {kind}" for kind, share in missing.items() if share > FREQUENT)
+    return "<br>".join([format_estimate(mean.figure), *corrected, *_rank(mean.rank), *([shares] if shares else [])])
 
 
 def _rank(rank: tuple[int, int] | None) -> list[str]:
@@ -189,5 +194,7 @@ def _pair_row(pair: PairDifference, title: str, labels: Mapping[str, str]) -> li
         labels[pair.better] if pair.better else "equal" if pair.equal else "open",
         f"{test.only_first:,} / {test.only_second:,}" if test else NONE,
         format_p_value(test.p) if test else NONE,
-        format_needed(needed.items, needed.low, needed.high) if (needed := pair.items_needed) else NONE,
+        format_needed(needed.items, needed.low, needed.high)
+        if (needed := pair.items_needed)
+        else f"{NONE} ({pair.not_estimated})",
     ]

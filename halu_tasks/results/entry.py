@@ -15,6 +15,26 @@ _HASH = re.compile(r"\b[0-9a-f]{40,}\b")
 _DIGITS = 8
 """Number of digits of a hash in a label."""
 
+_GENERATION = {
+    "best_of",
+    "do_sample",
+    "frequency_penalty",
+    "max_gen_toks",
+    "max_tokens",
+    "num_beams",
+    "presence_penalty",
+    "reasoning_effort",
+    "reasoning_tokens",
+    "repetition_penalty",
+    "seed",
+    "stop_seqs",
+    "temperature",
+    "top_k",
+    "top_p",
+    "until",
+}
+"""Settings of how replies are generated, rather than of the model, its server or its chat template."""
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -69,6 +89,28 @@ def possible_duplicates(entries: Sequence[Entry]) -> list[tuple[Entry, Entry]]:
         for one, other in combinations(entries, 2)
         if one.harness != other.harness and asked(one) == asked(other)
     ]
+
+
+def different_settings(compared: Iterable[Iterable[Entry]]) -> dict[str, dict[str | None, list[Entry]]]:
+    """Find the generation settings in which compared entries differ.
+
+    Args:
+        compared: Entries that are compared with each other, such as those of each column. Entries whose settings are
+            not known do not count.
+
+    Returns:
+        By the name of the setting, the entries with each value; None is the task's own value.
+    """
+    differences: dict[str, dict[str | None, list[Entry]]] = {}
+    for entries in compared:
+        settings = {entry: dict(entry.settings) for entry in entries if entry.method != METHOD_UNKNOWN}
+        for name in sorted({name for values in settings.values() for name in values} & _GENERATION):
+            if len({values.get(name) for values in settings.values()}) > 1:
+                by_value = differences.setdefault(name, {})
+                for entry, values in settings.items():
+                    of_value = by_value.setdefault(values.get(name), [])
+                    of_value += [] if entry in of_value else [entry]
+    return differences
 
 
 def last_part(model: str) -> str:

@@ -137,10 +137,11 @@ def items_needed(difference: Paired, power: float = POWER, level: float = LEVEL)
         level: The significance level of the test.
 
     Returns:
-        The numbers; None if the difference is 0 or without an interval, or its standard error is 0.
+        The numbers; None for the reasons of `not_estimated`.
     """
-    if not difference.stderr or not difference.value or difference.low is None or difference.high is None:
+    if not_estimated(difference):
         return None
+    assert difference.stderr is not None and difference.low is not None and difference.high is not None
     variance = difference.clusters * difference.stderr**2
     clusters, least = (
         clusters_needed(variance, size, power, level)
@@ -152,6 +153,15 @@ def items_needed(difference: Paired, power: float = POWER, level: float = LEVEL)
     each = difference.items / difference.clusters
     items, low = math.ceil(clusters * each), math.ceil(least * each)
     return ItemsNeeded(items, clusters, low, None if most is None else math.ceil(most * each))
+
+
+def not_estimated(difference: Paired) -> str:
+    """Say why `items_needed` has no numbers for a difference; an empty string if it has."""
+    if difference.low is None or difference.high is None or difference.stderr is None:
+        return "the difference has no interval"
+    if not difference.value:
+        return "the difference is 0"
+    return "" if difference.stderr else "the difference is the same in all clusters"
 
 
 def rank_ranges(better: Iterable[tuple[int, int]], runs: int) -> list[tuple[int, int]]:

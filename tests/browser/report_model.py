@@ -312,6 +312,7 @@ def _pair(column: Mapping[str, Any], a: Mapping[str, Any], b: Mapping[str, Any],
         "better": None if 6 * p > 0.05 else a["id"] if (value > 0) == column["higher_is_better"] else b["id"],
         "mcnemar": counts if column["headline"] in ("acc",) else None,
         "items_needed": {"items": 310, "clusters": 103, "low": 140, "high": None},
+        "not_estimated": "",
         "p_equal": None,
         "equal": False,
     }

@@ -15,7 +15,7 @@ from report_model import from_json, model, model_json, with_texts
 from halu_tasks.core.items import Item
 from halu_tasks.report.markdown import markdown
 from halu_tasks.report.model.items import titles
-from halu_tasks.report.model.report import Report
+from halu_tasks.report.model.report import Floor, Report, ReportGroup
 from halu_tasks.report.model.summary import summary
 from halu_tasks.report.page import numbers
 from halu_tasks.report.page.charts import Bar, Curve, calibration, differences, intervals
@@ -26,7 +26,7 @@ from halu_tasks.report.page.plots import difference_plots
 from halu_tasks.report.page.render import render
 from halu_tasks.report.page.svg import drawing
 from halu_tasks.report.page.view import View
-from halu_tasks.results.entry import Entry, labels_of, possible_duplicates, short_names
+from halu_tasks.results.entry import Entry, different_settings, labels_of, possible_duplicates, short_names
 from halu_tasks.scorers.metrics import Estimate
 from halu_tasks.text.markdown import escaped
 
@@ -195,6 +195,18 @@ def with_figures(report: Report, figures: dict[tuple[str, str], tuple[float, flo
     )
 
 
+def with_ranks(report: Report, leaders: dict[str, str]) -> Report:
+    """The report with these leaders, by the ids of columns and groups; all other ranks are open."""
+    last = len(report.entries)
+
+    def rank(place: str, entry: str) -> tuple[int, int]:
+        return (1, last) if place not in leaders else (1, 1) if leaders[place] == entry else (2, last)
+
+    results = [replace(result, rank=rank(result.column, result.entry)) for result in report.results]
+    means = [replace(mean, rank=rank(mean.group, mean.entry)) for mean in report.group_results]
+    return replace(report, results=results, group_results=means)
+
+
 def sentences(report: Report, word: str) -> list[str]:
     """The sentences of the summary that contain a word."""
     return [sentence for sentence in summary(report) if word in sentence]
@@ -202,7 +214,7 @@ def sentences(report: Report, word: str) -> list[str]:
 
 def test_a_summary_names_the_models_that_are_not_shown_to_be_better_than_uninformed_replies() -> None:
     # acc and iou, of which more is better, and hallucination_rate, of which less is
-    report = model(2, 4, apart=False)
+    report = with_ranks(model(2, 4, apart=False), {})
     columns = report.columns
     assert [column.headline for column in columns] == ["acc", "iou", "acc", "hallucination_rate"]
     first, second = (entry.label for entry in report.entries)
@@ -233,7 +245,7 @@ def test_a_floor_that_no_model_can_exceed_is_left_out_of_the_summary() -> None:
 
 
 def test_a_summary_of_many_models_and_tasks_stays_short() -> None:
-    report = model(10, 8, apart=False)
+    report = with_ranks(model(10, 8, apart=False), {})
     low = {(entry.id, column.id): (0.1, 0.05, 0.2) for entry in report.entries for column in report.columns}
     (sentence,) = sentences(with_figures(report, low), "floor")
     assert sentence.endswith("(the floor) on 6 of 8 tasks.") and sentence.startswith(
@@ -243,6 +255,15 @@ def test_a_summary_of_many_models_and_tasks_stays_short() -> None:
     some = low | {(f"e{i}", f"c{i}"): (0.9, 0.8, 0.95) for i in range(8)}
     (sentence,) = sentences(with_figures(report, some), "floor")
     assert "9 of 10 models are not shown to be better" in sentence and len(sentence) < 300
+    # of these, more is better, and there is a floor
+    leaders = {f"c{i}": f"e{i}" for i in (0, 1, 2, 4, 5, 7)}
+    led = with_ranks(with_figures(report, low), leaders)
+    first, *others = summary(led)
+    assert first.startswith("By the 95% intervals, no model is shown to be better than") and len(first) < 300
+    assert not any("floor" in sentence or "statistically" in sentence for sentence in others)
+    alone = {("e9", f"c{i}"): (0.9, 0.85, 0.95) for i in range(8)}
+    first, *_ = summary(with_ranks(with_figures(report, low | alone), leaders))
+    assert first.startswith("By the 95% intervals, the best model is not shown") and len(first) < 300
     unread = [replace(result, unparsed=2000) for result in report.results]
     (sentence,) = sentences(replace(report, results=unread), "readable")
     assert "10 of 10 models on some tasks" in sentence and len(sentence) < 300
@@ -253,12 +274,143 @@ def test_a_summary_names_the_results_of_which_most_replies_could_not_be_read() -
     assert sentences(report, "readable") == []
     first, second = (entry.label for entry in report.entries)
     unparsed = {("e0", "c0"): 2002, ("e0", "c2"): 1502, ("e1", "c0"): 1001, ("e1", "c1"): 1202}
-    results = [replace(r, unparsed=unparsed.get((r.entry, r.column), 0)) for r in report.results]
+    results = [replace(r, unparsed=unparsed.get((r.entry, r.column), 0), empty=0) for r in report.results]
     a, b, c = (column.title for column in report.columns)
     assert sentences(replace(report, results=results), "readable") == [
-        f"Most replies contain no readable answer (unparsed): {first} on {a} (100%) and {c} (75%); {second} on {b} "
-        "(60%). These figures say little about what a model knows."
+        f"Most replies contain no readable answer (unparsed or empty): {first} on {a} (100%) and {c} (75%); {second} "
+        f"on {b} (60%). These figures say little about what a model knows."
     ]
+
+
+GOOD, BAD = (0.9, 0.8, 0.95), (0.4, 0.3, 0.45)
+
+
+def compared(figures: dict[str, tuple[float, float, float]], unparsed: dict[tuple[str, str], int]) -> Report:
+    """Two models on two tasks, the first of which is better on both, with its figures by column."""
+    report = with_ranks(model(2, 2, apart=False), {"c0": "e0", "c1": "e0"})
+    both = {("e0", column): figure for column, figure in figures.items()} | {("e1", c): BAD for c in ("c0", "c1")}
+    results = [replace(r, unparsed=unparsed.get((r.entry, r.column), 0), empty=0) for r in report.results]
+    floors = [replace(floor, value=0.5) for floor in report.floors]
+    groups: list[ReportGroup] = []
+    return with_figures(replace(report, results=results, floors=floors, groups=groups, group_results=[]), both)
+
+
+def test_a_lead_above_the_floor_is_called_one_first() -> None:
+    first, *_ = summary(compared({"c0": GOOD, "c1": GOOD}, {}))
+    assert first.startswith("gemma-3-27b-it leads on all 2 tasks. This is shown statistically")
+
+
+def test_a_summary_says_first_that_nobody_is_above_the_floor_rather_than_that_somebody_leads() -> None:
+    first, *others = summary(compared({"c0": (0.5, 0.45, 0.55), "c1": (0.5, 0.45, 0.55)}, {("e1", "c0"): 2002}))
+    assert first == (
+        "By the 95% intervals, no model is shown to be better than answers given without reading the items (the floor) "
+        "on all 2 tasks; most replies of Qwen/Qwen3-8B on refact_judgment_comparative could not be read. The best "
+        "figures there are therefore not called a lead."
+    )
+    assert not any("statistically" in sentence or "floor" in sentence for sentence in others)
+    assert any("refact_judgment_comparative (100%)" in sentence for sentence in others)
+
+
+def test_a_model_leads_only_on_the_tasks_on_which_it_is_above_the_floor() -> None:
+    leads, not_called, *_ = summary(compared({"c0": GOOD, "c1": (0.5, 0.45, 0.55)}, {}))
+    assert leads.startswith("gemma-3-27b-it leads on refact_judgment_comparative. ")
+    assert "no model is shown" in not_called and "refact_localization_entity" in not_called
+    assert not_called.endswith("not called a lead.")
+
+
+@pytest.mark.parametrize(
+    ("unparsed", "named"),
+    [({("e1", "c0"): 1500}, "Qwen/Qwen3-8B"), ({("e0", "c0"): 1500}, "gemma-3-27b-it")],
+)
+def test_a_model_does_not_lead_if_most_replies_of_its_own_or_of_all_others_are_unparsed(
+    unparsed: dict[tuple[str, str], int], named: str
+) -> None:
+    leads, not_called, *_ = summary(compared({"c0": GOOD, "c1": GOOD}, unparsed))
+    assert leads.startswith("gemma-3-27b-it leads on refact_localization_entity. ")
+    assert not_called == (
+        f"Most replies of {named} on refact_judgment_comparative could not be read. The best figures there are "
+        "therefore not called a lead."
+    )
+
+
+def test_a_model_leads_if_most_replies_of_some_others_can_be_read() -> None:
+    report = with_ranks(replace(model(3, 2, apart=False), floors=[]), {"c0": "e0"})
+    results = [replace(r, unparsed=2002 if r.entry == "e1" else 0) for r in report.results]
+    first, *_ = summary(replace(report, results=results))
+    assert first.startswith("gemma-3-27b-it leads on refact_judgment_comparative.")
+
+
+def test_the_lead_of_a_mean_must_exceed_the_mean_of_its_tasks_floors() -> None:
+    report = model(2, 3, apart=False)
+    (group,) = (group for group in report.groups if group.main)
+    report = with_ranks(report, {group.id: "e0"})
+    columns = [column for column in report.columns if column.id in group.columns]
+    floors = [
+        Floor(column=column.id, name="baseline", metric=group.metric, value=value, headline=False)
+        for column, value in zip(columns, (0.4, 0.8, 0.6), strict=False)
+    ]
+    floor = sum(floor.value for floor in floors) / len(floors)
+    for low, leads in ((floor + 0.01, True), (floor - 0.01, False)):
+        figure = Estimate(0.9, 0.1, low, 0.95)
+        means = [replace(mean, figure=figure) for mean in report.group_results]
+        first, *_ = summary(replace(report, floors=floors, group_results=means))
+        assert first.startswith("gemma-3-27b-it leads on the mean of") == leads, first
+
+
+def test_a_run_on_part_of_the_items_is_marked_in_the_head_and_named_in_the_summary() -> None:
+    whole = model(2, 3, apart=False)
+    assert " of 2,002 items" not in render(whole).partition("How to read this")[0]
+    assert sentences(whole, "part of the items") == []
+    columns = [replace(column, n=180, epochs=3, of=6006) if column.id == "c0" else column for column in whole.columns]
+    part = replace(whole, columns=columns)
+    part = replace(part, summary=summary(part))
+    assert sentences(part, "part of the items") == [
+        "The figures of 1 of 3 tasks rest on only part of the items (a limit, or replies to some items only): "
+        "refact_judgment_comparative (60 of 2,002)."
+    ]
+    (group,) = (group for group in part.groups if group.main)
+    in_mean = f"{60 + 2002 * (len(group.columns) - 1):,} of {2002 * len(group.columns):,} items"
+    badges = re.findall(r'<strong class="badge">([^<]* of [^<]* items)</strong>', render(part).partition("<tbody>")[0])
+    assert badges == [in_mean, "60 of 2,002 items"]
+    text = markdown(part)
+    (head,) = (line for line in text.splitlines() if line.startswith("| model | refact acc"))
+    assert f"{in_mean})" in head and "(strict, 60 of 2,002 items)" in head and head.count(" items)") == 2
+    assert "rest on only part of the items" in text
+
+
+def test_a_mean_shows_the_share_of_replies_without_an_answer() -> None:
+    report = model(2, 3, apart=False)
+    (group,) = (group for group in report.groups if group.main)
+    unread = [
+        replace(r, unparsed=r.n if r.entry == "e1" and r.column in group.columns else 0, abstained=0, empty=0)
+        for r in report.results
+    ]
+    report = replace(report, results=unread)
+    view = View(report)
+    cells = {row.entry: row.cells[0] for row in view.board(view.main, main=True).rows if row.kind == "entry"}
+    assert cells[1] and cells[1].missing == [("unparsed", 1.0)]
+    assert cells[0] and cells[0].missing == []
+    line = next(row for row in markdown(report).splitlines() if row.startswith("| Qwen/Qwen3-8B | "))
+    assert "100% unparsed" in line.split(" | ")[1]
+
+
+def test_a_missing_number_of_items_is_explained() -> None:
+    report = model(2, 1, apart=False)
+    why = "the difference is the same in all clusters"
+    report = replace(report, pairs=[replace(row, items_needed=None, not_estimated=why) for row in report.pairs])
+    assert f"not estimated: {why}" in re.sub("<[^>]*>", "", render(report)) and f"– ({why}) |" in markdown(report)
+
+
+def test_entries_are_explained_where_they_are_first_named() -> None:
+    assert "2 entries (an entry is a model with its settings) on 3 tasks" in render(model(2, 3))
+
+
+def test_compared_entries_with_different_generation_settings_are_found() -> None:
+    one = Entry("a", "Inspect", "plain prompt", (("max_tokens", "8"), ("chat_template", "ab")), ())
+    two, other = replace(one, model="b", settings=()), replace(one, model="c")
+    assert different_settings([[one, two, other], [one, two]]) == {"max_tokens": {"8": [one, other], None: [two]}}
+    assert different_settings([[one, other], [two]]) == {}
+    assert different_settings([[one, replace(two, method="method unknown")]]) == {}
 
 
 def test_a_column_of_one_entry_comes_after_those_that_entries_share_and_does_not_sort_the_rows() -> None:

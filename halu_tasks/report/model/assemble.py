@@ -23,10 +23,12 @@ from halu_tasks.report.model.parquet import ItemTable
 from halu_tasks.report.model.report import ReplyWarning, Report, ReportEntry, Result, Superseded
 from halu_tasks.report.model.summary import summary
 from halu_tasks.report.model.wordings import wordings
-from halu_tasks.results.entry import Entry, possible_duplicates
+from halu_tasks.results.entry import Entry, different_settings, possible_duplicates
 from halu_tasks.results.run import Skipped
 
 TABLE = "items.parquet"
+_NAMED = 3
+"""Maximum number of entries that are named together."""
 
 
 def assemble(
@@ -67,7 +69,7 @@ def assemble(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         package=f"halu-tasks {__version__}",
         summary=[],
-        notes=list(_notes(board)),
+        notes=list(_notes(board, names)),
         entries=[_entry(entry, names) for entry in board.entries],
         columns=[column_record(column, names) for column in board.columns],
         groups=groups,
@@ -101,13 +103,31 @@ def _entry(entry: Entry, names: Names) -> ReportEntry:
     )
 
 
-def _notes(board: Board) -> Iterator[str]:
+def _notes(board: Board, names: Names) -> Iterator[str]:
     for one, other in possible_duplicates(board.entries):
         yield (
             f"{one.model} ({one.harness}) and {other.model} ({other.harness}) may be the same model. Results of two "
             "harnesses are not merged: both are compared with all others and with each other. To compare models, pass "
             "the results of one harness"
         )
+    if differences := different_settings(column.runs for column in board.columns):
+        clauses = (
+            f"{name} is {_joined([_of_entries(value, entries, names) for value, entries in by_value.items()])}"
+            for name, by_value in differences.items()
+        )
+        yield f"Entries that are compared have different generation settings: {'; '.join(clauses)}"
+
+
+def _of_entries(value: str | None, entries: Sequence[Entry], names: Names) -> str:
+    """Say which entries have a value of a setting, by their labels if they are few."""
+    labels = [names.labels[entry] for entry in entries]
+    who = _joined(labels) if len(labels) <= _NAMED else f"{len(labels)} entries"
+    return f"{'the task’s own' if value is None else value} for {who}"
+
+
+def _joined(parts: Sequence[str]) -> str:
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _warnings(board: Board, names: Names) -> Iterator[ReplyWarning]:

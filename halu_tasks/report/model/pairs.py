@@ -11,6 +11,7 @@ from halu_tasks.report.model.names import Names
 from halu_tasks.report.model.report import ExactTest, Needed, PairDifference, Wins
 from halu_tasks.results.entry import Entry
 from halu_tasks.results.paired_test import PairedTest
+from halu_tasks.scorers.statistics.significance import not_estimated
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,7 @@ def _record(tested: Tested, names: Names) -> PairDifference:
         clusters=test.paired.clusters,
         mcnemar=_exact_test(test),
         items_needed=test.items_needed and Needed(**test.items_needed._asdict()),
+        not_estimated=not_estimated(test.paired),
         column=names.columns[place] if isinstance(place, Column) else None,
         group=None if isinstance(place, Column) else names.groups[place],
         first=names.entries[tested.first],

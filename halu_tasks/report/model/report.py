@@ -8,11 +8,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from statistics import fmean
+from typing import Any, NamedTuple
 
 from halu_tasks.report.model.detail_records import BothModes, ColumnDetails
 from halu_tasks.results.run import Skipped
+from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import Estimate
+
+FREQUENT = 0.01
+"""Share of replies without an answer above which the cell of a mean, and every cell of the page, shows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +28,9 @@ class Report:
         title: The report's title.
         created: When it was made, in ISO 8601.
         package: The name and version of this package.
-        summary: In a few sentences, who leads on which task, what is open, which models are not shown to be better than
-            uninformed replies, of which most replies could not be read, and what is not comparable.
+        summary: In a few sentences, who leads on which task, which figures rest on part of the items, what is open,
+            which models are not shown to be better than uninformed replies, of which most replies could not be read,
+            and what is not comparable.
         notes: What readers need to know of the entries, such as two that may be the same model.
         entries: The models as they were asked: the rows of the leaderboard.
         columns: Comparable results: the columns of the leaderboard, main ones first.
@@ -74,6 +80,22 @@ class Report:
         entries.update(mean.group for mean in self.group_results)
         return sorted([*groups, *columns], key=lambda place: entries[place.id] < 2)
 
+    def columns_of(self, place: ReportGroup | ReportColumn) -> list[ReportColumn]:
+        """List the columns of a mean, or the column itself."""
+        if isinstance(place, ReportColumn):
+            return [place]
+        return [column for column in self.columns if column.id in place.columns]
+
+    def results_of(self, entry: str, place: ReportGroup | ReportColumn) -> list[Result]:
+        """List the results that a figure of an entry is computed from: one for a column, several for a mean."""
+        columns = {column.id for column in self.columns_of(place)}
+        return [result for result in self.results if result.entry == entry and result.column in columns]
+
+    def size(self, place: ReportGroup | ReportColumn) -> Size:
+        """Count the items of a column, or of all columns of a mean."""
+        columns = self.columns_of(place)
+        return Size(*(sum(counts) for counts in zip(*(column.size for column in columns), strict=True)))
+
     def as_json(self) -> dict[str, Any]:
         """Convert to JSON values, as in `report.json`."""
         values: dict[str, Any] = _json_value(self)
@@ -94,6 +116,21 @@ class ReportEntry:
     harness: str
     settings: Mapping[str, str]
     roles: Mapping[str, str]
+
+
+class Size(NamedTuple):
+    """The number of items that were answered, and the number of all items of the data."""
+
+    n: int
+    of: int
+
+    @property
+    def partial(self) -> bool:
+        """Whether only part of the items were answered."""
+        return self.n < self.of
+
+    def __str__(self) -> str:
+        return f"{self.n:,} of {self.of:,} items"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,6 +196,11 @@ class ReportColumn:
     metrics: Sequence[str]
     directions: Mapping[str, bool | None]
 
+    @property
+    def size(self) -> Size:
+        """The number of items, each of which was answered `epochs` times."""
+        return Size(self.n // self.epochs, self.of // self.epochs)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportGroup:
@@ -222,6 +264,21 @@ class Result:
     cost: Mapping[str, float] | None
     entry: str
     column: str
+
+
+def missing_shares(results: Sequence[Result]) -> dict[str, float]:
+    """Return the shares of replies without an answer or a verdict, by kind.
+
+    Args:
+        results: One result, or the results of which a mean is. The shares of a mean are the means of theirs, since
+            all of its tasks count the same.
+    """
+    kinds = dict(zip((*NO_ANSWER, "not judged"), (*NO_ANSWER, "judge_failed"), strict=True))
+    return {
+        kind: fmean((getattr(result, count) or 0) / result.n if result.n else 0.0 for result in results)
+        for kind, count in kinds.items()
+        if results
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -352,7 +409,8 @@ class PairDifference:
         items: The number of items.
         clusters: The number of clusters.
         mcnemar: McNemar's test; None if items are not simply right or wrong, or are repeated.
-        items_needed: How many items are needed to detect a difference of this size.
+        items_needed: How many items are needed to detect a difference of this size; None if that is not estimated.
+        not_estimated: Why `items_needed` is None; otherwise empty.
         column: The column's id; None for a group.
         group: The group's id; None for a column.
         first: The id of the first entry.
@@ -374,6 +432,7 @@ class PairDifference:
     clusters: int
     mcnemar: ExactTest | None
     items_needed: Needed | None
+    not_estimated: str
     column: str | None
     group: str | None
     first: str

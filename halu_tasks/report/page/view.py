@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from halu_tasks.report.model.detail_records import ColumnDetails
 from halu_tasks.report.model.report import (
+    FREQUENT,
     Floor,
     PairDifference,
     PublishedFigure,
@@ -19,14 +20,11 @@ from halu_tasks.report.model.report import (
     ReportGroup,
     Result,
     Wins,
+    missing_shares,
 )
 from halu_tasks.report.model.summary import top_groups
 from halu_tasks.report.page.numbers import defined
-from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import Estimate
-
-FREQUENT = 0.01
-"""Share of replies without an answer from which a cell of the leaderboard shows it."""
 
 
 @dataclass(frozen=True)
@@ -256,15 +254,18 @@ class View:
             if head.column is None:
                 mean = self._means.get((entry.id, head.record.id))
                 by_corrected = mean is not None and mean.corrected is not None
+                missing = frequent(self.report.results_of(entry.id, head.record)) if mean else ()
                 cells.append(
-                    Cell(mean.figure, mean.rank, corrected=mean.corrected, by_corrected=by_corrected) if mean else None
+                    Cell(mean.figure, mean.rank, None, (), mean.corrected, None, by_corrected, missing)
+                    if mean
+                    else None
                 )
             else:
                 result = self.result(number, head.column)
                 metrics = result.metrics if result else {}
                 corrected, strong = (metrics.get(f"{head.metric}_{end}") for end in ("ppi", "ppi_strong"))
                 by_corrected = self.columns[head.column].compared_by != head.metric
-                figure, missing = metrics.get(head.metric), frequent(result) if result else ()
+                figure, missing = metrics.get(head.metric), frequent([result]) if result else ()
                 cells.append(
                     Cell(figure, result.rank, result, (), corrected, strong, by_corrected, missing) if result else None
                 )
@@ -350,10 +351,9 @@ class View:
         return {(self.entry_number[row.first], self.entry_number[row.second]): row for row in self.report.wins}
 
 
-def frequent(result: Result) -> list[tuple[str, float]]:
-    """List the kinds of replies without an answer or a verdict that are frequent, with their shares."""
-    counts = {outcome: getattr(result, outcome) for outcome in NO_ANSWER} | {"not judged": result.judge_failed or 0}
-    return [(kind, count / result.n) for kind, count in counts.items() if result.n and count / result.n > FREQUENT]
+def frequent(results: Sequence[Result]) -> list[tuple[str, float]]:
+    """List the kinds of replies without an answer or a verdict that are frequent, with `missing_shares`."""
+    return [(kind, share) for kind, share in missing_shares(results).items() if share > FREQUENT]
 
 
 def _grouped(pairs: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
