@@ -682,12 +682,36 @@ def test_models_without_a_task_in_common_have_no_pair(tmp_path: Path) -> None:
     assert row.startswith("| n | ") and row.split("|").count("  ") == 1
 
 
+def test_a_note_says_which_compared_entries_have_different_generation_settings(tmp_path: Path) -> None:
+    runs = [run_of(model="toy"), run_of(model="tiny", settings={"max_tokens": 8, "chat_template": "ab"})]
+    told = (
+        "Entries that are compared have different generation settings: max_tokens is 8 for tiny and the task’s own for "
+    )
+    report = report_on(runs, tmp_path)
+    assert report.notes == [f"{told}toy"]
+    assert f"{told}toy." in re.sub("<[^>]*>", "", render(report)) and escaped(f"{told}toy") in markdown(report)
+    (note,) = report_on([*runs, *(run_of(model=model) for model in "abc")], tmp_path).notes
+    assert note == f"{told}4 entries"
+    # they are not compared, as their items differ
+    assert report_on([run_of(model="toy", limit=4), runs[1]], tmp_path).notes == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "why"), [(16, "the difference is the same in all clusters"), (0, "the difference is 0"), (8, "")]
+)
+def test_the_number_of_items_needed_is_missing_only_with_a_reason(wrong: int, why: str, tmp_path: Path) -> None:
+    (pair,) = report_on([run_of(model="a"), run_of(model="b", wrong=wrong)], tmp_path).pairs
+    assert (pair.not_estimated, pair.items_needed is None) == (why, bool(why))
+
+
 def test_a_limited_run_that_stands_alone_says_of_how_many(tmp_path: Path) -> None:
     report = report_on([run_of(limit=4, fewshot=1)], tmp_path)
     told = as_json(report)
     assert told["columns"][0]["main"] and (told["columns"][0]["n"], told["columns"][0]["of"]) == (4, 16)
     text = markdown(report)
-    assert "n 4 of 16, 0 unparsed" in text and "(strict, SAMPLE, 1shot)" in text
+    assert "n 4 of 16, 0 unparsed" in text and "(strict, SAMPLE, 1shot, 4 of 16 items)" in text
+    (partial,) = (sentence for sentence in report.summary if "part of the items" in sentence)
+    assert partial.startswith("The figures of the task rest on") and partial.endswith(f"{CORRECTION} (4 of 16).")
 
 
 def test_an_entry_says_all_that_sets_it_apart() -> None:

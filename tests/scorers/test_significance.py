@@ -20,7 +20,7 @@ from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.bootstrap import Paired, paired_bootstrap
 from halu_tasks.scorers.statistics.paired import difference
 from halu_tasks.scorers.statistics.probability import roc_auc
-from halu_tasks.scorers.statistics.significance import McNemar, holm, items_needed, mcnemar, rank_ranges
+from halu_tasks.scorers.statistics.significance import McNemar, holm, items_needed, mcnemar, not_estimated, rank_ranges
 
 ACC = mean("acc", "correct")
 CLAIMS = replace(mean("claims", "correct"), range=(0.0, math.inf))
@@ -302,8 +302,14 @@ def test_items_needed_are_those_of_a_t_test() -> None:
             for size in (0.05, 0.09, 0.01)
         ]
         assert items_needed(found, power) == (4 * clusters[0], clusters[0], 4 * clusters[1], 4 * clusters[2])
-    for nothing in (found._replace(value=0.0), found._replace(stderr=None), found._replace(stderr=0.0)):
-        assert items_needed(nothing) is None
+    assert not_estimated(found) == ""
+    for nothing, why in (
+        (found._replace(value=0.0), "is 0"),
+        (found._replace(stderr=None), "no interval"),
+        (found._replace(low=None, high=None, stderr=0.0), "no interval"),
+        (found._replace(stderr=0.0), "the same in all clusters"),
+    ):
+        assert items_needed(nothing) is None and not_estimated(nothing).endswith(why)
 
 
 def test_a_difference_that_may_be_0_needs_items_without_bound() -> None:

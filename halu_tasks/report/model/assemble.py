@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -112,10 +112,14 @@ def _notes(board: Board, names: Names) -> Iterator[str]:
         )
     if differences := different_settings(column.runs for column in board.columns):
         clauses = (
-            f"{name} is {_joined([_of_entries(value, entries, names) for value, entries in by_value.items()])}"
+            f"{name} is {_joined([_of_entries(value, by_value[value], names) for value in _own_value_last(by_value)])}"
             for name, by_value in differences.items()
         )
         yield f"Entries that are compared have different generation settings: {'; '.join(clauses)}"
+
+
+def _own_value_last(values: Iterable[str | None]) -> list[str | None]:
+    return sorted(values, key=lambda value: value is None)
 
 
 def _of_entries(value: str | None, entries: Sequence[Entry], names: Names) -> str:

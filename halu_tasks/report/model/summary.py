@@ -217,11 +217,11 @@ def _partial(report: Report) -> Iterator[str]:
     columns = [column for column in report.columns if column.main]
     parts = [f"{column.title} ({column.size.n:,} of {column.size.of:,})" for column in columns if column.size.partial]
     if parts:
-        tasks = "1 task rest" if len(parts) == len(columns) == 1 else f"{len(parts)} of {len(columns)} tasks rest"
-        if len(parts) == len(columns) > 1:
-            tasks = f"all {len(columns)} tasks rest"
+        tasks = f"{len(parts)} of {len(columns)} tasks"
+        if len(parts) == len(columns):
+            tasks = f"all {len(columns)} tasks" if len(columns) > 1 else "the task"
         which = f": {_joined(parts, 'and')}" if len(parts) <= _LISTED else ""
-        yield f"The figures of {tasks} on only part of the items (a limit, or replies to some items only){which}."
+        yield f"The figures of {tasks} rest on only part of the items (a limit, or replies to some items only){which}."
 
 
 def _open(report: Report, places: Sequence[_Place]) -> Iterator[str]:
