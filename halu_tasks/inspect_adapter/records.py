@@ -17,6 +17,9 @@ from halu_tasks.tasks import TaskReference
 RECORD = "halu_tasks"
 """Key of the record in a score's metadata, and of the provenances in a log's."""
 
+ACC = "acc"
+"""Key of an item's `acc` in a score's metadata, and the name of the metric."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreRecord:
@@ -24,6 +27,7 @@ class ScoreRecord:
 
     Attributes:
         score: The score of the reply.
+        acc: The value of the metric `acc` for the item, for tools that read only this; None if it is undefined.
         cost: What the reply cost; None if no model was called.
         task: The task; None for a text of a user's own.
         scoring: The mode, `strict` or `paper`.
@@ -35,6 +39,7 @@ class ScoreRecord:
     """
 
     score: Score
+    acc: float | None = None
     cost: Cost | None = None
     task: TaskReference | None = None
     scoring: str = "strict"
@@ -45,10 +50,14 @@ class ScoreRecord:
     group: str | None = None
 
     @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> ScoreRecord:
-        """Restore a record from a log."""
+    def from_metadata(cls, metadata: Mapping[str, Any] | None) -> ScoreRecord | None:
+        """Restore a record from the metadata of a score; None if another package's scorer made it."""
+        record = (metadata or {}).get(RECORD)
+        if not isinstance(record, dict):
+            return None
         return cls(
             score=Score.from_json(record["score"]),
+            acc=(metadata or {}).get(ACC),
             cost=record.get("cost"),
             task=TaskReference.from_json(record) if "task" in record else None,
             scoring=record.get("scoring", "strict"),
@@ -62,8 +71,7 @@ class ScoreRecord:
     @classmethod
     def of(cls, score: InspectScore) -> ScoreRecord | None:
         """Return the record of a score; None if another package's scorer made it."""
-        record = (score.metadata or {}).get(RECORD)
-        return cls.from_json(record) if isinstance(record, dict) else None
+        return cls.from_metadata(score.metadata)
 
     @classmethod
     def of_all(cls, scores: Iterable[SampleScore]) -> list[ScoreRecord]:
@@ -82,4 +90,4 @@ class ScoreRecord:
             record["opinions"] = self.opinions
         if self.group:
             record["group"] = self.group
-        return {RECORD: record}
+        return {RECORD: record} if self.acc is None else {ACC: self.acc, RECORD: record}

@@ -20,7 +20,7 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.inspect_adapter.figures import figures
 from halu_tasks.inspect_adapter.judges import check_addresses, judges_of_run
-from halu_tasks.inspect_adapter.records import ScoreRecord
+from halu_tasks.inspect_adapter.records import ACC, ScoreRecord
 from halu_tasks.judging.cascade import Judges
 from halu_tasks.replies.judge_errors import assumed_judge, label_warnings
 from halu_tasks.replies.predictions import with_target
@@ -66,7 +66,8 @@ def halu_score(
     """Score a sample of this package by its task.
 
     The value is C or I where an item is right or wrong, a number between 0 and 1 where it can be partly right, and N
-    where the item has no value of its own (no judge, or a judge that failed).
+    where the item has no value of its own (no judge, or a judge that failed). The metadata has the item's `acc`, if it
+    is defined.
 
     Args:
         scoring: `strict` or `paper`.
@@ -135,9 +136,11 @@ async def _score_sample(
         strong = bool(options.judge_strong)
         reply_score = with_judge_error(reply_score, judged, labels_of(task.name), assumed, strong=strong)
     record, draft = with_method_output(reply_score, method_record), method_record.draft
+    reply_score = _with_token_probability(record.score, task, state, sample.weighed)
     record = replace(
         record,
-        score=_with_token_probability(record.score, task, state, sample.weighed),
+        score=reply_score,
+        acc=scoring_task.acc(reply_score),
         cost=cost,
         task=sample.reference,
         scoring=options.scoring,
@@ -146,9 +149,9 @@ async def _score_sample(
         group=sample.group,
     )
     return InspectScore(
-        value=scoring_task.value(record.score),
-        answer=shown_answer(record.score.answer),
-        explanation="\n\n".join(filter(None, (record.score.reason, *_describe(record.score)))) or None,
+        value=scoring_task.value(reply_score),
+        answer=shown_answer(reply_score.answer),
+        explanation="\n\n".join(filter(None, (reply_score.reason, *_describe(reply_score)))) or None,
         metadata=record.as_metadata(),
     )
 
@@ -199,14 +202,26 @@ class ScoringTask:
             return self.task.score(self.mode, item, reply, await self.judges.judge.of_reply(item, text))
         return self.task.score(self.mode, item, reply, *await self.judges.of_reply(item, text))
 
+    def acc(self, score: Score) -> float | None:
+        """Return the value of the metric `acc` for an item; None if it is undefined."""
+        metric = next((metric for metric in self.task.scoring[self.mode].metrics if metric.name == ACC), None)
+        acc = metric.item(score) if metric and metric.item else math.nan
+        return None if math.isnan(acc) else acc
+
     def value(self, score: Score) -> str | float:
-        """Return an item's headline figure as Inspect shows it, turned so that more is better unless it is a count."""
+        """Return an item's value as Inspect shows it.
+
+        It is the headline, turned so that more is better, or `acc` if the headline is not a share: of a number of
+        hallucinations, 1 would be shown as correct.
+        """
         headline = self.task.headline_metric(self.mode)
-        figure = headline.item(score) if headline.item else math.nan
-        if math.isnan(figure):
-            return NOANSWER
-        share = figure if headline.higher_is_better or math.isinf(headline.range[1]) else 1 - figure
-        return {1.0: CORRECT, 0.0: INCORRECT}.get(share, share)
+        if headline.range == (0.0, 1.0):
+            figure = headline.item(score) if headline.item else math.nan
+            share = figure if headline.higher_is_better else 1 - figure
+        else:
+            acc = self.acc(score)
+            share = math.nan if acc is None else acc
+        return NOANSWER if math.isnan(share) else {1.0: CORRECT, 0.0: INCORRECT}.get(share, share)
 
 
 def with_method_output(score: Score, method_record: MethodRecord) -> ScoreRecord:

@@ -123,8 +123,9 @@ def text_score() -> Scorer:
         method_record = MethodRecord.from_metadata(state.output.metadata)
         record = with_method_output(label_score, method_record)
         text_score = with_probability(record.score, method_record.probability)
-        record = replace(record, score=text_score, cost=cost_of(transcript().events))
-        value = NOANSWER if not target.text else CORRECT if text_score.measurements["correct"] else INCORRECT
+        acc = text_score.measurements.get("correct")
+        record = replace(record, score=text_score, acc=acc, cost=cost_of(transcript().events))
+        value = NOANSWER if acc is None else CORRECT if acc else INCORRECT
         return InspectScore(
             value=value, answer=answer.value, explanation=text_score.reason or None, metadata=record.as_metadata()
         )

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from item_values import check_items
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
@@ -168,17 +170,21 @@ def test_all_harnesses_count_alike(
     file = tmp_path / "predictions.jsonl"
     rows = [{"id": item.id, "output": lab.draft(query)} for query, item in ITEMS.items()]
     rows[0]["output"] = ""
+    # none and one, where all others have two
+    first, second = list(ITEMS)[1:3]
+    rows[1]["output"], rows[2]["output"] = Lab(false=0).draft(first), Lab(false=1).draft(second)
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     given = ["--judge", "openai/gpt-4o", "--judge-base-url", server.url]
     assert main(["score", "fave", str(file), "--data", "sample", "--json", *given]) == 0
     scored = json.loads(capsys.readouterr().out)
     # an empty summary counts as one hallucination
-    assert scored["metrics"]["hallucinations_per_summary"] == pytest.approx((2 * 23 + 1) / 24)
+    assert scored["metrics"]["hallucinations_per_summary"] == pytest.approx((2 * 21 + 2) / 24)
     assert scored["metrics"]["empty"] == pytest.approx(1 / 24)
     judge = {"halu_judge": "openai/gpt-4o", "halu_judge_base_url": server.url}
     from halu_tasks.lm_eval_adapter.models import ReplayLM
 
-    own = run_lm_eval(["fave"], ReplayLM(str(file)), judge)["results"]["fave"]
+    run = run_lm_eval(["fave"], ReplayLM(str(file)), judge)
+    own = run["results"]["fave"]
     log = run_inspect(
         "fave",
         "halu/replay",
@@ -188,8 +194,9 @@ def test_all_harnesses_count_alike(
     in_inspect = figures(log)
     for name, value in scored["metrics"].items():
         assert own[f"{name},none"] == value == in_inspect[name], name
+    assert Counter(check_items(BUILT.task, log, run)) == {0: 23, 1: 1}
     # every sentence was judged once for all three
-    assert len(server.asked) - sum("ready" in str(r["messages"]) for r in server.asked) == 23 * 4
+    assert len(server.asked) - sum("ready" in str(r["messages"]) for r in server.asked) == 23 * 4 - 1
 
 
 @pytest.mark.slow

@@ -39,6 +39,9 @@ def test_the_recipes_print_what_the_page_shows(tmp_path: Path, monkeypatch: pyte
         shown.append(printed.getvalue())
     assert shown[0] == blocks("inspect-data.md", "text")[0]
     assert "multi_hop" in shown[1] and "halu/oracle" in shown[1]
+    figures = names["figures"].set_index("model").query("task_name == 'factchd'")
+    by_item = names["items"].groupby("model")["acc"].mean()
+    assert by_item.to_dict() == pytest.approx(figures["score_halu_score_acc"].to_dict())
     assert "headline with its 95% interval" in (tmp_path / "headlines.html").read_text("utf-8")
     assert names["figures"]["score_headline_stderr"].notna().any()
 

@@ -7,19 +7,21 @@ import json
 import math
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from inspect_ai.model import get_model
+from item_values import check_items
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import JudgeError
 from halu_tasks.core.options import Options
 from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM
 from halu_tasks.scorers.reading.judge import fence, read_verdict
-from halu_tasks.tasks import build
+from halu_tasks.tasks import build, registry
 
 Serve = Callable[..., Any]
 ITEMS = build("cfaith_gen", Options(data="sample")).items
@@ -68,7 +70,8 @@ def test_the_same_judge_gives_the_same_rates_everywhere(
 
     from halu_tasks.lm_eval_adapter.models import ReplayLM
 
-    found = run_lm_eval(["cfaith_gen"], ReplayLM(str(path)), judged(server))["results"]["cfaith_gen"]
+    run = run_lm_eval(["cfaith_gen"], ReplayLM(str(path)), judged(server))
+    found = run["results"]["cfaith_gen"]
     log = run_inspect(
         "cfaith_gen", "halu/replay", {"judge": "openai/gpt-4o", "judge_base_url": server.url},
         model_args={"predictions": str(path)},
@@ -76,6 +79,7 @@ def test_the_same_judge_gives_the_same_rates_everywhere(
     in_inspect = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
     for name, value in scored.items():
         assert found[f"{name},none"] == value == in_inspect[name], name
+    assert Counter(check_items(registry()[0]["cfaith_gen"], log, run)) == {1: 12, 0: 24}
     # the verdicts were kept: each harness asked only whether the judge is there
     assert len(server.asked) == 36 + 3
 
@@ -128,7 +132,7 @@ def test_an_unknown_judge_is_named(run_lm_eval: Callable[..., dict[str, Any]]) -
 
 
 def test_failures_are_counted_never_scored_and_never_kept(
-    serve: Serve, run_lm_eval: Callable[..., dict[str, Any]]
+    serve: Serve, run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any]
 ) -> None:
     nonsense = True
 
@@ -138,9 +142,14 @@ def test_failures_are_counted_never_scored_and_never_kept(
 
     server = serve(sometimes)
     options = judged(server) | {"halu_judge_max_failures": 0.1}
-    found = run_lm_eval(["cfaith_gen"], OracleLM(), options)["results"]["cfaith_gen"]
+    run = run_lm_eval(["cfaith_gen"], OracleLM(), options)
+    found = run["results"]["cfaith_gen"]
     assert found["judge_failed,none"] == pytest.approx(1 / 36)
     assert found["hallucination_rate,none"] == 0.0 and found["sample_len"] == 36
+    log = run_inspect(
+        "cfaith_gen", "halu/oracle", {name.removeprefix("halu_"): value for name, value in options.items()}
+    )
+    assert Counter(check_items(registry()[0]["cfaith_gen"], log, run)) == {1: 35, None: 1}
     nonsense = False
     before = len(server.asked)
     found = run_lm_eval(["cfaith_gen"], OracleLM(), options)["results"]["cfaith_gen"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from item_values import check_items
 from selections import one_of_each
 
 from halu_tasks.cli import main
@@ -86,7 +87,8 @@ def test_the_same_bytes_are_asked_and_the_same_replies_give_the_same_numbers_eve
 
     keeper = Keeper(predictions)
     chat = {"num_fewshot": fewshot, "apply_chat_template": True, "fewshot_as_multiturn": True}
-    results = run_lm_eval([task], keeper, {"halu_scoring": scoring}, **chat)["results"][task]
+    run = run_lm_eval([task], keeper, {"halu_scoring": scoring}, **chat)
+    results = run["results"][task]
     in_lm_eval = {key.removesuffix(",none"): value for key, value in results.items() if key.endswith(",none")}
     for name, value in scored["metrics"].items():
         assert in_lm_eval[name] == value, name
@@ -100,6 +102,8 @@ def test_the_same_bytes_are_asked_and_the_same_replies_give_the_same_numbers_eve
         if name in scored["intervals"]:
             assert [in_inspect[f"{name}_low"], in_inspect[f"{name}_high"]] == scored["intervals"][name]
             assert in_lm_eval[f"{name}_stderr"] == in_inspect[f"{name}_stderr"]
+    accs = set(check_items(built.task, log, run, scoring))
+    assert accs == {None} if built.task.judged else {0, 1} <= accs
 
     turns = {
         str(sample.id): [{"role": message.role, "content": message.text} for message in sample.input]

@@ -71,14 +71,16 @@ def test_texts_without_labels_are_checked_and_nothing_is_said_of_accuracy(check:
 
 def test_labels_give_accuracy_over_the_texts_that_have_one(check: Run) -> None:
     source = "A ship sank."
-    found = figures(
-        check(
-            {"text": "A ship sank", "source": source, "label": "no"},
-            {"text": "A ship swam", "source": source, "label": "Yes"},
-            {"text": "A ship flew", "source": source, "label": "No"},
-            {"text": "A ship ran", "source": source},
-        )
+    log = check(
+        {"text": "A ship sank", "source": source, "label": "no"},
+        {"text": "A ship swam", "source": source, "label": "Yes"},
+        {"text": "A ship flew", "source": source, "label": "No"},
+        {"text": "A ship ran", "source": source},
     )
+    found = figures(log)
+    scores = [score for sample in log.samples for score in sample.scores.values()]
+    expected = [("C", 1), ("C", 1), ("I", 0), ("N", None)]
+    assert sorted((score.value, score.metadata.get("acc")) for score in scores) == expected
     assert found["labelled"] == 3 and found["acc"] == pytest.approx(2 / 3) and found["hallucinated"] == 0.75
     assert found["recall"] == 1 and found["precision"] == 0.5 and found["roc_auc"] == 0.75
 

@@ -191,13 +191,9 @@ def _answers(log: str, header: EvalLog) -> Iterator[tuple[ScoredReply, ScoreReco
         if sample.get("error"):
             failed += 1
             continue
-        logged = ((score.get("metadata") or {}).get(RECORD) for score in (sample.get("scores") or {}).values())
+        logged = (ScoreRecord.from_metadata(score.get("metadata")) for score in (sample.get("scores") or {}).values())
         # if a log was scored several times in a mode, the last one counts
-        records: dict[str, ScoreRecord] = {}
-        for record in logged:
-            if isinstance(record, dict):
-                restored = ScoreRecord.from_json(record)
-                records[restored.scoring] = restored
+        records = {record.scoring: record for record in logged if record}
         if not records:
             raise DataError(
                 f"{log}: sample {sample['id']} has no score of this package; score it with: "
