@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from halu_tasks.core.errors import HaluTasksError, UsageError
-from halu_tasks.sweeps.models_file import SweepModel
+from halu_tasks.sweeps.sweep_model import SweepModel
 
 _THOUGHT = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 TOKENS = 64

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from halu_tasks.sweeps.commands import LOGS, RESULTS
-from halu_tasks.sweeps.models_file import Harness
+from halu_tasks.sweeps.sweep_model import Harness
 
 
 def finished_tasks(harness: Harness, folder: Path) -> set[str]:

@@ -15,7 +15,7 @@ from halu_tasks.core.files import create_folder
 from halu_tasks.sweeps.commands import LOGS, harness_command, module_arguments, shown
 from halu_tasks.sweeps.finished import finished_tasks, unfinished_logs
 from halu_tasks.sweeps.harness_process import block_interrupts
-from halu_tasks.sweeps.models_file import SweepModel
+from halu_tasks.sweeps.sweep_model import SweepModel
 
 REPORT = "report"
 """The folder of the report."""

@@ -22,7 +22,8 @@ from halu_tasks.core.files import atomic_write
 from halu_tasks.executors.job import Report
 from halu_tasks.sweeps.commands import harness_command, module_arguments, shown
 from halu_tasks.sweeps.finished import finished_tasks
-from halu_tasks.sweeps.models_file import SweepModel
+from halu_tasks.sweeps.keys import harness_environment
+from halu_tasks.sweeps.sweep_model import SweepModel
 
 _COMMAND, _OUTPUT, _SETTINGS = "command.txt", "output.txt", "settings.json"
 _KEPT = 2000
@@ -127,12 +128,14 @@ class Sweep:
         """Run a model on tasks with its harness's command, which ends with this process."""
         folder = self._folder(model)
         command = harness_command(model, tasks, self.options, self.limit, folder)
-        report(shown(command))
-        (folder / _COMMAND).write_text(shown(command) + "\n", encoding="utf-8")
+        variables = harness_environment(model)
+        line = shown(command, variables)
+        report(line)
+        (folder / _COMMAND).write_text(line + "\n", encoding="utf-8")
         with (folder / _OUTPUT).open("ab") as output:
-            output.write(f"$ {shown(command)}\n".encode())
+            output.write(f"$ {line}\n".encode())
             output.flush()
-            environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+            environment = {**os.environ, **variables, "PYTHONUNBUFFERED": "1"}
             with subprocess.Popen(
                 [sys.executable, *module_arguments(command)],
                 stdout=output,

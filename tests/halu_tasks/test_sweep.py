@@ -8,8 +8,10 @@ import pytest
 
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.sweeps.commands import harness_command, shown
-from halu_tasks.sweeps.models_file import SweepModel, read_models
+from halu_tasks.sweeps.keys import harness_environment
+from halu_tasks.sweeps.models_file import read_models
 from halu_tasks.sweeps.sweep import Sweep
+from halu_tasks.sweeps.sweep_model import SweepModel
 from halu_tasks.tasks import registry, tasks_selected
 
 
@@ -20,7 +22,7 @@ from halu_tasks.tasks import registry, tasks_selected
         ("models: {}", "expected a mapping of names to models under the key 'models'"),
         ("models: {a: {model: x}}\nother: 1", "expected a mapping of names to models under the key 'models'"),
         ("models: {a/b: {model: x}}", "'a/b': expected a name of letters"),
-        ("models: {a: openai/gpt-4o}", "a: expected a mapping with harness, model, arguments, options"),
+        ("models: {a: openai/gpt-4o}", "a: expected a mapping with harness, model, base_url, arguments, options"),
         ("models: {a: {modle: x}}", "a: unknown key 'modle' (did you mean 'model'?)"),
         ("models: {a: {model: x, harness: helm}}", "a: harness: expected inspect or lm_eval, got 'helm'"),
         ("models: {a: {model: 4}}", "a: model: expected the model as inspect names it, got 4"),
@@ -28,6 +30,25 @@ from halu_tasks.tasks import registry, tasks_selected
         ("models: {a: {model: x, arguments: {api_key: s}}}", "a: arguments: api_key: contains a credential"),
         ("models: {a: {model: x, options: {log-dir: y}}}", "a: options: log_dir is set by the sweep"),
         ("models: {a: [", "is not YAML"),
+        ("models: {a: {model: gpt-4o}}", "a: model 'gpt-4o': expected PROVIDER/MODEL as in Inspect"),
+        (
+            "models: {a: {model: x/y, base_url: 8000}}",
+            "a: base_url: expected the address of the model's server, got 8000",
+        ),
+        ("models: {a: {model: x/y, base_url: 'http://u:p@h/v1'}}", "a: base_url: contains a credential"),
+        (
+            "models: {a: {model: x/y, arguments: {base_url: 'http://h/v1'}}}",
+            "a: arguments: base_url: name the server as base_url, a key of the model like arguments",
+        ),
+        (
+            "models: {a: {model: x/y, options: {model-base-url: 'http://h/v1'}}}",
+            "a: options: model_base_url: name the server as base_url, a key of the model like options",
+        ),
+        (
+            "models: {a: {model: local-completions, harness: lm_eval, base_url: 'http://h/v1'}}",
+            "a: base_url: name the model PROVIDER/MODEL, such as openai-api/local/NAME",
+        ),
+        ("models: {a: {model: anthropic/x, harness: lm_eval}}", "a: model anthropic/x: lm-eval has no counterpart"),
     ],
 )
 def test_a_models_file_with_a_fault_is_an_error_of_one_line(text: str, message: str, tmp_path: Path) -> None:
@@ -61,6 +82,29 @@ def test_the_commands_are_those_that_a_user_would_type(tmp_path: Path) -> None:
         """--metadata '{"halu_data": "sample"}' """
         "--output_path out/results --log_samples --use_cache out/replies --apply_chat_template --seed 1"
     )
+
+
+def test_a_server_is_named_once_for_either_harness(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The same model as `halu-tasks run MODEL --base-url URL` takes it, with a key that the server does not need."""
+    path = tmp_path / "models.yaml"
+    server = "model: openai-api/local/qwen, base_url: http://localhost:8000/v1"
+    path.write_text(
+        f"models:\n  a: {{{server}, options: {{max-connections: 9}}}}\n  b: {{{server}, harness: lm_eval}}\n"
+    )
+    monkeypatch.delenv("LOCAL_API_KEY", raising=False)
+    inspect, lm_eval = read_models(path)
+    folder = Path("out")
+    command = shown(harness_command(inspect, ["fave"], {}, None, folder), harness_environment(inspect))
+    assert command.startswith("LOCAL_API_KEY=none inspect eval-set halu_tasks/fave --model openai-api/local/qwen ")
+    assert command.endswith("--model-base-url http://localhost:8000/v1 --max-connections 9")
+    command = shown(harness_command(lm_eval, ["fave"], {}, None, folder), harness_environment(lm_eval))
+    assert command.startswith(
+        """lm_eval run --model local-chat-completions --model_args '{"model": "qwen", """
+        """"base_url": "http://localhost:8000/v1/chat/completions"}' --tasks fave """
+    )
+    assert command.endswith(" --apply_chat_template")
+    monkeypatch.setenv("LOCAL_API_KEY", "key")
+    assert harness_environment(inspect) == {}
 
 
 def test_a_model_that_is_run_in_another_way_is_refused_in_its_folder(tmp_path: Path) -> None:
