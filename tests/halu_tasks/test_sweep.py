@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import UsageError
 from halu_tasks.sweeps.commands import harness_command, shown
 from halu_tasks.sweeps.keys import harness_environment
 from halu_tasks.sweeps.models_file import read_models
@@ -107,14 +112,62 @@ def test_a_server_is_named_once_for_either_harness(monkeypatch: pytest.MonkeyPat
     assert harness_environment(inspect) == {}
 
 
-def test_a_model_that_is_run_in_another_way_is_refused_in_its_folder(tmp_path: Path) -> None:
-    one = SweepModel("m", "inspect", "openai/a")
-    Sweep(tmp_path, (one,), ("fave",), {}).check()
-    Sweep(tmp_path, (one,), ("fave", "cfaith_tf"), {}).check()
-    with pytest.raises(DataError, match=r'm: was run with model "openai/a", now it is "openai/b"'):
-        Sweep(tmp_path, (SweepModel("m", "inspect", "openai/b"),), ("fave",), {}).check()
-    with pytest.raises(DataError, match="was run with task_options"):
-        Sweep(tmp_path, (one,), ("fave",), {"scoring": "paper"}).check()
+def prepared(folder: Path, model: SweepModel, **task_options: Any) -> tuple[str, SweepModel]:
+    """Why the model is not run in its folder, and the model that its settings name afterwards."""
+    sweep = Sweep(folder, (model,), ("fave", "cfaith_tf"), task_options)
+    sweep.prepare()
+    recorded = json.loads((folder / "m" / "settings.json").read_text())
+    recorded = {key: recorded[key] for key in ("name", "harness", "model", "arguments", "options")}
+    return sweep.progress(model).message if not sweep.pending() else "", SweepModel(**recorded)
+
+
+def with_reply(folder: Path) -> None:
+    """Leave a reply in the cache of lm-eval."""
+    with closing(sqlite3.connect(folder / "m" / "replies_rank0.db")) as connection:
+        connection.execute("CREATE TABLE unnamed (key, value)")
+        connection.execute("INSERT INTO unnamed VALUES ('key', 'value')")
+        connection.commit()
+
+
+def test_a_wrong_model_is_corrected_while_it_has_no_reply(tmp_path: Path) -> None:
+    """What the wrong one has left is removed, so that the harness does not continue it."""
+    wrong = SweepModel("m", "lm_eval", "local-chat-completions", {"model": "x", "base_url": "http://h:1/v1"})
+    right = SweepModel("m", "lm_eval", "local-completions", {"model": "y", "base_url": "http://h:2/v1"})
+    assert prepared(tmp_path, wrong) == ("", wrong)
+    (tmp_path / "m" / "results").mkdir()
+    assert prepared(tmp_path, right) == ("", right)
+    assert not (tmp_path / "m" / "results").exists()
+    assert prepared(tmp_path, right, scoring="paper") == ("", right)
+
+
+def test_a_folder_with_replies_continues_only_with_settings_that_give_the_same(tmp_path: Path) -> None:
+    model = SweepModel("m", "lm_eval", "local-chat-completions", {"model": "x", "base_url": "http://h:1/v1"})
+    prepared(tmp_path, model)
+    with_reply(tmp_path)
+    moved = replace(model, arguments={"model": "x", "base_url": "http://h:2/v1", "num_concurrent": 9})
+    assert prepared(tmp_path, moved) == ("", moved)
+    other = replace(model, arguments={"model": "y", "base_url": "http://h:2/v1"})
+    why, recorded = prepared(tmp_path, other)
+    assert why == (
+        f'{tmp_path}/m has replies with arguments {{"model": "x"}}, now it is {{"model": "y"}}; restore it, give the '
+        f"model another name, or remove them: rm -r {tmp_path}/m"
+    )
+    assert recorded == moved and (tmp_path / "m" / "replies_rank0.db").exists()
+    assert "has replies with task_options {}, now it is" in prepared(tmp_path, moved, scoring="paper")[0]
+
+
+def test_a_model_of_which_a_folder_has_other_results_does_not_count_as_done(tmp_path: Path) -> None:
+    """Its earlier results are of another model; the models beside it are run."""
+    first, second = SweepModel("m", "lm_eval", "halu-oracle"), SweepModel("n", "lm_eval", "halu-oracle")
+    prepared(tmp_path, first)
+    (tmp_path / "m" / "results").mkdir()
+    (tmp_path / "m" / "results" / "results_1.json").write_text(json.dumps({"results": {"fave": {}}}))
+    assert Sweep(tmp_path, (first,), ("fave",), {}).progress(first).done == ["fave"]
+    other = replace(first, model="halu-baseline")
+    sweep = Sweep(tmp_path, (other, second), ("fave",), {})
+    sweep.prepare()
+    assert sweep.progress(other).done == [] and sweep.progress(other).missing == ["fave"]
+    assert sweep.pending() == [second]
 
 
 def test_tasks_are_selected_by_name_group_and_tag() -> None:
