@@ -13,8 +13,8 @@ from halu_tasks.doctor.installation import check_installation
 from halu_tasks.doctor.judge import check_judge
 from halu_tasks.doctor.model import check_model
 from halu_tasks.doctor.providers import check_key, check_packages
-from halu_tasks.sweeps.models_file import Harness, SweepModel
 from halu_tasks.sweeps.named_model import ModelName
+from halu_tasks.sweeps.sweep_model import Harness, SweepModel
 from halu_tasks.tasks import Task, tasks_selected
 from halu_tasks.tasks.registry import TAG
 

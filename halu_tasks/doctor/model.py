@@ -21,8 +21,8 @@ from halu_tasks.doctor.weights import (
 )
 from halu_tasks.sweeps.keys import placeholder_key
 from halu_tasks.sweeps.model_files import is_folder
-from halu_tasks.sweeps.models_file import Harness, SweepModel
 from halu_tasks.sweeps.named_model import ModelName, for_harness
+from halu_tasks.sweeps.sweep_model import Harness, SweepModel
 from halu_tasks.tasks import Task
 
 ENOUGH_TO_REASON = 4096

@@ -11,8 +11,8 @@ from halu_tasks.core.errors import did_you_mean
 from halu_tasks.core.extras import install_hint
 from halu_tasks.doctor.check import Check
 from halu_tasks.sweeps.keys import PLACEHOLDER_KEY, key_variable, placeholder_key
-from halu_tasks.sweeps.models_file import SweepModel
 from halu_tasks.sweeps.named_model import ModelName
+from halu_tasks.sweeps.sweep_model import SweepModel
 
 
 class Packages(NamedTuple):

@@ -11,11 +11,13 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from halu_tasks.core.errors import HaluTasksError, UsageError
-from halu_tasks.sweeps.models_file import SweepModel
+from halu_tasks.sweeps.sweep_model import SweepModel
 
 _THOUGHT = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 TOKENS = 64
 """The token limit of the question."""
+HAVE_SERVERS = ("local-chat-completions", "openai-chat-completions", "local-completions", "openai-completions")
+"""The models of lm-eval that are asked over the OpenAI protocol."""
 
 
 class ProbeReply(NamedTuple):
@@ -71,7 +73,7 @@ def ask_in_inspect(
 
 
 def ask_in_lm_eval(model: SweepModel) -> ProbeReply:
-    """Ask a chat server through lm-eval.
+    """Ask a model of lm-eval that has a server (`HAVE_SERVERS`).
 
     Raises:
         HaluTasksError: lm-eval cannot create the model, or it does not answer.
@@ -79,23 +81,32 @@ def ask_in_lm_eval(model: SweepModel) -> ProbeReply:
     from lm_eval.api.registry import get_model
     from lm_eval.models.api_models import JsonChatStr
 
-    from halu_tasks.judging.reaching import PROBE, model_error
+    from halu_tasks.judging.failures import status_of
+    from halu_tasks.judging.reaching import PATIENCE, PROBE, model_error
 
+    arguments = {"timeout": PATIENCE, **model.arguments}
+    question: Any = JsonChatStr(json.dumps([_message(PROBE)]))
+    if not model.model.endswith("-chat-completions"):
+        # the question needs no tokenizer, which may have to be downloaded
+        arguments |= {"tokenizer_backend": "none", "tokenized_requests": False}
+        question = PROBE
     with _silent("lm_eval"):
         try:
-            created: Any = get_model(model.model).create_from_arg_obj(dict(model.arguments), {})
+            created: Any = get_model(model.model).create_from_arg_obj(arguments, {})
         except Exception as error:
             raise UsageError(f"model {model.model}: {' '.join(str(error).split())}") from None
         settings = {"max_gen_toks": TOKENS, "temperature": 0.0, "until": []}
         start = time.monotonic()
         try:
-            reply = created.model_call([JsonChatStr(json.dumps([_message(PROBE)]))], gen_kwargs=settings)
+            reply = created.model_call([question], gen_kwargs=settings)
         except HaluTasksError:
             raise
         except Exception as error:
+            if status_of(error) == 429:
+                return ProbeReply(time.monotonic() - start, overloaded=True)
             key = getattr(created, "api_key", None)
             address = str(getattr(created, "base_url", "") or "")
-            raise model_error(str(model.arguments.get("model")), address, error, key=key) from None
+            raise model_error(str(model.arguments.get("model")), address, error, int(created.timeout), key) from None
     return ProbeReply(time.monotonic() - start, reasons=_reasons(reply or {}))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextvars import Context
 from urllib.parse import urlsplit
 
@@ -77,6 +77,31 @@ def probe(model: Model, settings: GenerateConfig | None = None) -> ModelOutput |
     return replies[0]
 
 
+def probe_all(models: Sequence[Model]) -> list[HaluTasksError | None]:
+    """Ask several models a short question at the same time, and return the error of each, or None if it answers.
+
+    A server that is overloaded counts as one that answers.
+    """
+    errors: list[HaluTasksError | None] = [None] * len(models)
+
+    async def ask(number: int, model: Model) -> None:
+        copy = _copy(model) or model
+        async with copy:
+            try:
+                await _reach(copy)
+            except HaluTasksError as error:
+                errors[number] = error
+
+    async def ask_all() -> None:
+        async with anyio.create_task_group() as group:
+            for number, model in enumerate(models):
+                group.start_soon(ask, number, model)
+
+    if models:
+        _in_thread(ask_all)
+    return errors
+
+
 def reach_active() -> None:
     """Check that the models of the current eval answer, except the judge; does nothing outside of an eval.
 
@@ -140,9 +165,19 @@ def _identity(model: Model) -> tuple[str, str]:
 
 def _served(model: Model) -> bool:
     """Return whether the model has a server that is already running."""
-    provider = str(model).partition("/")[0]
+    return has_server(str(model), address_of(model))
+
+
+def has_server(model: str, address: str | None) -> bool:
+    """Return whether a model has a server that is already running.
+
+    Args:
+        model: The model, named as in Inspect.
+        address: The address of its server; empty or None if none is named.
+    """
+    provider = model.partition("/")[0]
     if provider in _STARTS_SERVER:
-        return bool(address_of(model) or os.environ.get(f"{provider.partition('-')[0].upper()}_BASE_URL"))
+        return bool(address or os.environ.get(f"{provider.partition('-')[0].upper()}_BASE_URL"))
     return provider not in _IN_PROCESS
 
 

@@ -54,6 +54,7 @@ def write_report(
     human: str | None = None,
     margin: float | None = None,
     warn_about: Path | None = None,
+    warn_unfinished: bool = True,
 ) -> WrittenReport:
     """Write a report on the results in files and folders.
 
@@ -61,10 +62,12 @@ def write_report(
         paths: Results, or folders that contain some.
         folder: Where to write, created if necessary.
         title: The heading of the page.
-        warn: Called with a message for each result that is not read, and for each note and warning of the report.
+        warn: Called with a message for each result that is not read, except logs of runs that were continued, and for
+            each note and warning of the report.
         human: A file of people's labels of judged replies, if there is one.
         margin: The difference below which two entries count as equal; None to test no equality.
         warn_about: The folder whose results `warn` is called for; None for all. The report has every warning.
+        warn_unfinished: Whether `warn` is called for unfinished runs.
 
     Raises:
         DataError: There are no results, or a file cannot be written.
@@ -73,8 +76,9 @@ def write_report(
     create_folder(folder, "report")
     with tqdm(total=len(files), desc="reading results", unit="file", disable=None) as bar:
         results = read_results(paths, bar.update)
+    quiet = ("continued",) if warn_unfinished else ("continued", "unfinished")
     for skipped in results.skipped:
-        if _concerns(warn_about, skipped.source):
+        if skipped.run not in quiet and _concerns(warn_about, skipped.source):
             warn(f"not read: {skipped.source}: {skipped.why}")
     if not results.runs:
         raise DataError(f"no result of this package is in {', '.join(paths)} ({len(files)} files)")
@@ -102,7 +106,7 @@ def write_report(
         entries=len(leaderboard.entries),
         tasks=len(leaderboard.main),
         apart=len(leaderboard.columns) - len(leaderboard.main),
-        skipped=len(results.skipped),
+        skipped=sum(skipped.run != "continued" for skipped in results.skipped),
         incomplete=any(skipped.lost for skipped in results.skipped),
     )
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from halu_tasks.core.credentials import is_secret, public
 from halu_tasks.core.hashing import stable_hash
@@ -71,12 +71,14 @@ class ScoredReply(NamedTuple):
 class Skipped(NamedTuple):
     """A file, or part of one, that was not read as a run, and why.
 
-    `lost` is False if nothing is missing without it, as for a copy or a result of another package.
+    `lost` is False if nothing is missing without it, as for a copy or a result of another package. `run` says of an
+    Inspect log that its run is unfinished, or was continued in another log.
     """
 
     source: str
     why: str
     lost: bool = True
+    run: Literal["", "unfinished", "continued"] = ""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.core.options import PREFIX
-from halu_tasks.sweeps.models_file import SweepModel
+from halu_tasks.sweeps.sweep_model import SweepModel
 
 LOGS, RESULTS, CACHE = "logs", "results", "replies"
 """In a model's folder: Inspect's logs, lm-eval's results, and lm-eval's cache of replies."""

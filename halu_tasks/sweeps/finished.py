@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from halu_tasks.sweeps.commands import LOGS, RESULTS
-from halu_tasks.sweeps.models_file import Harness
+from halu_tasks.sweeps.commands import CACHE, LOGS, RESULTS
+from halu_tasks.sweeps.sweep_model import Harness
+
+if TYPE_CHECKING:
+    from inspect_ai.log import EvalError
+
+_CAUSED = "The above exception was the direct cause of the following exception:"
+"""What a traceback has between two errors, the second of which says that calls were retried."""
 
 
 def finished_tasks(harness: Harness, folder: Path) -> set[str]:
@@ -23,11 +31,13 @@ class UnfinishedLog(NamedTuple):
         task: The task.
         path: The log.
         replies: The number of samples in it.
+        error: Why the task ended; empty if it was interrupted.
     """
 
     task: str
     path: Path
     replies: int
+    error: str
 
 
 def unfinished_logs(folder: Path) -> list[UnfinishedLog]:
@@ -44,8 +54,36 @@ def unfinished_logs(folder: Path) -> list[UnfinishedLog]:
         if header.status != "success":
             path = folder / LOGS / Path(path_of(info.name)).name
             replies = sum(not sample.error for sample in read_eval_log_sample_summaries(info))
-            logs.append(UnfinishedLog(header.eval.task.removeprefix(PACKAGE), path, replies))
+            error = _cause(header.error) if header.error else ""
+            logs.append(UnfinishedLog(header.eval.task.removeprefix(PACKAGE), path, replies, error))
     return sorted(logs, key=lambda log: log.path)
+
+
+def has_replies(harness: Harness, folder: Path) -> bool:
+    """Return whether a model's folder has the result of a task, or replies that the harness would use again."""
+    return bool(finished_tasks(harness, folder)) or bool(kept_replies(harness, folder))
+
+
+def kept_replies(harness: Harness, folder: Path) -> int:
+    """Return the number of replies in unfinished logs of Inspect, or in lm-eval's cache, in a model's folder."""
+    if harness == "inspect":
+        return sum(log.replies for log in unfinished_logs(folder))
+    return sum(map(_cached, folder.glob(f"{CACHE}_rank*.db")))
+
+
+def _cached(path: Path) -> int:
+    """Return the number of replies in a cache of lm-eval."""
+    with closing(sqlite3.connect(path)) as connection:
+        if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'unnamed'").fetchone():
+            return 0
+        return int(connection.execute("SELECT COUNT(*) FROM unnamed").fetchone()[0])
+
+
+def _cause(error: EvalError) -> str:
+    """Return why a task of Inspect failed, in one line; for a call that was retried, why the last one failed."""
+    retried = error.traceback.rpartition(_CAUSED)[0].strip() if error.message.startswith("RetryError") else ""
+    lines = (retried or error.message).strip().splitlines()
+    return " ".join((lines[-1] if retried else lines[0]).split()) if lines else ""
 
 
 def _in_logs(folder: Path) -> Iterable[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from halu_tasks.sweeps.models_file import SweepModel
 from halu_tasks.sweeps.named_model import ModelName
+from halu_tasks.sweeps.sweep_model import SweepModel
 
 PLACEHOLDER_KEY = "none"
 """The key that is sent to a server whose address the user names, if no key is set. Most local servers need none."""
@@ -41,6 +41,13 @@ def placeholder_key(name: ModelName, model: SweepModel) -> Mapping[str, str]:
     if model.harness == "inspect" and variable and address and not os.environ.get(variable):
         return {variable: PLACEHOLDER_KEY}
     return {}
+
+
+def harness_environment(model: SweepModel) -> Mapping[str, str]:
+    """Return the variables that have to be set for a model of a models file (`placeholder_key`)."""
+    if model.harness != "inspect":
+        return {}
+    return placeholder_key(ModelName.parse(model.model, model.options.get("model_base_url")), model)
 
 
 def _prefix(name: ModelName) -> str | None:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import yaml
 
 from halu_tasks.core.credentials import in_address, is_secret
-from halu_tasks.core.errors import UsageError, did_you_mean
+from halu_tasks.core.errors import HaluTasksError, UsageError, did_you_mean
+from halu_tasks.sweeps.named_model import ModelName, for_harness
+from halu_tasks.sweeps.sweep_model import HARNESSES, SweepModel
 
-Harness = Literal["inspect", "lm_eval"]
-HARNESSES: tuple[Harness, ...] = ("inspect", "lm_eval")
-
-_KEYS = ("harness", "model", "arguments", "options")
+_KEYS = ("harness", "model", "base_url", "arguments", "options")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SET_BY_SWEEP = {
     "inspect": ["display", "limit", "log_dir", "log_dir_allow_dirty", "log_format", "model", "retry_attempts"],
@@ -26,25 +24,6 @@ _SET_BY_SWEEP = {
     ],
 }
 """The options of the harnesses' commands that the sweep sets itself."""
-
-
-@dataclass(frozen=True)
-class SweepModel:
-    """A model of a sweep.
-
-    Attributes:
-        name: The name of its folder.
-        harness: The harness that runs it.
-        model: The model, as its harness names it.
-        arguments: Arguments of the model (`-M` of Inspect, `--model_args` of lm-eval).
-        options: Further options of the harness's command, such as `max_connections` or `apply_chat_template`.
-    """
-
-    name: str
-    harness: Harness
-    model: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def read_models(path: Path) -> list[SweepModel]:
@@ -94,7 +73,28 @@ def _model(name: str, entry: Any) -> SweepModel:
     options = {key.replace("-", "_"): value for key, value in options.items()}
     if own := next((key for key in options if key in _SET_BY_SWEEP[harness]), None):
         raise ValueError(f"{name}: options: {own} is set by the sweep")
-    return SweepModel(name, harness, model, arguments, options)
+    base_url = entry.get("base_url")
+    if base_url is not None and (not isinstance(base_url, str) or not base_url):
+        raise ValueError(f"{name}: base_url: expected the address of the model's server, got {base_url!r}")
+    if in_address(base_url):
+        raise ValueError(f"{name}: base_url: contains a credential; set it in the environment instead")
+    if harness == "lm_eval" and "/" not in model:
+        if base_url:
+            raise ValueError(
+                f"{name}: base_url: name the model PROVIDER/MODEL, such as openai-api/local/NAME; a model of lm-eval "
+                "such as local-completions takes its whole address as arguments: {base_url: URL}"
+            )
+        return SweepModel(name, harness, model, arguments, options)
+    for key, given, address in (("arguments", arguments, "base_url"), ("options", options, "model_base_url")):
+        if address in given:
+            raise ValueError(f"{name}: {key}: {address}: name the server as base_url, a key of the model like {key}")
+    chat_template = options.get("apply_chat_template") if harness == "lm_eval" else None
+    try:
+        model_name = ModelName.parse(model, base_url, arguments)
+        named = for_harness(model_name, harness, None if chat_template is None else bool(chat_template))
+    except HaluTasksError as error:
+        raise ValueError(f"{name}: {error}") from None
+    return replace(named, name=name, options={**named.options, **options})
 
 
 def _mapping(name: str, key: str, value: Any) -> dict[str, Any]:

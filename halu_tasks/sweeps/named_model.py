@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from halu_tasks.core.credentials import in_address, is_secret
 from halu_tasks.core.errors import UsageError
 from halu_tasks.sweeps.model_files import has_chat_template
-from halu_tasks.sweeps.models_file import Harness, SweepModel
+from halu_tasks.sweeps.sweep_model import Harness, SweepModel
 
 _EMBEDDED = {"oracle": "halu-oracle", "baseline": "halu-baseline", "replay": "halu-replay"}
 _LOCAL = {"hf": "hf", "vllm": "vllm"}
@@ -85,7 +85,7 @@ def for_harness(name: ModelName, harness: Harness, chat_template: bool | None = 
             raise UsageError("--chat-template: Inspect decides it itself; use it with --harness lm_eval")
         # the transformers provider samples by itself, and rejects the tasks' temperature of 0
         usual: dict[str, Any] = {"do_sample": False} if name.provider == "hf" else {}
-        options: dict[str, Any] = {"model-base-url": name.base_url} if name.base_url else {}
+        options: dict[str, Any] = {"model_base_url": name.base_url} if name.base_url else {}
         return SweepModel(name.folder, "inspect", str(name), {**usual, **name.arguments}, options)
     model, arguments = _in_lm_eval(name)
     if model in _LOCAL.values() and chat_template is None:
@@ -93,7 +93,7 @@ def for_harness(name: ModelName, harness: Harness, chat_template: bool | None = 
         chat_template = has_chat_template(str(arguments["pretrained"]), str(revision) if revision else None)
     elif model.endswith("chat-completions"):
         if chat_template is False:
-            raise UsageError(f"--no-chat-template: {model} of lm-eval is always asked in chat messages")
+            raise UsageError(f"{model} of lm-eval is always asked in chat messages; leave out --no-chat-template")
         chat_template = True
     options = {"apply_chat_template": True} if chat_template else {}
     if model == "hf":
@@ -120,6 +120,6 @@ def _in_lm_eval(name: ModelName) -> tuple[str, dict[str, Any]]:
     if name.provider == "openai":
         return "openai-chat-completions", {"model": name.model}
     raise UsageError(
-        f"model {name}: lm-eval has no counterpart; use --harness inspect, or --base-url URL of a server that speaks "
-        "the OpenAI protocol"
+        f"model {name}: lm-eval has no counterpart; use the harness inspect, or name a server that speaks the OpenAI "
+        "protocol as base URL (--harness, --base-url; in a models file harness, base_url)"
     )

@@ -14,13 +14,11 @@ from halu_tasks.core.errors import RunInterrupted, UsageError
 from halu_tasks.core.files import create_folder
 from halu_tasks.sweeps.commands import LOGS, harness_command, module_arguments, shown
 from halu_tasks.sweeps.finished import finished_tasks, unfinished_logs
-from halu_tasks.sweeps.harness_process import block_interrupts
-from halu_tasks.sweeps.models_file import SweepModel
+from halu_tasks.sweeps.harness_process import block_interrupts, end_interrupted
+from halu_tasks.sweeps.sweep_model import SweepModel
 
 REPORT = "report"
 """The folder of the report."""
-_PATIENCE = 60
-"""Seconds within which a harness that was interrupted must end."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ class SingleRun:
             block_interrupts(False)
             status = process.wait()
         except KeyboardInterrupt:
-            _wait_for_end(process)
+            end_interrupted(process)
             raise RunInterrupted(f"interrupted; {self._kept()}") from None
         finally:
             _remove_if_empty(self.folder)
@@ -109,15 +107,6 @@ class SingleRun:
         """Return the tasks without a complete result."""
         finished = finished_tasks(self.model.harness, self.folder)
         return [task for task in self.tasks if task not in finished]
-
-
-def _wait_for_end(process: subprocess.Popen[bytes]) -> None:
-    """Give a harness that was interrupted time to write its logs; the terminal interrupts it together with this one."""
-    try:
-        process.wait(_PATIENCE)
-    except (KeyboardInterrupt, subprocess.TimeoutExpired):
-        process.kill()
-        process.wait()
 
 
 def _remove_if_empty(folder: Path) -> None:

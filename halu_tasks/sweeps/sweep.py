@@ -1,30 +1,30 @@
 """Running models on tasks, and what of it is done.
 
 A model's folder contains what its harness writes, the last command (`command.txt`), all that it printed
-(`output.txt`), and how the model is run (`settings.json`), which must not change between calls.
+(`output.txt`), and how the model is run (`settings.json`), which must not change once there are replies.
 """
 
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from halu_tasks.core.errors import DataError
-from halu_tasks.core.files import atomic_write
 from halu_tasks.executors.job import Report
 from halu_tasks.sweeps.commands import harness_command, module_arguments, shown
-from halu_tasks.sweeps.finished import finished_tasks
-from halu_tasks.sweeps.models_file import SweepModel
+from halu_tasks.sweeps.finished import finished_tasks, kept_replies, unfinished_logs
+from halu_tasks.sweeps.harness_process import end_interrupted
+from halu_tasks.sweeps.keys import harness_environment
+from halu_tasks.sweeps.settings import Settings
+from halu_tasks.sweeps.sweep_model import SweepModel
 
-_COMMAND, _OUTPUT, _SETTINGS = "command.txt", "output.txt", "settings.json"
+_COMMAND, _OUTPUT = "command.txt", "output.txt"
 _KEPT = 2000
 """How many bytes at the end of an output are searched for its last line."""
 
@@ -36,7 +36,8 @@ class Progress(NamedTuple):
         model: The model's name.
         done: The tasks with a complete result.
         missing: The others.
-        message: The last line that the harness printed, if something is missing.
+        message: Why something is missing: why the model is not run, the error of a task, or the last line that the
+            harness printed; empty if nothing is missing.
         output: The file with all that it printed.
     """
 
@@ -57,6 +58,7 @@ class Sweep:
         tasks: The names of the tasks.
         options: The options of the tasks that are not at their default, as JSON values.
         limit: Maximum number of items of each task; None for all.
+        left_out: Models that are not run, by name, and why.
     """
 
     folder: Path
@@ -64,37 +66,29 @@ class Sweep:
     tasks: tuple[str, ...]
     options: Mapping[str, Any]
     limit: int | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
         """The name of the job."""
         return "sweep"
 
-    def check(self) -> None:
-        """Record how each model is run, or check that it is run as before.
+    def prepare(self) -> None:
+        """Record how each model is run; one whose folder has replies that were made in another way is not run.
 
         Raises:
-            DataError: A model was run in another way in this folder, or the folder cannot be written.
+            DataError: The folder cannot be written.
         """
         for model in self.models:
-            path = self._folder(model) / _SETTINGS
-            settings = json.loads(json.dumps({**asdict(model), "task_options": self.options, "limit": self.limit}))
-            if not path.exists():
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with atomic_write(path, "settings") as file:
-                    json.dump(settings, file, indent=2, ensure_ascii=False)
-                continue
-            before = json.loads(path.read_text(encoding="utf-8"))
-            if changed := [key for key in settings if settings[key] != before.get(key)]:
-                was, now = before.get(changed[0]), settings[changed[0]]
-                raise DataError(
-                    f"{path.parent}: was run with {changed[0]} {json.dumps(was)}, now it is {json.dumps(now)}; "
-                    "choose another folder or name for the model"
-                )
+            self._settings(model).record()
+
+    def pending(self) -> list[SweepModel]:
+        """Return the models that are run: those with tasks without a result, unless something keeps them from it."""
+        return [model for model in self.models if not self._kept_from(model) and self.progress(model).missing]
 
     def finished(self, rank: int, tasks: int) -> bool:
-        """Whether the models of a share have results of all tasks."""
-        return all(not self.progress(model).missing for model in self.models[rank::tasks])
+        """Whether the models of a share have results of all tasks, or are not run."""
+        return all(self._kept_from(model) or not self.progress(model).missing for model in self.models[rank::tasks])
 
     def work(self, rank: int, tasks: int, report: Report) -> None:
         """Run the models of a share, one after the other; one that fails does not stop the others.
@@ -105,6 +99,8 @@ class Sweep:
             report: Called with lines about the progress.
         """
         for model in self.models[rank::tasks]:
+            if self._kept_from(model):
+                continue
             missing = self.progress(model).missing
             if missing:
                 self._run(model, missing, report)
@@ -112,13 +108,32 @@ class Sweep:
             report(f"{model.name}: {len(progress.done)} of {len(self.tasks)} tasks done")
 
     def progress(self, model: SweepModel) -> Progress:
-        """Return what of a model's tasks is done."""
+        """Return what of a model's tasks is done; nothing if its folder has results of other settings."""
         folder = self._folder(model)
-        finished = finished_tasks(model.harness, folder)
+        conflict = self._settings(model).conflict()
+        finished = set() if conflict else finished_tasks(model.harness, folder)
         missing = [task for task in self.tasks if task not in finished]
         output = folder / _OUTPUT
-        message = _last_line(output) if missing else ""
+        message = (self._kept_from(model) or _failure(model, folder, output)) if missing else ""
         return Progress(model.name, [task for task in self.tasks if task in finished], missing, message, output)
+
+    def kept(self) -> str:
+        """Say what an interrupted sweep has kept of the models that are run."""
+        parts = []
+        for model in self.models:
+            if not self._kept_from(model):
+                done, replies = len(self.progress(model).done), kept_replies(model.harness, self._folder(model))
+                where = "of unfinished tasks" if model.harness == "inspect" else "in lm-eval's cache"
+                also = f", {replies:,} replies {where}" if replies and done < len(self.tasks) else ""
+                parts.append(f"{model.name}: {done} of {len(self.tasks)} tasks{also}")
+        return f"{self.folder} keeps what is finished ({'; '.join(parts)}), and the same command continues from there"
+
+    def _kept_from(self, model: SweepModel) -> str:
+        """Return why a model is not run; empty if it is."""
+        return self.left_out.get(model.name) or self._settings(model).conflict()
+
+    def _settings(self, model: SweepModel) -> Settings:
+        return Settings(self._folder(model), model, self.options, self.limit)
 
     def _folder(self, model: SweepModel) -> Path:
         return self.folder / model.name
@@ -127,12 +142,14 @@ class Sweep:
         """Run a model on tasks with its harness's command, which ends with this process."""
         folder = self._folder(model)
         command = harness_command(model, tasks, self.options, self.limit, folder)
-        report(shown(command))
-        (folder / _COMMAND).write_text(shown(command) + "\n", encoding="utf-8")
+        variables = harness_environment(model)
+        line = shown(command, variables)
+        report(line)
+        (folder / _COMMAND).write_text(line + "\n", encoding="utf-8")
         with (folder / _OUTPUT).open("ab") as output:
-            output.write(f"$ {shown(command)}\n".encode())
+            output.write(f"$ {line}\n".encode())
             output.flush()
-            environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+            environment = {**os.environ, **variables, "PYTHONUNBUFFERED": "1"}
             with subprocess.Popen(
                 [sys.executable, *module_arguments(command)],
                 stdout=output,
@@ -143,7 +160,7 @@ class Sweep:
                 try:
                     process.wait()
                 except BaseException:
-                    process.terminate()
+                    end_interrupted(process)
                     raise
 
 
@@ -152,6 +169,12 @@ def _end_with_parent() -> None:
     if sys.platform == "linux":
         death_signal = 1
         ctypes.CDLL(None).prctl(death_signal, signal.SIGTERM)
+
+
+def _failure(model: SweepModel, folder: Path, output: Path) -> str:
+    """Return why tasks of a model are missing, as its last log says, or the last line that the harness printed."""
+    logs = unfinished_logs(folder) if model.harness == "inspect" else []
+    return next((log.error for log in reversed(logs) if log.error), "") or _last_line(output)
 
 
 def _last_line(path: Path) -> str:

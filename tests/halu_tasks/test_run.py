@@ -15,9 +15,9 @@ from halu_tasks.core.errors import DataError, ModelError, RunInterrupted, UsageE
 from halu_tasks.sweeps.commands import shown
 from halu_tasks.sweeps.harness_process import block_interrupts
 from halu_tasks.sweeps.keys import placeholder_key
-from halu_tasks.sweeps.models_file import Harness, SweepModel
 from halu_tasks.sweeps.named_model import ModelName, for_harness
 from halu_tasks.sweeps.single_run import SingleRun, new_folder
+from halu_tasks.sweeps.sweep_model import Harness, SweepModel
 
 URL = "http://localhost:8000/v1"
 
@@ -90,7 +90,7 @@ def test_a_model_of_transformers_gets_its_chat_template_if_it_has_one(tmp_path: 
     ("arguments", "message"),
     [
         (("gpt-4o",), "expected PROVIDER/MODEL as in Inspect, such as openai/gpt-4o-mini"),
-        (("anthropic/claude", "lm_eval"), "model anthropic/claude: lm-eval has no counterpart; use --harness inspect"),
+        (("anthropic/claude", "lm_eval"), "model anthropic/claude: lm-eval has no counterpart; use the harness"),
         (("openai/x", None, "http://a:b@host/v1"), "--base-url: contains a credential"),
     ],
 )

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from halu_tasks.core.errors import DataError, UsageError
+from halu_tasks.core.errors import UsageError
 from halu_tasks.sweeps.commands import harness_command, shown
-from halu_tasks.sweeps.models_file import SweepModel, read_models
+from halu_tasks.sweeps.keys import harness_environment
+from halu_tasks.sweeps.models_file import read_models
 from halu_tasks.sweeps.sweep import Sweep
+from halu_tasks.sweeps.sweep_model import SweepModel
 from halu_tasks.tasks import registry, tasks_selected
 
 
@@ -20,7 +27,7 @@ from halu_tasks.tasks import registry, tasks_selected
         ("models: {}", "expected a mapping of names to models under the key 'models'"),
         ("models: {a: {model: x}}\nother: 1", "expected a mapping of names to models under the key 'models'"),
         ("models: {a/b: {model: x}}", "'a/b': expected a name of letters"),
-        ("models: {a: openai/gpt-4o}", "a: expected a mapping with harness, model, arguments, options"),
+        ("models: {a: openai/gpt-4o}", "a: expected a mapping with harness, model, base_url, arguments, options"),
         ("models: {a: {modle: x}}", "a: unknown key 'modle' (did you mean 'model'?)"),
         ("models: {a: {model: x, harness: helm}}", "a: harness: expected inspect or lm_eval, got 'helm'"),
         ("models: {a: {model: 4}}", "a: model: expected the model as inspect names it, got 4"),
@@ -28,6 +35,25 @@ from halu_tasks.tasks import registry, tasks_selected
         ("models: {a: {model: x, arguments: {api_key: s}}}", "a: arguments: api_key: contains a credential"),
         ("models: {a: {model: x, options: {log-dir: y}}}", "a: options: log_dir is set by the sweep"),
         ("models: {a: [", "is not YAML"),
+        ("models: {a: {model: gpt-4o}}", "a: model 'gpt-4o': expected PROVIDER/MODEL as in Inspect"),
+        (
+            "models: {a: {model: x/y, base_url: 8000}}",
+            "a: base_url: expected the address of the model's server, got 8000",
+        ),
+        ("models: {a: {model: x/y, base_url: 'http://u:p@h/v1'}}", "a: base_url: contains a credential"),
+        (
+            "models: {a: {model: x/y, arguments: {base_url: 'http://h/v1'}}}",
+            "a: arguments: base_url: name the server as base_url, a key of the model like arguments",
+        ),
+        (
+            "models: {a: {model: x/y, options: {model-base-url: 'http://h/v1'}}}",
+            "a: options: model_base_url: name the server as base_url, a key of the model like options",
+        ),
+        (
+            "models: {a: {model: local-completions, harness: lm_eval, base_url: 'http://h/v1'}}",
+            "a: base_url: name the model PROVIDER/MODEL, such as openai-api/local/NAME",
+        ),
+        ("models: {a: {model: anthropic/x, harness: lm_eval}}", "a: model anthropic/x: lm-eval has no counterpart"),
     ],
 )
 def test_a_models_file_with_a_fault_is_an_error_of_one_line(text: str, message: str, tmp_path: Path) -> None:
@@ -63,14 +89,85 @@ def test_the_commands_are_those_that_a_user_would_type(tmp_path: Path) -> None:
     )
 
 
-def test_a_model_that_is_run_in_another_way_is_refused_in_its_folder(tmp_path: Path) -> None:
-    one = SweepModel("m", "inspect", "openai/a")
-    Sweep(tmp_path, (one,), ("fave",), {}).check()
-    Sweep(tmp_path, (one,), ("fave", "cfaith_tf"), {}).check()
-    with pytest.raises(DataError, match=r'm: was run with model "openai/a", now it is "openai/b"'):
-        Sweep(tmp_path, (SweepModel("m", "inspect", "openai/b"),), ("fave",), {}).check()
-    with pytest.raises(DataError, match="was run with task_options"):
-        Sweep(tmp_path, (one,), ("fave",), {"scoring": "paper"}).check()
+def test_a_server_is_named_once_for_either_harness(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The same model as `halu-tasks run MODEL --base-url URL` takes it, with a key that the server does not need."""
+    path = tmp_path / "models.yaml"
+    server = "model: openai-api/local/qwen, base_url: http://localhost:8000/v1"
+    path.write_text(
+        f"models:\n  a: {{{server}, options: {{max-connections: 9}}}}\n  b: {{{server}, harness: lm_eval}}\n"
+    )
+    monkeypatch.delenv("LOCAL_API_KEY", raising=False)
+    inspect, lm_eval = read_models(path)
+    folder = Path("out")
+    command = shown(harness_command(inspect, ["fave"], {}, None, folder), harness_environment(inspect))
+    assert command.startswith("LOCAL_API_KEY=none inspect eval-set halu_tasks/fave --model openai-api/local/qwen ")
+    assert command.endswith("--model-base-url http://localhost:8000/v1 --max-connections 9")
+    command = shown(harness_command(lm_eval, ["fave"], {}, None, folder), harness_environment(lm_eval))
+    assert command.startswith(
+        """lm_eval run --model local-chat-completions --model_args '{"model": "qwen", """
+        """"base_url": "http://localhost:8000/v1/chat/completions"}' --tasks fave """
+    )
+    assert command.endswith(" --apply_chat_template")
+    monkeypatch.setenv("LOCAL_API_KEY", "key")
+    assert harness_environment(inspect) == {}
+
+
+def prepared(folder: Path, model: SweepModel, **task_options: Any) -> tuple[str, SweepModel]:
+    """Why the model is not run in its folder, and the model that its settings name afterwards."""
+    sweep = Sweep(folder, (model,), ("fave", "cfaith_tf"), task_options)
+    sweep.prepare()
+    recorded = json.loads((folder / "m" / "settings.json").read_text())
+    recorded = {key: recorded[key] for key in ("name", "harness", "model", "arguments", "options")}
+    return sweep.progress(model).message if not sweep.pending() else "", SweepModel(**recorded)
+
+
+def with_reply(folder: Path) -> None:
+    """Leave a reply in the cache of lm-eval."""
+    with closing(sqlite3.connect(folder / "m" / "replies_rank0.db")) as connection:
+        connection.execute("CREATE TABLE unnamed (key, value)")
+        connection.execute("INSERT INTO unnamed VALUES ('key', 'value')")
+        connection.commit()
+
+
+def test_a_wrong_model_is_corrected_while_it_has_no_reply(tmp_path: Path) -> None:
+    """What the wrong one has left is removed, so that the harness does not continue it."""
+    wrong = SweepModel("m", "lm_eval", "local-chat-completions", {"model": "x", "base_url": "http://h:1/v1"})
+    right = SweepModel("m", "lm_eval", "local-completions", {"model": "y", "base_url": "http://h:2/v1"})
+    assert prepared(tmp_path, wrong) == ("", wrong)
+    (tmp_path / "m" / "results").mkdir()
+    assert prepared(tmp_path, right) == ("", right)
+    assert not (tmp_path / "m" / "results").exists()
+    assert prepared(tmp_path, right, scoring="paper") == ("", right)
+
+
+def test_a_folder_with_replies_continues_only_with_settings_that_give_the_same(tmp_path: Path) -> None:
+    model = SweepModel("m", "lm_eval", "local-chat-completions", {"model": "x", "base_url": "http://h:1/v1"})
+    prepared(tmp_path, model)
+    with_reply(tmp_path)
+    moved = replace(model, arguments={"model": "x", "base_url": "http://h:2/v1", "num_concurrent": 9})
+    assert prepared(tmp_path, moved) == ("", moved)
+    other = replace(model, arguments={"model": "y", "base_url": "http://h:2/v1"})
+    why, recorded = prepared(tmp_path, other)
+    assert why == (
+        f'{tmp_path}/m has replies with arguments {{"model": "x"}}, now it is {{"model": "y"}}; restore it, give the '
+        f"model another name, or remove them: rm -r {tmp_path}/m"
+    )
+    assert recorded == moved and (tmp_path / "m" / "replies_rank0.db").exists()
+    assert "has replies with task_options {}, now it is" in prepared(tmp_path, moved, scoring="paper")[0]
+
+
+def test_a_model_of_which_a_folder_has_other_results_does_not_count_as_done(tmp_path: Path) -> None:
+    """Its earlier results are of another model; the models beside it are run."""
+    first, second = SweepModel("m", "lm_eval", "halu-oracle"), SweepModel("n", "lm_eval", "halu-oracle")
+    prepared(tmp_path, first)
+    (tmp_path / "m" / "results").mkdir()
+    (tmp_path / "m" / "results" / "results_1.json").write_text(json.dumps({"results": {"fave": {}}}))
+    assert Sweep(tmp_path, (first,), ("fave",), {}).progress(first).done == ["fave"]
+    other = replace(first, model="halu-baseline")
+    sweep = Sweep(tmp_path, (other, second), ("fave",), {})
+    sweep.prepare()
+    assert sweep.progress(other).done == [] and sweep.progress(other).missing == ["fave"]
+    assert sweep.pending() == [second]
 
 
 def test_tasks_are_selected_by_name_group_and_tag() -> None:

@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from halu_tasks.core.options import Options
+from halu_tasks.doctor.sweep import unanswered, with_servers
+from halu_tasks.sweeps.models_file import read_models
 from halu_tasks.tasks import build
 
-pytestmark = pytest.mark.slow
-
+DEAD = "http://127.0.0.1:9/v1"
 TASKS = "refact_correction,halueval_summarization"
 FIRST = [item.prompt for item in build("refact_correction", Options(data="sample")).items]
 
@@ -28,6 +29,108 @@ def sweep(folder: Path) -> list[str]:
     return [sys.executable, "-m", "halu_tasks", *words]
 
 
+def models_file(folder: Path, **models: dict[str, Any]) -> Path:
+    """Write a models file; JSON is YAML."""
+    path = folder / "models.yaml"
+    path.write_text(json.dumps({"models": models}))
+    return path
+
+
+def environment_for(folder: Path) -> dict[str, str]:
+    """An environment without a key, and with a cache of replies of its own."""
+    keyless = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
+    return keyless | {"INSPECT_CACHE_DIR": str(folder / "replies")}
+
+
+def test_models_are_asked_before_a_sweep(serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through the harness that would run them, and with the key that a server without one is sent."""
+    monkeypatch.delenv("LOCAL_API_KEY", raising=False)
+    server, refuses = serve(lambda request: "ready"), serve(lambda request: "No", ready=401)
+    local = {"model": "openai-api/local/x"}
+    models = read_models(
+        models_file(
+            tmp_path,
+            here={**local, "base_url": server.url},
+            here_lm={**local, "base_url": server.url, "harness": "lm_eval"},
+            completions={
+                "harness": "lm_eval",
+                "model": "local-completions",
+                "arguments": {"model": "x", "base_url": f"{server.url}/completions"},
+            },
+            dead_lm={**local, "base_url": DEAD, "harness": "lm_eval"},
+            refused={**local, "base_url": refuses.url},
+            embedded={"model": "halu/oracle"},
+            weights={"harness": "lm_eval", "model": "hf", "arguments": {"pretrained": "a/b"}},
+        )
+    )
+    asked = with_servers(models)
+    assert [model.name for model in models if model not in asked] == ["embedded", "weights"]
+    why = unanswered(asked)
+    assert list(why) == ["dead_lm", "refused"]
+    assert f"x at {DEAD}/chat/completions cannot be reached" in why["dead_lm"]
+    assert "rejects the API key" in why["refused"]
+    assert server.probed == 2 and len(server.asked) == 1
+
+
+@pytest.mark.slow
+def test_a_server_of_ones_own_is_corrected_and_continued(serve: Any, tmp_path: Path) -> None:
+    """A dead address stops neither the others nor, once it is corrected, its model."""
+    server = serve(lambda request: "No")
+    local = {"model": "openai-api/local/x"}
+    good = {**local, "harness": "lm_eval", "base_url": server.url}
+    models_file(tmp_path, wrong={**local, "base_url": DEAD}, good=good)
+    command, environment = sweep(tmp_path / "out"), environment_for(tmp_path)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 3, done.stderr
+    models = json.loads(done.stdout)["models"]
+    assert len(models["good"]["done"]) == 2 and models["wrong"]["done"] == []
+    assert f"at {DEAD} cannot be reached" in models["wrong"]["message"]
+    assert "wrong: 2 of 2 tasks are missing; start its server or correct the models file" in done.stderr
+    assert not (tmp_path / "out" / "wrong" / "output.txt").exists()
+
+    models_file(tmp_path, wrong={**local, "base_url": server.url}, good=good)
+    probed = server.probed
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    # only the model that is not finished is asked
+    assert server.probed == probed + 1
+    written = (tmp_path / "out" / "wrong" / "command.txt").read_text()
+    assert written.startswith("LOCAL_API_KEY=none inspect eval-set ") and f"--model-base-url {server.url}" in written
+
+
+@pytest.mark.slow
+def test_an_interrupted_sweep_says_what_is_kept_and_continues(serve: Any, tmp_path: Path) -> None:
+    waiting, released = threading.Event(), threading.Event()
+
+    def reply(request: dict[str, Any]) -> Any:
+        if len(server.asked) > len(FIRST) + 12:
+            waiting.set()
+            released.wait(600)
+        return "No"
+
+    server = serve(reply)
+    options = {"max-connections": 1, "max-tasks": 1}
+    models_file(tmp_path, api={"model": "openai-api/local/x", "base_url": server.url, "options": options})
+    command, environment = sweep(tmp_path / "out"), environment_for(tmp_path)
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as begun:
+        assert waiting.wait(600)
+        begun.send_signal(signal.SIGINT)
+        _, errors = begun.communicate(timeout=600)
+    released.set()
+    assert begun.returncode == 130
+    last = errors.splitlines()[-1]
+    assert last.startswith(f"halu-tasks: interrupted; {tmp_path}/out keeps what is finished (api: 1 of 2 tasks, 12 ")
+    assert last.endswith(" replies of unfinished tasks), and the same command continues from there")
+
+    asked = len(server.asked)
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert "not read" not in done.stderr and "eval-retry" not in done.stderr
+    again = {request["messages"][-1]["content"] for request in server.asked[asked:]}
+    assert not again & {request["messages"][-1]["content"] for request in server.asked[: asked - 1]}
+
+
+@pytest.mark.slow
 def test_a_killed_sweep_continues_and_ends_in_one_report(serve: Any, tmp_path: Path) -> None:
     """The API model is killed in its second task: its first is not asked again. `broken` has no server."""
     killed = threading.Event()
@@ -37,23 +140,16 @@ def test_a_killed_sweep_continues_and_ends_in_one_report(serve: Any, tmp_path: P
         return "No" if len(server.asked) <= len(FIRST) + 10 or killed.wait(600) else 500
 
     server = serve(reply)
-    (tmp_path / "models.yaml").write_text(
-        json.dumps(
-            {
-                "models": {
-                    "oracle": {"harness": "lm_eval", "model": "halu-oracle"},
-                    "api": {
-                        "model": "openai/gpt-4o",
-                        "arguments": {"responses_api": False},
-                        "options": {"model-base-url": server.url, "max-connections": 1, "max-tasks": 1},
-                    },
-                    "broken": {
-                        "model": "openai/x",
-                        "options": {"model-base-url": "http://127.0.0.1:9/v1", "max-retries": 0},
-                    },
-                }
-            }
-        )
+    models_file(
+        tmp_path,
+        oracle={"harness": "lm_eval", "model": "halu-oracle"},
+        api={
+            "model": "openai/gpt-4o",
+            "base_url": server.url,
+            "arguments": {"responses_api": False},
+            "options": {"max-connections": 1, "max-tasks": 1},
+        },
+        broken={"model": "openai/x", "base_url": DEAD, "options": {"max-retries": 0}},
     )
     environment = os.environ | {"OPENAI_API_KEY": "none", "INSPECT_CACHE_DIR": str(tmp_path / "replies")}
     command = sweep(tmp_path / "out")

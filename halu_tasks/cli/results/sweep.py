@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from halu_tasks.cli.arguments import (
     add_executor_arguments,
@@ -13,9 +15,13 @@ from halu_tasks.cli.arguments import (
     positive_int,
     run_options,
 )
-from halu_tasks.cli.output import EXIT_PARTIAL, print_json, progress, warn
+from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, progress, warn
 from halu_tasks.cli.tables import table
+from halu_tasks.core.errors import RunInterrupted
 from halu_tasks.core.extras import require_extra
+
+if TYPE_CHECKING:
+    from halu_tasks.sweeps.sweep import Sweep
 
 HELP = "run several models on several tasks, and write a report"
 
@@ -29,6 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "where results and the report are written; the same command continues there (default: sweep)"
     parser.add_argument("-o", "--output", metavar="FOLDER", type=Path, default=Path("sweep"), help=about)
     parser.add_argument("--limit", type=positive_int, metavar="N", help="only the first N items of each task")
+    about = "do not ask models with a server a short question first: for servers that only machines of a cluster reach"
+    parser.add_argument("--no-check", action="store_true", help=about)
     add_run_options(parser)
     add_executor_arguments(parser, "--executor-tasks")
     add_json_argument(parser, "a table")
@@ -49,20 +57,48 @@ def run(arguments: argparse.Namespace) -> int:
         options=run_options(arguments),
         limit=arguments.limit,
     )
-    sweep.check()
-    chosen_executor(arguments).run(sweep, progress)
+    sweep.prepare()
+    if not arguments.no_check:
+        sweep = _without_unanswered(sweep)
+    try:
+        chosen_executor(arguments).run(sweep, progress)
+    except KeyboardInterrupt:
+        raise RunInterrupted(f"interrupted; {sweep.kept()}") from None
+    except RunInterrupted as error:
+        raise RunInterrupted(f"{error}; {sweep.kept()}") from None
     rows = [sweep.progress(model) for model in sweep.models]
     done = [row for row in rows if row.done]
-    written = write_report([str(sweep.folder)], sweep.folder / "report", "Sweep", warn) if done else None
+    folder = sweep.folder
+    # what is unfinished is in the table
+    written = write_report([str(folder)], folder / "report", "Sweep", warn, warn_unfinished=False) if done else None
     page = str(written.page) if written else None
     if arguments.json:
         models = {row.model: {"done": row.done, "missing": row.missing, "message": row.message} for row in rows}
         print_json({"models": models, "report": page})
     else:
-        head = ["model", "done", "missing", "last line of its output"]
+        head = ["model", "done", "missing", "why"]
         print(table(head, [[row.model, str(len(row.done)), ",".join(row.missing), row.message] for row in rows]))
         print(f"\n{page or 'no report: nothing is done yet'}")
     for row in rows:
         if row.missing:
-            warn(f"{row.model}: {len(row.missing)} of {len(sweep.tasks)} tasks are missing; see {row.output}")
+            missing = f"{len(row.missing)} of {len(sweep.tasks)} tasks are missing"
+            if row.model in sweep.left_out:
+                todo = "start its server or correct the models file, and run the same command again"
+            else:
+                todo = f"see {row.output}; to continue, run the same command again"
+            warn(f"{row.model}: {missing}; {todo}")
     return EXIT_PARTIAL if any(row.missing for row in rows) else 0
+
+
+def _without_unanswered(sweep: Sweep) -> Sweep:
+    """Leave out the models of which a server does not answer."""
+    from halu_tasks.doctor.sweep import unanswered, with_servers
+
+    asked = with_servers(sweep.pending())
+    if not asked:
+        return sweep
+    progress(f"Asking {pluralize(len(asked), 'model', 'models')} one short question …")
+    left_out = unanswered(asked)
+    for name, why in left_out.items():
+        progress(f"{name}: not run: {why}")
+    return replace(sweep, left_out=left_out)

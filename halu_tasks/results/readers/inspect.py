@@ -51,6 +51,7 @@ class UnfinishedError(DataError):
 
     Attributes:
         attempt: The log among the attempts at the same run: what they share, and what orders them by time.
+        ended: Whether the run ended, as far as Inspect is concerned.
     """
 
     def __init__(self, log: str, header: EvalLog, why: str, how: str = "finish it") -> None:
@@ -58,6 +59,7 @@ class UnfinishedError(DataError):
         retry = shlex.join(["inspect", "eval-retry", log, "--log-dir", str(path.parent)])
         super().__init__(f"{log}: {why}; {how} with: {retry}")
         # `inspect log recover` writes what was kept of a log that was broken off to another file
+        self.ended = header.status == "success"
         self.attempt = Attempt(header.eval.task_id, (header.eval.created, path.stem.endswith("-recovered")))
 
 

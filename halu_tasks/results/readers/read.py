@@ -85,9 +85,11 @@ def read_results(paths: Sequence[str], step: Callable[[int], object] = lambda fi
                 else:
                     _check(run)
                     runs.append(_share_items(run, items))
+        except inspect_logs.UnfinishedError as error:
+            unfinished[str(file)] = error.attempt
+            why = str(error).removeprefix(f"{file}: ")
+            skipped_here.append(Skipped(str(file), why, run="" if error.ended else "unfinished"))
         except HaluTasksError as error:
-            if isinstance(error, inspect_logs.UnfinishedError):
-                unfinished[str(file)] = error.attempt
             why = str(error).removeprefix(f"{file}: ")
             skipped_here.append(Skipped(str(file), why, lost=not isinstance(error, ForeignError)))
         except Exception as error:
@@ -118,7 +120,7 @@ def _without_continued(
         source: last[attempt.retry_id] for source, attempt in unfinished.items() if last[attempt.retry_id] != source
     }
     return [
-        Skipped(one.source, f"the run was continued in {continued[one.source]}", lost=False)
+        Skipped(one.source, f"the run was continued in {continued[one.source]}", lost=False, run="continued")
         if one.source in continued
         else one
         for one in skipped
