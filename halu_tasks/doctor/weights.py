@@ -9,8 +9,8 @@ from halu_tasks.core.errors import HaluTasksError
 from halu_tasks.core.options import Options
 from halu_tasks.doctor.check import Check, failed
 from halu_tasks.sweeps.model_files import context_length, has_chat_template, is_folder
-from halu_tasks.sweeps.models_file import Harness
 from halu_tasks.sweeps.named_model import ModelName
+from halu_tasks.sweeps.sweep_model import Harness
 from halu_tasks.tasks import Task, build
 
 FILES = "model files"
