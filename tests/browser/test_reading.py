@@ -74,7 +74,7 @@ def test_replies_without_an_answer_are_named_where_they_are_more_than_one_in_a_h
     shares = row.locator("td:nth-child(3) .some")
     assert shares.all_inner_texts() == ["1.5% unparsed", "1.0% empty", "20% not judged"]
     # the task is one of two in the mean, where all tasks count the same
-    assert row.locator("td.mean .some").all_inner_texts() == ["10% not judged"]
+    assert row.locator("td.mean .some").all_inner_texts() == ["10.0% not judged"]
     assert page.locator("#leaderboard .board .some").count() == 4
 
 
