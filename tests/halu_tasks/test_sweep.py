@@ -170,6 +170,18 @@ def test_a_model_of_which_a_folder_has_other_results_does_not_count_as_done(tmp_
     assert sweep.pending() == [second]
 
 
+def test_the_command_says_what_to_do_with_other_results(here: Any, tmp_path: Path) -> None:
+    path, folder = tmp_path / "models.yaml", tmp_path / "out"
+    path.write_text("models: {m: {model: halu-baseline, harness: lm_eval}}")
+    Sweep(folder, (SweepModel("m", "lm_eval", "halu-oracle"),), ("fave",), {"data": "sample"}).prepare()
+    (folder / "m" / "results").mkdir()
+    (folder / "m" / "results" / "results_1.json").write_text(json.dumps({"results": {"fave": {}}}))
+    done = here("sweep", path, "--tasks", "fave", "--data", "sample", "-o", folder, "--json")
+    assert done.returncode == 3
+    why = f'm: 1 of 1 tasks are missing; it was not run: {folder}/m has replies with model "halu-oracle", now it is'
+    assert why in done.stderr and f"rm -r {folder}/m" in done.stderr
+
+
 def test_tasks_are_selected_by_name_group_and_tag() -> None:
     tasks, groups = registry()
     group = next(iter(groups.values()))

@@ -79,11 +79,14 @@ def run(arguments: argparse.Namespace) -> int:
         head = ["model", "done", "missing", "why"]
         print(table(head, [[row.model, str(len(row.done)), ",".join(row.missing), row.message] for row in rows]))
         print(f"\n{page or 'no report: nothing is done yet'}")
+    continuable = {model.name for model in sweep.pending()}
     for row in rows:
         if row.missing:
             missing = f"{len(row.missing)} of {len(sweep.tasks)} tasks are missing"
             if row.model in sweep.left_out:
                 todo = "start its server or correct the models file, and run the same command again"
+            elif row.model not in continuable:
+                todo = f"it was not run: {row.message}"
             else:
                 todo = f"see {row.output}; to continue, run the same command again"
             warn(f"{row.model}: {missing}; {todo}")
