@@ -186,8 +186,8 @@ class Sweep:
             "baseline-lm-eval": {"harness": "lm_eval", "model": "halu-baseline"},
             "server-inspect": {
                 "model": "openai/gpt-4o",
+                "base_url": url,
                 "arguments": {"responses_api": False},
-                "options": {"model-base-url": url},
             },
             "server-lm-eval": {
                 "harness": "lm_eval",
