@@ -19,6 +19,8 @@ import yaml
 from halu_tasks.core.errors import DataError
 from halu_tasks.exports.exported import Exported, Figure
 from halu_tasks.exports.files import write_new
+from halu_tasks.results.run import Run
+from halu_tasks.scorers.answer import Outcome
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
@@ -38,6 +40,29 @@ class Target:
 
     datasets: Mapping[str, str] = field(default_factory=dict)
     source: str | None = None
+
+
+def check_publishable(run: Run, *, partial: bool) -> None:
+    """Check that a run belongs in a leaderboard.
+
+    Args:
+        run: The run.
+        partial: Whether it may be of a part of the items.
+
+    Raises:
+        DataError: It does not.
+    """
+    if run.provenance.data == "sample":
+        raise DataError("is a result on the packaged sample, not on the benchmark, so it belongs in no leaderboard")
+    if _is_partial(run) and not partial:
+        raise DataError(
+            f"has {len(run.scores):,} of {run.expected_replies:,} replies; to export it all the same, with these "
+            "numbers in its notes, add --partial"
+        )
+
+
+def _is_partial(run: Run) -> bool:
+    return len(run.scores) < run.expected_replies
 
 
 def entry_of(exported: Exported, target: Target) -> EvalResultEntry:
@@ -85,7 +110,10 @@ def notes_of(exported: Exported, figure: Figure) -> str:
     """Return what an entry has no other place for, as `name=value` separated by semicolons."""
     run, provenance = exported.run, exported.run.provenance
     headline = exported.figures.get(next(iter(exported.metrics)))
-    notes: dict[str, Any] = {**_figure_notes("metric", figure), "n": figure.replies, "clusters": figure.clusters}
+    n = f"{figure.replies} of {run.expected_replies}" if _is_partial(run) else figure.replies
+    notes: dict[str, Any] = {**_figure_notes("metric", figure), "n": n, "clusters": figure.clusters}
+    without_answer: Sequence[Outcome] = ("unparsed", "empty")
+    notes |= {name: run.outcomes[name] / len(run.scores) for name in without_answer if run.outcomes.get(name)}
     if headline and headline.metric.name != figure.metric.name:
         notes |= _figure_notes("headline", headline)
     notes |= {

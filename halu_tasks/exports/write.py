@@ -9,10 +9,11 @@ from typing import NamedTuple
 from halu_tasks.builders.workflow.describe import build_folder
 from halu_tasks.core.errors import DataError, HaluTasksError, UsageError, did_you_mean
 from halu_tasks.exports.benchmark import write_benchmark
-from halu_tasks.exports.community_evals import Target, entry_of, write_entries
+from halu_tasks.exports.community_evals import Target, check_publishable, entry_of, write_entries
 from halu_tasks.exports.every_eval_ever import Publisher, write_run
 from halu_tasks.exports.exported import Exported
 from halu_tasks.exports.models import NO_ORGANIZATION, own_name
+from halu_tasks.results.latest import latest_runs
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run
 
@@ -49,7 +50,7 @@ def export_eee(
         folder: Where to write, created if necessary.
         models: The ids of models by their name in the results.
         publisher: Who publishes the results.
-        warn: Called with a message for each result that is not exported.
+        warn: Called with a message for each result that is not exported, or whose replies say little about the model.
 
     Raises:
         DataError: There are no results, or none can be exported.
@@ -69,11 +70,19 @@ def export_eee(
             replies = f"{written.unjudged:,} of {written.unjudged + written.rows:,} replies"
             notes.append(f"{written.record}: {replies} have no row, since it is not known whether they are right")
     _warn_not_exported(failures, warn)
-    _warn_unknown_organization(done, warn)
+    _warn_of_exported(done, warn)
     return _outcome(files, notes, incomplete or bool(failures))
 
 
-def export_hub(paths: Sequence[str], folder: Path, models: Mapping[str, str], target: Target, warn: Warn) -> Outcome:
+def export_hub(
+    paths: Sequence[str],
+    folder: Path,
+    models: Mapping[str, str],
+    target: Target,
+    warn: Warn,
+    *,
+    partial: bool = False,
+) -> Outcome:
     """Write results as community evals of the Hugging Face hub.
 
     Args:
@@ -81,7 +90,8 @@ def export_hub(paths: Sequence[str], folder: Path, models: Mapping[str, str], ta
         folder: Where to write, created if necessary.
         models: The ids of models by their name in the results.
         target: Where the results belong.
-        warn: Called with a message for each result that is not exported.
+        warn: Called with a message for each result that is not exported, or whose replies say little about the model.
+        partial: Whether to export results on a part of the items.
 
     Raises:
         DataError: There are no results, or none can be exported.
@@ -97,6 +107,7 @@ def export_hub(paths: Sequence[str], folder: Path, models: Mapping[str, str], ta
     done, failures = [], []
     for exported in runs:
         try:
+            check_publishable(exported.run, partial=partial)
             place = folder / "models" / exported.model.folders / ".eval_results" / f"{exported.run.task}.yaml"
             entry_of(exported, target)
         except HaluTasksError as error:
@@ -112,7 +123,7 @@ def export_hub(paths: Sequence[str], folder: Path, models: Mapping[str, str], ta
             done += of_file
             files.append(path)
     _warn_not_exported(failures, warn)
-    _warn_unknown_organization(done, warn)
+    _warn_of_exported(done, warn)
     return _outcome(files, notes, incomplete or unread or bool(failures))
 
 
@@ -146,7 +157,17 @@ def _read(paths: Sequence[str], models: Mapping[str, str], warn: Warn) -> _Runs:
                 f"{', '.join(sorted(known))}"
             )
     lost = any(skipped.lost for skipped in results.skipped)
-    return _Runs([Exported(run, models) for run in results.runs], lost)
+    latest = latest_runs(results.runs)
+    _warn_replaced(latest.replaced, warn)
+    return _Runs([Exported(run, models) for run in latest.runs], lost)
+
+
+def _warn_replaced(replaced: Sequence[Run], warn: Warn) -> None:
+    """Warn, in one line, of runs that are left out because a later one counts."""
+    if not replaced:
+        return
+    number = "1 run" if len(replaced) == 1 else f"{len(replaced):,} runs"
+    warn(f"not exported: {number} replaced by later ones of the same model and conditions: {_sources(replaced)}")
 
 
 def _warn_not_exported(failures: Sequence[tuple[Exported, HaluTasksError]], warn: Warn) -> None:
@@ -155,10 +176,22 @@ def _warn_not_exported(failures: Sequence[tuple[Exported, HaluTasksError]], warn
     for exported, error in failures:
         together.setdefault((exported.run.model, str(error)), []).append(exported.run)
     for (_, message), runs in together.items():
-        sources = list(dict.fromkeys(run.source for run in runs))
-        others = f" and {len(sources) - 1} more" if len(sources) > 1 else ""
         tasks = ", ".join(dict.fromkeys(run.task for run in runs))
-        warn(f"not exported: {sources[0]}{others}: {tasks}: {message}")
+        warn(f"not exported: {_sources(runs)}: {tasks}: {message}")
+
+
+def _sources(runs: Sequence[Run]) -> str:
+    """Name the first file of some runs, and count the others."""
+    first, *others = dict.fromkeys(run.source for run in runs)
+    return f"{first} and {len(others):,} more" if others else first
+
+
+def _warn_of_exported(exported: Sequence[Exported], warn: Warn) -> None:
+    """Warn of many replies without an answer, and of models whose organization is not known."""
+    for run in (one.run for one in exported):
+        for share, meaning in run.reply_warnings:
+            warn(f"{run.model}, {run.task}: {share} {meaning}")
+    _warn_unknown_organization(exported, warn)
 
 
 def _warn_unknown_organization(exported: Sequence[Exported], warn: Warn) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +14,8 @@ from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.scorers.answer import NO_ANSWER
+from halu_tasks.replies.scoring import ReplyWarning, RequestInfo, outcome_of, reply_warnings
+from halu_tasks.scorers.answer import NO_ANSWER, Outcome
 from halu_tasks.scorers.methods.cost import Cost
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.probability import FACT
@@ -138,6 +140,21 @@ class Run:
         """The number of replies without an answer, by outcome."""
         return {outcome: sum(score.outcome == outcome for score in self.scores) for outcome in NO_ANSWER}
 
+    @cached_property
+    def outcomes(self) -> Mapping[Outcome, int]:
+        """The number of replies by what became of them, where empty replies count as such in both modes."""
+        return Counter(outcome_of(answer.reply, answer.score, self.scoring) for answer in self.answers)
+
+    @property
+    def reply_warnings(self) -> list[ReplyWarning]:
+        """Warnings of so many empty or unparsed replies that the figures say little about the model."""
+        return reply_warnings(self.outcomes, RequestInfo(self.harness, self.chat_template))
+
+    @property
+    def expected_replies(self) -> int:
+        """The number of replies of a run of all items of the task."""
+        return self.provenance.items * self.epochs
+
     @property
     def method(self) -> str:
         """The method as it is written for `halu-tasks methods`.
@@ -200,6 +217,24 @@ class Run:
         """A hash of which items were answered, in which clusters, and how many times each."""
         ids = sorted(f"{score.id}\0{score.cluster}" for score in self.scores)
         return stable_hash("\n".join(ids), surrogates="surrogatepass")
+
+    @cached_property
+    def condition(self) -> tuple[Any, ...]:
+        """What comparable runs of a task have in common, as a key."""
+        labelled = bool(self.benchmark_task.labels)
+        targets = () if labelled else tuple(sorted((score.id, str(score.target)) for score in self.scores))
+        return (
+            self.task,
+            self.task_version,
+            self.scoring,
+            self.provenance.data_sha256,
+            self.provenance.prompt_hash,
+            tuple(sorted((name, str(value)) for name, value in self.asked.items())),
+            self.judge,
+            self.epochs,
+            self.items_hash,
+            hash(targets),
+        )
 
 
 def own_settings(settings: Mapping[str, Any], decodings: Iterable[Decoding]) -> dict[str, Any]:

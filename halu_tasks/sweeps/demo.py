@@ -31,13 +31,20 @@ Figures = Mapping[tuple[str, str], Mapping[str, float]]
 """Metrics by name, by task and model."""
 
 
+class Size(NamedTuple):
+    """The number of items of a task, and of the clusters that they are in."""
+
+    items: int
+    clusters: int
+
+
 class Demo(NamedTuple):
     """What a demo found.
 
     Attributes:
         folder: Where the results are.
         figures: The metrics of every task and model, as Inspect reports them.
-        items: The number of items of each task.
+        sizes: The size of each task.
         compared: The number of figures that both harnesses report.
         differences: How many of them differ.
         page: The report's page; None if the extra `report` is not installed.
@@ -45,7 +52,7 @@ class Demo(NamedTuple):
 
     folder: Path
     figures: Figures
-    items: Mapping[str, int]
+    sizes: Mapping[str, Size]
     compared: int
     differences: int
     page: Path | None
@@ -71,14 +78,14 @@ def run_demo(tasks: Sequence[str], folder: Path, warn: Callable[[str], None]) ->
             # this process is slower, so the other one prepares the report
             beside.submit(_import_report)
         with _quiet():
-            in_inspect, items = inspect_figures(tasks, folder / INSPECT)
+            in_inspect, sizes = inspect_figures(tasks, folder / INSPECT)
         page, warnings = beside.submit(_report, folder).result() if reported else (None, [])
         in_lm_eval = lm_eval.result()
     for message in warnings:
         warn(message)
     common = [(key, name) for key, figures in in_lm_eval.items() for name in figures if name in in_inspect[key]]
     differences = sum(in_lm_eval[key][name] != in_inspect[key][name] for key, name in common)
-    return Demo(folder, in_inspect, items, len(common), differences, page)
+    return Demo(folder, in_inspect, sizes, len(common), differences, page)
 
 
 def prepare_folder(folder: Path, tasks: Sequence[str]) -> None:
@@ -150,9 +157,11 @@ def lm_eval_figures(tasks: Sequence[str], folder: Path) -> Figures:
     return figures
 
 
-def inspect_figures(tasks: Sequence[str], folder: Path) -> tuple[Figures, dict[str, int]]:
-    """Run tasks in Inspect with the embedded models; return the figures, and the number of items of each task."""
+def inspect_figures(tasks: Sequence[str], folder: Path) -> tuple[Figures, dict[str, Size]]:
+    """Run tasks in Inspect with the embedded models; return the figures, and the size of each task."""
     from inspect_ai import eval
+
+    from halu_tasks.solvers.sample_metadata import SampleMetadata
 
     logs = eval(
         [f"halu_tasks/{task}" for task in tasks],
@@ -165,15 +174,16 @@ def inspect_figures(tasks: Sequence[str], folder: Path) -> tuple[Figures, dict[s
         log_realtime=False,
     )
     figures: dict[tuple[str, str], dict[str, float]] = {}
-    items: dict[str, int] = {}
+    sizes: dict[str, Size] = {}
     for log in logs:
-        if log.status != "success" or not log.results:
+        if log.status != "success" or not log.results or not log.samples:
             raise RuntimeError(f"{log.eval.task} ended as {log.status}: {log.error.message if log.error else ''}")
         metrics = log.results.scores[0].metrics
         task, model = log.eval.task.removeprefix("halu_tasks/"), log.eval.model.removeprefix("halu/")
         figures[task, model] = {name: float(metric.value) for name, metric in metrics.items()}
-        items[task] = log.results.total_samples
-    return figures, items
+        clusters = {sample.metadata_as(SampleMetadata).cluster for sample in log.samples}
+        sizes[task] = Size(len(log.samples), len(clusters))
+    return figures, sizes
 
 
 @contextlib.contextmanager

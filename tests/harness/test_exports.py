@@ -19,6 +19,7 @@ from jsonschema import Draft7Validator
 
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
+from halu_tasks.data.locate import SAMPLE
 from halu_tasks.exports.community_evals import read_notes
 from halu_tasks.scorers.kinds import JudgedText, Label
 from halu_tasks.tasks import Built, build, registry
@@ -140,7 +141,8 @@ def score(here: Here, file: Path, task: str, rows: Sequence[dict[str, Any]], *ar
     """Score replies of a model named after a file; write what is printed to the file, and return it."""
     predictions = file.with_suffix(".jsonl")
     predictions.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
-    done = here("score", task, predictions, "--data", "sample", "--model", f"acme/{file.stem}", "--json", *arguments)
+    about = ("--data", "sample", "--model", f"acme/{file.stem}", "--json")
+    done = here("score", task, predictions, *about, *arguments)
     assert done.returncode == 0, done.stderr
     file.write_text(done.stdout, encoding="utf-8")
     return dict(json.loads(done.stdout))
@@ -237,7 +239,7 @@ def test_a_reply_without_a_verdict_has_no_row_and_is_counted(
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The oracle's run of a task in both harnesses, by the harness."""
+    """The baseline's run of a task in both harnesses, by the harness, on a user's own data."""
     from inspect_ai import eval
     from lm_eval import simple_evaluate
     from lm_eval.loggers import EvaluationTracker
@@ -248,7 +250,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
     folder = tmp_path_factory.mktemp("results")
     include = next(iter(task_configs.__path__))
-    manager = TaskManager(include_path=include, include_defaults=False, metadata={"halu_data": "sample"})
+    manager = TaskManager(include_path=include, include_defaults=False, metadata={"halu_data": str(SAMPLE / "cfaith")})
     tracker = EvaluationTracker(output_path=str(folder / "lm_eval"))
     arguments = {"gen_kwargs": "temperature=0.5", "log_samples": True, "evaluation_tracker": tracker}
     ran = simple_evaluate("halu-baseline", tasks=["cfaith_tf"], task_manager=manager, **arguments)
@@ -256,7 +258,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     samples = ran.pop("samples")
     tracker.save_results_aggregated(results=ran, samples=samples)
     tracker.save_results_samples(task_name="cfaith_tf", samples=samples["cfaith_tf"])
-    options = {"data": "sample", "scoring": "paper"}
+    options = {"data": str(SAMPLE / "refact"), "scoring": "paper"}
     eval(
         "halu_tasks/refact_judgment_independent", model="halu/baseline", task_args=options, epochs=2, temperature=0.5,
         log_dir=str(folder / "inspect"), display="none", log_realtime=False,
@@ -384,6 +386,93 @@ def test_entries_of_the_hub_read_back_equal(results: dict[str, Path], here: Here
     assert "headline" in read_notes((folder / "cfaith_tf.yaml").read_text(encoding="utf-8"))
 
 
+# --- what is left out -------------------------------------------------------------------------------------
+
+
+JUDGMENT = "refact_judgment_independent"
+OWN_DATA = ("--data", str(SAMPLE / "refact"))
+HUB = ("--dataset", "refact=acme/refact")
+
+
+def judgments(reply: str) -> list[dict[str, Any]]:
+    return [{"id": item.id, "output": reply} for item in build(JUDGMENT, Options(data="sample")).items]
+
+
+def entries_of(out: Path) -> list[tuple[float, dict[str, str]]]:
+    """The value and the notes of each entry of an export to the Hub."""
+    content = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in out.rglob("*.yaml")]
+    return [
+        (float(entry.value), read_notes(entry.notes or ""))
+        for entries in content
+        for entry in parse_eval_result_entries(entries)
+    ]
+
+
+def test_a_leaderboard_gets_no_sample_and_parts_only_on_request(here: Here, tmp_path: Path) -> None:
+    rows = judgments("Final Verdict: True")
+    score(here, tmp_path / "sample.json", JUDGMENT, rows)
+    score(here, tmp_path / "part.json", JUDGMENT, rows[:10], *OWN_DATA, "--partial")
+    score(here, tmp_path / "whole.json", JUDGMENT, rows, *OWN_DATA)
+    done = here("export", "hub", tmp_path, "-o", tmp_path / "out", *HUB)
+    assert done.returncode == 3
+    part, sample = sorted(done.stderr.splitlines())
+    assert f"part.json: {JUDGMENT}: has 10 of 64 replies" in part and "add --partial" in part
+    assert f"sample.json: {JUDGMENT}: is a result on the packaged sample" in sample
+    ((value, notes),) = entries_of(tmp_path / "out")
+    assert (value, notes["n"], notes["data"]) == (0.5, "64", "local") and "unparsed" not in notes
+    # nothing is left
+    done = here("export", "hub", tmp_path / "sample.json", "-o", tmp_path / "none", *HUB, "--partial")
+    assert done.returncode == 2 and "no result was exported" in done.stderr and not (tmp_path / "none").exists()
+    done = here("export", "hub", tmp_path / "part.json", "-o", tmp_path / "part", *HUB, "--partial")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [notes["n"] for _, notes in entries_of(tmp_path / "part")] == ["10 of 64"]
+    # the schema of Every Eval Ever has places for both
+    done = here("export", "eee", tmp_path / "part.json", tmp_path / "sample.json", "-o", tmp_path / "eee")
+    assert (done.returncode, done.stderr) == (0, "")
+    figures = {record["model_info"]["id"]: record["evaluation_results"][0] for record, _ in read_eee(tmp_path / "eee")}
+    replies = {name: own["score_details"]["uncertainty"]["num_samples"] for name, own in figures.items()}
+    data = {name: own["source_data"]["additional_details"] for name, own in figures.items()}
+    assert replies == {"acme/part": 10, "acme/sample": 64}
+    assert {name: (own["data"], own["items"]) for name, own in data.items()} == {
+        "acme/part": ("local", "64"), "acme/sample": ("sample", "64"),
+    }  # fmt: skip
+
+
+def test_unparsed_replies_are_exported_with_a_warning_and_their_share(here: Here, tmp_path: Path) -> None:
+    rows = [*judgments("Hm.")[:32], *judgments("Final Verdict: True")[32:]]
+    score(here, tmp_path / "odd.json", JUDGMENT, rows, *OWN_DATA)
+    for arguments in (("hub", *HUB), ("eee",)):
+        done = here("export", arguments[0], tmp_path / "odd.json", "-o", tmp_path / "out", *arguments[1:])
+        assert done.returncode == 0
+        (line,) = done.stderr.splitlines()
+        assert f"acme/odd, {JUDGMENT}: 32 of 64 replies (50.0%) contain no readable answer (unparsed)" in line
+    ((_, notes),) = entries_of(tmp_path / "out")
+    assert float(notes["unparsed"]) == 0.5 and "empty" not in notes
+
+
+def test_runs_that_later_ones_replace_are_left_out_as_in_the_report(here: Here, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    replies = ("False", "nothing", "True")
+    for number, reply in enumerate(replies):
+        file = results / f"{number}.json"
+        rows = judgments(f"Final Verdict: {reply}")[:20] + judgments("Final Verdict: True")[20:]
+        score(here, file, JUDGMENT, rows, *OWN_DATA, "--model", MODEL)
+    assert here("report", results, "-o", tmp_path / "report").returncode == 0
+    report = json.loads((tmp_path / "report" / "report.json").read_text(encoding="utf-8"))
+    (shown,) = report["results"]
+    assert len(report["superseded"]) == 2
+    for arguments in (("hub", *HUB), ("eee",)):
+        done = here("export", arguments[0], results, "-o", tmp_path / "out", *arguments[1:])
+        assert done.returncode == 0
+        (line,) = done.stderr.splitlines()
+        assert "not exported: 2 runs replaced by later ones of the same model and conditions: " in line
+        assert line.endswith("0.json and 1 more")
+    ((value, _),) = entries_of(tmp_path / "out")
+    ((record, _),) = read_eee(tmp_path / "out")
+    assert value == read_back(record)["acc"][0] == shown["metrics"]["acc"]["value"] == 0.5
+
+
 # --- what cannot be exported ------------------------------------------------------------------------------
 
 
@@ -423,7 +512,8 @@ def test_what_a_models_name_lacks_is_said_once_for_each_model(here: Here, tmp_pa
     names = {"a": "openai-api/local/tiny", "b": "tiny", "c": "tiny", "d": "/data/tiny", "e": "/data/tiny"}
     tasks = ("cfaith_choice", "refact_judgment_independent", "cfaith_tf", "cfaith_choice", "cfaith_tf")
     for (file, name), task in zip(names.items(), tasks, strict=True):
-        rows = [{"id": item.id, "output": "A"} for item in build(task, Options(data="sample")).items]
+        built = build(task, Options(data="sample"))
+        rows = [{"id": item.id, "output": built.task.baseline(item)} for item in built.items]
         score(here, tmp_path / f"{file}.json", task, rows, "--model", name)
     files = [tmp_path / f"{file}.json" for file in names]
     done = here("export", "eee", *files, "-o", tmp_path / "out")

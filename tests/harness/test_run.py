@@ -164,15 +164,21 @@ def test_the_demo_ends_in_a_report_that_says_what_it_printed(tmp_path: Path) -> 
         done = run(tmp_path, "demo")
         assert done.returncode == 0, done.stderr
     assert f"$ halu-tasks demo\n{done.stdout}" in PAGE
-    rows = {line.split()[0]: re.findall(r"\d\.\d\d \[[^]]+\]", line) for line in done.stdout.splitlines()[4:8]}
+    lines = done.stdout.splitlines()
+    rows = {line.split()[0]: re.findall(r"\d+ \(\d+\)|\d\.\d\d \[[^]]+\]", line) for line in lines[4:8]}
     assert rows == {
-        "refact_judgment_independent": ["1.00 [0.87, 1.00]", "0.50 [0.44, 0.56]"],
-        "halluverse25_en": ["1.00 [0.84, 1.00]", "0.39 [0.21, 0.61]"],
-        "halueval_summarization": ["1.00 [0.86, 1.00]", "0.50 [0.43, 0.57]"],
-        "cfaith_choice": ["0.00 [0.00, 0.13]", "0.75 [0.55, 0.88]"],
+        "cfaith_choice": ["28 (28)", "0.00 [0.00, 0.13]", "0.75 [0.55, 0.88]"],
+        "halluverse25_en": ["23 (23)", "1.00 [0.84, 1.00]", "0.39 [0.21, 0.61]"],
+        "halueval_summarization": ["52 (26)", "1.00 [0.86, 1.00]", "0.50 [0.43, 0.57]"],
+        "refact_judgment_independent": ["64 (29)", "1.00 [0.87, 1.00]", "0.50 [0.44, 0.56]"],
     }
     assert "lm-eval and Inspect report the same values of all " in done.stdout
     folder = tmp_path / "halu-demo"
+    report = json.loads((folder / "report" / "report.json").read_text(encoding="utf-8"))
+    columns = report["columns"]
+    assert [column["task"] for column in columns] == [*rows]
+    assert [f"{column['n']} ({column['clusters']})" for column in columns] == [size for size, *_ in rows.values()]
+    assert all(entry["model"] in lines[2].split() for entry in report["entries"])
     assert "<html" in (folder / "report" / "index.html").read_text() and entries(folder) == {
         "halu-oracle", "halu-baseline"
     }  # fmt: skip

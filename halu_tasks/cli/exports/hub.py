@@ -19,6 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "BENCHMARK is a name from `halu-tasks data`; can be repeated"
     )
     parser.add_argument("--dataset", metavar="BENCHMARK=OWNER/NAME", action="append", default=[], help=about)
+    about = "also export results on a part of the items (`--limit`); their notes say of how many"
+    parser.add_argument("--partial", action="store_true", help=about)
     parser.add_argument("--source", metavar="URL", help="an address where the results are published in full")
 
 
@@ -33,5 +35,6 @@ def run(arguments: argparse.Namespace) -> int:
         ids_by_name(arguments.model_id, "--model-id"),
         Target(ids_by_name(arguments.dataset, "--dataset"), arguments.source),
         warn,
+        partial=arguments.partial,
     )
     return print_outcome(outcome)

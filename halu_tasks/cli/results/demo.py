@@ -29,9 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the tasks in both harnesses, and print a table with what it means."""
     from halu_tasks.sweeps.demo import TASKS, prepare_folder, run_demo
-    from halu_tasks.tasks import tasks_selected
+    from halu_tasks.tasks import registry, tasks_selected
 
-    tasks = tasks_selected(arguments.tasks.split(",") if arguments.tasks else TASKS)
+    order = list(registry()[0])
+    selected = tasks_selected(arguments.tasks.split(",") if arguments.tasks else TASKS)
+    # as in the report
+    tasks = sorted(selected, key=lambda task: order.index(task.name))
     names, folder = [task.name for task in tasks], arguments.output.expanduser()
     prepare_folder(folder, names)
     print(f"Running {pluralize(len(tasks), 'task', 'tasks')} in lm-eval and Inspect at the same time …\n", flush=True)
@@ -43,27 +46,33 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(tasks: list[Task], demo: Demo) -> None:
-    from halu_tasks.sweeps.demo import INSPECT, LM_EVAL
+    from halu_tasks.replies.embedded import name_of
+    from halu_tasks.sweeps.demo import INSPECT, LM_EVAL, MODELS
 
+    oracle, baseline = (name_of(model, {}) for model in MODELS)
     rows = []
     for task in tasks:
         name = _shown_metric(task)
-        figures = [_figure(demo.figures[task.name, model], name) for model in ("oracle", "baseline")]
+        figures = [_figure(demo.figures[task.name, model], name) for model in MODELS]
         # the answers' form, in brackets, is on the page
         asked = task.about.partition(" (")[0]
         metric = f"{name} {_direction(task, name)}".rstrip()
-        rows.append([task.name, str(demo.items[task.name]), metric, *figures, asked])
-    print(table(["task", "items", "metric", "oracle", "baseline", "what is asked"], rows, right=(1, 3, 4)))
+        size = demo.sizes[task.name]
+        rows.append([task.name, f"{size.items} ({size.clusters})", metric, *figures, asked])
+    head = ["task", "items (clusters)", "metric", oracle, baseline, "what is asked"]
+    print(table(head, rows, right=(1, 3, 4)))
     print(
-        "\noracle knows the answers: no model can be better (↑ higher is better, ↓ lower). baseline answers by a fixed "
-        "rule, without\nreading the items (not at random): a model near it has not solved the task. The items are a "
-        "sample written for this\npackage, not the benchmarks. In brackets: 95% confidence intervals, the values that "
-        "so few items leave plausible."
+        f"\n{oracle} knows the answers: no model can be better (↑ higher is better, ↓ lower). {baseline} answers by a "
+        "fixed rule,\nwithout reading the items (not at random): a model near it has not solved the task. The items "
+        "are a sample written for\nthis package, not the benchmarks. In square brackets: 95% confidence intervals. "
+        "Items made from one source form a cluster\nand count as one unit, so an interval can be wider or narrower "
+        "than for as many independent items."
     )
     if not demo.differences:
         print(
-            f"lm-eval and Inspect report the same values of all {demo.compared:,} figures: every metric of these tasks "
-            f"and models, which are in\n{demo.folder / LM_EVAL} and {demo.folder / INSPECT}."
+            f"lm-eval and Inspect report the same values of all {demo.compared:,} figures: the "
+            f"{len(MODELS) * len(rows)} in the table, the other metrics of these\ntasks and models, and the standard "
+            f"errors. They are in {demo.folder / LM_EVAL} and {demo.folder / INSPECT}."
         )
     for task in tasks:
         if task.judged:

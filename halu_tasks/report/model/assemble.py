@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from halu_tasks import __version__
-from halu_tasks.replies.scoring import RequestInfo, outcome_of, reply_warnings
 from halu_tasks.report.model.baselines import floors, published_figures
 from halu_tasks.report.model.breakdowns import other_scores
 from halu_tasks.report.model.columns import column_record, group_means, results
@@ -137,9 +135,8 @@ def _joined(parts: Sequence[str]) -> str:
 def _warnings(board: Board, names: Names) -> Iterator[ReplyWarning]:
     for column in board.columns:
         for entry, run in column.runs.items():
-            outcomes = Counter(outcome_of(answer.reply, answer.score, run.scoring) for answer in run.answers)
             label, title = names.labels[entry], names.titles[column]
-            for share, meaning in reply_warnings(outcomes, RequestInfo(run.harness, run.chat_template)):
+            for share, meaning in run.reply_warnings:
                 yield ReplyWarning(
                     entry=names.entries[entry],
                     column=names.columns[column],

@@ -10,6 +10,7 @@ from typing import Any
 from halu_tasks.replies.judge_errors import comparison_note, decisive_metric
 from halu_tasks.results.comparability import asked_otherwise, not_paired, reordered
 from halu_tasks.results.entry import Entry, labels_of
+from halu_tasks.results.latest import latest_runs
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.metrics import Estimate, Metric
 from halu_tasks.scorers.score import Score
@@ -187,13 +188,10 @@ def board(runs: Sequence[Run]) -> Board:
         runs: The runs in chronological order. Of runs that differ only in time, the latest counts.
     """
     columns: dict[tuple[Any, ...], Column] = {}
-    superseded = []
-    for run in runs:
-        column = columns.setdefault(_condition(run), Column())
-        entry = Entry.of(run)
-        if earlier := column.runs.pop(entry, None):
-            superseded.append((earlier, column))
-        column.runs[entry] = run
+    latest = latest_runs(runs)
+    for run in latest.runs:
+        columns.setdefault(run.condition, Column()).runs[Entry.of(run)] = run
+    superseded = [(earlier, columns[earlier.condition]) for earlier in latest.replaced]
     order = list(registry()[0])
 
     def place(task: Task) -> tuple[int, str]:
@@ -235,24 +233,6 @@ def _same_condition(columns: Sequence[Column]) -> bool:
     for name, value in (pair for condition in conditions for pair in condition.items()):
         values.setdefault(name, set()).add(str(value))
     return all(len(different) == 1 for different in values.values())
-
-
-def _condition(run: Run) -> tuple[Any, ...]:
-    """Return what comparable runs of a task have in common, as a key."""
-    labelled = bool(run.benchmark_task.labels)
-    targets = () if labelled else tuple(sorted((score.id, str(score.target)) for score in run.scores))
-    return (
-        run.task,
-        run.task_version,
-        run.scoring,
-        run.provenance.data_sha256,
-        run.provenance.prompt_hash,
-        tuple(sorted((name, str(value)) for name, value in run.asked.items())),
-        run.judge,
-        run.epochs,
-        run.items_hash,
-        hash(targets),
-    )
 
 
 def _rank(column: Column) -> tuple[Any, ...]:
