@@ -89,9 +89,7 @@ class Judges:
             await self.strong.reach()
 
 
-def open_judges(
-    options: Options, judging: JudgeSpec, model: Model | None = None, costs: Path | None = None
-) -> Judges:
+def open_judges(options: Options, judging: JudgeSpec, model: Model | None = None, costs: Path | None = None) -> Judges:
     """Create the judges that the options name.
 
     Args:
