@@ -170,6 +170,38 @@ def test_a_model_of_which_a_folder_has_other_results_does_not_count_as_done(tmp_
     assert sweep.pending() == [second]
 
 
+HARNESS = """
+import json, sys
+from pathlib import Path
+tasks, folder = (sys.argv[sys.argv.index(word) + 1] for word in ("--tasks", "--output_path"))
+if "fave" in tasks.split(","):
+    sys.exit("no judge")
+path = Path(folder) / f"results_{tasks}.json"
+path.parent.mkdir(parents=True, exist_ok=True)
+path.write_text(json.dumps({"results": dict.fromkeys(tasks.split(","))}))
+print("finished")
+"""
+
+
+def test_tasks_that_another_one_has_stopped_are_run_by_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("halu_tasks.sweeps.sweep.module_arguments", lambda command: ["-c", HARNESS, *command])
+    model = SweepModel("m", "lm_eval", "hf")
+    sweep = Sweep(tmp_path, (model,), ("fave", "cfaith_tf", "cfaith_choice"), {}, environment={"A": "1"})
+    sweep.check()
+    lines: list[str] = []
+    sweep.work(0, 1, lines.append)
+    progress = sweep.progress(model)
+    assert progress.missing == ["fave"] and progress.message == "fave: no judge"
+    commands = (tmp_path / "m" / "command.txt").read_text().splitlines()
+    tasks = [command.partition("--tasks ")[2].partition(" ")[0] for command in commands]
+    assert tasks == ["fave,cfaith_tf,cfaith_choice", "fave", "cfaith_tf", "cfaith_choice"]
+    assert lines == [*commands, "m: 2 of 3 tasks done"] and all(line.startswith("A=1 lm_eval ") for line in commands)
+    sweep.work(0, 1, lines.append)
+    assert len((tmp_path / "m" / "command.txt").read_text().splitlines()) == 1
+
+
 def test_tasks_are_selected_by_name_group_and_tag() -> None:
     tasks, groups = registry()
     group = next(iter(groups.values()))
