@@ -189,7 +189,7 @@ def test_tasks_that_another_one_has_stopped_are_run_by_themselves(
     monkeypatch.setattr("halu_tasks.sweeps.sweep.module_arguments", lambda command: ["-c", HARNESS, *command])
     model = SweepModel("m", "lm_eval", "hf")
     sweep = Sweep(tmp_path, (model,), ("fave", "cfaith_tf", "cfaith_choice"), {}, environment={"A": "1"})
-    sweep.check()
+    sweep.prepare()
     lines: list[str] = []
     sweep.work(0, 1, lines.append)
     progress = sweep.progress(model)
