@@ -257,6 +257,9 @@ JUDGE_OPTIONS = (
 )
 """The options that say which judges are asked, and how."""
 
+JUDGE_COST_OPTIONS = ("judge_max_cost", "judge_price", "judge_strong_price")
+"""The options that say what judges may cost, which changes no figure."""
+
 JUDGE_ERROR_OPTIONS = ("human", "judge_sensitivity", "judge_specificity")
 """The options about the errors of the judge."""
 
@@ -436,6 +439,11 @@ class Options:
         """Return the options that are not at their default, by name."""
         values = {name: (getattr(self, name), spec.default) for name, spec in option_specs(Options).items()}
         return {name: value for name, (value, default) in values.items() if value != default}
+
+    def without_costs(self) -> Options:
+        """Return these options with the default for those of `JUDGE_COST_OPTIONS`."""
+        defaults: dict[str, Any] = dict.fromkeys(JUDGE_COST_OPTIONS)
+        return replace(self, **defaults)
 
     def version_tags(self, names: Iterable[str]) -> list[str]:
         """Return how a version shows those of some options of some tasks that are not at their default.

@@ -1,25 +1,32 @@
 """A limit on what judges cost, which is not passed.
 
 Before a call, what it may cost at most is reserved, retries included; afterwards, what it cost is spent and the rest is
-free again. A call for which there is no room waits for calls on their way. If there is none, the budget is spent.
+free again. A call for which there is no room waits for calls on their way, also those of other processes that share the
+budget. If there is none, the budget is spent.
 """
 
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import NamedTuple
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import anyio
 from inspect_ai.model import Model, ModelUsage, get_model_info
 
 from halu_tasks.core.errors import BudgetError, UsageError
-from halu_tasks.core.options import token_price
+from halu_tasks.core.options import JUDGE_COST_OPTIONS, Options, token_price
+from halu_tasks.judging.ledger import FILE_VARIABLE, Ledger, variable_of
 
 _MILLION = 1_000_000
 _OVERHEAD = 64
 """Input tokens that a provider may add to the bytes of a prompt and its schema."""
+_POLL = 0.5
+"""Seconds between two looks at whether calls of other processes have made room."""
 
 
 class Price(NamedTuple):
@@ -79,17 +86,18 @@ class Budget:
 
     Args:
         limit: The limit, in dollars.
+        ledger: Where costs are recorded; by default in memory, for this budget alone.
 
     Attributes:
-        spent: What calls have cost.
-        calls: The number of calls that were answered.
+        spent: What the calls of this budget have cost.
+        calls: The number of these calls.
     """
 
-    def __init__(self, limit: float) -> None:
+    def __init__(self, limit: float, ledger: Ledger | None = None) -> None:
         self.limit = limit
         self.spent = 0.0
         self.calls = 0
-        self._reserved = 0.0
+        self._ledger = ledger or Ledger()
         self._under_way = 0
         self._over = False
         # waiting calls get room in the order in which they came
@@ -107,36 +115,89 @@ class Budget:
         Raises:
             BudgetError: There is no room for the call, and no call is on its way.
         """
-        most = attempt * attempts
         async with self._line:
-            await self._wait_for_room(most)
-            self._reserved += most
+            reservation = await self._reserve(attempt * attempts)
             self._under_way += 1
         call = Call(attempt)
         try:
             yield call
         finally:
-            self._reserved -= most
             self._under_way -= 1
             self.spent += call.cost
             self.calls += 1
+            self._ledger.settle(reservation, call.cost)
             self._settled.set()
 
-    async def _wait_for_room(self, most: float) -> None:
-        while self._over or self.spent + self._reserved + most > self.limit:
-            if self._over or not self._under_way:
+    async def _reserve(self, most: float) -> int:
+        """Reserve an amount once there is room for it."""
+        while self._over or (reservation := self._ledger.reserve(most, self.limit)) is None:
+            if self._under_way and not self._over:
+                self._settled = anyio.Event()
+                await self._settled.wait()
+            elif not self._over and self._ledger.awaits_calls():
+                await anyio.sleep(_POLL)
+            else:
                 # no later call gets through, however small, so that none is on its way when the run stops
                 self._over = True
-                raise BudgetError(
-                    f"judging stopped before it could cost more than judge_max_cost: spent {dollars(self.spent)} of "
-                    f"{dollars(self.limit)}, and the next question may cost up to {dollars(most)}"
-                )
-            self._settled = anyio.Event()
-            await self._settled.wait()
+                raise BudgetError(self._reason(most))
+        return reservation
+
+    def _reason(self, most: float) -> str:
+        costs = self._ledger.costs()
+        lost = f" ({dollars(costs.reserved)} of it for questions that were interrupted)" if costs.reserved else ""
+        return (
+            f"judging stopped before it could cost more than judge_max_cost: spent {dollars(costs.most)} of "
+            f"{dollars(self.limit)}{lost}, and the next question may cost up to {dollars(most)}"
+        )
 
     def estimate(self, questions: int) -> float | None:
         """Return what further questions may cost at the average price so far; None if none was answered."""
         return self.spent / self.calls * questions if self.calls else None
+
+
+def open_budget(options: Options, file: Path | None) -> tuple[Budget | None, Options]:
+    """Return the budget of the judges, and the options with their prices.
+
+    What `options` does not say, the environment may: a variable for each of `JUDGE_COST_OPTIONS`, and `FILE_VARIABLE`.
+
+    Args:
+        options: The options of a task.
+        file: Where costs are recorded; None if the environment may say it.
+
+    Returns:
+        The budget, or None if there is no limit; and the options.
+
+    Raises:
+        UsageError: A variable has no valid value.
+        BudgetError: The file cannot be opened.
+    """
+    specs = Options.specs()
+    values: dict[str, Any] = {}
+    for name in JUDGE_COST_OPTIONS:
+        text, kind = os.environ.get(variable_of(name)), specs[name].type
+        if getattr(options, name) is None and text and kind:
+            try:
+                values[name] = kind.parse(text)
+            except ValueError:
+                raise UsageError(f"{variable_of(name)}: expected {kind.description}, got {text!r}") from None
+    options = replace(options, **values)
+    if options.judge_max_cost is None:
+        return None, options
+    named = os.environ.get(FILE_VARIABLE)
+    return Budget(options.judge_max_cost, _ledger(file or (Path(named) if named else None))), options
+
+
+_ledgers: dict[Path, Ledger] = {}
+
+
+def _ledger(path: Path | None) -> Ledger:
+    """Return the ledger of a file, which all judges of this process share."""
+    if path is None:
+        return Ledger()
+    path = path.absolute()
+    if path not in _ledgers or not path.exists():
+        _ledgers[path] = Ledger(path)
+    return _ledgers[path]
 
 
 def dollars(amount: float) -> str:

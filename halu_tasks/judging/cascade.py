@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any, TypeVar
 
 import anyio
@@ -28,7 +29,7 @@ from halu_tasks.core.errors import HaluTasksError, JudgeError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
-from halu_tasks.judging.budget import Budget, price_of
+from halu_tasks.judging.budget import open_budget, price_of
 from halu_tasks.judging.failures import describe_error
 from halu_tasks.judging.judge import Judge, Spending
 from halu_tasks.scorers.reading.judge import Judgement, JudgeSpec
@@ -88,19 +89,20 @@ class Judges:
             await self.strong.reach()
 
 
-def open_judges(options: Options, judging: JudgeSpec, model: Model | None = None) -> Judges:
+def open_judges(options: Options, judging: JudgeSpec, model: Model | None = None, costs: Path | None = None) -> Judges:
     """Create the judges that the options name.
 
     Args:
         options: Name the judges, and how they are asked.
         judging: What to ask about a reply.
         model: The judge of all replies, if it is not the one in the options.
+        costs: The file in which costs are recorded, as in `open_budget`.
 
     Raises:
         JudgeError: A model does not exist, or its client is not installed.
         UsageError: A model has no batch mode or no price, although the options ask for it.
     """
-    budget = Budget(options.judge_max_cost) if options.judge_max_cost is not None else None
+    budget, options = open_budget(options, costs)
 
     def judge(model: Model, price: str | None, option: str) -> Judge:
         spending = Spending(budget, price_of(model, price, option)) if budget else None
@@ -131,7 +133,11 @@ def _open_model(name: str, address: str | None) -> Model:
 
 
 def judge_now(
-    options: Options, judging: JudgeSpec, replies: Sequence[tuple[Item, str]], each: Callable[[], object]
+    options: Options,
+    judging: JudgeSpec,
+    replies: Sequence[tuple[Item, str]],
+    each: Callable[[], object],
+    costs: Path | None = None,
 ) -> list[Judgement]:
     """Judge replies from outside an event loop, or inside another one's; see `Judges.of_replies`.
 
@@ -140,20 +146,23 @@ def judge_now(
         judging: What to ask about a reply.
         replies: Items with the replies to them.
         each: Called after each question.
+        costs: The file in which costs are recorded, as in `open_budget`.
     """
-    return _run_with_judges(options, judging, lambda judges: judges.of_replies(replies, each))
+    return _run_with_judges(options, judging, lambda judges: judges.of_replies(replies, each), costs)
 
 
-def reach_now(options: Options, judging: JudgeSpec) -> None:
-    """Check from outside an event loop that the judges answer; see `Judge.reach`."""
-    _run_with_judges(options, judging, Judges.reach)
+def reach_now(options: Options, judging: JudgeSpec, costs: Path | None = None) -> None:
+    """Check from outside an event loop that the judges answer; see `Judge.reach` and `open_budget`."""
+    _run_with_judges(options, judging, Judges.reach, costs)
 
 
-def _run_with_judges(options: Options, judging: JudgeSpec, act: Callable[[Judges], Coroutine[Any, Any, T]]) -> T:
+def _run_with_judges(
+    options: Options, judging: JudgeSpec, act: Callable[[Judges], Coroutine[Any, Any, T]], costs: Path | None
+) -> T:
     """Open the judges in a new event loop, and call `act` with them."""
 
     async def run() -> T:
-        judges = open_judges(options, judging)
+        judges = open_judges(options, judging, costs=costs)
         async with judges.judge.model, judges.strong.model if judges.strong else nullcontext():
             return await _with_batches(act(judges))
 

@@ -199,7 +199,7 @@ class Judge:
         price = f", for about {dollars(cost)} at the average cost so far" if cost else ""
         return BudgetError(
             f"{error}; {left:,} of {of:,} questions are left for judge {self.name}{price}; verdicts are cached, so the "
-            "same command asks only these"
+            "same command with a higher amount asks only these"
         )
 
     async def _verdict(self, fields: Mapping[str, str]) -> Verdict:
@@ -293,15 +293,17 @@ class Judge:
         )
 
     async def reach(self) -> None:
-        """Ask the judge a trivial question.
+        """Ask the judge a trivial question, unless there is no room for it in the budget.
+
+        Verdicts may be cached, and cost nothing; a question that is not cached stops the run.
 
         Raises:
             JudgeError: It does not answer; the message says why.
         """
         try:
             await self._paid(_PROBE, self._call.merge(GenerateConfig(max_tokens=64, max_retries=1, batch=False)))
-        except BudgetError:
-            raise
+        except BudgetError as error:
+            logger.info("judge %s was not asked whether it answers: %s", self.name, error)
         except Exception as error:
             raise JudgeError(f"judge {self.name} cannot be reached: {describe_error(error)}") from None
 

@@ -213,7 +213,7 @@ def start(task: str, options: Options, request: ScoreRequest, folder: Path, part
     work = Work(folder)
     plan = work.start(plan)
     _remove_outdated(work, plan)
-    prepare_judge(built)
+    prepare_judge(built, work.judge_costs)
     write_items(built, work.items)
     return plan
 

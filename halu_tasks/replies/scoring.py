@@ -42,8 +42,12 @@ def no_judge(task: Task) -> str:
     return NO_JUDGE.format(task=task.name, headline=task.headline, unjudged=task.judged.unjudged)
 
 
-def prepare_judge(built: Built) -> None:
+def prepare_judge(built: Built, costs: Path | None = None) -> None:
     """Check, before anything is generated, that the judge answers; warn if a judged task has none.
+
+    Args:
+        built: The task.
+        costs: The file in which the costs of judges are recorded; None if the environment may name one.
 
     Raises:
         JudgeError: The judge does not answer.
@@ -59,16 +63,19 @@ def prepare_judge(built: Built) -> None:
         return
     from halu_tasks.judging.cascade import reach_now
 
-    reach_now(built.options, built.task.judged)
+    reach_now(built.options, built.task.judged, costs)
 
 
-def score_replies(built: Built, replies: Sequence[tuple[Item, Reply]], folder: Path | None = None) -> list[Score]:
+def score_replies(
+    built: Built, replies: Sequence[tuple[Item, Reply]], folder: Path | None = None, costs: Path | None = None
+) -> list[Score]:
     """Score replies, asking the judge if the task needs one.
 
     Args:
         built: The task.
         replies: Items with their replies.
         folder: Where the run's results are written, if that is known.
+        costs: The file in which the costs of judges are recorded; None if the environment may name one.
 
     Returns:
         The scores, in the order of `replies`.
@@ -85,7 +92,7 @@ def score_replies(built: Built, replies: Sequence[tuple[Item, Reply]], folder: P
         with tqdm(total=len(replies), desc=f"judging {built.task.name}") as bar:
             try:
                 texts = [(item, built.task.judged_text(mode, item, reply.text)) for item, reply in replies]
-                judgements = judge_now(built.options, built.task.judged, texts, bar.update)
+                judgements = judge_now(built.options, built.task.judged, texts, bar.update, costs)
             except JudgeError as error:
                 kept = keep_replies(built, replies, folder)
                 how = f", score them with: {score_command(built, kept.path)}" if kept.path else ""

@@ -12,6 +12,7 @@ from typing import Any
 
 from halu_tasks.core.errors import RunInterrupted, UsageError
 from halu_tasks.core.files import create_folder
+from halu_tasks.judging.ledger import FILE_NAME
 from halu_tasks.sweeps.commands import LOGS, harness_command, module_arguments, shown
 from halu_tasks.sweeps.finished import finished_tasks, unfinished_logs
 from halu_tasks.sweeps.harness_process import block_interrupts, end_interrupted
@@ -110,9 +111,11 @@ class SingleRun:
 
 
 def _remove_if_empty(folder: Path) -> None:
-    """Remove a folder in which the harness has left nothing but empty folders."""
-    if any(not path.is_dir() for path in folder.rglob("*")):
+    """Remove a folder in which the harness has left nothing but empty folders and the record of what judges cost."""
+    costs = folder / FILE_NAME
+    if any(not path.is_dir() and path != costs for path in folder.rglob("*")):
         return
+    costs.unlink(missing_ok=True)
     for path in sorted(folder.rglob("*"), reverse=True):
         path.rmdir()
     folder.rmdir()

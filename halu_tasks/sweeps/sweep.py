@@ -1,7 +1,8 @@
 """Running models on tasks, and what of it is done.
 
-A model's folder contains what its harness writes, the last command (`command.txt`), all that it printed
-(`output.txt`), and how the model is run (`settings.json`), which must not change once there are replies.
+A model's folder contains what its harness writes, its last commands (`command.txt`), all that they printed
+(`output.txt`), and how the model is run (`settings.json`), which must not change once there are replies. What judges
+may cost is no part of that: it can change between calls, and the harnesses read it from the environment.
 """
 
 from __future__ import annotations
@@ -59,6 +60,7 @@ class Sweep:
         options: The options of the tasks that are not at their default, as JSON values.
         limit: Maximum number of items of each task; None for all.
         left_out: Models that are not run, by name, and why.
+        environment: The environment variables that are set for all harnesses.
     """
 
     folder: Path
@@ -67,6 +69,7 @@ class Sweep:
     options: Mapping[str, Any]
     limit: int | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -93,6 +96,9 @@ class Sweep:
     def work(self, rank: int, tasks: int, report: Report) -> None:
         """Run the models of a share, one after the other; one that fails does not stop the others.
 
+        If a command with several tasks leaves some without a result, these are run one by one, unless they failed by
+        themselves: in lm-eval, one task that fails stops all of them, and in Inspect one that cannot be created.
+
         Args:
             rank: The share, from 0.
             tasks: The number of shares.
@@ -101,9 +107,7 @@ class Sweep:
         for model in self.models[rank::tasks]:
             if self._kept_from(model):
                 continue
-            missing = self.progress(model).missing
-            if missing:
-                self._run(model, missing, report)
+            self._run_missing(model, report)
             progress = self.progress(model)
             report(f"{model.name}: {len(progress.done)} of {len(self.tasks)} tasks done")
 
@@ -138,14 +142,38 @@ class Sweep:
     def _folder(self, model: SweepModel) -> Path:
         return self.folder / model.name
 
+    def _run_missing(self, model: SweepModel, report: Report) -> None:
+        """Run a model on its missing tasks: all in one command, and then one by one those that another one stopped."""
+        missing = self.progress(model).missing
+        if not missing:
+            return
+        (self._folder(model) / _COMMAND).unlink(missing_ok=True)
+        earlier = {log.path for log in unfinished_logs(self._folder(model))}
+        self._run(model, missing, report)
+        if len(missing) == 1:
+            return
+        # Inspect has a log of each task that failed by itself
+        failed = {log.task for log in unfinished_logs(self._folder(model)) if log.path not in earlier}
+        messages = []
+        for task in self.progress(model).missing:
+            if task in failed:
+                continue
+            self._run(model, [task], report)
+            if task in self.progress(model).missing:
+                messages.append(f"{task}: {_last_line(self._folder(model) / _OUTPUT)}\n")
+        # the last command may be of a task that succeeded
+        with (self._folder(model) / _OUTPUT).open("a", encoding="utf-8") as output:
+            output.writelines(messages)
+
     def _run(self, model: SweepModel, tasks: Sequence[str], report: Report) -> None:
         """Run a model on tasks with its harness's command, which ends with this process."""
         folder = self._folder(model)
         command = harness_command(model, tasks, self.options, self.limit, folder)
-        variables = harness_environment(model)
+        variables = {**harness_environment(model), **self.environment}
         line = shown(command, variables)
         report(line)
-        (folder / _COMMAND).write_text(line + "\n", encoding="utf-8")
+        with (folder / _COMMAND).open("a", encoding="utf-8") as commands:
+            commands.write(line + "\n")
         with (folder / _OUTPUT).open("ab") as output:
             output.write(f"$ {line}\n".encode())
             output.flush()

@@ -182,6 +182,38 @@ def test_the_command_says_what_to_do_with_other_results(here: Any, tmp_path: Pat
     assert why in done.stderr and f"rm -r {folder}/m" in done.stderr
 
 
+HARNESS = """
+import json, sys
+from pathlib import Path
+tasks, folder = (sys.argv[sys.argv.index(word) + 1] for word in ("--tasks", "--output_path"))
+if "fave" in tasks.split(","):
+    sys.exit("no judge")
+path = Path(folder) / f"results_{tasks}.json"
+path.parent.mkdir(parents=True, exist_ok=True)
+path.write_text(json.dumps({"results": dict.fromkeys(tasks.split(","))}))
+print("finished")
+"""
+
+
+def test_tasks_that_another_one_has_stopped_are_run_by_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("halu_tasks.sweeps.sweep.module_arguments", lambda command: ["-c", HARNESS, *command])
+    model = SweepModel("m", "lm_eval", "hf")
+    sweep = Sweep(tmp_path, (model,), ("fave", "cfaith_tf", "cfaith_choice"), {}, environment={"A": "1"})
+    sweep.prepare()
+    lines: list[str] = []
+    sweep.work(0, 1, lines.append)
+    progress = sweep.progress(model)
+    assert progress.missing == ["fave"] and progress.message == "fave: no judge"
+    commands = (tmp_path / "m" / "command.txt").read_text().splitlines()
+    tasks = [command.partition("--tasks ")[2].partition(" ")[0] for command in commands]
+    assert tasks == ["fave,cfaith_tf,cfaith_choice", "fave", "cfaith_tf", "cfaith_choice"]
+    assert lines == [*commands, "m: 2 of 3 tasks done"] and all(line.startswith("A=1 lm_eval ") for line in commands)
+    sweep.work(0, 1, lines.append)
+    assert len((tmp_path / "m" / "command.txt").read_text().splitlines()) == 1
+
+
 def test_tasks_are_selected_by_name_group_and_tag() -> None:
     tasks, groups = registry()
     group = next(iter(groups.values()))

@@ -273,6 +273,16 @@ def _replies(reader: Reader, command: str) -> None:
         reader.rows(f"replies/part-{part}.jsonl", rows[part::2])
 
 
+def _served_models(reader: Reader, command: str) -> None:
+    """The models that the page shows, with a server in the place of weights."""
+    path = reader.folder / "models.yaml"
+    content = path.read_text().replace("http://localhost:8000/v1", reader.server)
+    weights = re.compile(r"model: hf +#.*\n( *)arguments: \{pretrained: ([^,]+), .*\n.*batch_size.*")
+    content, number = weights.subn(rf"model: openai-api/local/\2\n\1base_url: {reader.server}", content)
+    assert number == 1
+    path.write_text(content)
+
+
 def _first_night(reader: Reader, command: str) -> None:
     sweep = re.search(r"halu-tasks sweep .*?(?= -o)", command)
     assert sweep
@@ -371,6 +381,7 @@ class Step(NamedTuple):
 
 
 ORACLE = "lm_eval --model halu-oracle --tasks refact_judgment --output_path results --log_samples"
+PILOT = "lm_eval --tasks refact_judgment_independent --log_samples --model"
 QWEN = "Qwen/Qwen2.5-0.5B-Instruct"
 BUILD = "halu-tasks build haluagent documents.jsonl -o out --model openai/gpt-4o -T language=en"
 
@@ -394,6 +405,9 @@ BEFORE = (
     Step(None, r"slurm\.yaml", _cluster, "slurm.yaml"),
     Step("docs/task-files.md", r"check my_refact\.yaml", _derived),
     Step(None, r"replies(\.jsonl|/| )", _replies),
+    Step("docs/leaderboards.md", r"sweep models\.yaml", _served_models),
+    Step("docs/planning.md", r"plan x y", f"{PILOT} halu-oracle --output_path x", "x"),
+    Step("docs/planning.md", r"plan x y", f"{PILOT} halu-baseline --output_path y", "y"),
     Step("docs/leaderboards.md", r"nightly\.sh", _first_night),
     Step("docs/builders.md", r"build one_edit", _one_edit),
     Step("docs/pipelines.md", r"de_final_data\.csv", _german),

@@ -20,6 +20,7 @@ from docs_commands import (
     ROOT,
     Command,
     as_run,
+    commands_in_text,
     commands_of,
     reason_not_to_run,
     shown_files,
@@ -45,6 +46,10 @@ def test_programs_know_the_options_of_every_command(page: str, monkeypatch: pyte
                 faults.append(f"{command.where}: {shlex.join(words)}\n  {fault}")
     if faults:
         pytest.fail("\n".join(faults), pytrace=False)
+
+
+def test_no_command_stands_where_no_test_finds_it() -> None:
+    assert not [line for page in PAGES for line in commands_in_text(page)]
 
 
 @pytest.mark.slow

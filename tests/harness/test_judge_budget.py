@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,10 @@ from inspect_ai.model import ModelUsage
 from test_judge import ITEMS, asked_text, by_rule
 
 from halu_tasks.cli import main
-from halu_tasks.core.errors import BudgetError, JudgeError
-from halu_tasks.judging.budget import Budget, Price, dollars
+from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
+from halu_tasks.core.options import Options
+from halu_tasks.judging.budget import Budget, Price, dollars, open_budget
+from halu_tasks.judging.ledger import Ledger, budget_variables
 from halu_tasks.lm_eval_adapter.models import ReplayLM
 
 Serve = Callable[..., Any]
@@ -76,6 +80,19 @@ def test_a_run_stops_before_the_budget_is_passed_and_the_next_asks_only_the_rest
     assert "--judge-max-cost 0.1 --judge-price 2.50/10" in message  # the command that goes on
     assert main(["score", "cfaith_gen", str(replies), *budget, "1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["metrics"]["hallucination_rate"] == pytest.approx(24 / 36)
+    assert questions(server) == 36
+
+
+def test_a_work_folder_keeps_what_was_spent(serve: Serve, replies: Path, tmp_path: Path, capsys: Capture) -> None:
+    server = serve(priced)
+    work = ["--work-folder", str(tmp_path / "work"), "--json"]
+    budget = judge(server, *work, "--judge-price", "2.50/10", "--judge-max-cost")
+    assert main(["score", "cfaith_gen", str(replies), *budget, "0.1"]) == 2
+    assert main(["score", "cfaith_gen", str(replies), *budget, "0.1"]) == 2
+    paid = questions(server)
+    assert 10 < paid < 36
+    assert f"spent ${paid * COST:.4f} of $0.1000" in capsys.readouterr().err
+    assert main(["score", "cfaith_gen", str(replies), *budget, "1"]) == 0
     assert questions(server) == 36
 
 
@@ -188,6 +205,93 @@ def test_whatever_calls_cost_the_limit_holds_and_none_is_on_its_way_when_it_stop
             assert not stopped
 
     anyio.run(run)
+
+
+SHARED = """
+import sys
+from pathlib import Path
+from halu_tasks.judging.ledger import Ledger
+print(Ledger(Path(sys.argv[1])).reserve(0.6, 1.0), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_the_calls_of_other_processes_count_and_those_of_a_killed_one_for_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("halu_tasks.judging.ledger._PATIENCE", 1.0)
+    monkeypatch.setattr("halu_tasks.judging.budget._POLL", 0.05)
+    path = tmp_path / "costs.sqlite3"
+    other = subprocess.Popen(
+        [sys.executable, "-c", SHARED, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert other.stdout and other.stdout.readline() == "1\n"
+    other.kill()
+    other.communicate()
+
+    async def ask(limit: float, most: float, cost: float) -> None:
+        async with Budget(limit, Ledger(path)).call(most, 1) as call:
+            call.cost = cost
+
+    anyio.run(ask, 1.0, 0.4, 0.1)
+    with pytest.raises(
+        BudgetError, match=r"spent \$0\.7000 of \$1\.0000 \(\$0\.6000 of it for questions that were inter"
+    ):
+        anyio.run(ask, 1.0, 0.4, 0.1)
+    # nobody waits for them a second time
+    monkeypatch.setattr("halu_tasks.judging.ledger._PATIENCE", 600.0)
+    with pytest.raises(BudgetError):
+        anyio.run(ask, 1.0, 0.4, 0.1)
+    anyio.run(ask, 1.5, 0.4, 0.1)
+    assert Ledger(path).costs() == pytest.approx((0.2, 0.6))
+
+
+def test_a_call_waits_for_those_of_a_process_that_still_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("halu_tasks.judging.ledger._BEAT", 0.05)
+    monkeypatch.setattr("halu_tasks.judging.ledger._PATIENCE", 1.0)
+    monkeypatch.setattr("halu_tasks.judging.budget._POLL", 0.05)
+    path = tmp_path / "costs.sqlite3"
+    order = []
+
+    async def call(budget: Budget, seconds: float, name: str) -> None:
+        async with budget.call(0.6, 1) as call:
+            await anyio.sleep(seconds)
+            call.cost = 0.2
+        order.append(name)
+
+    async def run() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(call, Budget(1.0, Ledger(path)), 2.0, "first")
+            await anyio.sleep(0.1)
+            group.start_soon(call, Budget(1.0, Ledger(path)), 0.0, "second")
+
+    anyio.run(run)
+    assert order == ["first", "second"]
+    assert Ledger(path).costs() == pytest.approx((0.4, 0.0))
+
+
+def test_a_file_of_costs_that_cannot_be_written_stops_the_run(tmp_path: Path) -> None:
+    (tmp_path / "costs.sqlite3").write_text("this is no database, and nothing may be asked on its account" * 20)
+    with pytest.raises(
+        BudgetError, match=r"costs\.sqlite3: what judges cost cannot be recorded \(file is not a database"
+    ):
+        Ledger(tmp_path / "costs.sqlite3")
+
+
+def test_the_environment_says_what_judges_may_cost(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert open_budget(Options(), None)[0] is None
+    variables = budget_variables({"judge_max_cost": 0.5, "judge_price": "2.5/10", "data": "sample"}, tmp_path)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    budget, options = open_budget(Options(), None)
+    assert budget and budget.limit == 0.5 and options.judge_price == "2.5/10"
+    assert (tmp_path / "judge_costs.sqlite3").exists()
+    # an option of the run has precedence
+    stated, _ = open_budget(Options(judge_max_cost=2.0, judge_price="1/1"), None)
+    assert stated and stated.limit == 2.0
+    monkeypatch.setenv("HALU_TASKS_JUDGE_MAX_COST", "much")
+    with pytest.raises(UsageError, match="HALU_TASKS_JUDGE_MAX_COST: expected a number, got 'much'"):
+        open_budget(Options(), None)
 
 
 def test_the_most_that_a_call_can_cost_covers_what_it_costs() -> None:

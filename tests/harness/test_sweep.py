@@ -1,4 +1,5 @@
-"""`halu-tasks sweep` with both harnesses: a killed sweep continues, a model that fails does not stop the others."""
+"""`halu-tasks sweep` with both harnesses: a killed sweep continues, what fails stops nothing else, and judges cost no
+more than is allowed."""
 
 from __future__ import annotations
 
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_judge import ITEMS
+from test_judge_budget import COST, priced, questions
 
 from halu_tasks.core.options import Options
 from halu_tasks.doctor.sweep import unanswered, with_servers
@@ -22,10 +25,11 @@ from halu_tasks.tasks import build
 DEAD = "http://127.0.0.1:9/v1"
 TASKS = "refact_correction,halueval_summarization"
 FIRST = [item.prompt for item in build("refact_correction", Options(data="sample")).items]
+SECOND = [item.prompt for item in build("halueval_summarization", Options(data="sample")).items]
 
 
-def sweep(folder: Path) -> list[str]:
-    words = ["sweep", "models.yaml", "--tasks", TASKS, "--data", "sample", "-o", str(folder), "--json"]
+def sweep(folder: Path, tasks: str = TASKS, *more: str) -> list[str]:
+    words = ["sweep", "models.yaml", "--tasks", tasks, "--data", "sample", "-o", str(folder), "--json", *more]
     return [sys.executable, "-m", "halu_tasks", *words]
 
 
@@ -130,8 +134,25 @@ def test_an_interrupted_sweep_says_what_is_kept_and_continues(serve: Any, tmp_pa
     assert not again & {request["messages"][-1]["content"] for request in server.asked[: asked - 1]}
 
 
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A key, and caches of its own."""
+    caches = {"INSPECT_CACHE_DIR": str(tmp_path / "replies"), "HALU_TASKS_CACHE": str(tmp_path / "cache")}
+    return os.environ | {"OPENAI_API_KEY": "none"} | caches
+
+
+def printed_by(command: list[str], folder: Path, environment: dict[str, str], status: int) -> dict[str, Any]:
+    """Run a sweep in a folder; return the models that it prints."""
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=1200)
+    assert done.returncode == status, done.stderr
+    return dict(json.loads(done.stdout)["models"])
+
+
 @pytest.mark.slow
-def test_a_killed_sweep_continues_and_ends_in_one_report(serve: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("harness", ["inspect", "lm_eval"])
+def test_a_killed_sweep_continues_and_ends_in_one_report(
+    harness: str, serve: Any, tmp_path: Path, environment: dict[str, str]
+) -> None:
     """The API model is killed in its second task: its first is not asked again. `broken` has no server."""
     killed = threading.Event()
 
@@ -140,18 +161,20 @@ def test_a_killed_sweep_continues_and_ends_in_one_report(serve: Any, tmp_path: P
         return "No" if len(server.asked) <= len(FIRST) + 10 or killed.wait(600) else 500
 
     server = serve(reply)
-    models_file(
-        tmp_path,
-        oracle={"harness": "lm_eval", "model": "halu-oracle"},
-        api={
+    api = {
+        "inspect": {
             "model": "openai/gpt-4o",
-            "base_url": server.url,
             "arguments": {"responses_api": False},
             "options": {"max-connections": 1, "max-tasks": 1},
         },
+        "lm_eval": {"harness": "lm_eval", "model": "openai-api/local/x"},
+    }[harness]
+    models_file(
+        tmp_path,
+        oracle={"harness": "lm_eval", "model": "halu-oracle"},
+        api={**api, "base_url": server.url},
         broken={"model": "openai/x", "base_url": DEAD, "options": {"max-retries": 0}},
     )
-    environment = os.environ | {"OPENAI_API_KEY": "none", "INSPECT_CACHE_DIR": str(tmp_path / "replies")}
     command = sweep(tmp_path / "out")
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as begun:
         while len(server.asked) < len(FIRST) + 11 and begun.poll() is None:
@@ -161,12 +184,50 @@ def test_a_killed_sweep_continues_and_ends_in_one_report(serve: Any, tmp_path: P
     killed.set()
     assert begun.returncode == -signal.SIGKILL
 
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=1200)
-    assert done.returncode == 3, done.stderr
+    models = printed_by(command, tmp_path, environment, 3)
     asked = [request["messages"][-1]["content"] for request in server.asked]
-    assert sum(prompt in FIRST for prompt in asked) == len(FIRST)
-    told = json.loads(done.stdout)
-    assert {name: len(one["done"]) for name, one in told["models"].items()} == {"oracle": 2, "api": 2, "broken": 0}
-    assert told["models"]["broken"]["message"]
+    twice = {prompt for prompt in asked if asked.count(prompt) > 1}
+    assert set(asked) == {*FIRST, *SECOND}
+    # Inspect keeps finished tasks; lm-eval keeps all replies but the one on its way
+    assert not twice & set(FIRST) if harness == "inspect" else len(twice) <= 1
+    assert {name: len(one["done"]) for name, one in models.items()} == {"oracle": 2, "api": 2, "broken": 0}
+    assert models["broken"]["message"]
     report = json.loads((tmp_path / "out" / "report" / "report.json").read_text())
     assert len(report["entries"]) == 2 and len(report["results"]) == 4
+
+
+@pytest.mark.slow
+def test_a_task_that_fails_stops_no_other_of_its_model(tmp_path: Path, environment: dict[str, str]) -> None:
+    """`cfaith_gen` has a judge that does not answer, `cfaith_choice` needs none."""
+    models_file(tmp_path, a={"harness": "lm_eval", "model": "halu-oracle"}, b={"model": "halu/oracle"})
+    judge = ["--judge", "openai/gpt-4o", "--judge-base-url", DEAD]
+    models = printed_by(sweep(tmp_path / "out", "cfaith_gen,cfaith_choice", *judge), tmp_path, environment, 3)
+    for model in ("a", "b"):
+        assert models[model]["done"] == ["cfaith_choice"] and models[model]["missing"] == ["cfaith_gen"]
+        assert models[model]["message"].startswith("cfaith_gen: ")
+        assert "judge openai/gpt-4o cannot be reached" in models[model]["message"]
+
+
+@pytest.mark.slow
+def test_the_judges_of_all_models_share_one_budget(serve: Any, tmp_path: Path, environment: dict[str, str]) -> None:
+    """Three models, of which two run at the same time, have different replies, so that no verdict is of two of them."""
+    server = serve(priced)
+    for name in "ab":
+        rows = [{"id": item.id, "output": f"不知道{name}{n}"} for n, item in enumerate(ITEMS)]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    models_file(
+        tmp_path,
+        a={"model": "halu/replay", "arguments": {"predictions": "a.jsonl"}},
+        b={"model": "halu/replay", "arguments": {"predictions": "b.jsonl"}},
+        # the judge's server replies to other questions, too
+        c={"harness": "lm_eval", "model": "openai-api/local/x", "base_url": server.url},
+    )
+    judge = ["--judge", "openai/gpt-4o", "--judge-base-url", server.url, "--judge-price", "2.50/10"]
+    command = sweep(tmp_path / "out", "cfaith_gen", *judge, "--executor-tasks", "2", "--judge-max-cost")
+    for _ in range(2):
+        models = printed_by([*command, "0.14"], tmp_path, environment, 3)
+        assert len(ITEMS) < questions(server) and questions(server) * COST <= 0.14
+    assert any("judging stopped before it could cost more" in one["message"] for one in models.values())
+    models = printed_by([*command, "1"], tmp_path, environment, 0)
+    assert questions(server) == 3 * len(ITEMS)
+    assert all(one["done"] == ["cfaith_gen"] for one in models.values())

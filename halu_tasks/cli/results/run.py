@@ -18,6 +18,7 @@ from halu_tasks.cli.arguments import (
 from halu_tasks.cli.output import pluralize, progress, warn
 from halu_tasks.core.errors import RunInterrupted
 from halu_tasks.core.extras import install_hint, missing_modules
+from halu_tasks.core.options import JUDGE_COST_OPTIONS
 
 if TYPE_CHECKING:
     from halu_tasks.cli.parser import Parser
@@ -47,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the harness's command, run it, and write the report; return the harness's status, or 1 if a task failed."""
     from halu_tasks.doctor.examine import require_ready
     from halu_tasks.doctor.judge import check_judge
+    from halu_tasks.judging.ledger import budget_variables
     from halu_tasks.sweeps.keys import placeholder_key
     from halu_tasks.sweeps.named_model import for_harness
     from halu_tasks.sweeps.single_run import SingleRun, new_folder
@@ -57,20 +59,21 @@ def run(arguments: argparse.Namespace) -> int:
     model = for_harness(name, arguments.harness or name.default_harness, arguments.chat_template)
     # options of tasks after -- may name other data, which only the harness reads
     checked = [] if any(word.startswith(_TASK_OPTIONS) for word in arguments.further) else tasks
-    options = given_options(arguments)
-    require_ready(name, model, checked, options)
-    if not options.judge:
-        for check in check_judge(checked, options):
+    given = given_options(arguments)
+    require_ready(name, model, checked, given)
+    if not given.judge:
+        for check in check_judge(checked, given):
             warn(f"{check.found}; {check.advice}")
     parent = arguments.output.expanduser()
+    folder, options = new_folder(parent, model.name), run_options(arguments)
     single = SingleRun(
-        folder=new_folder(parent, model.name),
+        folder=folder,
         model=model,
         tasks=tuple(task.name for task in tasks),
-        options=run_options(arguments),
+        options={name: value for name, value in options.items() if name not in JUDGE_COST_OPTIONS},
         limit=arguments.limit,
         further=tuple(arguments.further),
-        environment=placeholder_key(name, model),
+        environment={**placeholder_key(name, model), **budget_variables(options, folder)},
     )
     print(f"$ {single.line}", flush=True)
     status = single.run()

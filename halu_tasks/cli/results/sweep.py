@@ -19,6 +19,7 @@ from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, progress,
 from halu_tasks.cli.tables import table
 from halu_tasks.core.errors import RunInterrupted
 from halu_tasks.core.extras import require_extra
+from halu_tasks.core.options import JUDGE_COST_OPTIONS
 
 if TYPE_CHECKING:
     from halu_tasks.sweeps.sweep import Sweep
@@ -45,17 +46,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run what is missing, write the report, and print what is done."""
     require_extra("report", "the report of halu-tasks sweep")
+    from halu_tasks.judging.ledger import budget_variables
     from halu_tasks.report.write import write_report
     from halu_tasks.sweeps.models_file import read_models
     from halu_tasks.sweeps.sweep import Sweep
     from halu_tasks.tasks import tasks_selected
 
+    folder, options = arguments.output.expanduser(), run_options(arguments)
     sweep = Sweep(
-        folder=arguments.output.expanduser(),
+        folder=folder,
         models=tuple(read_models(arguments.models)),
         tasks=tuple(task.name for task in tasks_selected(arguments.tasks.split(","))),
-        options=run_options(arguments),
+        options={name: value for name, value in options.items() if name not in JUDGE_COST_OPTIONS},
         limit=arguments.limit,
+        environment=budget_variables(options, folder),
     )
     sweep.prepare()
     if not arguments.no_check:
@@ -68,7 +72,6 @@ def run(arguments: argparse.Namespace) -> int:
         raise RunInterrupted(f"{error}; {sweep.kept()}") from None
     rows = [sweep.progress(model) for model in sweep.models]
     done = [row for row in rows if row.done]
-    folder = sweep.folder
     # what is unfinished is in the table
     written = write_report([str(folder)], folder / "report", "Sweep", warn, warn_unfinished=False) if done else None
     page = str(written.page) if written else None

@@ -13,6 +13,7 @@ from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_path
 from halu_tasks.core.options import Options
 from halu_tasks.data.shards import Shard
+from halu_tasks.judging.ledger import FILE_NAME
 from halu_tasks.replies.parts.item_store import ItemStore
 from halu_tasks.replies.predictions import DEFAULT_FIELDS, Fields
 from halu_tasks.tasks import Built, build
@@ -81,6 +82,11 @@ class Work(NamedTuple):
         """The folder of a table of sums by cluster; it exists once the table is finished."""
         return self.folder / "tables" / f"{number:05d}"
 
+    @property
+    def judge_costs(self) -> Path:
+        """The file in which the costs of judges are recorded, if they are limited."""
+        return self.folder / FILE_NAME
+
     def plan(self) -> Plan:
         """Read the plan.
 
@@ -130,6 +136,8 @@ def _continued(folder: Path, before: Plan, plan: Plan) -> Plan:
     """Return the plan of a folder with the current versions of its files."""
     for field in fields(Plan):
         old, new = getattr(before, field.name), getattr(plan, field.name)
+        if field.name == "options":
+            old, new = old.without_costs(), new.without_costs()
         if field.name == "shards":
             old, new = ([shard.address for shard in shards] for shards in (old, new))
         if field.name != "parts" and old != new:

@@ -195,7 +195,7 @@ def _score_batch(
     run: Opened, batch: Sequence[_Paired], facts: PartFacts, writer: RecordWriter, details: DetailsFile | None
 ) -> None:
     replies = [(with_target(stored.item, row.reply.target), row.reply) for stored, row, _ in batch]
-    scores = score_replies(run.built, replies, run.plan.results)
+    scores = score_replies(run.built, replies, run.plan.results, run.work.judge_costs)
     mode = run.built.options.scoring
     for (stored, row, shard), score in zip(batch, scores, strict=True):
         facts.epochs.add(row.epoch)

@@ -156,7 +156,7 @@ def _empty_scores(run: Opened, numbers: Numbers) -> Iterator[tuple[int, Score]]:
     for begin in range(0, len(numbers), 1_000):
         some = [int(number) for number in numbers[begin : begin + 1_000]]
         replies = [(run.items.item(number).item, Reply("")) for number in some]
-        yield from zip(some, score_replies(run.built, replies, run.plan.results), strict=True)
+        yield from zip(some, score_replies(run.built, replies, run.plan.results, run.work.judge_costs), strict=True)
 
 
 def _by_cluster(run: Opened, table: TableRange, records: npt.NDArray[np.void]) -> tuple[npt.NDArray[np.void], Numbers]:
