@@ -734,7 +734,7 @@ def test_a_judge_is_asked_once_for_all_and_only_when_every_id_is_known(
         return [built.scoring.score(item, reply.text, "consistent") for item, reply in replies]
 
     monkeypatch.setattr("halu_tasks.replies.parts.score_part._BATCH", 3)
-    monkeypatch.setattr("halu_tasks.replies.score_file.prepare_judge", lambda built: None)
+    monkeypatch.setattr("halu_tasks.replies.score_file.prepare_judge", lambda *_: None)
     for module in ("score_part", "tabulate"):
         monkeypatch.setattr(f"halu_tasks.replies.parts.{module}.score_replies", score_replies)
     five = dict(list(oracle("cfaith_gen").items())[:5])
