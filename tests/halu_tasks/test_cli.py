@@ -729,7 +729,7 @@ def test_a_judge_is_asked_once_for_all_and_only_when_every_id_is_known(
 ) -> None:
     asked: list[int] = []
 
-    def score_replies(built: Built, replies: list[tuple[Item, Reply]], folder: Path | None) -> list[Score]:
+    def score_replies(built: Built, replies: list[tuple[Item, Reply]], *folders: Path | None) -> list[Score]:
         asked.append(len(replies))
         return [built.scoring.score(item, reply.text, "consistent") for item, reply in replies]
 
