@@ -36,7 +36,7 @@ def column_record(column: Column, names: Names) -> ReportColumn:
         options=run.options,
         epochs=run.epochs,
         n=len(run.scores),
-        of=run.provenance.items * run.epochs,
+        of=run.expected_replies,
         clusters=len({score.cluster for score in run.scores}),
         headline=headline.name,
         compared_by=column.compared_by.name,
