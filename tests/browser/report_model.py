@@ -214,8 +214,13 @@ def model_json(entries: int = 4, columns: int = 8, items: int = 4, *, apart: boo
             }
         ],
         "skipped": [
-            {"source": "results/notes.json", "why": "no result of lm-eval or Inspect", "lost": False},
-            {"source": "results/broken.eval", "why": "the log has status error: ran out of budget", "lost": True},
+            {"source": "results/notes.json", "why": "no result of lm-eval or Inspect", "lost": False, "run": ""},
+            {
+                "source": "results/broken.eval",
+                "why": "the log has status error: ran out of budget",
+                "lost": True,
+                "run": "",
+            },
         ],
         "warnings": [
             {
