@@ -24,7 +24,14 @@ from halu_tasks.inspect_adapter.records import ACC, ScoreRecord
 from halu_tasks.judging.cascade import Judges
 from halu_tasks.replies.judge_errors import assumed_judge, label_warnings
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.replies.scoring import RequestInfo, logger, outcome_of, revision_warnings, task_reply_warnings
+from halu_tasks.replies.scoring import (
+    RequestInfo,
+    logger,
+    outcome_of,
+    revision_warnings,
+    task_failure_warnings,
+    task_reply_warnings,
+)
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.human_labels import HumanLabels, with_judge_error
 from halu_tasks.scorers.methods.cost import cost_of
@@ -281,7 +288,7 @@ def _warn_of_replies() -> None:
                 self._outcomes.setdefault(data.eval_id, {}).setdefault(record.task.task, Counter())[outcome] += 1
                 if record.draft:
                     self._revised.setdefault(data.eval_id, []).append(record)
-                if not {"human_labels", "strong_labels"}.isdisjoint(record.score.measurements):
+                if record.task.resolve().judged:
                     self._judged.setdefault(data.eval_id, []).append(record)
 
         async def on_task_end(self, data: TaskEnd) -> None:
@@ -290,7 +297,7 @@ def _warn_of_replies() -> None:
                     logger.warning(warning)
             for warning in _of_revisions(self._revised.pop(data.eval_id, [])):
                 logger.warning(warning)
-            for warning in _of_labels(self._judged.pop(data.eval_id, [])):
+            for warning in _of_judge(self._judged.pop(data.eval_id, [])):
                 logger.warning(warning)
 
 
@@ -304,15 +311,17 @@ def _of_revisions(records: Sequence[ScoreRecord]) -> list[str]:
     return revision_warnings(first.task.resolve(), first.scoring, before, [record.score for record in records])
 
 
-def _of_labels(records: Sequence[ScoreRecord]) -> list[str]:
-    """Return `label_warnings` of the records of one run, all of which were scored by human labels."""
+def _of_judge(records: Sequence[ScoreRecord]) -> list[str]:
+    """Return `failure_warnings` and `label_warnings` of the records of one run, all of judged tasks."""
     by_task: dict[str, list[ScoreRecord]] = {}
     for record in records:
         assert record.task
         by_task.setdefault(record.task.task, []).append(record)
-    return [
-        warning
-        for name, of_task in by_task.items()
-        if of_task[0].task
-        for warning in label_warnings(of_task[0].task.resolve(), _labels.get(name), [r.score for r in of_task])
-    ]
+    warnings = []
+    for name, of_task in by_task.items():
+        reference, scores = of_task[0].task, [record.score for record in of_task]
+        assert reference
+        task = reference.resolve()
+        warnings += task_failure_warnings(task, of_task[0].scoring, scores)
+        warnings += label_warnings(task, _labels.get(name), scores)
+    return warnings

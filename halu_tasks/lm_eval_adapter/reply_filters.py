@@ -18,7 +18,13 @@ from halu_tasks.core.items import Item, Reply
 from halu_tasks.replies import embedded
 from halu_tasks.replies.judge_errors import label_warnings
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.replies.scoring import RequestInfo, outcome_of, score_replies, task_reply_warnings
+from halu_tasks.replies.scoring import (
+    RequestInfo,
+    outcome_of,
+    score_replies,
+    task_failure_warnings,
+    task_reply_warnings,
+)
 from halu_tasks.tasks import Built
 
 logger = logging.getLogger(__name__)
@@ -97,6 +103,7 @@ class ScoreReplies(Filter):
         )
         built = self._built
         warnings = task_reply_warnings(built.task.name, outcomes, self._request)
+        warnings += task_failure_warnings(built.task, mode, scores)
         warnings += label_warnings(built.task, built.human_labels, scores)
         for warning in warnings:
             logger.warning(warning)

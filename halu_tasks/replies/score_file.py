@@ -33,7 +33,7 @@ from halu_tasks.replies.parts.plan import MOST_PARTS, Opened, Plan, Work, opened
 from halu_tasks.replies.parts.score_part import first_unknown, read_facts
 from halu_tasks.replies.parts.tabulate import Tables, all_metrics
 from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, Fields
-from halu_tasks.replies.scoring import RequestInfo, prepare_judge, task_reply_warnings
+from halu_tasks.replies.scoring import RequestInfo, prepare_judge, task_failure_warnings, task_reply_warnings
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate_of_sums
 from halu_tasks.scorers.score import Score
@@ -276,6 +276,7 @@ def _scored(run: Opened, request: ScoreRequest, tables: Tables, outcomes: Counte
         after += len(fixed)
     judged: list[Score] = [score for facts in tables.facts for score in facts.judged]
     warnings = task_reply_warnings(built.task.name, outcomes, RequestInfo())
+    warnings += task_failure_warnings(built.task, built.options.scoring, judged)
     warnings += label_warnings(built.task, built.human_labels, judged)
     if missing:
         where = shards[0].address if len(shards) == 1 else f"the {len(shards):,} files"

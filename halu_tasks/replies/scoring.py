@@ -10,9 +10,9 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tqdm import tqdm
 
@@ -23,9 +23,12 @@ from halu_tasks.core.options import JUDGE_ERROR_OPTIONS, JUDGE_OPTIONS, Options
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.replies.judge_errors import check_human_labels, with_known_errors
 from halu_tasks.scorers.answer import Outcome
-from halu_tasks.scorers.reading.judge import Judgement
+from halu_tasks.scorers.reading.judge import FAILED, Judgement
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built, Task, registry
+
+if TYPE_CHECKING:
+    from halu_tasks.scorers.metrics import Metric
 
 logger = logging.getLogger(__name__)
 
@@ -137,10 +140,10 @@ class RequestInfo:
 
 
 class ReplyWarning(NamedTuple):
-    """A warning of so many replies of one kind that the figures say little about the model.
+    """A warning of replies, or of questions about them, that keep the figures from saying much about the model.
 
     Attributes:
-        share: How many replies, such as `21 of 40 replies (52.5%)`.
+        share: How many, such as `21 of 40 replies (52.5%)`.
         meaning: What they are, and what to do.
     """
 
@@ -210,6 +213,57 @@ def revision_warnings(task: Task, mode: str, before: Sequence[Score], after: Seq
         f"{task.name}: the revision changed {name} by {change.value:.4f}{interval}, so the judge checked less of the "
         f"revised replies; what it does not check cannot count as wrong, so compare {task.headline} with care"
     ]
+
+
+def failure_warnings(task: Task, mode: str, scores: Sequence[Score]) -> list[ReplyWarning]:
+    """Warn of questions on which the judge failed, with what the headline would be if all were hallucinations.
+
+    Args:
+        task: The task.
+        mode: The scoring mode, `strict` or `paper`.
+        scores: The scores of a run, with the judge's verdicts.
+    """
+    failures = [sum(verdict.label == FAILED for verdict in score.verdicts) for score in scores]
+    failed, asked = sum(failures), sum(len(score.verdicts) for score in scores)
+    if not failed or task.judged is None:
+        return []
+    share = f"{failed:,} of {asked:,} questions ({failed / asked:.1%})"
+    name, meaning = task.judged.measurement, "have no verdict of the judge"
+    if any(number and name in score.measurements for number, score in zip(failures, scores, strict=True)):
+        meaning += f" and count as no hallucination{_bound(task.headline_metric(mode), name, scores, failures)}"
+    elif name:
+        meaning += f" and are left out of {task.headline}"
+    return [ReplyWarning(share, meaning)]
+
+
+def _bound(metric: Metric, name: str, scores: Sequence[Score], failures: Sequence[int]) -> str:
+    """Return a clause with a metric's value, and its value if all failed questions were hallucinations.
+
+    Args:
+        metric: The metric.
+        name: The measurement that counts hallucinations; a score without it does not count.
+        scores: The scores.
+        failures: The number of failed questions of each score.
+    """
+    from halu_tasks.scorers.metrics import by_cluster, estimate  # imports numpy, which listings avoid
+
+    worst = [
+        replace(score, measurements={**score.measurements, name: score.measurements[name] + number})
+        if number and name in score.measurements
+        else score
+        for score, number in zip(scores, failures, strict=True)
+    ]
+    value, bound = (estimate(metric, by_cluster(each)) for each in (scores, worst))
+    # a metric that does not use the measurement has no known bound
+    if not value or not bound or value.value == bound.value:
+        return ""
+    side = "least" if value.value < bound.value else "most"
+    return f": {metric.name} is at {side} {value.value:.4f} and, if all of them were hallucinations, {bound.value:.4f}"
+
+
+def task_failure_warnings(task: Task, mode: str, scores: Sequence[Score]) -> list[str]:
+    """Return `failure_warnings` as lines that name the task."""
+    return [f"{task.name}: {warning.share} {warning.meaning}" for warning in failure_warnings(task, mode, scores)]
 
 
 def score_command(built: Built, predictions: Path) -> str:

@@ -14,7 +14,7 @@ from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.replies.predictions import with_target
-from halu_tasks.replies.scoring import ReplyWarning, RequestInfo, outcome_of, reply_warnings
+from halu_tasks.replies.scoring import ReplyWarning, RequestInfo, failure_warnings, outcome_of, reply_warnings
 from halu_tasks.scorers.answer import NO_ANSWER, Outcome
 from halu_tasks.scorers.methods.cost import Cost
 from halu_tasks.scorers.score import Score
@@ -147,8 +147,9 @@ class Run:
 
     @property
     def reply_warnings(self) -> list[ReplyWarning]:
-        """Warnings of so many empty or unparsed replies that the figures say little about the model."""
-        return reply_warnings(self.outcomes, RequestInfo(self.harness, self.chat_template))
+        """Warnings of many empty or unparsed replies, and of questions on which the judge failed."""
+        warnings = reply_warnings(self.outcomes, RequestInfo(self.harness, self.chat_template))
+        return warnings + failure_warnings(self.task, self.scoring, self.scores)
 
     @property
     def expected_replies(self) -> int:

@@ -20,6 +20,7 @@ from halu_tasks.scorers.benchmarks.fave import cited_sentences, questions, score
 from halu_tasks.tasks import build
 
 Run = Callable[..., Any]
+Capture = pytest.CaptureFixture[str]
 BUILT = build("fave", Options(data="sample"))
 ITEMS = {item.fields["query"]: item for item in BUILT.items}
 FALSE = "cured every patient on Mars"
@@ -287,6 +288,48 @@ def test_a_failing_judge_is_counted(serve: Run, openai: Run, run_inspect: Run) -
     log = run_inspect("fave", openai(serve(lab)), {"judge_max_failures": 0.9}, model_roles={"grader": judge}, limit=4)
     found = figures(log)
     assert found["hallucinations_per_summary"] == 0 and found["judge_failed"] == pytest.approx(1 / 4)
+
+
+def test_a_failing_judge_is_warned_of_everywhere_with_what_the_headline_would_be(
+    serve: Run, run_lm_eval: Run, run_inspect: Run, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from halu_tasks.lm_eval_adapter import reply_filters
+    from halu_tasks.lm_eval_adapter.models import ReplayLM
+
+    # writes one made-up sentence of five; the judge fails on one that is supported
+    lab, failing = Lab(false=1, unknown=1), f"{BUILT.items[3].gold['papers'][0]['name']} reports a result"
+    server = serve(lambda request: "Perhaps." if failing in str(request) else lab(request))
+    file = tmp_path / "replies.jsonl"
+    rows = [{"id": item.id, "output": lab.draft(query)} for query, item in ITEMS.items()]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given = ["--judge", "openai/gpt-4o", "--judge-base-url", server.url, "--judge-max-failures", "0.5"]
+    given += ["--details", str(tmp_path / "details.jsonl")]
+    assert main(["score", "fave", str(file), "--data", "sample", "--model", "m", "--json", *given]) == 0
+    printed = capsys.readouterr()
+    figures = json.loads(printed.out)["metrics"]
+    asked = 24 * 4
+    failed = round(figures["judge_failed"] * asked)
+    assert failed and figures["hallucinations_per_summary"] == 2
+    warning = (
+        f"{failed} of {asked} questions ({failed / asked:.1%}) have no verdict of the judge and count as no "
+        f"hallucination: hallucinations_per_summary is at least 2.0000 and, if all of them were hallucinations, "
+        f"{2 + failed / 24:.4f}"
+    )
+    assert f"halu-tasks: fave: {warning}\n" in printed.err
+    (tmp_path / "scores").mkdir()
+    (tmp_path / "scores" / "fave.json").write_text(printed.out)
+    assert main(["report", str(tmp_path / "scores"), "-o", str(tmp_path / "report")]) == 0
+    assert warning in capsys.readouterr().err
+    assert warning in json.loads((tmp_path / "report" / "report.json").read_text())["warnings"][0]["text"]
+    # both harnesses take over the handlers of loggers
+    warnings: list[str] = []
+    monkeypatch.setattr(reply_filters.logger, "warning", warnings.append)
+    monkeypatch.setattr(scoring.logger, "warning", warnings.append)
+    judge = {"judge": "openai/gpt-4o", "judge_base_url": server.url, "judge_max_failures": 0.5}
+    run_lm_eval(["fave"], ReplayLM(str(file)), {f"halu_{name}": value for name, value in judge.items()})
+    assert warnings == [f"fave: {warning}"]
+    run_inspect("fave", "halu/replay", judge, model_args={"predictions": str(file)})
+    assert warnings == [f"fave: {warning}"] * 2
 
 
 def test_what_is_asked_about_odd_summaries() -> None:

@@ -19,6 +19,7 @@ from item_values import check_items
 from halu_tasks.cli import main
 from halu_tasks.core.errors import JudgeError
 from halu_tasks.core.options import Options
+from halu_tasks.lm_eval_adapter import reply_filters
 from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM
 from halu_tasks.scorers.reading.judge import fence, read_verdict
 from halu_tasks.tasks import build, registry
@@ -132,8 +133,13 @@ def test_an_unknown_judge_is_named(run_lm_eval: Callable[..., dict[str, Any]]) -
 
 
 def test_failures_are_counted_never_scored_and_never_kept(
-    serve: Serve, run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any]
+    serve: Serve,
+    run_lm_eval: Callable[..., dict[str, Any]],
+    run_inspect: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    warnings: list[str] = []
+    monkeypatch.setattr(reply_filters.logger, "warning", warnings.append)
     nonsense = True
 
     def sometimes(request: dict[str, Any]) -> str:
@@ -146,6 +152,9 @@ def test_failures_are_counted_never_scored_and_never_kept(
     found = run["results"]["cfaith_gen"]
     assert found["judge_failed,none"] == pytest.approx(1 / 36)
     assert found["hallucination_rate,none"] == 0.0 and found["sample_len"] == 36
+    assert warnings == [
+        "cfaith_gen: 1 of 36 questions (2.8%) have no verdict of the judge and are left out of hallucination_rate"
+    ]
     log = run_inspect(
         "cfaith_gen", "halu/oracle", {name.removeprefix("halu_"): value for name, value in options.items()}
     )

@@ -341,12 +341,12 @@ class Superseded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyWarning:
-    """A warning about the replies of a result.
+    """A warning about the replies of a result, or about the questions to its judge.
 
     Attributes:
         entry: The id of the entry.
         column: The id of the column.
-        share: How many replies it is about.
+        share: How many replies or questions it is about.
         meaning: What they are, and what to do.
         text: The warning, with the entry and the column.
     """
