@@ -108,8 +108,13 @@ def read_predictions(path: File, id_field: str = ID_FIELD, output_field: str = O
             raise DataError(f"{path}:{line}: duplicate id {id!r} (first in line {predictions[id].line})")
         predictions[id] = Prediction(reply, line)
     if not predictions:
-        raise DataError(f"{path}: contains no predictions")
+        raise no_predictions(path)
     return predictions
+
+
+def no_predictions(file: object) -> DataError:
+    """Make the error for a file without predictions."""
+    return DataError(f"{file}: contains no predictions")
 
 
 def _rows(file: File, fields: Fields) -> Iterator[tuple[int, Row]]:

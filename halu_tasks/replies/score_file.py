@@ -75,8 +75,9 @@ class ScoredFile:
         built: The task.
         shards: The files.
         items: The number of items of the task.
+        scored_items: The number of items that were scored, each once for all epochs.
         number: The number of scores, those of missing replies included.
-        missing: The number of items without a prediction, in any epoch.
+        missing: The number of missing replies, in any epoch.
         epochs: The number of epochs.
         estimates: The metrics.
         references: The metrics of replies to compare with, such as always the same one, by reply.
@@ -88,6 +89,7 @@ class ScoredFile:
     built: Built
     shards: Sequence[Shard]
     items: int
+    scored_items: int
     number: int
     missing: int
     epochs: int
@@ -250,9 +252,6 @@ def finish(
         raise error
     epochs = tuple(sorted(set().union(*(part.epochs for part in parts))))
     replies = sum(part.replies for part in parts)
-    if not replies:
-        others = f" and the {len(plan.shards) - 1} other files" if len(plan.shards) > 1 else ""
-        raise DataError(f"{plan.shards[0].address}{others}: contains no predictions")
     number = min(max(replies, len(run.items) * len(epochs)) // _TABLE + 1, BUCKETS)
     executor.run(SumByCluster(folder, number, epochs), report)
     tables = Tables(work, number)
@@ -266,7 +265,9 @@ def finish(
 
 def _scored(run: Opened, request: ScoreRequest, tables: Tables, outcomes: Counter[Outcome], epochs: int) -> ScoredFile:
     built, shards = run.built, run.plan.shards
-    number, missing = (sum(getattr(facts, name) for facts in tables.facts) for name in ("replies", "missing"))
+    items, number, missing = (
+        sum(getattr(facts, name) for facts in tables.facts) for name in ("items", "replies", "missing")
+    )
     figures = [_estimate(metric, each, tables) for each, metric in enumerate(all_metrics(built))]
     metrics = built.all_metrics
     references, after = {}, len(metrics)
@@ -280,17 +281,17 @@ def _scored(run: Opened, request: ScoreRequest, tables: Tables, outcomes: Counte
     warnings += label_warnings(built.task, built.human_labels, judged)
     if missing:
         where = shards[0].address if len(shards) == 1 else f"the {len(shards):,} files"
-        of_epochs = f" in {epochs} epochs" if epochs > 1 else ""
-        warnings.insert(
-            0,
-            f"{missing:,} of {number:,} items{of_epochs} have no prediction in {where} and count as empty replies; "
-            "--partial scores only the ids in the file",
-        )
+        have = "items have no prediction"
+        if epochs > 1:
+            have = f"predictions ({items:,} items, {epochs} epochs) are missing"
+        advice = "count as empty replies; --partial scores only the ids in the file"
+        warnings.insert(0, f"{missing:,} of {number:,} {have} in {where} and {advice}")
     return ScoredFile(
         request=request,
         built=built,
         shards=shards,
         items=len(run.items),
+        scored_items=items,
         number=number,
         missing=missing,
         epochs=epochs,

@@ -86,6 +86,7 @@ def test_shards_in_any_order_give_the_same_bits(task: str, shards: int, order: r
         one = scored(task, write_shards(folder / "one", rows, 1), details=f"{folder}/one.jsonl")
         order.shuffle(rows)
         patch.setattr(scoring, "_TABLE", 30)
+        shards = min(shards, len(rows))
         many = scored(task, write_shards(folder / "many", rows, shards), details=f"{folder}/many.jsonl")
         assert bits(one) == bits(many).replace(f"the {shards} files", f"{folder}/one/000.jsonl")
         assert (folder / "one.jsonl").read_text() == (folder / "many.jsonl").read_text()
@@ -127,6 +128,24 @@ def test_parquet_shards_and_details(tmp_path: Path) -> None:
         scored(INDEPENDENT, folder.parent, details=f"{tmp_path}/details/")
 
 
+@pytest.mark.parametrize("partial", [False, True])
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "parquet"])
+def test_a_file_without_replies_is_named(suffix: str, workers: int, partial: bool, tmp_path: Path) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    folder = write_shards(tmp_path / "r", replies(INDEPENDENT), 2)
+    empty = folder / f"000-lost.{suffix}"
+    empty.touch()
+    if suffix == "parquet":
+        columns = pyarrow.schema([("id", pyarrow.string()), ("output", pyarrow.string())])
+        parquet.write_table(columns.empty_table(), empty)
+    with pytest.raises(DataError) as raised:
+        scored(INDEPENDENT, folder, partial=partial, executor=LocalExecutor(workers))
+    assert str(raised.value) == f"{empty}: contains no predictions"
+
+
 def test_items_are_written_to_parquet_shards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from pyarrow import parquet
 
@@ -142,17 +161,23 @@ def test_items_are_written_to_parquet_shards(tmp_path: Path, capsys: pytest.Capt
     assert main(command) == 2 and "exists already" in capsys.readouterr().err
 
 
-def test_missing_replies_are_counted_in_each_epoch(tmp_path: Path) -> None:
+def test_missing_replies_are_counted_in_each_epoch(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = replies(INDEPENDENT, epochs=2)
     kept = [row for row in rows if row["epoch"] == 1 or row["id"].endswith("original")]
     folder = write_shards(tmp_path / "r", kept, 5)
     whole = scored(INDEPENDENT, folder, details=f"{tmp_path}/d.jsonl")
     assert (whole.number, whole.missing) == (len(rows), len(rows) - len(kept))
-    assert "in 2 epochs have no prediction in the 5 files" in whole.warnings[0]
+    assert (
+        f"{whole.missing} of {len(rows)} predictions ({len(rows) // 2} items, 2 epochs) are missing in the 5 files"
+        in whole.warnings[0]
+    )
+    assert main(["score", INDEPENDENT, str(folder), "--data", "sample"]) == 3
+    head = capsys.readouterr().out.splitlines()[0]
+    assert head.endswith(f"  {len(rows) // 2} items, 2 epochs, {whole.missing} predictions missing")
     lines = [json.loads(line) for line in (tmp_path / "d.jsonl").read_text().splitlines()]
     assert sum(line["reason"] == "no prediction" for line in lines) == whole.missing
     part = scored(INDEPENDENT, folder, partial=True)
-    assert (part.number, part.missing) == (len(kept), 0)
+    assert (part.number, part.scored_items, part.missing) == (len(kept), len(rows) // 2, 0)
 
 
 @pytest.mark.parametrize(

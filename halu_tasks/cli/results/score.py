@@ -15,7 +15,7 @@ from halu_tasks.cli.arguments import (
     chosen_executor,
     task_options,
 )
-from halu_tasks.cli.output import EXIT_PARTIAL, print_json, progress, warn
+from halu_tasks.cli.output import EXIT_PARTIAL, pluralize, print_json, progress, warn
 from halu_tasks.cli.tables import estimates_table
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import JUDGE_ERROR_OPTIONS, JUDGE_OPTIONS
@@ -81,10 +81,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _report(scored: ScoredFile) -> str:
-    built, number = scored.built, scored.number
+    built = scored.built
     partial = " (partial: only the ids in the file)" if scored.request.partial else ""
-    items = f"{number} item{'s' * (number != 1)}{partial}, {scored.missing} without a prediction"
-    items += f", {scored.epochs} epochs" if scored.epochs > 1 else ""
+    epochs = f", {scored.epochs} epochs" if scored.epochs > 1 else ""
+    items = f"{pluralize(scored.scored_items, 'item', 'items')}{epochs}{partial}, "
+    items += f"{scored.missing:,} predictions missing" if epochs else f"{scored.missing:,} without a prediction"
     head = f"{built.task.name} {built.version}  scoring: {built.options.scoring}  data: {built.located.kind}  {items}"
     references = "".join(
         f"\nfor comparison, {metric} of {reply}: {value:.4f}"

@@ -19,7 +19,14 @@ from halu_tasks.data.shards import Shard
 from halu_tasks.replies.parts.details import DetailsFile
 from halu_tasks.replies.parts.item_store import BUCKETS, StoredItem, id_hash
 from halu_tasks.replies.parts.plan import Opened, Plan, Work, opened
-from halu_tasks.replies.predictions import PredictionRow, ReplyCheck, prediction_rows, unknown_id, with_target
+from halu_tasks.replies.predictions import (
+    PredictionRow,
+    ReplyCheck,
+    no_predictions,
+    prediction_rows,
+    unknown_id,
+    with_target,
+)
 from halu_tasks.replies.scoring import outcome_of, score_replies
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.score import Score
@@ -130,13 +137,7 @@ def _batches(run: Opened, facts: PartFacts) -> Iterator[list[_Paired]]:
 
     A judge is asked about all replies at once, and only when every id is known to be valid.
     """
-    check = ReplyCheck(run.built.task, run.built.options)
-    rows = (
-        (shard, row)
-        for shard, (address, *_) in facts.shards
-        for row in check.checked(address, prediction_rows(run.plan.shards[shard].file, run.plan.fields))
-    )
-    paired = (pair for batch in _batched(rows, _BATCH) for pair in [list(_pairs(run, batch, facts))])
+    paired = (list(_pairs(run, batch, facts)) for batch in _batched(_rows(run, facts), _BATCH))
     if not (run.built.task.judged and run.built.options.judge):
         yield from paired
         return
@@ -146,6 +147,21 @@ def _batches(run: Opened, facts: PartFacts) -> Iterator[list[_Paired]]:
     _check_unique(run.plan, everything)
     if everything:
         yield everything
+
+
+def _rows(run: Opened, facts: PartFacts) -> Iterator[tuple[int, PredictionRow]]:
+    """Read the replies of a part, each with the number of its file.
+
+    Raises:
+        DataError: A row is malformed, or a file has no rows, as when its upload failed.
+    """
+    check = ReplyCheck(run.built.task, run.built.options)
+    for shard, (address, *_) in facts.shards:
+        row = None
+        for row in check.checked(address, prediction_rows(run.plan.shards[shard].file, run.plan.fields)):
+            yield shard, row
+        if row is None:
+            raise no_predictions(address)
 
 
 def _batched(rows: Iterable[_T], size: int) -> Iterator[list[_T]]:

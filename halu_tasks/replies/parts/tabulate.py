@@ -41,6 +41,7 @@ class TableFacts:
 
     Attributes:
         clusters: The number of clusters.
+        items: The number of items, each once for all epochs.
         replies: The number of scores, with those of missing replies.
         missing: The number of items without a reply, in any epoch.
         repeated: The first reply, by its place, whose item has another reply in the same epoch; with its error.
@@ -49,6 +50,7 @@ class TableFacts:
     """
 
     clusters: int
+    items: int
     replies: int
     missing: int
     repeated: tuple[Place, str] | None
@@ -102,7 +104,15 @@ def tabulate(folder: Path, table: TableRange, epochs: Sequence[int]) -> None:
         for number, metric in enumerate(metrics if len(ordered) else ()):
             totals.append(_write_metric(partial / f"metric-{number:03d}", metric, clusters))
         judged = [scores.scores[kind] for kind in ordered["kind"]] if run.built.task.judged else []
-        facts = TableFacts(len(begins), len(ordered), missing, repeated, totals, judged)
+        facts = TableFacts(
+            clusters=len(begins),
+            items=len(np.unique(ordered["item"])),
+            replies=len(ordered),
+            missing=missing,
+            repeated=repeated,
+            totals=totals,
+            judged=judged,
+        )
         (partial / "facts").write_bytes(pickle.dumps(facts))
 
 
