@@ -147,7 +147,8 @@ class Budget:
         lost = f" ({dollars(costs.reserved)} of it for questions that were interrupted)" if costs.reserved else ""
         return (
             f"judging stopped before it could cost more than judge_max_cost: spent {dollars(costs.most)} of "
-            f"{dollars(self.limit)}{lost}, and the next question may cost up to {dollars(most)}"
+            f"{dollars(self.limit)}{lost}, and the reserve for the next question is {dollars(most)} "
+            "(one token per byte, the longest reply, all retries)"
         )
 
     def estimate(self, questions: int) -> float | None:

@@ -1,8 +1,8 @@
 """One model that judges replies: any model that Inspect can call.
 
 Verdicts are cached on disk with the judge's reasons. The key is the judge's name, address and settings and the whole
-prompt, so no question is asked twice. A question without a verdict counts as a failure; it is never cached and never
-becomes a score.
+prompt, so no question is asked twice: one that comes again before it is answered waits for the same verdict. A question
+without a verdict counts as a failure; it is never cached and never becomes a score.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import anyio
 from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelOutput, ResponseSchema
 from inspect_ai.util import JSONSchema, collect
 
@@ -62,6 +63,19 @@ class Spending(NamedTuple):
     price: Price
 
 
+class _Pending:
+    """A question that is being asked.
+
+    Attributes:
+        settled: Set when its call has ended.
+        verdict: The verdict; None until the call has ended, or if it was not completed.
+    """
+
+    def __init__(self) -> None:
+        self.settled = anyio.Event()
+        self.verdict: Verdict | None = None
+
+
 class Judge:
     """Asks a model for verdicts. It is not bound to an event loop before the first question.
 
@@ -102,6 +116,7 @@ class Judge:
         self.max_failures = max_failures
         self._spending = spending
         self._asked = self._failed = 0
+        self._pending: dict[str, _Pending] = {}
         self._judging = judging
         self._prompt = prompt_for(judging.prompt, "judge")
         self._store = VerdictStore(store or cache_folder() / "verdicts.sqlite3")
@@ -187,7 +202,7 @@ class Judge:
             await asyncio.gather(*(ask(numbered) for _ in range(min(workers, len(questions)))))
         except BudgetError as error:
             unknown = [fields for fields, verdict in zip(questions, verdicts, strict=True) if verdict is None]
-            left = sum(self._cached(self._text(fields)) is None for fields in unknown)
+            left = sum(self._cached(key) is None for key in {self._key(self._text(fields)) for fields in unknown})
             raise self._out_of_budget(error, left, len(questions)) from None
         given = (verdict for verdict in verdicts if verdict)
         return [[next(given) for _ in reply_questions] for reply_questions in by_reply]
@@ -203,13 +218,28 @@ class Judge:
         )
 
     async def _verdict(self, fields: Mapping[str, str]) -> Verdict:
-        text = self._text(fields)
-        verdict = self._cached(text)
-        if verdict is None:
-            verdict = await self._ask(text)
-            if verdict.label != FAILED:
-                self._store.put(self._key(text), verdict)
+        verdict = await self._shared(self._text(fields))
         return verdict._replace(about=fields.get("about", ""))
+
+    async def _shared(self, text: str) -> Verdict:
+        """Return the verdict on a question, which is asked once even if it comes again before it is answered."""
+        key = self._key(text)
+        while (verdict := self._cached(key)) is None and (pending := self._pending.get(key)):
+            await pending.settled.wait()
+            # None if the call was cancelled or the budget is spent: then this one asks
+            if pending.verdict:
+                return pending.verdict
+        if verdict:
+            return verdict
+        pending = self._pending[key] = _Pending()
+        try:
+            pending.verdict = verdict = await self._ask(text)
+            if verdict.label != FAILED:
+                self._store.put(key, verdict)
+            return verdict
+        finally:
+            del self._pending[key]
+            pending.settled.set()
 
     def _text(self, fields: Mapping[str, str]) -> str:
         return fill(self._prompt["user"], fields)
@@ -217,8 +247,8 @@ class Judge:
     def _key(self, text: str) -> str:
         return stable_hash(self._identity, text, surrogates="replace")
 
-    def _cached(self, text: str) -> Verdict | None:
-        verdict = self._store.get(self._key(text))
+    def _cached(self, key: str) -> Verdict | None:
+        verdict = self._store.get(key)
         # a verdict with an unknown label was not stored by this package
         return verdict if verdict and verdict.label in self._judging.read.labels else None
 

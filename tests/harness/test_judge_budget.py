@@ -15,15 +15,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inspect_ai.log import read_eval_log
-from inspect_ai.model import ModelUsage
+from inspect_ai.model import ModelUsage, get_model
 from test_judge import ITEMS, asked_text, by_rule
 
 from halu_tasks.cli import main
 from halu_tasks.core.errors import BudgetError, JudgeError, UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.judging.budget import Budget, Price, dollars, open_budget
+from halu_tasks.judging.judge import Judge, Spending
 from halu_tasks.judging.ledger import Ledger, budget_variables
 from halu_tasks.lm_eval_adapter.models import ReplayLM
+from halu_tasks.scorers.benchmarks.cfaith import JUDGING
 
 Serve = Callable[..., Any]
 Capture = pytest.CaptureFixture[str]
@@ -133,6 +135,55 @@ def test_calls_that_may_have_been_charged_count(serve: Serve, replies: Path, cap
     assert main(["score", "cfaith_gen", str(replies), *arguments]) == 2
     assert "judging stopped" in capsys.readouterr().err
     assert questions(server) < 36
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_question_that_comes_again_before_it_is_answered_is_asked_and_paid_once(
+    fails: bool, serve: Serve, tmp_path: Path, capsys: Capture, run_inspect: Callable[..., Any]
+) -> None:
+    def answer(request: dict[str, Any]) -> Any:
+        if fails and ITEMS[0].target in asked_text(request):
+            return "perhaps"
+        return priced(request)
+
+    server = serve(answer, delay=0.05)
+    rows = [{"id": item.id, "output": item.target, "epoch": n} for item in ITEMS for n in (1, 2, 3)]
+    path = tmp_path / "thrice.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    # a failing question is asked twice, whether or not others wait for it
+    assert main(["score", "cfaith_gen", str(path), *judge(server), "--json"]) == 0
+    scored = json.loads(capsys.readouterr().out)["metrics"]
+    assert scored["judge_failed"] == pytest.approx(fails / 36)
+    assert questions(server) == 36 + fails
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows[3:] if row["epoch"] == 1))
+    options = {"judge": "openai/gpt-3.5", "judge_base_url": server.url, "judge_max_cost": 5, "judge_price": "2.5/10"}
+    run_inspect("cfaith_gen", "halu/replay", options, model_args={"predictions": str(path)}, epochs=2)
+    # the item without a reply is not judged
+    assert questions(server) == 36 + fails + 35
+
+
+def test_another_asker_takes_over_when_the_first_is_cancelled(serve: Serve, tmp_path: Path) -> None:
+    server = serve(priced, delay=0.05)
+    model = get_model("openai/gpt-4o", base_url=server.url, memoize=False)
+    budget = Budget(5.0)
+    asked = Judge(model, JUDGING, store=tmp_path / "verdicts", spending=Spending(budget, PRICE))
+    labels: list[str] = []
+
+    async def ask(scope: anyio.CancelScope) -> None:
+        with scope:
+            labels.extend(verdict.label for verdict in await asked.of_reply(ITEMS[0], ITEMS[0].target))
+
+    async def run() -> None:
+        scopes = [anyio.CancelScope() for _ in range(3)]
+        async with anyio.create_task_group() as group:
+            for scope in scopes:
+                group.start_soon(ask, scope)
+            await anyio.sleep(0.01)
+            scopes[0].cancel()
+
+    anyio.run(run)
+    # the cancelled call may be charged; one of the others asked again, and shared its verdict
+    assert labels == ["consistent"] * 2 and budget.calls == 2
 
 
 def test_an_unknown_price_is_an_error_before_anything_is_asked(serve: Serve, replies: Path, capsys: Capture) -> None:
