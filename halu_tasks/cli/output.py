@@ -6,6 +6,8 @@ import json
 import sys
 from typing import Any
 
+from halu_tasks.core.json_lines import json_line
+
 EXIT_PARTIAL = 3
 """The exit status of a command that finished without a part of its input, which a message names."""
 
@@ -28,4 +30,4 @@ def pluralize(number: int, one: str, many: str) -> str:
 
 def print_json(value: Any, *, indent: int | None = 2) -> None:
     """Print a JSON value on standard output."""
-    print(json.dumps(value, ensure_ascii=False, indent=indent))
+    print(json_line(value) if indent is None else json.dumps(value, ensure_ascii=False, indent=indent))

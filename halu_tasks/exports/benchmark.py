@@ -8,7 +8,6 @@ one. Only tasks whose replies are labels can be scored so.
 from __future__ import annotations
 
 import filecmp
-import json
 import re
 import shutil
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from halu_tasks.builders.run.dataset import rows_of
 from halu_tasks.builders.run.folder import DATASET, Folder
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item
+from halu_tasks.core.json_lines import json_line
 from halu_tasks.core.options import Options
 from halu_tasks.exports.files import write_new
 from halu_tasks.scorers.kinds import Label
@@ -128,8 +128,7 @@ def _rows_file(known: _Labels) -> str:
 
 def _rows(known: _Labels) -> str:
     return "".join(
-        json.dumps({"id": item.id, "system": item.system, "prompt": item.prompt, "target": target}, ensure_ascii=False)
-        + "\n"
+        json_line({"id": item.id, "system": item.system, "prompt": item.prompt, "target": target}) + "\n"
         for item, target in zip(known.built.items, known.targets, strict=True)
     )
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from halu_tasks.core.json_lines import json_line
 from halu_tasks.exports.exported import Exported
 from halu_tasks.results.run import ScoredReply
 from halu_tasks.scorers.score import Score
@@ -47,7 +48,7 @@ def rows_of(exported: Exported, evaluation_id: str) -> Rows:
             continue
         row = _row(exported, evaluation_id, answered, epochs[score.id])
         row |= {"evaluation_result_id": metric, "evaluation": {"score": value, "is_correct": is_right}}
-        lines.append(json.dumps(_encodable(row), ensure_ascii=False, allow_nan=False))
+        lines.append(json_line(_encodable(row), allow_nan=False))
     return Rows(lines, metric, len(exported.run.answers) - len(lines))
 
 

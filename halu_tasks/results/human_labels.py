@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from typing import NamedTuple
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.files import atomic_write
 from halu_tasks.core.hashing import stable_hash
+from halu_tasks.core.json_lines import json_line
 from halu_tasks.replies.judge_errors import few_labels, number_used, unused_labels
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run
@@ -57,7 +57,7 @@ def draw_verdicts(paths: Sequence[str], number: int, seed: int, output: Path) ->
     drawn = sorted(rows, key=lambda row: stable_hash(seed, *row[:4], surrogates="surrogatepass"))[:number]
     with atomic_write(output, "labels") as file:
         if output.suffix == ".jsonl":
-            file.writelines(json.dumps(row._asdict(), ensure_ascii=False) + "\n" for row in drawn)
+            file.writelines(json_line(row._asdict()) + "\n" for row in drawn)
         else:
             writer = csv.DictWriter(file, FIELDS)
             writer.writeheader()

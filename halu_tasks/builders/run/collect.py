@@ -6,7 +6,6 @@ many parts, or after how many interruptions.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple, Self
 
 from halu_tasks.builders.pipeline import Item, Pipeline
 from halu_tasks.builders.run.outcomes import Outcome, Rates
+from halu_tasks.core.json_lines import json_line
 from halu_tasks.scorers.methods.cost import COUNTED
 from halu_tasks.scorers.metrics import Estimate
 
@@ -206,6 +206,6 @@ def rejects_to(path: Path) -> tuple[Reject, Callable[[], None]]:
     file = path.open("w", encoding="utf-8", newline="\n")
 
     def write(record: Mapping[str, Any]) -> None:
-        file.write(json.dumps(dict(record), ensure_ascii=False) + "\n")
+        file.write(json_line(dict(record)) + "\n")
 
     return write, file.close

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -12,6 +11,7 @@ from typing import TextIO
 
 from halu_tasks.builders.pipeline import Item, Pipeline, Row
 from halu_tasks.core.errors import DataError
+from halu_tasks.core.json_lines import json_line
 from halu_tasks.data.rows import json_lines
 
 ITEMS = "items.jsonl"
@@ -72,7 +72,7 @@ def _writer(name: str, file: TextIO, first: Row) -> Callable[[Row], object]:
         table = csv.DictWriter(file, list(first), lineterminator="\n")
         table.writeheader()
         return table.writerow
-    return lambda row: file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    return lambda row: file.write(json_line(row) + "\n")
 
 
 def rows_of(dataset: Path, items: int) -> dict[str, int]:

@@ -27,6 +27,7 @@ from halu_tasks.builders.run.dataset import write_dataset
 from halu_tasks.builders.run.folder import DATASET, PLAN, REJECTS, Folder
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.files import atomic_write_text
+from halu_tasks.core.json_lines import json_line
 from halu_tasks.data.rows import read_json_object
 
 GUIDELINES = Path(__file__).parent.parent / "guidelines"
@@ -51,7 +52,7 @@ def export_items(folder: Folder, output: Path, sample: int | None, seed: int) ->
     pipeline = folder.pipeline
     rows = tasks(pipeline, folder.items(), sample, seed)
     files = {
-        output: "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows),
+        output: "".join(json_line(row) + "\n" for row in rows),
         output.with_suffix(".labels.json"): json.dumps(label_types(pipeline.labels), indent=2) + "\n",
         output.with_suffix(".guidelines.md"): guidelines(pipeline),
     }

@@ -21,6 +21,7 @@ from halu_tasks.builders.biographies.people import Person, Wanted, sample
 from halu_tasks.builders.run.folder import LOCK, guard
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_write_text
+from halu_tasks.core.json_lines import json_line
 from halu_tasks.data.rows import json_lines, read_json_object
 
 _PLAN, _PEOPLE, _LEFT_OUT = "biographies.json", "people.jsonl", "left_out.jsonl"
@@ -149,7 +150,7 @@ def _fetch(
 def _append(path: Path, row: Mapping[str, Any]) -> None:
     """Append a line to a file."""
     with path.open("a", encoding="utf-8", newline="\n") as file:
-        file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        file.write(json_line(row) + "\n")
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -17,6 +17,7 @@ from halu_tasks.builders.run.collect import rates_by_check
 from halu_tasks.builders.run.folder import LOCK, digest, guard
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_write_text
+from halu_tasks.core.json_lines import json_line
 from halu_tasks.data.rows import read_json_object
 from halu_tasks.executors.job import Executor, Report
 from halu_tasks.inspect_adapter.run_models import RunModels, recorded
@@ -203,7 +204,7 @@ def _write_round(folder: Path, finished: Round) -> None:
     (folder / "rounds").mkdir(exist_ok=True)
     atomic_write_text(
         folder / "rounds" / f"{finished.number}-rejects.jsonl",
-        "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines),
+        "".join(json_line(line) + "\n" for line in lines),
     )
     _write_json(folder / "rounds" / f"{finished.number}.json", round_as_json(finished))
 

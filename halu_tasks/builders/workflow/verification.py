@@ -16,6 +16,7 @@ from halu_tasks.builders.run.inspect_logs import in_parts
 from halu_tasks.builders.workflow.annotate import GUIDELINES, unusable_labels
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.files import atomic_write_text
+from halu_tasks.core.json_lines import json_line
 from halu_tasks.data.rows import read_json_object
 
 KEY = "sample.json"
@@ -70,7 +71,7 @@ def _write(pipeline: Pipeline, sample: PartSample, output: Path) -> dict[str, di
         counts[kind] = {arm: sum(arm in part.arms for part in sampled.values()) for arm in ARMS}
         parts = {id: part._asdict() for id, part in sampled.items()}
         key["kinds"][kind] = {"of": sample.population(kind), "parts": parts}
-        rows = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in sample.tasks(kind))
+        rows = "".join(json_line(row) + "\n" for row in sample.tasks(kind))
         atomic_write_text(output / f"{kind}.jsonl", rows, "tasks")
         labels = json.dumps(label_types(pipeline.labels), indent=2) + "\n"
         atomic_write_text(output / f"{kind}.labels.json", labels, "tasks")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from typing import TextIO
 from halu_tasks.cli.arguments import add_options, given_options, positive_int
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.files import atomic_write
+from halu_tasks.core.json_lines import json_line
 from halu_tasks.core.options import DATA_OPTIONS
 
 TOP = 5
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> None:
         chats = training_chats(task, options, questions)
     with _open(arguments.output) as file:
         for chat in chats:
-            file.write(json.dumps(chat, ensure_ascii=False) + "\n")
+            file.write(json_line(chat) + "\n")
 
 
 @contextmanager

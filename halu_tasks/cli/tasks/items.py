@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
@@ -16,6 +15,7 @@ from halu_tasks.cli.arguments import (
     positive_int,
     task_options,
 )
+from halu_tasks.core.json_lines import json_line
 
 if TYPE_CHECKING:
     from halu_tasks.core.items import Example, Item
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _json(item: Item, examples: Sequence[Example]) -> str:
     """Format an item as a JSON object."""
-    return json.dumps(_values(item, examples), ensure_ascii=False)
+    return json_line(_values(item, examples))
 
 
 def _values(item: Item, examples: Sequence[Example]) -> dict[str, Any]:
