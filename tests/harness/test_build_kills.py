@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -43,11 +44,11 @@ def start(
         asked = Asked()
         server = serve(asked, delay)
 
-        def process(out: str, tasks: int = 1) -> subprocess.Popen[str]:
+        def process(out: str, tasks: int = 1, part_size: int = 8) -> subprocess.Popen[str]:
             command = [
                 sys.executable, "-m", "halu_tasks", "build", "haluagent", source, "-o", tmp_path / out,
                 "--model", "openai/gpt-4o", "--model-base-url", server.url, "-M", "responses_api=false",
-                "-T", "language=en", "-T", "types=EntErr", "--part-size", "8", "--display", "none", "--json",
+                "-T", "language=en", "-T", "types=EntErr", "--part-size", part_size, "--display", "none", "--json",
                 "--max-connections", "4", "--tasks", tasks,
             ]  # fmt: skip
             return subprocess.Popen(
@@ -114,3 +115,32 @@ def test_killed_and_gone_on_with(start: Any, tmp_path: Path, kills: int, tasks: 
     }
     # a document that is done is not asked about again; some are on their way when it is killed
     assert asked.count <= whole + 12 * 6 * kills * tasks
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
+def test_a_restarted_build_says_how_many_documents_are_kept(start: Any, stop: signal.Signals) -> None:
+    process, asked = start(0.05)
+    run = process("whole", part_size=DOCUMENTS)
+    while asked.count < 80:
+        time.sleep(0.02)
+    run.send_signal(stop)
+    _, told = run.communicate(timeout=60)
+    assert "part 1 of 1 begins\n" in told
+    before = asked.count
+    again = process("whole", part_size=DOCUMENTS)
+    _, told = again.communicate(timeout=120)
+    assert again.returncode == 0, told
+    found = re.search(rf"part 1 of 1 begins again; (\d+) of its {DOCUMENTS} documents are finished and kept\n", told)
+    kept = int(found[1]) if found else 0
+    # a document takes six calls, but one is rejected after its first
+    assert 0 <= 6 * (DOCUMENTS - kept) - (asked.count - before) <= 5
+    # up to four were in progress; a killed process may not have written what it had just finished
+    assert stop == signal.SIGKILL or kept >= 80 // 6 - 4
+
+
+@pytest.mark.slow
+def test_one_of_several_processes_says_that_its_figures_are_its_own(start: Any) -> None:
+    process, _ = start(0.0)
+    _, told = process("whole", 2, part_size=6).communicate(timeout=120)
+    assert re.search(r"; [\d,]+ tokens so far in this task; 1 left for this task, \d+ minutes\n", told), told

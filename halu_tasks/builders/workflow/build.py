@@ -129,6 +129,7 @@ class BuildJob:
             replace(self.request, models=self.request.models.in_task(tasks)),
             folder.numbers[rank::tasks],
             report,
+            tasks=tasks,
         )
         for number in build.parts:
             # a task that was started again may meet what is left of itself, on a machine that was given up
@@ -196,8 +197,10 @@ def _check_failures(folder: Folder) -> None:
 class _Build:
     """Works on parts, and reports what passed, what it cost, and how long the rest will take."""
 
-    def __init__(self, folder: Folder, request: BuildRequest, parts: Sequence[int], report: Report) -> None:
-        self.folder, self.request, self.parts, self.report = folder, request, parts, report
+    def __init__(
+        self, folder: Folder, request: BuildRequest, parts: Sequence[int], report: Report, *, tasks: int = 1
+    ) -> None:
+        self.folder, self.request, self.parts, self.report, self.tasks = folder, request, parts, report, tasks
         self._failed = False
         self._finished = self._worked_on = 0
         self._started = time.monotonic()
@@ -209,7 +212,7 @@ class _Build:
             self._report_part(number, log, ran=False)
             return
         # raises DataError if the documents are damaged
-        self.folder.ids(number)
+        documents = len(self.folder.ids(number))
         try:
             # if documents failed, a model may be the reason, and would fail again
             self.request.models.reach(again=self._failed)
@@ -219,7 +222,10 @@ class _Build:
             ) from None
         if not self._worked_on:
             self._started = time.monotonic()
-        self.report(f"part {number + 1} of {self.folder.parts} begins")
+        set_aside(self.folder.logs(number))
+        kept = _kept(self.folder, number)
+        again = f" again; {kept:,} of its {documents:,} documents are finished and kept" if kept else ""
+        self.report(f"part {number + 1} of {self.folder.parts} begins{again}")
         self._report_part(number, self._run(number), ran=True)
 
     def _run(self, number: int) -> BuildLog | EvalLog:
@@ -229,7 +235,6 @@ class _Build:
             The part's log; an `EvalLog` if documents failed.
         """
         folder, request = self.folder, self.request
-        set_aside(folder.logs(number))
         task = build_task(
             folder.plan.builder,
             str(folder.documents(number)),
@@ -291,13 +296,22 @@ class _Build:
         if not ran:
             return "; ".join([*parts, "was finished before"])
         self._tokens += figures.get("input_tokens", 0) + figures.get("output_tokens", 0)
-        parts.append(f"{self._tokens:,.0f} tokens so far")
+        # of several tasks, each knows only its own parts
+        own = self.tasks > 1
+        parts.append(f"{self._tokens:,.0f} tokens so far{' in this task' if own else ''}")
         costs = [usage.total_cost for usage in header.stats.model_usage.values() if usage.total_cost]
         parts += [f"{sum(costs):,.2f} dollars"] if costs else []
         if remaining := len(self.parts) - self._finished:
             minutes = (time.monotonic() - self._started) / self._worked_on * remaining / 60
-            parts.append(f"{remaining} left, {minutes:,.0f} minutes")
+            parts.append(f"{remaining} left{' for this task' if own else ''}, {minutes:,.0f} minutes")
         return "; ".join(parts)
+
+
+def _kept(folder: Folder, part: int) -> int:
+    """Return the number of finished documents of an unfinished part, which Inspect does not work on again."""
+    logs = logs_of(folder, part)
+    summaries = read_eval_log_sample_summaries(str(logs[-1].path)) if logs else []
+    return sum(summary.completed and not summary.error for summary in summaries)
 
 
 def _failures(log: EvalLog) -> str:
