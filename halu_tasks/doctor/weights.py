@@ -37,8 +37,10 @@ def check_files(name: ModelName) -> Check:
 
 def check_device() -> Check:
     """Check that there is a GPU to compute on."""
-    import torch
-
+    try:
+        import torch
+    except ImportError as error:
+        return Check("device", "not checked", f"torch cannot be imported ({error})")
     if torch.cuda.is_available():
         return Check("device", "ok", torch.cuda.get_device_name())
     if torch.backends.mps.is_available():

@@ -79,6 +79,7 @@ def test_the_other_commands_know_them(checkout: Path) -> None:
     assert shown["metrics"][0]["name"] == "iou" and shown["first_item"]["target"] == "the Black Sea"
 
 
+@pytest.mark.slow
 def test_the_printed_test_passes(checkout: Path) -> None:
     (text,) = re.findall(
         r"`tests/halu_tasks/test_capitals.py`:\n\n```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE

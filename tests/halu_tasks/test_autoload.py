@@ -239,6 +239,7 @@ def test_a_broken_package_is_reported_and_the_tasks_of_others_are_added(tmp_path
     assert [line.rpartition(" ")[2] for line in warned] == ["aa_missing", "ab_raising", "ac_module"]
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_named_and_the_tasks_of_the_others_are_added(tmp_path: Path) -> None:
     advertise(tmp_path, "halved", "halved")
     (tmp_path / "halved").mkdir()

@@ -38,6 +38,7 @@ def annotate(parts: Path, kind: str, name: str, wrong: Callable[[Mapping[str, An
     return path
 
 
+@pytest.mark.slow
 def test_parts_are_sampled_labelled_and_compared(folder: Path, here: Cli, tmp_path: Path) -> None:
     parts = tmp_path / "parts"
     done = here("annotate", "export-parts", folder, "-o", parts, "--sample", "300")

@@ -106,6 +106,7 @@ def older(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_damage_is_one_line_and_the_dataset_stays(build: Any, here: Cli, tmp_path: Path) -> None:
     _, folder = build(HaluModel())
     made = files_of(folder)

@@ -101,6 +101,7 @@ def test_biographies_in_a_language(run_build: Run, run_inspect: Run, run_lm_eval
         assert run_lm_eval([task], "halu-oracle", {"halu_data": data})["results"][task]["acc,none"] == 1.0
 
 
+@pytest.mark.slow
 def test_questions_in_chinese(run_build: Run, run_inspect: Run) -> None:
     from halu_tasks.builders.pipelines.haluagent.pipeline import HaluAgent
 

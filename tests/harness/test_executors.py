@@ -84,6 +84,7 @@ def starts(folder: Path, rank: int) -> int:
     return len((folder / f"started-{rank}").read_text().split())
 
 
+@pytest.mark.slow
 def test_tasks_that_are_killed_are_started_again_and_finished_ones_are_not(
     executor: Callable[[int], Executor], tmp_path: Path
 ) -> None:

@@ -55,6 +55,7 @@ def score(capsys: Capture, *arguments: str, code: int = 0) -> dict[str, Any]:
     return dict(json.loads(capsys.readouterr().out))
 
 
+@pytest.mark.slow
 def test_all_harnesses_and_the_report_correct_alike(
     judge: list[str],
     replies: Path,

@@ -251,6 +251,7 @@ def test_an_argument_that_a_solver_or_scorer_has_not_is_told_in_one_line(tmp_pat
         assert told in str(raised.value) and not isinstance(raised.value, ValueError)
 
 
+@pytest.mark.slow
 def test_the_command_line_overrides_the_papers_decoding(run_inspect: Callable[..., Any]) -> None:
     assert run_inspect("cfaith_tf", "halu/oracle").plan.config.max_tokens == 16
     config = run_inspect("cfaith_tf", "halu/oracle", max_tokens=512).plan.config

@@ -232,6 +232,7 @@ def test_a_killed_run_does_not_pay_again_for_what_had_come_back(
     assert len(asked) - len(set(asked)) == lost and len(set(asked)) == 36
 
 
+@pytest.mark.slow
 def test_what_is_asked_in_batches_is_what_is_asked_live(
     serve_batches: Callable[..., BatchServer], replies: Path, halu_cache: Path
 ) -> None:

@@ -205,6 +205,7 @@ def test_a_store_that_another_process_is_just_making_is_waited_for(tmp_path: Pat
 # --- what the judge is asked -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_judge_is_asked_for_an_object_and_one_that_refuses_that_is_still_used(
     serve: Serve, score: Callable[..., Any]
 ) -> None:

@@ -75,6 +75,7 @@ def test_a_stronger_judge_of_all_gives_its_own_rate_and_the_errors_of_the_other(
     assert questions(servers[0]) == questions(servers[1]) == 36
 
 
+@pytest.mark.slow
 def test_a_drawn_part_is_the_same_everywhere_and_nothing_else_changes(
     judges: dict[str, Any],
     servers: tuple[Any, Any],

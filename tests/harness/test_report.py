@@ -144,6 +144,7 @@ def told_to(capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[[], str]]:
 # --- the same figures ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_same_replies_make_the_same_row_from_both_harnesses(both: Any) -> None:
     told, _ = both
     assert [own["harness"] for own in told["entries"]] == ["Inspect", "lm-eval"]

@@ -26,6 +26,7 @@ def files(tmp_path: Path) -> list[str]:
     return ["packaged", str(path)]
 
 
+@pytest.mark.slow
 def test_both_harnesses_and_score_ask_every_item_in_each_wording(
     files: list[str],
     tmp_path: Path,
