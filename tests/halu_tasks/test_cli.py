@@ -205,6 +205,7 @@ def test_data_lists_every_file_with_its_state(run: Run) -> None:
     assert any(os.environ["HALU_TASKS_CACHE"] in line for line in lines)
 
 
+@pytest.mark.slow
 def test_data_verify_of_what_is_cached(cli: Cli, shared_data: Path) -> None:
     for file in REFACT.files:
         path = cached_path(REFACT, file.name)

@@ -129,7 +129,7 @@ def test_parquet_shards_and_details(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("partial", [False, True])
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz", "parquet"])
 def test_a_file_without_replies_is_named(suffix: str, workers: int, partial: bool, tmp_path: Path) -> None:
     import pyarrow

@@ -259,6 +259,7 @@ def test_documents_that_nothing_can_be_made_of_have_their_reasons(build: Run) ->
     assert sum(path.stat().st_size for path in (folder / "logs").rglob("*.eval")) < 1_000_000
 
 
+@pytest.mark.slow
 def test_balance_keeps_as_many_of_each_kind(build: Run) -> None:
     class Kinds(HaluModel):
         def __call__(self, request: dict[str, Any]) -> Any:

@@ -185,6 +185,7 @@ def test_a_verifier_that_says_neither_leaves_the_claim_unknown(run_method: Run) 
     assert figures(log)["claims_unread"] == 1
 
 
+@pytest.mark.slow
 def test_a_second_run_makes_no_call(run_method: Run) -> None:
     verifier = Verifier()
     first = figures(run_method(TASK, "factored_verification", verifier, limit=FEW))

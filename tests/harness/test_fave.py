@@ -163,6 +163,7 @@ def test_the_solver_is_for_fave(run_method: Run) -> None:
     assert "revises the cited summaries of fave, and refact_correction asks for something else" in log.error.message
 
 
+@pytest.mark.slow
 def test_all_harnesses_count_alike(
     serve: Run, openai: Run, run_lm_eval: Run, run_inspect: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

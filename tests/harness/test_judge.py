@@ -185,6 +185,7 @@ def test_too_many_failures_are_an_error_and_no_reply_is_lost(
     assert scored["metrics"]["hallucination_rate"] == 0.0 and scored["missing"] == 0
 
 
+@pytest.mark.slow
 def test_a_reply_that_talks_to_the_judge_changes_nothing(serve: Serve, tmp_path: Path) -> None:
     server = serve(by_rule)
     attacks = [

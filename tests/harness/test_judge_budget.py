@@ -85,6 +85,7 @@ def test_a_run_stops_before_the_budget_is_passed_and_the_next_asks_only_the_rest
     assert questions(server) == 36
 
 
+@pytest.mark.slow
 def test_a_work_folder_keeps_what_was_spent(serve: Serve, replies: Path, tmp_path: Path, capsys: Capture) -> None:
     server = serve(priced)
     work = ["--work-folder", str(tmp_path / "work"), "--json"]

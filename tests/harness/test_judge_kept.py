@@ -62,6 +62,7 @@ def score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., A
 # --- verdicts and reasons -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_reason_is_kept_and_told_wherever_the_item_is(
     serve: Serve, score: Callable[..., Any], tmp_path: Path, run_inspect: Callable[..., Any],
     run_lm_eval: Callable[..., dict[str, Any]],

@@ -69,6 +69,7 @@ def literal_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.Co
     return run, output
 
 
+@pytest.mark.slow
 def test_the_literal_command_prints_the_tasks_and_says_what_they_ran_on(literal_run: Any) -> None:
     run, _ = literal_run
     for name in ("refact_judgment_independent", "refact_judgment_comparative", "cfaith_gen", "closer_to_correct"):
@@ -78,6 +79,7 @@ def test_the_literal_command_prints_the_tasks_and_says_what_they_ran_on(literal_
     assert "overrides existing task" not in run.stderr and "Duplicate" not in run.stderr
 
 
+@pytest.mark.slow
 def test_the_results_file_holds_figures_errors_and_provenance(literal_run: Any) -> None:
     _, output = literal_run
     (path,) = output.rglob("results_*.json")
@@ -89,6 +91,7 @@ def test_the_results_file_holds_figures_errors_and_provenance(literal_run: Any) 
     assert math.isnan(results["results"]["cfaith_gen"]["hallucination_rate,none"])
 
 
+@pytest.mark.slow
 def test_a_logged_sample_shows_item_reply_and_what_was_read_from_it(literal_run: Any) -> None:
     _, output = literal_run
     (path,) = output.rglob("samples_refact_judgment_comparative_*.jsonl")
@@ -201,6 +204,7 @@ def test_predict_only_keeps_replies_and_scores_nothing(run_lm_eval: Callable[...
     assert replies == {item.id: [[item.target]] for item in built.items}
 
 
+@pytest.mark.slow
 def test_a_cached_run_gives_the_same_figures(run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
     class Once(BaselineLM):
         calls = 0
@@ -216,6 +220,7 @@ def test_a_cached_run_gives_the_same_figures(run_lm_eval: Callable[..., dict[str
     assert Once.calls == 16
 
 
+@pytest.mark.slow
 def test_gen_kwargs_override_the_papers_decoding(run_lm_eval: Callable[..., dict[str, Any]]) -> None:
     seen: list[dict[str, Any]] = []
 
@@ -307,6 +312,7 @@ def test_cached_requests_do_not_hide_other_options(
     assert "step by step" not in seen[0] and "step by step" in seen[1]
 
 
+@pytest.mark.slow
 def test_a_second_run_in_one_process_answers_the_present_data(
     run_lm_eval: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:

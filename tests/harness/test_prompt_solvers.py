@@ -222,6 +222,7 @@ def test_a_tasks_own_worked_examples_are_those_of_lm_evals_num_fewshot(
     assert _sorted(ask(f"halu_tasks/{task}", "halu_tasks/few_shot", number=2)) == wanted
 
 
+@pytest.mark.slow
 def test_the_figures_of_a_packaged_task_stay_with_its_solver(
     run_inspect: Callable[..., Any], tmp_path: Path, here: Callable[..., Any]
 ) -> None:
@@ -237,6 +238,7 @@ def test_the_figures_of_a_packaged_task_stay_with_its_solver(
     assert reported.returncode == 0, reported.stderr
 
 
+@pytest.mark.slow
 def test_items_with_the_same_question_are_told_apart(run_inspect: Callable[..., Any], tmp_path: Path) -> None:
     """Rows that share an original answer ask the same; each still gets its own replayed reply."""
     from inspect_ai.solver import SolverSpec

@@ -404,6 +404,7 @@ def test_of_runs_that_differ_in_nothing_the_last_stands(small: Path, tmp_path: P
     )
 
 
+@pytest.mark.slow
 def test_a_log_that_was_scored_again_with_a_judge_is_of_that_judge(
     serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

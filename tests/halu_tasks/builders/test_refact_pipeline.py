@@ -604,6 +604,7 @@ JUNK = st.one_of(
 
 
 @given(st.data())
+@pytest.mark.slow
 def test_every_kept_row_is_tagged_where_it_was_edited(data: st.DataObject) -> None:
     text = data.draw(TEXTS | st.tuples(TEXTS, TEXTS).map(lambda parts: parts[0] + parts[1] + parts[0]))
     pipeline = RefactPipeline(nli_model="judge", check_language=False, **SHORT)
