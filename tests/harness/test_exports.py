@@ -176,7 +176,8 @@ def test_rows_say_of_every_reply_whether_it_is_right(
         rows = [{"id": item.id, "output": reply(built, item)} for item in built.items]
         scored[kind] = score(here, results / f"{kind}.json", task, rows, *arguments)
     done = here("export", "eee", *(results / f"{kind}.json" for kind in KINDS), "-o", tmp_path / "out")
-    assert (done.returncode, done.stderr) == (0, "")
+    # replies that are wrong on purpose may be warned of
+    assert done.returncode == 0 and all("no readable answer" in line for line in done.stderr.splitlines())
     check_published(tmp_path / "out")
     seen = set()
     for record, rows in read_eee(tmp_path / "out"):
@@ -231,7 +232,7 @@ def test_a_reply_without_a_verdict_has_no_row_and_is_counted(
     ((record, told),) = read_eee(tmp_path / "unjudged")
     assert not told and "closer_to_correct" in {own["evaluation_result_id"] for own in record["evaluation_results"]}
     done = here("export", "hub", unjudged, "-o", tmp_path / "hub", "--dataset", "cfaith=a/b")
-    assert done.returncode == 2 and "has no figure without a judge of which higher values are better" in done.stderr
+    assert done.returncode == 2 and "belongs in no leaderboard" in done.stderr
 
 
 # --- equal when read back -------------------------------------------------------------------------------
