@@ -40,87 +40,6 @@ def item(
     return Item(id, id, target, "", "", {"reason": reason, "alpha": alpha}, {"pattern": pattern})
 
 
-LABELLED = {
-    "NON-FACTUAL": [
-        "Partially FACTUAL. The date is wrong.",
-        "The answer is partially factual.",
-        "Is it factual? No.",
-        "FACTUAL: No",
-        "Factual: False",
-        "NON-FACTUAL",
-        "NON-FACTUAL.The answer is wrong.",
-        "non-factual\nThe answer is wrong.",
-        "Non-Factual: it is wrong",
-        "NON FACTUAL - wrong",
-        "NONFACTUAL. Wrong.",
-        "NON‑FACTUAL. Wrong.",
-        "NON–FACTUAL. Wrong.",
-        "NON_FACTUAL. Wrong.",
-        "Not factual. The date is wrong.",
-        "**NON-FACTUAL**\n\nThe answer is wrong.",
-        "Output: NON-FACTUAL. The answer is wrong.",
-        "Output:\n**NON-FACTUAL**. The answer is wrong.",
-        "Response: non-factual, since the date is wrong",
-        "FACTS: NON-FACTS. The date is wrong.",
-        "### Label: NON-FACTUAL",
-        "Answer: NON-FACTUAL",
-        '"NON-FACTUAL" is my verdict.',
-        "<think>FACTUAL?</think>NON-FACTUAL. Wrong.",
-        "The answer is NON-FACTUAL because the date is wrong.",
-        "The date is wrong, so this is non-factual.",
-        "This answer is not factual.",
-        "The claim isn't factual.",
-        "The answer cannot be considered factual.",
-        "It is factual that Rome is old. The answer as a whole, however, is NON-FACTUAL.",
-        "FACTUAL or NON-FACTUAL? NON-FACTUAL.",
-        "FACTUAL. On reflection the date is wrong.\nFinal verdict: NON-FACTUAL",
-        "FACTUAL at first sight. Final answer: **non-factual**",
-        "Factual errors abound here: NON-FACTUAL.",
-        "The wrong year is given.\n\nnon-factual",
-    ],
-    "FACTUAL": [
-        "Factual: Yes",
-        "Therefore, the answer is considered FACTUAL rather than NON-FACTUAL.",
-        "The answer is FACTUAL instead of NON-FACTUAL",
-        "FACTUAL",
-        "FACTUAL.\nThe answer is right.",
-        "Factual. The answer is right.",
-        "factual",
-        "FACTUAL The answer is right.",
-        "FACTUAL because the date is right",
-        "> *FACTUAL* — right",
-        "Output: FACTUAL.",
-        "FACTS: FACTUAL. Right.",
-        "Response: FACTUAL. No claim in it is non-factual in any way that matters.",
-        "The answer is FACTUAL.",
-        "The statement is factual and well supported.",
-        "I conclude that the response is factual.",
-        "After checking, I label it as factual.",
-        "This is not NON-FACTUAL.",
-        "Final verdict: FACTUAL",
-        "NON-FACTUAL. Wait, the evidence agrees after all. Final Verdict: FACTUAL",
-        "Label = FACTUAL",
-    ],
-    None: [
-        "",
-        "   ",
-        "I cannot tell.",
-        "<think>NON-FACTUAL",
-        "It is impossible to say whether this is FACTUAL or NON-FACTUAL.",
-        "The answer is neither factual nor non-factual.",
-        "FACTUAL/NON-FACTUAL",
-        "Factually, Rome is in Italy.",
-        "There is factual information about Rome.",
-        "Factual evidence is missing.",
-    ],
-}
-
-
-@pytest.mark.parametrize(("label", "reply"), [(label, reply) for label, own in LABELLED.items() for reply in own])
-def test_labels_are_read(label: str | None, reply: str) -> None:
-    assert factchd.read(reply)[0].value == label
-
-
 @pytest.mark.parametrize(
     ("reply", "explanation"),
     [
@@ -227,31 +146,6 @@ def test_figures_by_hand() -> None:
 
 
 # --- as published -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("reply", "label"),
-    [
-        ("NON-FACTUAL.The", "NON-FACTUAL"),
-        ("Non-Factual", "NON-FACTUAL"),
-        ("**NON-FACTUAL**", "NON-FACTUAL"),
-        ("The NON-FACTUAL", "NON-FACTUAL"),
-        ("NONFACTUAL", None),
-        ("NON‑FACTUAL", None),
-        ("Factually wrong", "FACTUAL"),
-        ("FACTUAL or NON-FACTUAL", "FACTUAL"),
-        ("The answer is FACTUAL", None),
-        ("Output: NON-FACTUAL", "NON-FACTUAL"),
-        ("Output:Response: FACTUAL", "FACTUAL"),
-        ("Output: Response: FACTUAL", None),
-        ("FACTS: it is so", "FACTUAL"),
-        ("FACTS: it is so. NON-FACTS: it is not", "NON-FACTUAL"),
-        ("<think>x</think>FACTUAL", None),
-        ("", None),
-    ],
-)
-def test_the_published_reading_of_labels(reply: str, label: str | None) -> None:
-    assert factchd.published_label(factchd.published_clean(reply)) == label
 
 
 def test_the_published_split_keeps_a_label_in_mixed_case() -> None:

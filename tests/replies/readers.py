@@ -1,0 +1,74 @@
+"""How the replies of each file are read: the one place that knows the package's readers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from halu_tasks.builders.replies import read_verdict as read_builder_verdict
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.benchmarks import factchd, halueval, refact_published, refact_published_strings
+from halu_tasks.scorers.reading.claims import checks, read_support
+from halu_tasks.scorers.reading.judge import read_verdict
+from halu_tasks.scorers.reading.labels.error_type import error_type
+from halu_tasks.scorers.reading.steps.declining import declines
+from halu_tasks.scorers.reading.strings.passages import passages
+from halu_tasks.scorers.reading.strings.strings import entities, replacements, sentence
+from halu_tasks.tasks import task_named
+
+Row = dict[str, Any]
+FOLDER = Path(__file__).parent
+
+
+def rows(name: str) -> list[Row]:
+    """Return the rows of `name.jsonl`."""
+    return [json.loads(line) for line in (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").split("\n") if line]
+
+
+def of_task(task: str) -> Callable[[Row], Answer[Any]]:
+    """Read a label as the task of that name does."""
+    return lambda row: task_named(task).label(row["reply"])
+
+
+def builder_verdict(row: Row) -> Answer[str]:
+    read = read_builder_verdict(row["reply"])
+    return Answer(read.value.value if read.value else None, read.reason)
+
+
+STRICT: dict[str, Callable[[Row], Answer[Any]]] = {
+    "builder_verdict": builder_verdict,
+    "cfaith_choice": of_task("cfaith_choice"),
+    "cfaith_tf": of_task("cfaith_tf"),
+    "claim_support": lambda row: Answer(read_support(row["reply"]).value, "-"),
+    "claims": lambda row: Answer(checks(row["reply"]).checked, ""),
+    "declining": lambda row: Answer("declines" if declines(row["reply"]) else "states", ""),
+    "factchd": of_task("factchd"),
+    "halluverse25": lambda row: error_type(row["reply"]),
+    "halluverse25_binary": of_task("halluverse25_binary_en"),
+    "halueval_general_localization": lambda row: passages(row["reply"], row["passage"]),
+    "halueval_summarization": of_task("halueval_summarization"),
+    "halueval_summarization_claims": lambda row: halueval.claims_verdict(row["reply"]),
+    "judge_verdict": lambda row: Answer(read_verdict(row["reply"]).value, "-"),
+    "refact_correction": lambda row: replacements(row["reply"], row["masks"]),
+    "refact_judgment_comparative": of_task("refact_judgment_comparative"),
+    "refact_judgment_independent": of_task("refact_judgment_independent"),
+    "refact_localization_entity": lambda row: entities(row["reply"]),
+    "refact_localization_negation": lambda row: sentence(row["reply"]),
+}
+
+PAPER: dict[str, Callable[[Row], Answer[Any]]] = {
+    "factchd": lambda row: Answer(factchd.published_label(factchd.published_clean(row["reply"])), "-"),
+    "halueval_summarization": lambda row: halueval.published_judgement(row["reply"]),
+    "refact_judgment_comparative": lambda row: refact_published.published_pick(row["reply"]),
+    "refact_judgment_independent": lambda row: refact_published.published_true_false(row["reply"]),
+    "refact_correction": lambda row: Answer(refact_published_strings.replacements(row["reply"]), ""),
+    "refact_localization_entity": lambda row: Answer(refact_published_strings.entities(row["reply"]), ""),
+    "refact_localization_negation": lambda row: Answer(refact_published_strings.sentence(row["reply"]), ""),
+}
+
+
+def read(name: str, row: Row) -> Answer[Any]:
+    """Read the reply of a row of `name.jsonl`."""
+    return (PAPER if row.get("mode") == "paper" else STRICT)[name](row)
