@@ -177,8 +177,8 @@ def test_the_same_versions_of_python_are_declared_tested_and_known_to_doctor() -
     others = jobs["python"]["strategy"]["matrix"]["python-version"]
     assert declared == [full, *others]
     assert (declared[0], declared[-1]) == TESTED["python"]
-    check = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert re.findall(r"^for version in (.+); do$", check, re.MULTILINE) == [" ".join(others)]
+    check = (ROOT / ".ci" / "whole").read_text(encoding="utf-8")
+    assert re.findall(r"^ +for version in (.+); do$", check, re.MULTILINE) == [" ".join(others)]
 
 
 def test_forms_for_issues_have_what_a_form_needs() -> None:

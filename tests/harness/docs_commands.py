@@ -122,7 +122,7 @@ NOT_RUN = (
     NotRun("README.md", r"pytest ", "runs the tests"),
     NotRun("README.md", r"halu-tasks demo$", "is the same on docs/getting-started.md"),
     NotRun("docs/index.md", r"halu-tasks demo$", "is the same on docs/getting-started.md"),
-    NotRun("CONTRIBUTING.md", r"python tests/frozen_figures\.py ", "takes minutes"),
+    NotRun("CONTRIBUTING.md", r"python tests/frozen/compare\.py", "takes minutes"),
     NotRun("docs/add-a-benchmark.md", r"halu-tasks |lm_eval |inspect ", CHECKOUT),
     NotRun("docs/add-a-benchmark.md", r"pytest ", "runs the tests"),
     NotRun("docs/builders.md", r"halu-tasks build .* --executor ray", "starts Ray; see test_executors.py"),
