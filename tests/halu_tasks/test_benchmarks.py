@@ -44,6 +44,7 @@ def fine(built: Built, item: Item, reply: str) -> list[str] | None:
     return ["fine" for _ in judged.questions(item, reply)] if judged else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("subset", COUNTS)
 @pytest.mark.parametrize("task", REFACT)
 def test_all_of_refact_has_its_items_and_the_oracle_its_ceiling(task: str, subset: str, shared_data: Path) -> None:
@@ -202,6 +203,7 @@ PUBLISHED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", REFACT)
 @pytest.mark.parametrize("model", PUBLISHED)
 def test_the_released_replies_give_the_published_figures(model: str, task: str, shared_data: Path) -> None:

@@ -134,8 +134,8 @@ for info in pkgutil.walk_packages(halu_tasks.scorers.__path__, "halu_tasks.score
 # --- listings -------------------------------------------------------------------------------------
 
 
-def test_help_names_every_command(cli: Cli) -> None:
-    shown = cli("--help")
+def test_help_names_every_command(here: Cli) -> None:
+    shown = here("--help")
     assert shown.returncode == 0 and shown.stderr == ""
     for command in (
         "list",
@@ -158,8 +158,8 @@ def test_help_names_every_command(cli: Cli) -> None:
         assert re.search(rf"^ +{command} +\w", shown.stdout, re.M)
 
 
-def test_version(cli: Cli) -> None:
-    shown = cli("--version")
+def test_version(here: Cli) -> None:
+    shown = here("--version")
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, f"halu-tasks {__version__}\n", "")
 
 
@@ -206,24 +206,24 @@ def test_data_lists_every_file_with_its_state(run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_data_verify_of_what_is_cached(cli: Cli, shared_data: Path) -> None:
+def test_data_verify_of_what_is_cached(here: Cli, shared_data: Path) -> None:
     for file in REFACT.files:
         path = cached_path(REFACT, file.name)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes((shared_data / "refact" / file.name).read_bytes())
-    good = cli("data", "verify", "refact")
+    good = here("data", "verify", "refact")
     assert good.returncode == 0 and good.stdout.count(", as published") == 2
 
     path.write_bytes(path.read_bytes() + b"\n")
-    bad = cli("data", "verify", "refact")
+    bad = here("data", "verify", "refact")
     assert bad.returncode == 3 and bad.stdout.count(", as published") == 1
     first, last = bad.stderr.splitlines()
     assert str(path) in first and str(REFACT.file(path.name).sha256) in first
     assert last == "halu-tasks: 1 of 2 files failed (above)"
 
 
-def test_data_verify_of_what_is_not_cached(cli: Cli) -> None:
-    shown = cli("data", "verify", "fave")
+def test_data_verify_of_what_is_not_cached(here: Cli) -> None:
+    shown = here("data", "verify", "fave")
     assert shown.returncode == 2 and shown.stdout == ""
     assert "halu-tasks: fave: paper_dataset.json is not cached; fetch it with" in shown.stderr
 
@@ -308,11 +308,11 @@ def test_missing_data_without_a_network(cli: Cli) -> None:
     assert "--data PATH" in message and "the word sample" in message
 
 
-def test_a_cached_file_with_another_checksum(cli: Cli) -> None:
+def test_a_cached_file_with_another_checksum(here: Cli) -> None:
     path = cached_path(REFACT, "refact_multi_error.jsonl")
     path.parent.mkdir(parents=True)
     path.write_text((SAMPLE / "refact" / path.name).read_text())
-    message = one_line(cli("items", COMPARATIVE))
+    message = one_line(here("items", COMPARATIVE))
     assert f"{path}: sha256 is " in message and f"expected the published {REFACT.file(path.name).sha256}" in message
 
 
@@ -388,18 +388,18 @@ def test_a_share_that_is_none(here: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_unknown_judge(cli: Cli, tmp_path: Path) -> None:
+def test_an_unknown_judge(here: Cli, tmp_path: Path) -> None:
     path = predictions(tmp_path / "p.jsonl", oracle("cfaith_gen"))
-    message = one_line(cli("score", "cfaith_gen", path, "--data", "sample", "--judge", "nosuch/model"))
+    message = one_line(here("score", "cfaith_gen", path, "--data", "sample", "--judge", "nosuch/model"))
     assert "judge 'nosuch/model'" in message and "nosuch" in message
 
 
 @pytest.mark.slow
-def test_a_judge_that_is_down_is_told_before_anything_is_scored(cli: Cli, tmp_path: Path) -> None:
+def test_a_judge_that_is_down_is_told_before_anything_is_scored(here: Cli, tmp_path: Path) -> None:
     path = predictions(tmp_path / "p.jsonl", oracle("cfaith_gen"))
     address = f"http://127.0.0.1:{port_of_nobody()}/v1"
     message = one_line(
-        cli("score", "cfaith_gen", path, "--data", "sample", "--judge", "openai/gpt-4o", "--judge-base-url", address)
+        here("score", "cfaith_gen", path, "--data", "sample", "--judge", "openai/gpt-4o", "--judge-base-url", address)
     )
     assert "judge openai/gpt-4o cannot be reached" in message
     assert re.search(r"[Cc]onnect", message) and " at 0x" not in message, "says why, for people"
@@ -420,8 +420,8 @@ def test_a_cache_that_is_no_folder_is_an_error_of_one_line(cli: Cli, tmp_path: P
     assert f"cannot write {file}" in one_line(cli("items", COMPARATIVE, env={"HALU_TASKS_CACHE": str(file)}))
 
 
-def test_an_unknown_source(cli: Cli) -> None:
-    assert one_line(cli("data", "fetch", "refakt")).startswith("halu-tasks: unknown source 'refakt' (did you mean")
+def test_an_unknown_source(here: Cli) -> None:
+    assert one_line(here("data", "fetch", "refakt")).startswith("halu-tasks: unknown source 'refakt' (did you mean")
 
 
 @pytest.mark.parametrize(
@@ -437,6 +437,7 @@ def test_a_command_line_that_is_none_ends_with_2(arguments: list[str], here: Cli
 # --- output that nobody takes ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["list"], ["--help"], ["items", "cfaith_tf", "--data", "sample"]])
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_pipe_closed_by_its_reader_is_no_error(arguments: list[str], unbuffered: str) -> None:
@@ -487,7 +488,7 @@ def test_the_table_says_how_it_came_about(here: Cli, tmp_path: Path) -> None:
     assert re.fullmatch(r"acc +0\.9688  \[0\.\d{4}, 0\.\d{4}\]", rows[1])
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", one_of_each(TASKS))
 @pytest.mark.parametrize("mode", ["strict", pytest.param("paper", marks=pytest.mark.slow)])
 def test_gold_replies_reach_the_ceiling(task: str, mode: str, score: Callable[..., dict[str, Any]]) -> None:
     replies = oracle(task)
@@ -508,7 +509,7 @@ def test_gold_replies_reach_the_ceiling(task: str, mode: str, score: Callable[..
 
 
 @pytest.mark.parametrize("mode", ["strict", pytest.param("paper", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", one_of_each(TASKS))
 def test_missing_ids_are_scored_as_empty_replies_and_stay_in_n(
     task: str, mode: str, score: Callable[..., dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -537,7 +538,7 @@ def test_partial_scores_the_given_ids_alone(score: Callable[..., dict[str, Any]]
 
 
 @pytest.mark.parametrize("partial", [(), ("--partial",)])
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", one_of_each(TASKS))
 def test_nothing_to_score_is_an_error(task: str, partial: tuple[str, ...], here: Cli, tmp_path: Path) -> None:
     path = predictions(tmp_path / "p.jsonl", {})
     told = one_line(here("score", task, path, "--data", "sample", *partial))
@@ -811,6 +812,7 @@ PUBLISHED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", PUBLISHED)
 def test_paper_gives_the_figures_of_the_released_replies(task: str, shared_data: Path, run: Run) -> None:
     for model, name in enumerate(OUTPUTS, 1):

@@ -278,6 +278,7 @@ def test_windows_line_ends_and_a_byte_order_mark_are_read(tmp_path: Path) -> Non
 # --- the real file ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_released_answers(shared_data: Path) -> None:
     if not (shared_data / "halueval" / "general_data.json").is_file():
         pytest.skip("no general_data.json")

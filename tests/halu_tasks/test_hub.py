@@ -272,6 +272,7 @@ def test_a_pinned_source_is_fetched_at_its_commit_and_kept_in_the_hubs_cache(
     assert len(fetched) == 2  # its size and then the file, once
 
 
+@pytest.mark.slow
 def test_the_training_part_is_fetched_only_for_worked_examples(ran: dict[str, Ran], server: HubServer) -> None:
     assert all("#Question#: t " in example["prompt"] for example in ran["training"].items[0]["examples"])
     paths = [path for path, _ in server.asked]

@@ -488,6 +488,7 @@ def test_a_damaged_index_is_made_again(damage: str, facts: Path, halu_cache: Pat
         assert folders(halu_cache) == [folder] and sorted(path.name for path in folder.iterdir()) == names
 
 
+@pytest.mark.slow
 def test_an_index_that_is_cut_while_it_is_in_use_is_an_error_of_one_line(facts: Path, halu_cache: Path) -> None:
     # in a process of its own: one that maps a file which is cut ends without a word
     program = (
@@ -529,6 +530,7 @@ def test_a_cache_that_cannot_be_written_is_an_error_that_says_how_to_name_anothe
         open_knowledge(facts)
 
 
+@pytest.mark.slow
 def test_processes_may_open_the_same_knowledge_at_once(tmp_path: Path, halu_cache: Path) -> None:
     path = write(tmp_path / "a.jsonl", [f"number{number} and words around it" for number in range(3000)])
     program = (
@@ -541,6 +543,7 @@ def test_processes_may_open_the_same_knowledge_at_once(tmp_path: Path, halu_cach
     assert len(folders(halu_cache)) == 1
 
 
+@pytest.mark.slow
 def test_opening_needs_no_harness(facts: Path) -> None:
     program = (
         "import sys; from halu_tasks.knowledge.index import open_knowledge; "

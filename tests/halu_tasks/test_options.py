@@ -181,6 +181,7 @@ print(len(docs), len({doc["id"] for doc in docs}), sorted(doc["target"] for doc 
 """
 
 
+@pytest.mark.slow
 def test_what_lm_eval_parses_from_its_command_line_are_options() -> None:
     run = subprocess.run([sys.executable, "-c", LM_EVAL], capture_output=True, text=True, cwd=sys.prefix, timeout=120)
     assert run.returncode == 0, run.stderr

@@ -107,6 +107,7 @@ def test_figures_are_those_of_the_scores_in_memory(task: str, tmp_path: Path) ->
     assert scored(task, write_shards(tmp_path / "r", rows, 3)).estimates == estimates(built.scoring.metrics, scores)
 
 
+@pytest.mark.slow
 def test_parquet_shards_and_details(tmp_path: Path) -> None:
     import pyarrow
     from pyarrow import parquet
@@ -316,6 +317,7 @@ def s3() -> Iterator[Mapping[str, str]]:
     running.stop()
 
 
+@pytest.mark.slow
 def test_shards_in_s3_are_scored_as_local_ones(
     s3: Mapping[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

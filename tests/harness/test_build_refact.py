@@ -121,6 +121,7 @@ def test_a_build_is_as_scripted_and_its_files_reach_the_ceiling(build: Run, run_
             assert found["results"][f"refact_{task}"]["acc,none"] == 1.0
 
 
+@pytest.mark.slow
 def test_what_the_source_filter_leaves_out_is_counted_everywhere(run_build: Run, here: Cli) -> None:
     more = " It was repaired by her sons, and by theirs, and it still turns on most days." * 6
     rated = [document(n, score=n) for n in range(20, 24)]

@@ -95,6 +95,7 @@ def test_tasks_that_are_killed_are_started_again_and_finished_ones_are_not(
     assert starts(tmp_path, 0) == 1 and starts(tmp_path, 2) == 3 and not (tmp_path / "started-1").exists()
 
 
+@pytest.mark.slow
 def test_an_error_is_raised_as_it_is_after_the_others_have_ended(
     executor: Callable[[int], Executor], tmp_path: Path
 ) -> None:
@@ -144,6 +145,7 @@ def start_local(folder: Path) -> subprocess.Popen[bytes]:
     return process
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
 def test_tasks_end_with_the_command(tmp_path: Path, ending: int) -> None:
     process = start_local(tmp_path)
@@ -157,6 +159,7 @@ def test_tasks_end_with_the_command(tmp_path: Path, ending: int) -> None:
     assert not written(tmp_path)
 
 
+@pytest.mark.slow
 def test_slurm_gets_its_options_and_the_same_command_waits_for_its_tasks(cluster: Path, tmp_path: Path) -> None:
     job = Writing(tmp_path, held=True)
     config = tmp_path / "slurm.yaml"

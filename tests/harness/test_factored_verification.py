@@ -119,6 +119,7 @@ def test_without_log_probabilities_a_claim_gets_a_reasoned_yes_or_no(
     assert found["calls"] + found["cached_calls"] == FEW + 3 * listed
 
 
+@pytest.mark.slow
 def test_a_provider_that_refuses_log_probabilities_is_asked_without(run_method: Run) -> None:
     plain = Verifier(logprobs=False)
     log = run_method(TASK, "factored_verification", lambda r: 400 if r.get("logprobs") else plain(r), limit=FEW)

@@ -112,6 +112,7 @@ def test_the_judge_sees_the_cited_papers_and_no_others(judged: Run) -> None:
         assert shown == [name]
 
 
+@pytest.mark.slow
 def test_revision_by_critiques_removes_what_is_not_supported_and_nothing_else(judged: Run) -> None:
     lab = Lab(false=2, unknown=1)
     log = judged(lab, "factored_revision")

@@ -123,6 +123,7 @@ def test_the_literal_command_runs_halluverse_in_all_languages_or_the_one_named(
     assert figures(log)["acc"] == 1.0 and len(log.samples) == (23 if language else 69)
 
 
+@pytest.mark.slow
 def test_epochs_keep_every_reply_and_do_not_shrink_the_interval(run_inspect: Callable[..., Any]) -> None:
     once = figures(run_inspect("refact_judgment_independent", "halu/baseline", limit=32))
     thrice = figures(run_inspect("refact_judgment_independent", "halu/baseline", limit=32, epochs=3))
@@ -150,6 +151,7 @@ def test_the_score_command_works_on_a_log(tmp_path: Path, run_inspect: Callable[
     assert set(figures(log)) - set(figures(read_eval_log(log.location))) >= {"exact", "char_f1"}
 
 
+@pytest.mark.slow
 def test_a_run_that_failed_half_way_resumes_and_asks_nothing_twice(
     tmp_path: Path, serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

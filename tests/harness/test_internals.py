@@ -132,6 +132,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(log.location)
 
 
+@pytest.mark.slow
 def test_a_log_is_an_archive_of_summaries_and_samples(log: Path) -> None:
     with zipfile.ZipFile(log) as archive:
         summaries = json.loads(archive.read("summaries.json"))

@@ -138,6 +138,7 @@ def test_calls_that_may_have_been_charged_count(serve: Serve, replies: Path, cap
     assert questions(server) < 36
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fails", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_question_that_comes_again_before_it_is_answered_is_asked_and_paid_once(
     fails: bool, serve: Serve, tmp_path: Path, capsys: Capture, run_inspect: Callable[..., Any]
@@ -268,6 +269,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.slow
 def test_the_calls_of_other_processes_count_and_those_of_a_killed_one_for_good(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -298,6 +300,7 @@ def test_the_calls_of_other_processes_count_and_those_of_a_killed_one_for_good(
     assert Ledger(path).costs() == pytest.approx((0.2, 0.6))
 
 
+@pytest.mark.slow
 def test_a_call_waits_for_those_of_a_process_that_still_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halu_tasks.judging.ledger._BEAT", 0.05)
     monkeypatch.setattr("halu_tasks.judging.ledger._PATIENCE", 1.0)

@@ -189,6 +189,7 @@ def test_fields_in_a_users_metadata_are_asked_as_lm_eval_asks_the_packaged_task(
     assert _sorted(in_inspect) == _sorted(asked_in_lm_eval(task))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "task"),
     [

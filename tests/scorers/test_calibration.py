@@ -124,6 +124,7 @@ def test_rankings_have_an_interval_from_five_clusters_of_each_class_on() -> None
             assert (found[name].low is None) == (found[name].stderr is None) == (rare < 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "n", "rare"), [("roc_auc", 200, 10), ("auprc", 200, 10), ("auprc", 1_000, 10)])
 def test_intervals_of_rankings_cover_where_a_class_is_rare(name: str, n: int, rare: int) -> None:
     """Intervals from all clusters cover 69 to 88%."""

@@ -145,6 +145,7 @@ def test_the_interval_of_wrong_answers_mirrors_that_of_right_ones(values: list[l
     assert other == pytest.approx((1 - high, 1 - low), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("clusters", "expected"), [(50, 1), (200, 3), (200, 4), (1_000, 5), (1_000, 8)])
 def test_intervals_cover_where_few_clusters_differ(clusters: int, expected: int) -> None:
     """A standard error from one to ten clusters alone covers 83 to 93%."""

@@ -46,6 +46,7 @@ def drawn(items: int, labelled: int, sensitivity: float = 0.85, specificity: flo
     return [(bool(j), bool(y) if at < labelled else None) for at, (j, y) in enumerate(zip(judge, true, strict=True))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("items", "labelled"), [(60, 30), (200, 50), (1000, 150), (400, 399)])
 def test_the_estimate_is_that_of_ppi_python(items: int, labelled: int) -> None:
     from ppi_py import ppi_mean_pointestimate  # compiles for seconds

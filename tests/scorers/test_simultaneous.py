@@ -190,6 +190,7 @@ def claimed(rng: np.random.Generator, skills: list[float], tasks: int, items: in
     return {place for place, p in zip(places, p_values, strict=True) if p is not None and p < 0.05}
 
 
+@pytest.mark.slow
 def test_equal_models_are_rarely_called_different_and_unequal_ones_are() -> None:
     rng = np.random.default_rng(11)
     false = sum(bool(claimed(rng, [0.8] * 5, 2, 60)) for _ in range(80))
@@ -218,6 +219,7 @@ def test_independent_equalities_are_adjusted_for_the_others() -> None:
     assert min(p for p in adjusted_equality(contrasts, draws=60_000) if p) == pytest.approx(min(exact, 0.12), abs=0.005)
 
 
+@pytest.mark.slow
 def test_better_and_equal_together_make_few_false_claims() -> None:
     """Five figures: two equal to the first, one at the margin, one better by far more; claims of both kinds."""
     rng = np.random.default_rng(14)
