@@ -126,30 +126,35 @@ def test_a_provider_that_refuses_log_probabilities_is_asked_without(run_method: 
     assert figures(log)["acc"] == 1.0
 
 
-@pytest.mark.parametrize(
-    ("listing", "reason", "questions"),
-    [
-        ("", "empty", 0),
-        ("The summary makes no claims that could be checked, so: none", None, 0),
-        ("None", "no claims", 0),
-        ("- Did the ferry sink?\n- Was it late?", "questions only", 2),
-        ("<think>The claims are", "unclosed reasoning", 0),
-    ],
-)
-def test_a_text_without_claims_has_no_probability(
-    listing: str, reason: str | None, questions: int, run_method: Run
-) -> None:
-    log = run_method(TASK, "factored_verification", Verifier(listing=lambda text: listing), limit=4)
+LISTINGS = {
+    "": "empty",
+    # a remark in place of a list is checked as the claim that it looks like, and fails
+    "The summary makes no claims that could be checked, so: none": None,
+    "None": "no claims",
+    "- Did the ferry sink?\n- Was it late?": "questions only",
+    "<think>The claims are": "unclosed reasoning",
+}
+"""Lists of claims, one for each of the first items, and the reason for which a reply has no probability."""
+
+
+def test_a_text_without_claims_has_no_probability(run_method: Run) -> None:
+    items = SOURCE[: len(LISTINGS)]
+    by_text = dict(zip((item.fields["summary"].strip() for item in items), LISTINGS, strict=True))
+    log = run_method(
+        TASK, "factored_verification", Verifier(listing=lambda text: by_text[text.strip()]), limit=len(LISTINGS)
+    )
+    samples = {sample.id: sample for sample in log.samples}
+    for item, reason in zip(items, LISTINGS.values(), strict=True):
+        sample = samples[item.id]
+        steps = sample.output.metadata["halu_steps"]
+        if reason is None:
+            assert len(steps["claims"]) == 1 and "halu_probability" in sample.output.metadata
+            continue
+        assert sample.scores["halu_score"].explanation == reason
+        assert not steps["claims"] and "halu_probability" not in sample.output.metadata
     found = figures(log)
-    if reason is None:
-        # a remark in place of a list is checked as the claim that it looks like, and fails
-        assert found["claims"] == 1 and found["unparsed"] == 0
-        return
-    assert found["unparsed"] == 1.0 and found["acc"] == 0.0
-    assert found["claims"] == 0 and found["claims_questions"] == questions
-    assert found.get("roc_auc") is None
-    assert {sample.scores["halu_score"].explanation for sample in log.samples} == {reason}
-    assert all("halu_probability" not in sample.output.metadata for sample in log.samples)
+    assert found["unparsed"] == pytest.approx(4 / 5)
+    assert found["claims"] == pytest.approx(1 / 5) and found["claims_questions"] == pytest.approx(2 / 5)
 
 
 @pytest.mark.slow
@@ -224,13 +229,13 @@ def test_own_wording(run_method: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("task", "message"),
     [
-        ("refact_judgment_independent", "needs the source of each item, and refact_judgment_independent has none"),
-        ("refact_correction", "gives one text one of two labels, and refact_correction asks for something else"),
+        ("refact_judgment_independent", "source"),
+        ("refact_correction", "labels"),
     ],
 )
 def test_a_task_that_it_cannot_serve_is_told(task: str, message: str, run_method: Run) -> None:
     log = run_method(task, "factored_verification", Verifier(), limit=1)
-    assert log.status == "error" and message in log.error.message
+    assert log.status == "error" and message in log.error.message and task in log.error.message
 
 
 def test_an_option_out_of_range_is_told(run_method: Run) -> None:

@@ -3,10 +3,12 @@ talking nonsense, and being talked to."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
 import shlex
+import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -152,9 +154,8 @@ def test_failures_are_counted_never_scored_and_never_kept(
     found = run["results"]["cfaith_gen"]
     assert found["judge_failed,none"] == pytest.approx(1 / 36)
     assert found["hallucination_rate,none"] == 0.0 and found["sample_len"] == 36
-    assert warnings == [
-        "cfaith_gen: 1 of 36 questions (2.8%) have no verdict of the judge and are left out of hallucination_rate"
-    ]
+    (warning,) = warnings
+    assert all(part in warning for part in ("cfaith_gen", "1 of 36", "hallucination_rate"))
     log = run_inspect(
         "cfaith_gen", "halu/oracle", {name.removeprefix("halu_"): value for name, value in options.items()}
     )
@@ -207,15 +208,23 @@ def test_a_reply_that_talks_to_the_judge_changes_nothing(serve: Serve, tmp_path:
         assert mark not in attack and asked_text(request).count(mark) == 2
 
 
-@pytest.mark.slow
-def test_a_slow_judge_is_asked_side_by_side(serve: Serve, run_lm_eval: Callable[..., dict[str, Any]]) -> None:
-    import time
+def test_a_slow_judge_is_asked_side_by_side(serve: Serve, tmp_path: Path) -> None:
+    together = threading.Barrier(4, timeout=60)
 
-    server = serve(by_rule, delay=1.0)
-    start = time.monotonic()
-    run_lm_eval(["cfaith_gen"], OracleLM(), judged(server))
-    # one after the other, 37 questions of a second each would take 37 s
-    assert time.monotonic() - start < 20
+    def answer(request: dict[str, Any]) -> str:
+        # the first four verdicts come only after four questions are under way
+        if "=====" in asked_text(request) and not together.broken and next(numbers) < 4:
+            together.wait()
+        return by_rule(request)
+
+    numbers = itertools.count()
+    path = tmp_path / "predictions.jsonl"
+    rows = [{"id": item.id, "output": item.target} for item in ITEMS[:8]]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    server = serve(answer)
+    command = ["score", "cfaith_gen", str(path), "--data", "sample", "--partial"]
+    assert main([*command, "--judge", "openai/gpt-4o", "--judge-base-url", server.url]) == 0
+    assert not together.broken
 
 
 def test_without_a_judge_nothing_stands_in_its_place(run_inspect: Callable[..., Any]) -> None:
