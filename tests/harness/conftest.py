@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 
 from halu_tasks.judging.reaching import PROBE
 
@@ -118,6 +119,22 @@ def serve() -> Iterator[Callable[..., ScriptedServer]]:
     for server in started:
         server.shutdown()
         server.server_close()
+
+
+@pytest.fixture(scope="session")
+def shared_runs(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Any:
+    """The logs of one run of all tasks in each harness, made once for all workers."""
+    from shared_runs import SharedRuns
+
+    folder = tmp_path_factory.getbasetemp()
+    if hasattr(request.config, "workerinput"):
+        folder = folder.parent
+    runs, done = SharedRuns(folder / "shared_runs"), folder / "shared_runs.done"
+    with FileLock(folder / "shared_runs.lock"):
+        if not done.exists():
+            runs.make()
+            done.touch()
+    return runs
 
 
 @pytest.fixture

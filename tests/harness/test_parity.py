@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from item_values import check_items
-from selections import one_of_each
+from shared_runs import mixed_replies
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
@@ -18,26 +18,6 @@ from halu_tasks.tasks import build, registry
 from halu_tasks.tasks.examples.fewshot import worked_examples
 
 TASKS = registry()[0]
-
-
-def mixed_replies(task: str) -> list[dict[str, str]]:
-    """Right, wrong, worded, unreadable, empty and missing replies in turn, the same at every run."""
-    built = build(task, Options(data="sample"))
-    rows = []
-    for number, item in enumerate(built.items):
-        right, floor = built.task.oracle(item), built.task.baseline(item)
-        output = [
-            right,
-            f"<think>It might be {floor}.</think>\n\n**Final Verdict: {right}**",
-            floor,
-            f"I think that the answer is {floor}",
-            "<think>never ends",
-            "",
-            right.upper(),
-        ][number % 8 - 1]
-        if number % 8 != 7:
-            rows.append({"id": item.id, "output": output})
-    return rows
 
 
 class Keeper(ReplayLM):
@@ -57,9 +37,10 @@ class Keeper(ReplayLM):
         return f"{turns}\n{chat_history[-1]['content']}"
 
 
-@pytest.mark.parametrize(("scoring", "fewshot"), [("strict", 0), pytest.param("paper", 2, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("task", one_of_each(TASKS))
-def test_the_same_bytes_are_asked_and_the_same_replies_give_the_same_numbers_everywhere(
+@pytest.mark.slow
+@pytest.mark.parametrize(("scoring", "fewshot"), [("paper", 2)])
+@pytest.mark.parametrize("task", TASKS)
+def test_with_examples_the_same_bytes_are_asked_and_the_same_replies_give_the_same_numbers_everywhere(
     task: str,
     scoring: str,
     fewshot: int,
@@ -70,9 +51,6 @@ def test_the_same_bytes_are_asked_and_the_same_replies_give_the_same_numbers_eve
 ) -> None:
     """A run of each harness serves both: runs are what takes the time here."""
     rows = mixed_replies(task)
-    if task == "refact_judgment_comparative":
-        # replies that were made with A and B the other way round
-        rows = [row | {"target": "B" if n % 2 else "A"} if n % 3 == 0 else row for n, row in enumerate(rows)]
     predictions = tmp_path / "predictions.jsonl"
     predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
@@ -139,6 +117,33 @@ def test_without_a_chat_template_the_system_text_stands_above_the_prompt(
     for item in built.items:
         shown = f"{item.system}\n\n{example.prompt} {example.reply}\n\n{item.prompt}"
         assert keeper.asked[item.id] == shown
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_all_tasks_ask_the_same_bytes_and_give_the_same_numbers_everywhere(
+    task: str, shared_runs: Any, here: Callable[..., Any]
+) -> None:
+    predictions = shared_runs.predictions / f"{task}.jsonl"
+    scored = json.loads(here("score", task, predictions, "--data", "sample", "--json").stdout)
+    assert scored["missing"] > 0 or scored["n"] < 8
+    log, rows = shared_runs.log(task), shared_runs.samples(task)
+    in_lm_eval = shared_runs.results()["results"][task]
+    in_inspect = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
+    assert log.status == "success" and scored["n"] == len(rows) == len(log.samples)
+    assert len(set(scored["metrics"].values())) > 1
+    for name, value in scored["metrics"].items():
+        assert in_lm_eval[f"{name},none"] == in_inspect[name] == value, name
+        if name in scored["intervals"]:
+            assert [in_inspect[f"{name}_low"], in_inspect[f"{name}_high"]] == scored["intervals"][name]
+            assert in_lm_eval[f"{name}_stderr,none"] == in_inspect[f"{name}_stderr"]
+    judged = TASKS[task].judged
+    accs = set(check_items(TASKS[task], log, {"samples": {task: rows}}))
+    assert accs == {None} if judged else {0, 1} <= accs
+    asked = {row["doc"]["id"]: row["arguments"]["gen_args_0"]["arg_0"].partition("\n")[0] for row in rows}
+    assert {id: json.loads(turns) for id, turns in asked.items()} == {
+        str(sample.id): [{"role": message.role, "content": message.text} for message in sample.input]
+        for sample in log.samples
+    }
 
 
 @pytest.mark.parametrize("task", TASKS)
