@@ -27,6 +27,7 @@ from halu_tasks.report.model.report import Report
 from halu_tasks.report.page.render import render
 from halu_tasks.results.comparison import compare
 from halu_tasks.results.entry import Entry
+from halu_tasks.results.paired_test import Adjusted
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run, ScoredReply, Step
 from halu_tasks.tasks import build, registry
@@ -584,6 +585,19 @@ def test_replies_that_decline_are_empty_or_say_that_nothing_is_wrong_are_told_ap
     assert [(own["unparsed"], own["abstained"], own["empty"]) for own in compared.as_json()["runs"]] == counts
     head, *_ = (line for line in comparison_report(compared).splitlines() if line.startswith("run  "))
     assert head.split()[-4:] == ["n", "unparsed", "abstained", "empty"]
+
+
+@pytest.mark.parametrize(("metric", "sign"), [("empty", -1), ("acc", 1)])
+def test_items_that_one_run_alone_has_right_are_counted_in_either_direction(metric: str, sign: int) -> None:
+    """Three replies of the first run say nothing; the difference is the second run's figure minus the first's."""
+    (tested,) = compare([run_of(COMPARATIVE, wrong=3), run_of(COMPARATIVE)], [metric]).tested
+    assert (tested.run, tested.minus) == (2, 1) and sign * tested.test.paired.value > 0
+    assert (tested.test.only_first, tested.test.only_second) == (3, 0)
+
+
+def test_a_difference_without_a_p_value_is_open() -> None:
+    p_values = Adjusted(None, None)
+    assert not p_values.differs and not p_values.equal
 
 
 def test_means_of_groups_are_of_results_that_were_asked_alike() -> None:

@@ -19,7 +19,7 @@ from halu_tasks.scorers.registry import READINGS, SCORERS, scorer_factory
 from halu_tasks.tasks import registry
 from halu_tasks.tasks.checks import check_sample
 from halu_tasks.tasks.definition import KEYS, METRIC_KEYS, PROMPT_FORMATS
-from halu_tasks.tasks.derived import task_of
+from halu_tasks.tasks.derived import TaskReference, task_of, task_of_file
 from halu_tasks.tasks.listing import listing, path_of
 from halu_tasks.tasks.yaml_files import TaskFile, read_task_file, task_configs
 
@@ -285,6 +285,12 @@ FAULTS = {
         "rows",
         "field 'questions' is missing",
     ),
+    "correct answer that is read as another one": (
+        INDEPENDENT,
+        "doc_to_target: '{{ \"False\" if target == \"True\" else \"True\" }}'\n",
+        "doc_to_target",
+        "of the sample scores 0 instead of 1",
+    ),
     "type of a row's field": (INDEPENDENT, "rows: {fields: {question: str}}\n", "rows", "string, array, object, any"),
     "source misspelt": (INDEPENDENT, "source: refakt\n", "source", "did you mean 'refact'?"),
     "file that the source lacks": (INDEPENDENT, "file: refact.jsonl\n", "file", "source refact has no file"),
@@ -427,6 +433,16 @@ def copied(folder: Path) -> Path:
     for name in ("halu_tasks", "scorers", "solvers", "task_configs"):
         shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     return folder
+
+
+def test_a_log_keeps_of_a_derived_task_what_its_file_changes(tmp_path: Path) -> None:
+    task = task_of_file(derived(tmp_path, INDEPENDENT, "generation_kwargs: {max_gen_toks: 5}\n"))
+    reference = TaskReference.of(task)
+    assert reference.as_json().keys() == {"task", "reference_task", "overrides"}
+    assert reference.overrides.keys() - {"task"} == {"generation_kwargs"}
+    restored = TaskReference.from_json(json.loads(json.dumps(reference.as_json()))).resolve()
+    assert restored.definition["generation_kwargs"] == task.definition["generation_kwargs"]
+    assert TaskReference.from_json({"task": "refact_judgment_independent"}).resolve() is TASKS["refact_judgment_independent"]
 
 
 def test_one_tag_runs_every_task_that_needs_no_judge() -> None:

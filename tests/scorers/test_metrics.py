@@ -16,6 +16,7 @@ from halu_tasks.scorers.classification import both_right, label_metric, macro_me
 from halu_tasks.scorers.metrics import (
     Estimate,
     Metric,
+    as_json,
     by_cluster,
     estimate,
     estimates,
@@ -257,6 +258,47 @@ def test_the_interval_of_a_mean_of_equal_members_is_theirs() -> None:
 
 def test_a_mean_has_no_interval_if_a_member_has_none() -> None:
     assert found(*members_of([1.0], [1.0, 0.0] * 10)) == Estimate(0.75, None, None, None)
+
+
+def judged(metric: Metric, error: float) -> Metric:
+    """The metric, which changes by `error` if a judge's rate is a standard error higher."""
+    return replace(metric, shared=lambda sums: np.full(np.shape(sums)[:-1], error))
+
+
+def test_the_error_of_a_judge_is_added_by_squares_and_the_interval_stays_in_range() -> None:
+    metric, scores = mean("v", "v"), right(*[1.0, 0.0, 1.0, 1.0] * 10)
+    alone, both = found(metric, scores), found(judged(metric, -0.05), scores)
+    assert both.value == alone.value and both.stderr == pytest.approx(math.hypot(alone.stderr or 0, 0.05))
+    for end, sign in (("low", -1), ("high", 1)):
+        reach = math.hypot(getattr(alone, end) - alone.value, 1.959964 * 0.05)
+        assert getattr(both, end) == pytest.approx(both.value + sign * reach)
+    assert found(judged(metric, 5.0), scores)[2:] == (0.0, 1.0)
+    assert found(judged(metric, 0.0), scores) == alone
+
+
+def test_a_metric_without_an_error_of_its_own_has_that_of_the_judge() -> None:
+    metric = replace(mean("v", "v"), has_error=False)
+    e = found(judged(metric, 0.05), right(1.0, 0.0))
+    reach = 1.959964 * 0.05
+    assert e == pytest.approx((0.5, 0.05, 0.5 - reach, 0.5 + reach))
+    # of a metric whose error cannot be estimated, the judge's error is not all of it
+    assert found(judged(mean("v", "v"), 0.05), right(1.0)) == Estimate(1.0, None, None, None)
+
+
+def test_members_share_the_error_of_a_judge() -> None:
+    members = {name: judged(mean("v", "v"), error) for name, error in (("0", 0.1), ("1", 0.04))}
+    metric, scores = members_of([1.0, 0.0] * 10, [1.0, 1.0, 0.0] * 10)
+    of_items, of_both = found(metric, scores), found(mean_of("v", members, "task"), scores)
+    assert of_both.stderr == pytest.approx(math.hypot(of_items.stderr or 0, (0.1 + 0.04) / 2))
+
+
+def test_json_has_an_error_only_where_there_is_one() -> None:
+    known, unknown = Estimate(0.5, 0.1, 0.3, 0.7), Estimate(1.0, None, None, None)
+    assert as_json({"a": known, "b": unknown}) == {
+        "metrics": {"a": 0.5, "b": 1.0},
+        "stderr": {"a": 0.1},
+        "intervals": {"a": [0.3, 0.7]},
+    }
 
 
 @pytest.mark.parametrize("sizes", [(5, 1_000), (20, 1_000, 1_000)])
