@@ -224,4 +224,5 @@ def test_every_task_has_acc_which_is_1_for_the_right_reply(task: str, mode: str)
     item = built.items[0]
     reply = built.task.oracle(item)
     verdicts = [Verdict(label) for label in fine(built, item, reply) or []]
-    assert acc.item(built.task.score(mode, item, Reply(reply), verdicts)) == 1
+    score = built.task.score(mode, item, Reply(reply), verdicts)
+    assert acc.item(score) == 1 and score.outcome == "answered"

@@ -107,6 +107,14 @@ def test_what_cannot_be_planned_is_an_error_of_one_line(
     assert reason in error and len(error.splitlines()) == 1
 
 
+def test_a_pilot_that_cannot_be_read_is_warned_of(pilots: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Path(pilots[0]).parent
+    broken = folder / "broken.json"
+    broken.write_text(Path(pilots[0]).read_text().replace(TRUTH, "no_such_task"))
+    assert main(["plan", pilots[0], pilots[1], str(broken), "--difference", "0.1"]) == 0
+    assert f"not read: {broken}: " in capsys.readouterr().err
+
+
 def test_one_pilot_needs_a_correlation(pilots: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", pilots[1]]) == 0
     assert "is not known with one reply to each item" in capsys.readouterr().out

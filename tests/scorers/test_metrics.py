@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halu_tasks.scorers.benchmarks import fave
 from halu_tasks.scorers.classification import both_right, label_metric, macro_metric, pairs_of
 from halu_tasks.scorers.metrics import (
     Estimate,
@@ -169,6 +170,7 @@ def test_members_that_share_sources_do_not_count_as_independent() -> None:
 
 def test_unparsed_counts_answers_that_are_none() -> None:
     assert found(share_unparsed(), labelled(("A", None), ("A", "B"))).value == 0.5
+    assert share_unparsed().higher_is_better is False
 
 
 def test_a_share_without_hallucinations_is_of_the_items_that_were_judged() -> None:
@@ -290,6 +292,20 @@ def test_members_share_the_error_of_a_judge() -> None:
     metric, scores = members_of([1.0, 0.0] * 10, [1.0, 1.0, 0.0] * 10)
     of_items, of_both = found(metric, scores), found(mean_of("v", members, "task"), scores)
     assert of_both.stderr == pytest.approx(math.hypot(of_items.stderr or 0, (0.1 + 0.04) / 2))
+
+
+def test_reported_hallucinations_are_adjusted_by_the_share_that_is_real() -> None:
+    """Two reports and none, half of them real with an error of 0.1: 1 - 0.5² of the first summary has one."""
+    known = {"factor": 0.5, "factor_error": 0.1, "any": 0.0, "asked": 2.0, "failed": 0.0}
+    scores = [
+        Score(str(n), str(n), "text", "", known | {"hallucinations": reported}) for n, reported in enumerate((2.0, 0.0))
+    ]
+    figures = estimates(fave.METRICS, scores)
+    assert figures["hallucinations_per_summary_adjusted"].value == 0.5
+    assert figures["summaries_with_any_adjusted"].value == 0.75 / 2
+    assert figures["adjustment_factor"][:2] == pytest.approx((0.5, 0.1))
+    item = {metric.name: metric.item for metric in fave.METRICS}["summaries_with_any_adjusted"]
+    assert item and [item(score) for score in scores] == [0.75, 0.0]
 
 
 def test_json_has_an_error_only_where_there_is_one() -> None:
