@@ -285,9 +285,9 @@ FAULTS = {
         "rows",
         "field 'questions' is missing",
     ),
-    "correct answer that is read as another one": (
+    "correct answer that is none of the labels": (
         INDEPENDENT,
-        "doc_to_target: '{{ \"False\" if target == \"True\" else \"True\" }}'\n",
+        "doc_to_target: Neither\n",
         "doc_to_target",
         "of the sample scores 0 instead of 1",
     ),
@@ -442,7 +442,9 @@ def test_a_log_keeps_of_a_derived_task_what_its_file_changes(tmp_path: Path) -> 
     assert reference.overrides.keys() - {"task"} == {"generation_kwargs"}
     restored = TaskReference.from_json(json.loads(json.dumps(reference.as_json()))).resolve()
     assert restored.definition["generation_kwargs"] == task.definition["generation_kwargs"]
-    assert TaskReference.from_json({"task": "refact_judgment_independent"}).resolve() is TASKS["refact_judgment_independent"]
+    packaged = TASKS["refact_judgment_independent"]
+    assert TaskReference.of(packaged).as_json() == {"task": packaged.name}
+    assert TaskReference(packaged.name).resolve() is packaged
 
 
 def test_one_tag_runs_every_task_that_needs_no_judge() -> None:
