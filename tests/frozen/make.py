@@ -149,10 +149,15 @@ def main() -> int:
     if arguments.inputs:
         write_rows(runs.HERE / "replies.jsonl.xz", stored_replies())
         write_logs(runs.HERE / "logs.tar.xz")
-    facts = compare.frozen() | compare.facts_now([runs.RELEASED, *arguments.released])
+    before, now = compare.frozen(), compare.facts_now([runs.RELEASED, *arguments.released])
+    if failures := [f"{name}: {facts[compare.FAILURE]}" for name, facts in now.items() if compare.FAILURE in facts]:
+        print(*failures, "nothing is frozen", sep="\n")
+        return 1
+    kept = compare.without_data(before, now)
+    facts = {name: before[name] for name in kept} | now
     write_rows(compare.FACTS, ({"run": name, "facts": facts[name]} for name in sorted(facts)))
     compare.INTENDED.write_text("[]\n", encoding="utf-8")
-    print(f"{sum(map(len, facts.values()))} facts of {len(facts)} runs")
+    print(f"{sum(map(len, facts.values()))} facts of {len(facts)} runs, {len(kept)} of them as they were, without data")
     return 0
 
 

@@ -210,6 +210,8 @@ def read_labels(path: Path, task: str, mode: str) -> Facts:
     rows = [row for row in rows_of(path) if row.get("task", path.stem) == task]
     data = next((d for d in ("sample", str(SHARED)) if all(r["id"] in item_ids(task, d) for r in rows)), "sample")
     ids = item_ids(task, data)
+    if not ids:
+        raise RuntimeError(f"{task} has no items in its sample")
     carriers = [row["id"] for row in rows]
     if not all(id in ids for id in carriers):
         carriers = [id for _, id in zip(rows, (id for _ in count() for id in ids), strict=False)]
