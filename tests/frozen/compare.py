@@ -33,6 +33,8 @@ MAY_ROUND = re.compile(r"^interval |(^|[.| ])(low|high|stderr|p|p_adjusted|p_equ
 if Path("/dev/shm").is_dir():
     # scoring writes hundreds of small files for each run
     tempfile.tempdir = "/dev/shm"
+FAILURE = "failure"
+"""The only fact of a run that fails."""
 SHOWN = 20
 """Differences of one run that are printed; the others are counted."""
 
@@ -43,7 +45,11 @@ def frozen() -> dict[str, runs.Facts]:
 
 
 def _facts(name: str) -> tuple[str, runs.Facts]:
-    return name, _RUNS[name]()
+    try:
+        return name, _RUNS[name]()
+    except Exception as error:
+        # one run that fails must not hide what the others say
+        return name, {FAILURE: f"{type(error).__name__}: {error}"}
 
 
 _RUNS: dict[str, runs.Run] = {}
@@ -65,8 +71,16 @@ def matches(name: str, words: list[str] | None) -> bool:
     return not words or any(word in name for word in words)
 
 
+def without_data(before: dict[str, runs.Facts], now: dict[str, runs.Facts]) -> list[str]:
+    """Return the runs that cannot be compared, as the data on which they rest are not at hand."""
+    return [name for name in before if name not in now and name.startswith(("released ", "labels ", "report of re"))]
+
+
 def differences(before: runs.Facts, now: runs.Facts) -> Iterator[tuple[str, str]]:
     """Yield the facts that differ, each with what to print about it."""
+    if FAILURE in now:
+        yield FAILURE, str(now[FAILURE])
+        return
     for key in dict.fromkeys([*before, *now]):
         if key not in now:
             yield key, f"{shorten(before[key])} -> absent"
@@ -111,8 +125,7 @@ def main() -> int:
     intended = yaml.safe_load(INTENDED.read_text(encoding="utf-8")) or []
     used: Counter[int] = Counter()
     unintended = 0
-    # what rests on data that are not at hand cannot be compared
-    absent = [name for name in before if name not in now and name.startswith(("released ", "labels ", "report of re"))]
+    absent = without_data(before, now)
     for name in sorted({*before, *now} - {*absent}):
         lines = []
         for key, line in differences(before.get(name, {}), now.get(name, {})):
@@ -129,7 +142,12 @@ def main() -> int:
         unintended += len(lines)
     for number, entry in enumerate(intended):
         print(f"intended, {used[number]} facts: {entry['run']}: {entry['fact']}: {entry['reason']}")
-    stale = [] if arguments.words else [entry for number, entry in enumerate(intended) if not used[number]]
+    # an entry for runs that were not compared may still be needed
+    stale = [
+        entry
+        for number, entry in enumerate(intended)
+        if not used[number] and not arguments.words and not any(fnmatchcase(name, entry["run"]) for name in absent)
+    ]
     for entry in stale:
         print(f"{INTENDED.name}: nothing differs any more for {entry['run']}: {entry['fact']}; remove the entry")
     if absent:

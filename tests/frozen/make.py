@@ -2,7 +2,7 @@
 
     python tests/frozen/make.py                       # freeze the facts of this version
     python tests/frozen/make.py --released FOLDER …   # with more released replies (docs/convert_refact_outputs.py)
-    python tests/frozen/make.py --inputs              # also write the replies and the logs anew
+    python tests/frozen/make.py --inputs replies logs # also write the replies, the logs or both anew
 
 Facts whose data are not at hand keep their frozen values. The list of intended changes is emptied.
 """
@@ -87,7 +87,7 @@ def stored_replies() -> Iterable[dict[str, Any]]:
                     }
                     drawn = list(texts)[runs.draw(item.id, "mixed") % 3] if kind == "mixed" else kind
                     row: dict[str, Any] = {"id": item.id, "output": texts[drawn]}
-                    if kind == "mixed" and built.task.choices and task.startswith("halueval"):
+                    if kind == "mixed" and built.task.choices:
                         row["probability"] = runs.draw(item.id, "probability") % 101 / 100
                     predictions.append(row)
                 yield {"items": f"{task} {option}".strip(), "kind": kind, "predictions": predictions}
@@ -144,15 +144,21 @@ def main() -> int:
     """Write the frozen files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--released", type=Path, nargs="*", default=[], metavar="FOLDER", help="more released replies")
-    parser.add_argument("--inputs", action="store_true", help="write the replies and the logs anew")
+    parser.add_argument("--inputs", nargs="+", choices=["replies", "logs"], default=[], help="write these anew")
     arguments = parser.parse_args()
-    if arguments.inputs:
+    if "replies" in arguments.inputs:
         write_rows(runs.HERE / "replies.jsonl.xz", stored_replies())
+    if "logs" in arguments.inputs:
         write_logs(runs.HERE / "logs.tar.xz")
-    facts = compare.frozen() | compare.facts_now([runs.RELEASED, *arguments.released])
+    before, now = compare.frozen(), compare.facts_now([runs.RELEASED, *arguments.released])
+    if failures := [f"{name}: {facts[compare.FAILURE]}" for name, facts in now.items() if compare.FAILURE in facts]:
+        print(*failures, "nothing is frozen", sep="\n")
+        return 1
+    kept = compare.without_data(before, now)
+    facts = {name: before[name] for name in kept} | now
     write_rows(compare.FACTS, ({"run": name, "facts": facts[name]} for name in sorted(facts)))
     compare.INTENDED.write_text("[]\n", encoding="utf-8")
-    print(f"{sum(map(len, facts.values()))} facts of {len(facts)} runs")
+    print(f"{sum(map(len, facts.values()))} facts of {len(facts)} runs, {len(kept)} of them as they were, without data")
     return 0
 
 

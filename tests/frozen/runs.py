@@ -35,6 +35,7 @@ KINDS = ("oracle", "baseline", "mixed", "hostile")
 VARIANTS = {
     "refact_": ["--subset=single_error"],
     "refact_judgment_comparative": ["--both-orders"],
+    "refact_judgment_independent": ["--split=train5_test20"],
     "halluverse": ["--with-zero"],
     "halluverse25_binary": ["--without-original"],
     "halluverse_m3": ["--part=qa", "--part=summarization"],
@@ -105,7 +106,8 @@ def score(task: str, predictions: list[dict[str, Any]] | Path, *options: str, ou
         path = predictions if isinstance(predictions, Path) else Path(folder) / "replies.jsonl"
         if not isinstance(predictions, Path):
             write(path, predictions)
-        details = Path(folder) / "details.jsonl"
+        # a report reads the details of judged replies again
+        details = out.with_suffix(".details") if out else Path(folder) / "details.jsonl"
         printed = call("score", task, path, *options, "--json", "--details", details)
         read = rows_of(details)
     if out:
@@ -129,7 +131,10 @@ def sample_runs() -> Iterator[tuple[str, Run]]:
                 ),
             )
             if task in JUDGED and not option:
-                yield f"{name} judged", lambda task=task, kind=kind, options=options: judged(task, kind, *options)
+                yield (
+                    f"{name} judged",
+                    lambda task=task, kind=kind, options=options: judged(task, replies()[task, kind], *options),
+                )
 
 
 class _Judge(BaseHTTPRequestHandler):
@@ -162,7 +167,7 @@ class _Judge(BaseHTTPRequestHandler):
         """Quiet."""
 
 
-def judged(task: str, kind: str, *options: str) -> Facts:
+def judged(task: str, predictions: list[dict[str, Any]] | Path, *options: str, out: Path | None = None) -> Facts:
     """Score replies with a judge on loopback."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Judge)
     server.labels = JUDGED[task]  # type: ignore[attr-defined]
@@ -170,7 +175,7 @@ def judged(task: str, kind: str, *options: str) -> Facts:
     url = f"http://127.0.0.1:{server.server_address[1]}/v1"
     judge = ("--judge=openai/gpt-4o", f"--judge-base-url={url}", "--judge-max-failures=1")
     try:
-        return score(task, replies()[task, kind], *options, *judge)
+        return score(task, predictions, *options, *judge, out=out)
     finally:
         server.shutdown()
         server.server_close()
@@ -210,6 +215,8 @@ def read_labels(path: Path, task: str, mode: str) -> Facts:
     rows = [row for row in rows_of(path) if row.get("task", path.stem) == task]
     data = next((d for d in ("sample", str(SHARED)) if all(r["id"] in item_ids(task, d) for r in rows)), "sample")
     ids = item_ids(task, data)
+    if not ids:
+        raise RuntimeError(f"{task} has no items in its sample")
     carriers = [row["id"] for row in rows]
     if not all(id in ids for id in carriers):
         carriers = [id for _, id in zip(rows, (id for _ in count() for id in ids), strict=False)]
@@ -313,6 +320,7 @@ def leaves(value: object, titles: dict[str, str], key: str = "") -> Iterator[tup
 def report_runs(folders: list[Path]) -> Iterator[tuple[str, Run]]:
     yield "report of logs", report_of_logs
     yield "report of the sample", report_of_sample
+    yield "report with a judge", report_with_judge
     for folder in folders[:1]:
         if any(folder.glob("*/refact_*.jsonl")):
             yield "report of released replies", partial(report_of_released, folder)
@@ -335,6 +343,18 @@ def report_of_sample() -> Facts:
             for mode in MODES:
                 options = ("--data=sample", f"--scoring={mode}", f"--model={kind}")
                 score(task, path, *options, out=Path(folder) / f"{path.stem}-{mode}.json")
+        return report(Path(folder))
+
+
+def report_with_judge() -> Facts:
+    """Report judged tasks, and the mean of C-FAITH, which needs a judge."""
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as predictions:
+        for task, kind, mode in product((*JUDGED, "cfaith_choice", "cfaith_tf"), ("mixed", "baseline"), MODES):
+            path = Path(predictions) / f"{task}-{kind}.jsonl"
+            write(path, replies()[task, kind])
+            options = ("--data=sample", f"--scoring={mode}", f"--model={kind}")
+            run = judged if task in JUDGED else score
+            run(task, path, *options, out=Path(folder) / f"{path.stem}-{mode}.json")
         return report(Path(folder))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import compare
+import make
 import pytest
 import runs
 
@@ -64,3 +65,42 @@ def test_a_text_that_changes_is_shown_where_it_parts() -> None:
     before = "Question: " + "x" * 200
     (change,) = compare.differences({"prompt 1": before}, {"prompt 1": before + "\nAnswer:"})
     assert change[0] == "prompt 1" and "at character 210" in change[1]
+
+
+def test_a_run_that_fails_is_a_line(differ: Callable[..., tuple[int, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(compare._RUNS, RUN, lambda: runs.call("score", "no_such_task", "replies.jsonl"))
+    name, facts = compare._facts(RUN)
+    status, printed = differ(facts, [])
+    assert name == RUN and status == 1
+    (line,) = (line for line in printed.splitlines() if line.startswith(f"{RUN}: "))
+    assert "no_such_task" in line
+
+
+def test_a_task_without_items_fails_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "gone.jsonl"
+    path.write_text('{"id": "1", "reply": "True", "label": "True"}\n')
+    with pytest.raises(RuntimeError, match="gone has no items"):
+        runs.read_labels(path, "gone", "strict")
+
+
+def test_runs_without_their_data_stay_frozen_and_runs_that_are_gone_do_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    released, gone = "released model refact_correction strict", "gone_task strict mixed"
+    monkeypatch.setattr(compare, "FACTS", tmp_path / "facts.jsonl.xz")
+    monkeypatch.setattr(compare, "INTENDED", tmp_path / "intended.yaml")
+    make.write_rows(compare.FACTS, [{"run": name, "facts": {"n": 1}} for name in (released, gone)])
+    compare.INTENDED.write_text(json.dumps([{"run": "released *", "fact": "n", "reason": "another count"}]))
+    now: dict[str, dict[str, Any]] = {RUN: {"n": 1}}
+    monkeypatch.setattr(compare, "facts_now", lambda folders, words=None: now)
+
+    monkeypatch.setattr("sys.argv", ["compare.py"])
+    compare.main()
+    printed = capsys.readouterr().out
+    assert "not compared" in printed and released in printed and "remove the entry" not in printed
+
+    monkeypatch.setattr("sys.argv", ["make.py"])
+    assert make.main() == 0 and sorted(compare.frozen()) == [RUN, released]
+
+    now[RUN] = {compare.FAILURE: "RuntimeError: no"}
+    assert make.main() == 1 and compare.frozen()[RUN] == {"n": 1}

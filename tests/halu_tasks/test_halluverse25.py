@@ -19,7 +19,6 @@ from halu_tasks.core.options import Options
 from halu_tasks.data.locate import SAMPLE
 from halu_tasks.data.tables import table_lines
 from halu_tasks.replies.scoring import score_replies
-from halu_tasks.scorers.benchmarks.halluverse25 import score_type_published
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Built, build, registry
 
@@ -226,22 +225,6 @@ def test_rows_labelled_0_are_asked_on_demand_with_a_fourth_answer(language: str)
     assert found["acc"] == found["acc_none"] == found["f1_macro"] == 1.0
     found = values(built, {item.id: "entity" for item in built.items})
     assert (found["rate_none_as_entity"], found["acc_none"]) == (1.0, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("reply", "answer"),
-    [
-        ("entity", "entity"),
-        (" Relation\n", "relation"),
-        ("entity.", None),
-        ("varlık", None),
-        ("none", None),
-        ("", None),
-    ],
-)
-def test_the_paper_takes_the_class_alone(reply: str, answer: str | None) -> None:
-    item = build("halluverse25_tr", Options(data="sample")).items[0]
-    assert score_type_published(item, reply).answer == answer
 
 
 # --- harnesses ------------------------------------------------------------------------------------

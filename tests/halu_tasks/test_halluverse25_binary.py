@@ -13,7 +13,6 @@ from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.replies.scoring import score_replies
 from halu_tasks.scorers.answer import NO_ANSWER
-from halu_tasks.scorers.benchmarks.halluverse25_binary import yes_no_alone
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.tasks import Built, build, registry
 
@@ -117,23 +116,6 @@ def test_the_sample_its_ceiling_and_its_floor(language: str) -> None:
     assert always["f1"] == pytest.approx(2 / 3) and always["acc_edited"] == 1.0 and always["acc_original"] == 0.0
     examples = build(f"halluverse25_binary_{language}", Options(data="sample", fewshot=4)).examples
     assert [example.reply for example in examples] == ["Yes", "No", "Yes", "No"]
-
-
-@pytest.mark.parametrize(
-    ("reply", "answer"),
-    [
-        ("yes", "Yes"),
-        (" NO.\n", "No"),
-        ("Yes.", "Yes"),
-        ("Yes..", None),
-        ("**Yes**", None),
-        ("نعم", None),
-        ("", None),
-        (".", None),
-    ],
-)
-def test_the_paper_takes_the_word_alone(reply: str, answer: str | None) -> None:
-    assert yes_no_alone(reply).value == answer
 
 
 def test_registry() -> None:

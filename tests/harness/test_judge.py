@@ -23,7 +23,7 @@ from halu_tasks.core.errors import JudgeError
 from halu_tasks.core.options import Options
 from halu_tasks.lm_eval_adapter import reply_filters
 from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM
-from halu_tasks.scorers.reading.judge import fence, read_verdict
+from halu_tasks.scorers.reading.judge import fence
 from halu_tasks.tasks import build, registry
 
 Serve = Callable[..., Any]
@@ -248,29 +248,6 @@ def test_empty_and_endless_replies_are_wrong_without_asking(serve: Serve, tmp_pa
         ("unclosed reasoning", 1.0),
     ]
     assert len(server.asked) == 1
-
-
-@pytest.mark.parametrize(
-    ("reply", "verdict"),
-    [
-        ('{"reason": "不同", "verdict": "conflict"}', "conflict"),
-        ('```json\n{"verdict": "Consistent", "reason": "same"}\n```', "consistent"),
-        ('{"reason": "The text says \\"verdict: consistent\\"", "verdict": "conflict"}', "conflict"),
-        ("<think>verdict: consistent?</think>verdict: conflict", "conflict"),
-        ("结论：一致", "consistent"),
-        ("verdict：**冲突**", "conflict"),
-        ("不冲突。", "consistent"),
-        ("Conflict", "conflict"),
-        ("No conflict.", "consistent"),
-        ('{"reason": "…", "verdict": "unsure"}', None),
-        ("The verdict is not clear to me, it may be consistent or in conflict.", None),
-        ("<think>verdict: conflict", None),
-        ("", None),
-        ("{" * 50_000, None),
-    ],
-)
-def test_verdicts_are_read_tolerantly_and_never_guessed(reply: str, verdict: str | None) -> None:
-    assert read_verdict(reply).value == verdict
 
 
 @pytest.mark.parametrize("text", ["", "a\n=====\nb", "\x00\u202e", "\ud800", "x" * 100_000])

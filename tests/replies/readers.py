@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from halu_tasks.builders.replies import read_verdict as read_builder_verdict
+from halu_tasks.core.options import Options
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks import factchd, halueval, refact_published, refact_published_strings
+from halu_tasks.scorers.benchmarks import factchd, halluverse25, halueval, refact_published, refact_published_strings
+from halu_tasks.scorers.benchmarks.halluverse25_binary import yes_no_alone
 from halu_tasks.scorers.reading.claims import checks, read_support
 from halu_tasks.scorers.reading.judge import read_verdict
 from halu_tasks.scorers.reading.labels.error_type import error_type
 from halu_tasks.scorers.reading.steps.declining import declines
 from halu_tasks.scorers.reading.strings.passages import passages
 from halu_tasks.scorers.reading.strings.strings import entities, replacements, sentence
-from halu_tasks.tasks import task_named
+from halu_tasks.tasks import build, task_named
 
 Row = dict[str, Any]
 FOLDER = Path(__file__).parent
@@ -24,7 +26,8 @@ FOLDER = Path(__file__).parent
 
 def rows(name: str) -> list[Row]:
     """Return the rows of `name.jsonl`."""
-    return [json.loads(line) for line in (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").split("\n") if line]
+    lines = (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    return [json.loads(line) for line in lines]
 
 
 def of_task(task: str) -> Callable[[Row], Answer[Any]]:
@@ -37,20 +40,26 @@ def builder_verdict(row: Row) -> Answer[str]:
     return Answer(read.value.value if read.value else None, read.reason)
 
 
+def type_as_published(row: Row) -> Answer[str]:
+    item = build("halluverse25_tr", Options(data="sample")).items[0]
+    return Answer(halluverse25.score_type_published(item, row["reply"]).answer, "not one class alone")
+
+
 STRICT: dict[str, Callable[[Row], Answer[Any]]] = {
     "builder_verdict": builder_verdict,
     "cfaith_choice": of_task("cfaith_choice"),
     "cfaith_tf": of_task("cfaith_tf"),
-    "claim_support": lambda row: Answer(read_support(row["reply"]).value, "-"),
+    "claim_support": lambda row: read_support(row["reply"]),
     "claims": lambda row: Answer(checks(row["reply"]).checked, ""),
     "declining": lambda row: Answer("declines" if declines(row["reply"]) else "states", ""),
     "factchd": of_task("factchd"),
+    "factchd_explanation": lambda row: Answer(factchd.read(row["reply"])[1]),
     "halluverse25": lambda row: error_type(row["reply"]),
     "halluverse25_binary": of_task("halluverse25_binary_en"),
     "halueval_general_localization": lambda row: passages(row["reply"], row["passage"]),
     "halueval_summarization": of_task("halueval_summarization"),
     "halueval_summarization_claims": lambda row: halueval.claims_verdict(row["reply"]),
-    "judge_verdict": lambda row: Answer(read_verdict(row["reply"]).value, "-"),
+    "judge_verdict": lambda row: read_verdict(row["reply"]),
     "refact_correction": lambda row: replacements(row["reply"], row["masks"]),
     "refact_judgment_comparative": of_task("refact_judgment_comparative"),
     "refact_judgment_independent": of_task("refact_judgment_independent"),
@@ -60,6 +69,8 @@ STRICT: dict[str, Callable[[Row], Answer[Any]]] = {
 
 PAPER: dict[str, Callable[[Row], Answer[Any]]] = {
     "factchd": lambda row: Answer(factchd.published_label(factchd.published_clean(row["reply"])), "-"),
+    "halluverse25": type_as_published,
+    "halluverse25_binary": lambda row: yes_no_alone(row["reply"]),
     "halueval_summarization": lambda row: halueval.published_judgement(row["reply"]),
     "refact_judgment_comparative": lambda row: refact_published.published_pick(row["reply"]),
     "refact_judgment_independent": lambda row: refact_published.published_true_false(row["reply"]),

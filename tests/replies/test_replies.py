@@ -42,8 +42,8 @@ def test_reply(name: str, row: dict[str, Any]) -> None:
     answer = read(name, row)
     label = answer.outcome if answer.value is None else answer.value
     if row["label"] == "no label":
-        assert answer.value is None, f"{row['reply']!r} says nothing and is read as {label!r}"
+        assert answer.value is None and answer.reason, f"{row['reply']!r} says nothing and is read as {label!r}"
     else:
         assert label == row["label"], f"{row['reply']!r} says {row['label']!r} and is read as {label!r}"
     if "reason" in row:
-        assert answer.reason == row["reason"]
+        assert answer.reason == row["reason"], f"{row['reply']!r} has no label for {answer.reason!r}"

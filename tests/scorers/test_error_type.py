@@ -12,12 +12,12 @@ from halu_tasks.text.folding import fold
 
 E, R, S, N = "entity", "relation", "sentence", "none"
 
-# words that name a type by themselves
+# replies without a space that name a type
 WORDS = st.sampled_from(
     [
         (row["reply"], row["label"])
         for row in rows("halluverse25")
-        if row["label"] in (E, R, S) and row["reply"].isalpha()
+        if row["label"] in (E, R, S) and " " not in row["reply"] and "mode" not in row
     ]
 )
 

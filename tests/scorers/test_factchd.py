@@ -40,21 +40,6 @@ def item(
     return Item(id, id, target, "", "", {"reason": reason, "alpha": alpha}, {"pattern": pattern})
 
 
-@pytest.mark.parametrize(
-    ("reply", "explanation"),
-    [
-        ("NON-FACTUAL.\nThe date is wrong.", "The date is wrong."),
-        ("NON-FACTUAL.The date is wrong.", "The date is wrong."),
-        ("Output: **FACTUAL**\n\nAll is right.", "All is right."),
-        ("<think>Hm. NON-FACTUAL.</think>FACTUAL, all is right.", "all is right."),
-        ("The answer is FACTUAL. All is right.", "The answer is FACTUAL. All is right."),
-        ("FACTUAL", ""),
-    ],
-)
-def test_the_explanation_is_the_reply_without_its_label(reply: str, explanation: str) -> None:
-    assert factchd.read(reply)[1] == explanation
-
-
 # --- ExpMatch ---------------------------------------------------------------------------------------
 
 

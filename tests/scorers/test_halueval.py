@@ -30,7 +30,6 @@ from halu_tasks.tasks import registry
 def test_a_reply_that_declines_to_check_abstains(reply: str) -> None:
     score = halueval.score_claims(item(), reply)
     assert (score.answer, score.outcome, score.measurements["correct"]) == (None, "abstained", 0.0)
-    assert halueval.claims_verdict(reply).abstained
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import refact_published_strings as published
 from halu_tasks.scorers.reading.strings.strings import entities, normalise, replacements, sentence
 from halu_tasks.scorers.reading.strings.tags import original_strings, tagged_spans
@@ -58,6 +59,10 @@ PIECES = st.lists(
 def rows(path: Path) -> list[dict[str, Any]]:
     with path.open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
+
+
+def test_a_very_long_reply_without_a_heading_near_its_end_is_not_read() -> None:
+    assert entities("moss\n" * 100_000) == Answer(None, "too long, and no heading near its end")
 
 
 def test_heading_at_the_end_of_a_very_long_reply_is_found() -> None:

@@ -106,6 +106,13 @@ def test_verdict_at_the_end_of_a_long_reply() -> None:
         assert pick("Final Verdict: B\n" + "x" * 3_000_000).value == "B"
 
 
+@pytest.mark.parametrize(
+    "piece", ["Answer A is ", "A > B ", "| A | yes ", "the answer that is ", "errors in ", "不正确的是A"]
+)
+def test_a_long_reply_of_one_kind_is_read(piece: str) -> None:
+    assert pick(piece * 2_000 + "\nFinal verdict: B").value == "B"
+
+
 def agreement(path: Path, read: Reader) -> float:
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     sure = [row for row in rows if row["sure"]]

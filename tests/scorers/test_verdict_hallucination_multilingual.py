@@ -5,13 +5,22 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from readers import rows
 
 from halu_tasks.scorers.reading.labels.hallucination_multilingual import hallucinates_multilingual
 
 YES, NO = "Yes", "No"
 
+# replies without a space in the task's languages; a question mark would make a question of those with a full stop
 WORDS = st.sampled_from(
-    [("yes", YES), ("No", NO), ("نعم", YES), ("لا", NO), ("evet", YES), ("HAYIR", NO), ("हाँ", YES), ("नहीं", NO)]
+    [
+        (row["reply"], row["label"])
+        for row in rows("halluverse25_binary")
+        if row["label"] in (YES, NO)
+        and row["language"] in ("en", "ar", "tr", "hi")
+        and not {" ", "."} & {*row["reply"]}
+        and "mode" not in row
+    ]
 )
 
 

@@ -60,25 +60,6 @@ def test_a_list_of_objects_may_be_one_alone() -> None:
     assert read_objects('[{"a": "1"}, {"b": "2"}]', "a").value is None
 
 
-@pytest.mark.parametrize(
-    ("reply", "value"),
-    [
-        ('{"verdict": "yes"}', "yes"),
-        ('{"verdict": "No.", "reason": "x"}', "no"),
-        ('{"verdict": "不确定"}', "uncertain"),
-        ("Verdict: YES", "yes"),
-        ("**verdict**: no\nbecause", "no"),
-        ("Evet", "yes"),
-        ("yes|no|uncertain", None),
-        ("I say yes and no", None),
-        ('{"verdict": "perhaps"}', None),
-    ],
-)
-def test_verdicts(reply: str, value: str | None) -> None:
-    found = read_verdict(reply).value
-    assert (found.value if found else None) == value
-
-
 def test_several_verdicts_have_to_be_as_many() -> None:
     assert [v.value for v in read_verdicts('[{"verdict": "yes"}, "no"]', 2).value or []] == ["yes", "no"]
     assert read_verdicts('[{"verdict": "yes"}]', 2).reason == "1 verdicts instead of 2"
