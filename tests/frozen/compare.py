@@ -30,9 +30,6 @@ import yaml
 FACTS = runs.HERE / "facts.jsonl.xz"
 INTENDED = runs.HERE / "intended.yaml"
 MAY_ROUND = re.compile(r"^interval |(^|[.| ])(low|high|stderr|p|p_adjusted|p_equal)$")
-if Path("/dev/shm").is_dir():
-    # scoring writes hundreds of small files for each run
-    tempfile.tempdir = "/dev/shm"
 FAILURE = "failure"
 """The only fact of a run that fails."""
 SHOWN = 20
@@ -61,6 +58,9 @@ def facts_now(folders: list[Path], words: list[str] | None = None) -> dict[str, 
     _RUNS.update(chosen)
     # the longest first: reports, then the released replies
     order = sorted(chosen, key=lambda name: (not name.startswith("report"), not name.startswith("released"), name))
+    if Path("/dev/shm").is_dir():
+        # scoring writes hundreds of small files for each run
+        tempfile.tempdir = "/dev/shm"
     with tempfile.TemporaryDirectory() as cache:
         os.environ |= {"HALU_TASKS_CACHE": cache, "INSPECT_CACHE_DIR": cache, "OPENAI_API_KEY": "none"}
         with multiprocessing.get_context("fork").Pool() as pool:

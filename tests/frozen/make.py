@@ -72,7 +72,7 @@ def stored_replies() -> Iterable[dict[str, Any]]:
     from halu_tasks.core.options import Options
     from halu_tasks.tasks import build
 
-    for task in runs.names()[0]:
+    for task in runs.tasks():
         for option in runs.variants(task):
             name, _, value = option.removeprefix("--").replace("-", "_").partition("=")
             given: dict[str, Any] = {name: value or True} if name and name != "alpha" else {}

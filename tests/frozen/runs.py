@@ -78,11 +78,10 @@ def draw(*parts: object) -> int:
 
 
 @cache
-def names() -> tuple[list[str], list[str]]:
-    """Return the tasks and the groups."""
-    tasks, _, groups = call("list").partition("\ngroup ")
-    first = re.compile(r"^(\w+) ", re.M)
-    return first.findall(tasks)[1:], first.findall(groups)
+def tasks() -> list[str]:
+    """Return the names of the tasks."""
+    table = call("list").partition("\ngroup ")[0]
+    return re.findall(r"^(\w+) ", table, re.M)[1:]
 
 
 @cache
@@ -113,14 +112,14 @@ def score(task: str, predictions: list[dict[str, Any]] | Path, *options: str, ou
     if out:
         out.write_text(printed, encoding="utf-8")
     figures = json.loads(printed)
-    facts: Facts = {"n": figures["n"], "missing": figures["missing"]}
+    facts: Facts = {key: figures[key] for key in ("n", "missing", "version")}
     facts |= {f"figure {name}": value for name, value in figures["metrics"].items()}
     facts |= {f"interval {name}": ends for name, ends in figures["intervals"].items()}
     return facts | {f"reading {row['id']}": [row["answer"], row["outcome"]] for row in read}
 
 
 def sample_runs() -> Iterator[tuple[str, Run]]:
-    for task in names()[0]:
+    for task in tasks():
         for option, mode, kind in product(variants(task), MODES, KINDS):
             name = " ".join(filter(None, (task, option, mode, kind)))
             options = (*filter(None, [option]), "--data=sample", f"--scoring={mode}")
@@ -237,7 +236,7 @@ def read_labels(path: Path, task: str, mode: str) -> Facts:
 
 
 def prompt_runs() -> Iterator[tuple[str, Run]]:
-    for task in names()[0]:
+    for task in tasks():
         for option in (*variants(task), "--cot"):
             name = " ".join(filter(None, ("prompts", task, option)))
             yield name, partial(prompts, task, *filter(None, [option]))
@@ -337,7 +336,7 @@ def report_of_logs() -> Facts:
 def report_of_sample() -> Facts:
     """Report all tasks in both modes, with the means of groups."""
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as predictions:
-        for task, kind in product(names()[0], ("mixed", "baseline")):
+        for task, kind in product(tasks(), ("mixed", "baseline")):
             path = Path(predictions) / f"{task}-{kind}.jsonl"
             write(path, replies()[task, kind])
             for mode in MODES:

@@ -38,7 +38,7 @@ def differ(
 def test_the_present_version_gives_the_frozen_facts() -> None:
     now = runs.runs([])[RUN]()
     assert list(compare.differences(compare.frozen()[RUN], now)) == []
-    assert {key.split()[0] for key in now} == {"n", "missing", "figure", "interval", "reading"}
+    assert {key.split()[0] for key in now} == {"n", "missing", "version", "figure", "interval", "reading"}
 
 
 def test_a_change_is_a_line_and_a_fault(differ: Callable[..., tuple[int, str]]) -> None:
