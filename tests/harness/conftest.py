@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -132,6 +133,8 @@ def shared_runs(tmp_path_factory: pytest.TempPathFactory, request: pytest.Fixtur
     runs, done = SharedRuns(folder / "shared_runs"), folder / "shared_runs.done"
     with FileLock(folder / "shared_runs.lock"):
         if not done.exists():
+            # what a worker leaves that failed here would hide the cause from the next one
+            shutil.rmtree(folder / "shared_runs", ignore_errors=True)
             runs.make()
             done.touch()
     return runs

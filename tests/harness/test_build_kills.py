@@ -1,4 +1,4 @@
-"""A build that is killed at random moments and gone on with makes what an undisturbed one makes, byte by byte."""
+"""A build that is killed at random moments and resumed writes the same bytes as one that is not."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def test_calls_that_may_have_been_charged_count(serve: Serve, replies: Path, cap
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fails", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize("fails", [False, True])
 def test_a_question_that_comes_again_before_it_is_answered_is_asked_and_paid_once(
     fails: bool, serve: Serve, tmp_path: Path, capsys: Capture, run_inspect: Callable[..., Any]
 ) -> None:

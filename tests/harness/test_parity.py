@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 from item_values import check_items
-from shared_runs import mixed_replies
+from shared_runs import ChatReplayLM, mixed_replies
 
 from halu_tasks.cli import main
 from halu_tasks.core.options import Options
-from halu_tasks.lm_eval_adapter.models import BaselineLM, ReplayLM
+from halu_tasks.lm_eval_adapter.models import BaselineLM
 from halu_tasks.tasks import build, registry
 from halu_tasks.tasks.examples.fewshot import worked_examples
 
 TASKS = registry()[0]
 
 
-class Keeper(ReplayLM):
-    """An lm-eval model that keeps what it is asked, as the turns of a chat where it is asked for a chat template."""
+class Keeper(ChatReplayLM):
+    """An lm-eval model that keeps what it is asked."""
 
     def __init__(self, predictions: Path) -> None:
         self.asked: dict[str, str] = {}
@@ -31,19 +31,11 @@ class Keeper(ReplayLM):
         self.asked |= {request.doc["id"]: request.args[0] for request in requests}
         return super().generate_until(requests, disable_tqdm)
 
-    def apply_chat_template(self, chat_history: list[dict[str, str]], add_generation_prompt: bool = True) -> str:
-        # what is asked ends the prompt, by which a replayed reply is found
-        turns = json.dumps(chat_history, ensure_ascii=False)
-        return f"{turns}\n{chat_history[-1]['content']}"
-
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("scoring", "fewshot"), [("paper", 2)])
 @pytest.mark.parametrize("task", TASKS)
 def test_with_examples_the_same_bytes_are_asked_and_the_same_replies_give_the_same_numbers_everywhere(
     task: str,
-    scoring: str,
-    fewshot: int,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     run_lm_eval: Callable[..., dict[str, Any]],
@@ -54,24 +46,24 @@ def test_with_examples_the_same_bytes_are_asked_and_the_same_replies_give_the_sa
     predictions = tmp_path / "predictions.jsonl"
     predictions.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
-    assert main(["score", task, str(predictions), "--data", "sample", "--scoring", scoring, "--json"]) in (0, 3)
+    assert main(["score", task, str(predictions), "--data", "sample", "--scoring", "paper", "--json"]) in (0, 3)
     scored = json.loads(capsys.readouterr().out)
     assert scored["missing"] > 0 or len(rows) < 7
     built = build(task, Options(data="sample"))
     assert scored["n"] == len(built.items)
     # a new benchmark may have no worked examples
-    fewshot = min(fewshot, len(worked_examples(built.task, built.options, built.prompt)))
+    fewshot = min(2, len(worked_examples(built.task, built.options, built.prompt)))
     assert len(set(scored["metrics"].values())) > 1
 
     keeper = Keeper(predictions)
     chat = {"num_fewshot": fewshot, "apply_chat_template": True, "fewshot_as_multiturn": True}
-    run = run_lm_eval([task], keeper, {"halu_scoring": scoring}, **chat)
+    run = run_lm_eval([task], keeper, {"halu_scoring": "paper"}, **chat)
     results = run["results"][task]
     in_lm_eval = {key.removesuffix(",none"): value for key, value in results.items() if key.endswith(",none")}
     for name, value in scored["metrics"].items():
         assert in_lm_eval[name] == value, name
 
-    options = {"scoring": scoring, "fewshot": fewshot}
+    options = {"scoring": "paper", "fewshot": fewshot}
     log = run_inspect(task, "halu/replay", options, model_args={"predictions": str(predictions)})
     assert log.status == "success"
     in_inspect = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
@@ -80,7 +72,7 @@ def test_with_examples_the_same_bytes_are_asked_and_the_same_replies_give_the_sa
         if name in scored["intervals"]:
             assert [in_inspect[f"{name}_low"], in_inspect[f"{name}_high"]] == scored["intervals"][name]
             assert in_lm_eval[f"{name}_stderr"] == in_inspect[f"{name}_stderr"]
-    accs = set(check_items(built.task, log, run, scoring))
+    accs = set(check_items(built.task, log, run, "paper"))
     assert accs == {None} if built.task.judged else {0, 1} <= accs
 
     turns = {
@@ -89,6 +81,19 @@ def test_with_examples_the_same_bytes_are_asked_and_the_same_replies_give_the_sa
     }
     assert {id: json.loads(asked.partition("\n")[0]) for id, asked in keeper.asked.items()} == turns
     assert all(len(own) >= 1 + 2 * fewshot for own in turns.values())
+
+
+def test_no_examples_can_be_asked_for_where_a_task_has_four(
+    run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any], tmp_path: Path
+) -> None:
+    predictions = tmp_path / "predictions.jsonl"
+    predictions.write_text("".join(json.dumps(row) + "\n" for row in mixed_replies("factchd_4shot")))
+    keeper = Keeper(predictions)
+    run_lm_eval(["factchd_4shot"], keeper, num_fewshot=0, apply_chat_template=True, limit=2)
+    log = run_inspect("factchd_4shot", "halu/oracle", {"fewshot": 0}, limit=2)
+    in_lm_eval = [json.loads(asked.partition("\n")[0]) for asked in keeper.asked.values()]
+    assert [[turn["role"] for turn in turns] for turns in in_lm_eval] == [["system", "user"]] * 2
+    assert [[message.role for message in sample.input] for sample in log.samples] == [["system", "user"]] * 2
 
 
 def test_rows_labelled_0_give_the_same_figures_in_both_harnesses(
