@@ -43,8 +43,7 @@ def _isolated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _quiet() -> None:
-    """Runs of Inspect ask for the display that only logs, as the others draw a table at the end even where none is
-    shown, which takes a third of a short run. It would log to standard output, and tests read that."""
+    """Runs of Inspect would log to standard output, and tests read that."""
     rich.get_console().quiet = True
 
 

@@ -6,6 +6,7 @@ import argparse
 import itertools
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any, NoReturn, Protocol, cast
 
@@ -116,6 +117,7 @@ def _flag(word: str) -> str:
     return word.partition("=")[0]
 
 
+@cache
 def build_parser() -> Parser:
     """Build the parser of all commands. `run` of the arguments that it parses is the function of the command."""
     parser = Parser(

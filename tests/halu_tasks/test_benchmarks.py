@@ -116,7 +116,7 @@ def test_the_sample_has_what_it_promises() -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("cot", [False, True])
+@pytest.mark.parametrize("cot", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_worked_examples_are_no_rows_under_test(task: str, cot: bool, shared_data: Path) -> None:
     if cot and "cot" not in TASKS[task].own_prompt(Options()):
         pytest.skip("no chain of thought there")

@@ -413,7 +413,7 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("base", [INDEPENDENT, BINARY])
+@pytest.mark.parametrize("base", [INDEPENDENT, pytest.param(BINARY, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("key", [*KEYS, "tag", "output_type"])
 def test_no_value_ends_in_anything_but_a_line(key: str, base: str) -> None:
     file = read_task_file(task_configs() / base)

@@ -102,6 +102,17 @@ class _Handler(BaseHTTPRequestHandler):
         """Quiet."""
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _log_display() -> None:
+    """The display of all runs of Inspect in this process: the first run chooses, and others take 0.2 s to draw a table
+    at the end of each run even where none is shown."""
+    from inspect_ai._display.core.active import display
+    from inspect_ai.util._display import init_display_type
+
+    init_display_type("log")
+    display()
+
+
 @pytest.fixture
 def serve() -> Iterator[Callable[..., ScriptedServer]]:
     """`serve(answer, delay=0, ready="ready", paths=())` starts a scripted server that ends with the test."""

@@ -91,6 +91,7 @@ def test_parts_are_sampled_labelled_and_compared(folder: Path, here: Cli, tmp_pa
     assert shown.returncode == 0 and "Krippendorff's alpha" in shown.stdout and "verified" in shown.stdout
 
 
+@pytest.mark.slow
 def test_what_cannot_be_exported_or_read_is_one_line(folder: Path, here: Cli, tmp_path: Path) -> None:
     done = here("annotate", "export-parts", folder, "-o", folder)
     assert done.returncode == 2 and "exists; choose a new folder" in done.stderr

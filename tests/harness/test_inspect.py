@@ -17,7 +17,6 @@ from inspect_ai import eval_retry, list_tasks
 from inspect_ai import score as inspect_score
 from inspect_ai.log import read_eval_log
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
-from selections import one_of_each
 
 from halu_tasks.core.errors import ArgumentError, UsageError
 from halu_tasks.core.options import Options
@@ -60,7 +59,9 @@ def test_the_literal_command_runs_every_task_of_its_files_once(tmp_path: Path) -
         assert log.eval.metadata["halu_tasks"][0]["data"] == "sample"
 
 
-@pytest.mark.parametrize("task", one_of_each(TASKS))
+@pytest.mark.parametrize(
+    "task", [pytest.param(task, marks=() if task == "factchd" else pytest.mark.slow) for task in TASKS]
+)
 def test_the_oracle_reaches_the_ceiling(task: str, run_inspect: Callable[..., Any]) -> None:
     log = run_inspect(task, "halu/oracle")
     higher_is_better = {metric.name: metric.higher_is_better for metric in TASKS[task].scoring["strict"].metrics}

@@ -419,21 +419,9 @@ def test_figures_survive_the_way_between_processes() -> None:
 )
 @pytest.mark.parametrize("action", [pytest.param("append", marks=pytest.mark.slow), "overwrite"])
 def test_a_log_of_this_package_is_scored_by_name(
-    task: str, named: str, arguments: dict[str, Any], figure: str, action: Any, tmp_path: Path
+    task: str, named: str, arguments: dict[str, Any], figure: str, action: Any, shared_runs: Any
 ) -> None:
-    from halu_tasks.core.options import Options
-    from halu_tasks.tasks import build
-
-    built = build(task, Options(data="sample"))
-    half = tmp_path / "half.jsonl"
-    # every other item is answered rightly, the rest with words that are in no text
-    oracle = built.task.oracle
-    rows = [{"id": item.id, "output": oracle(item) if n % 2 else "zzz"} for n, item in enumerate(built.items)]
-    half.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (log,) = eval(
-        f"halu_tasks/{task}", model="halu/replay", model_args={"predictions": str(half)},
-        task_args={"data": "sample"}, log_dir=str(tmp_path), display="none",
-    )  # fmt: skip
+    log = shared_runs.log(task)
     own = {name: metric.value for name, metric in log.results.scores[0].metrics.items()}
     assert 0 < own[figure] < 1
     again = score(log, registry_create("scorer", f"halu_tasks/{named}", **arguments), action=action)

@@ -125,6 +125,7 @@ def test_citations_asks_the_grader_about_each_cited_sentence(
     assert not [request for request in server.asked if "Naps" in str(request)]  # there is nothing to check it against
 
 
+@pytest.mark.slow
 def test_a_judge_that_gives_no_verdict_leaves_no_value(
     logs: Path,
     scanned: Callable[..., dict[str, Any]],
@@ -139,6 +140,7 @@ def test_a_judge_that_gives_no_verdict_leaves_no_value(
     assert values(rows)["unknown"] is True and values(rows)["none"] is False
 
 
+@pytest.mark.slow
 def test_a_field_that_is_missing_is_an_error_of_each_sample(logs: Path, scanned: Callable[..., dict[str, Any]]) -> None:
     rows = scanned(logs, citations(papers="rag.documents", support=False))
     assert rows["right"]["scan_error"] == (
