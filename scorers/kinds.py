@@ -79,6 +79,12 @@ class Label(AnswerKind):
         """Return the arguments `reading` and `labels`."""
         return {"reading": self.reading, "labels": self.names or self.labels}
 
+    def outcome_metrics(self) -> tuple[Metric, ...]:
+        """Return the shares of replies that decline, are empty, and declare no label."""
+        from halu_tasks.scorers.metrics import share_inferred
+
+        return *super().outcome_metrics(), share_inferred()
+
     def check(self, case: Case) -> None:
         """Check that the target is one of the labels."""
         if case.target not in self.labels:

@@ -405,6 +405,12 @@ def share_abstained() -> Metric:
     return _share_of("abstained", "share of replies that decline to answer", higher_is_better=None)
 
 
+def share_inferred() -> Metric:
+    """Create `inferred`, the share (0 to 1) of items whose answer is inferred from a reply that declares none."""
+    about = "share of replies that declare no answer, so that it is inferred from what they say"
+    return _share_of("inferred", about, higher_is_better=None)
+
+
 def share_empty() -> Metric:
     """Create `empty`, the share (0 to 1) of items whose reply has no content, which counts as wrong."""
     return _share_of("empty", "share of replies without content", higher_is_better=False)

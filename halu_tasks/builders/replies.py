@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from halu_tasks.scorers.answer import Answer, strip_reasoning
+from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.labels.verdict_reader import own_value, verdict_reader
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
 
 _OPENS = {"object": "{", "array": "["}
 _MOST_STARTS = 200

@@ -109,8 +109,8 @@ def score_replies(
     ]
 
 
-MOST_EMPTY, MOST_UNPARSED = 0.01, 0.20
-"""The shares of empty and unparsed replies above which `reply_warnings` warns."""
+MOST_EMPTY, MOST_UNPARSED, MOST_INFERRED = 0.01, 0.20, 0.05
+"""The shares of empty and unparsed replies, and of inferred answers, above which `reply_warnings` warns."""
 
 
 def outcome_of(reply: str, score: Score, scoring: str) -> Outcome:
@@ -152,7 +152,7 @@ class ReplyWarning(NamedTuple):
 
 
 def reply_warnings(outcomes: Mapping[Outcome, int], request: RequestInfo) -> list[ReplyWarning]:
-    """Warn of many empty and of many unparsed replies.
+    """Warn of many empty or unparsed replies, and of many whose answer is inferred.
 
     Args:
         outcomes: The number of replies by `outcome_of`; items without any reply are not counted.
@@ -174,6 +174,12 @@ def reply_warnings(outcomes: Mapping[Outcome, int], request: RequestInfo) -> lis
             MOST_UNPARSED,
             f"contain no readable answer (unparsed) and count as wrong; look at the replies: {template}a reasoning "
             f"model needs a higher token limit ({request.token_limit_flags})",
+        ),
+        (
+            "inferred",
+            MOST_INFERRED,
+            "declare no answer; theirs is inferred from what they say, which is less certain: look at some of them "
+            "(docs/reading.md)",
         ),
     )
     return [

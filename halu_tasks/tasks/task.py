@@ -248,10 +248,11 @@ class Task:
         score = (
             self._judged_score(mode, item, reply, verdicts, strong) if judged else self._read_score(mode, item, reply)
         )
-        if mode == "paper" and score.outcome == "abstained":
-            return replace(score, outcome="unparsed")
-        # in `paper` an empty reply counts as the authors count it
-        return mark_empty(score, reply.text) if mode == "strict" else score
+        if mode == "strict":
+            return mark_empty(score, reply.text)
+        # in `paper` the authors tell neither these apart, nor empty replies from others
+        told = {"abstained": "unparsed", "inferred": "answered"}.get(score.outcome)
+        return replace(score, outcome=told) if told else score
 
     def _judged_score(
         self,

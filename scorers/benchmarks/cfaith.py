@@ -14,10 +14,11 @@ from dataclasses import replace
 from rapidfuzz import fuzz
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.answer import Answer, strip_reasoning
+from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.classification import score_label
 from halu_tasks.scorers.metrics import Array, Metric, mean, ratio, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.judge import CONFLICT, FAILED, LONGEST, JudgeSpec, fence, read_verdict
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.judge_error import judge_error_metrics

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.answer import Answer, strip_reasoning
+from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.expmatch import ALPHA, Parts, expmatch, parts_scores, split
 from halu_tasks.scorers.metrics import mean, share_unparsed
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.steps.declining import declines, stated
 from halu_tasks.scorers.reading.steps.sentences import sentences_of
 from halu_tasks.scorers.registry import TaskScorer

@@ -14,12 +14,12 @@ from dataclasses import replace
 from typing import NamedTuple, TypedDict
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.answer import strip_reasoning
 from halu_tasks.scorers.citations.citations import cited
 from halu_tasks.scorers.citations.references import Paper, Reference, references
 from halu_tasks.scorers.metrics import Metric, mean, micro, ratio, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import UNSUPPORTED, read_support
 from halu_tasks.scorers.reading.judge import FAILED, LONGEST, JudgeSpec, fence
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.judge_error import judge_error_metrics

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from halu_tasks.scorers.answer import strip_reasoning
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
 
 
 class ClaimList(NamedTuple):

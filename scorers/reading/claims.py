@@ -30,9 +30,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from halu_tasks.scorers.answer import Answer, strip_reasoning
+from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.labels.verdict_reader import verdict_reader
 from halu_tasks.scorers.reading.lexicons import claims as words
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.steps.sentences import ends
 
 

@@ -15,6 +15,7 @@ from halu_tasks.scorers.benchmarks.halluverse25_binary import yes_no_alone
 from halu_tasks.scorers.reading.claims import checks, read_support
 from halu_tasks.scorers.reading.judge import read_verdict
 from halu_tasks.scorers.reading.labels.error_type import error_type
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.steps.declining import declines
 from halu_tasks.scorers.reading.strings.passages import passages
 from halu_tasks.scorers.reading.strings.strings import entities, replacements, sentence
@@ -45,6 +46,13 @@ def type_as_published(row: Row) -> Answer[str]:
     return Answer(halluverse25.score_type_published(item, row["reply"]).answer, "not one class alone")
 
 
+def without_reasoning(row: Row) -> Answer[str]:
+    text = strip_reasoning(row["reply"])
+    if text is None:
+        return Answer(None, "unclosed reasoning")
+    return Answer(text.strip() or "empty")
+
+
 STRICT: dict[str, Callable[[Row], Answer[Any]]] = {
     "builder_verdict": builder_verdict,
     "cfaith_choice": of_task("cfaith_choice"),
@@ -60,6 +68,7 @@ STRICT: dict[str, Callable[[Row], Answer[Any]]] = {
     "halueval_summarization": of_task("halueval_summarization"),
     "halueval_summarization_claims": lambda row: halueval.claims_verdict(row["reply"]),
     "judge_verdict": lambda row: read_verdict(row["reply"]),
+    "reasoning": without_reasoning,
     "refact_correction": lambda row: replacements(row["reply"], row["masks"]),
     "refact_judgment_comparative": of_task("refact_judgment_comparative"),
     "refact_judgment_independent": of_task("refact_judgment_independent"),

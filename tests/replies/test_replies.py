@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 from readers import FOLDER, PAPER, STRICT, read, rows
+
+from halu_tasks.scorers.reading.reasoning import MARKUPS
 
 NAMES = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
 REQUIRED = {"reply": str, "label": str | list, "language": str, "source": str}
@@ -49,3 +52,10 @@ def misreading(name: str, row: dict[str, Any]) -> str | None:
 def test_replies_are_read_as_labelled(name: str) -> None:
     told = [(number, misreading(name, row)) for number, row in enumerate(rows(name), 1)]
     assert not (misread := [f"{name}.jsonl:{number}: {text}" for number, text in told if text]), "\n".join(misread)
+
+
+def test_every_markup_has_a_row() -> None:
+    replies = [row["reply"] for row in rows("reasoning")]
+    for markup in MARKUPS:
+        for expression in filter(None, (markup.opens, markup.closes, markup.answers, markup.ends)):
+            assert any(re.search(expression, reply, re.IGNORECASE) for reply in replies), expression

@@ -18,8 +18,9 @@ from halu_tasks.builders.run.outcomes import OVERALL, Outcome, Rates
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.core.prompting import PLACEHOLDER, fill
-from halu_tasks.scorers.answer import Answer, strip_reasoning
+from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.judge import fence
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
 
 OPTIMIZER = "optimizer"
 """The model role that writes candidate prompts."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from halu_tasks.scorers.answer import Answer, strip_reasoning
+from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.labels.truth import SECOND_THOUGHT, TRUTH
 from halu_tasks.scorers.reading.lexicons import factchd as words
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.steps.concession import left_open
 from halu_tasks.scorers.reading.steps.sentences import ends, sentences_of
 

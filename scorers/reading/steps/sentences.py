@@ -7,7 +7,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
-from halu_tasks.scorers.answer import Answer, strip_reasoning
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
 
 # No real reply is longer. Of a longer one, from a model in an endless loop, the two ends are read.
 _HEAD, _TAIL = 10_000, 30_000

@@ -31,8 +31,9 @@ import re
 import unicodedata
 from itertools import pairwise
 
-from halu_tasks.scorers.answer import Answer, strip_reasoning
+from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.nothing import LONGEST, NOTHING_WRONG, says_none
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.reading.steps.declining import declines
 from halu_tasks.scorers.reading.strings.cleaning import EDGES, LONG_LINE, clean, gives_one
 from halu_tasks.scorers.reading.strings.pieces import named, split, split_apart
@@ -138,7 +139,7 @@ def _answer(reply: str, kind: Kind, expected: int, none: re.Pattern[str]) -> Ans
     """
     text = strip_reasoning(reply)
     if text is None:
-        return Answer(None, "reasoning never ends")
+        return Answer(None, "unclosed reasoning")
     text = plain_text(text, kind)
     if (data := structured(text, kind)) is not None:
         return _answer_from_data(data, kind, expected, none)
