@@ -75,6 +75,7 @@ def test_the_baseline_is_what_one_computes_by_hand(shared_data: Path) -> None:
         "unparsed": 0.0,
         "abstained": 0.0,
         "empty": 0.0,
+        "inferred": 0.0,
     }
     built = build("refact_judgment_comparative", Options(data=data))
     share = Counter(item.target for item in built.items)["A"] / 1001

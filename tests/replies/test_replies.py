@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from readers import FOLDER, PAPER, STRICT, read, rows
 
 from halu_tasks.scorers.reading.reasoning import MARKUPS
+from halu_tasks.tasks import task_named
 
 NAMES = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
 REQUIRED = {"reply": str, "label": str | list, "language": str, "source": str}
@@ -59,3 +61,21 @@ def test_every_markup_has_a_row() -> None:
     for markup in MARKUPS:
         for expression in filter(None, (markup.opens, markup.closes, markup.answers, markup.ends)):
             assert any(re.search(expression, reply, re.IGNORECASE) for reply in replies), expression
+
+
+PAGE = (FOLDER.parents[1] / "docs" / "reading.md").read_text(encoding="utf-8")
+
+
+def test_the_examples_of_the_page_are_read_as_it_says() -> None:
+    table = PAGE.partition("## Examples")[2].partition("## See")[0]
+    cells = [re.split(r"(?<!\\)\|", line)[1:5] for line in table.splitlines() if line.startswith("| `")]
+    assert len(cells) >= 10
+    for task, shown, label, outcome in ([cell.strip() for cell in row] for row in cells):
+        reply = re.sub(r"\\([*|])", r"\1", html.unescape(shown.replace("<br>", "\n")))
+        answer = task_named(task.strip("`")).label(reply)
+        assert (answer.value or "", answer.outcome) == (label, outcome), reply
+
+
+def test_the_page_names_the_models_of_every_markup() -> None:
+    for markup in MARKUPS[:-1]:
+        assert f"| {markup.models} |" in PAGE

@@ -103,6 +103,7 @@ def test_figures_worked_out_by_hand() -> None:
         "unparsed": pytest.approx(1 / 6),
         "abstained": 0.0,
         "empty": 0.0,
+        "inferred": 0.0,
     }
 
 

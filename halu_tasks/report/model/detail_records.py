@@ -175,7 +175,7 @@ class ShownReply:
         reply: The reply, possibly truncated.
         cut: The number of characters left out of it.
         answer: What was read from it: a label, a list of strings, or None without an answer.
-        outcome: What became of it: `answered`, `unparsed`, `abstained` or `empty`.
+        outcome: What became of it: `answered`, `inferred`, `unparsed`, `abstained` or `empty`.
         target: The correct answer, if the item was asked in another order; otherwise None.
         value: The headline's figure of this reply; None if the metric does not define one.
         reason: Why there is no answer, or what else a reader should know.

@@ -45,7 +45,7 @@ def passages(reply: str, text: str, none: re.Pattern[str] = NO_PASSAGE) -> Answe
     """
     reply_text = strip_reasoning(reply)
     if reply_text is None:
-        return Answer(None, "reasoning never ends")
+        return Answer(None, "unclosed reasoning")
     lines = [line for raw in reply_text[:_MOST].splitlines() if (line := raw.strip(EDGES))]
     if not lines:
         return Answer(None, "empty reply")
