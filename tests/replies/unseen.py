@@ -1,0 +1,55 @@
+"""How many replies are read as labelled that nobody saw who wrote the rules: `python tests/replies/unseen.py [FILE]`.
+
+Prints counts for each task and language, not the replies, so that rules can be measured on them more than once.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import sys
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from rapidfuzz import fuzz
+
+from halu_tasks.core.items import Reply
+from halu_tasks.core.options import Options
+from halu_tasks.scorers.reading.strings.strings import normalise
+from halu_tasks.tasks import build
+
+UNSEEN = Path(__file__).with_name("unseen.jsonl.xz")
+NO_LABEL = ("none", "abstained")
+
+
+def agrees(label: Any, answer: Any) -> bool:
+    """Return whether an answer is the label; strings may differ by a tenth."""
+    if label in NO_LABEL:
+        return answer in (None, [])
+    if isinstance(label, list) and isinstance(answer, list) and len(label) == len(answer):
+        return all(fuzz.ratio(normalise(one), normalise(other)) >= 90 for one, other in zip(label, answer, strict=True))
+    return bool(answer == label)
+
+
+def main(path: Path) -> None:
+    built = cache(lambda task: build(task, Options(data="sample")))
+    items = cache(lambda task: {item.id: item for item in built(task).items})
+    text = (lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()).decode("utf-8")
+    counts: dict[str, Counter[str]] = {}
+    for row in map(json.loads, text.splitlines()):
+        score = built(row["task"]).task.score("strict", items(row["task"])[row["id"]], Reply(row["reply"]))
+        right = agrees(row["label"], score.answer)
+        wrong = not right and isinstance(score.answer, str) and row["label"] not in NO_LABEL
+        for group in ("all", row["lang"], row["task"]):
+            counts.setdefault(group, Counter()).update(
+                n=1, right=right, wrong_label=wrong, inferred=score.outcome == "inferred"
+            )
+    for group, count in counts.items():
+        print(f"{group:32} {count['right']:4} of {count['n']:4} right, {count['wrong_label']:3} another label, "
+              f"{count['inferred']:3} inferred")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else UNSEEN)
