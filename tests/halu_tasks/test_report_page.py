@@ -244,6 +244,7 @@ def test_a_floor_that_no_model_can_exceed_is_left_out_of_the_summary() -> None:
     assert report.columns[1].title in sentences(replace(with_figures(report, figures), floors=floors), "floor")[0]
 
 
+@pytest.mark.slow
 def test_a_summary_of_many_models_and_tasks_stays_short() -> None:
     report = with_ranks(model(10, 8, apart=False), {})
     low = {(entry.id, column.id): (0.1, 0.05, 0.2) for entry in report.entries for column in report.columns}

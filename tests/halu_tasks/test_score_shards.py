@@ -191,6 +191,7 @@ def test_missing_replies_are_counted_in_each_epoch(tmp_path: Path, capsys: pytes
         (1, {"id": "FIRST", "output": "x", "target": "C"}, "001.jsonl:{end}: target is 'C', expected none"),
     ],
 )
+@pytest.mark.slow
 def test_a_fault_in_any_shard_is_named_and_mended_without_scoring_the_others_again(
     shard: int, row: ROWS, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

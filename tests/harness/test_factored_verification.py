@@ -233,6 +233,7 @@ def test_own_wording(run_method: Run, tmp_path: Path) -> None:
         ("refact_correction", "labels"),
     ],
 )
+@pytest.mark.slow
 def test_a_task_that_it_cannot_serve_is_told(task: str, message: str, run_method: Run) -> None:
     log = run_method(task, "factored_verification", Verifier(), limit=1)
     assert log.status == "error" and message in log.error.message and task in log.error.message
@@ -261,6 +262,7 @@ def test_the_threshold_lies_between_the_class_means_and_the_rest_is_judged_at_it
     assert log.eval.task_version.endswith("sample-train5_rest")
 
 
+@pytest.mark.slow
 def test_table_1_is_a_task_of_its_own(serve: Run, openai: Run, tmp_path: Path) -> None:
     from inspect_ai import eval as inspect_eval
 

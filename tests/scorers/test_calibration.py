@@ -84,6 +84,7 @@ def test_intervals_cover_the_figures_of_a_population() -> None:
         max_size=200,
     )
 )
+@pytest.mark.slow
 def test_average_precision_is_left_out_by_cluster(rows: list[tuple[int, bool, float | None]]) -> None:
     """A cluster of more than 64 items, of which there are some, is left out in another way."""
     clusters = np.array([min(c, 8) for c, _, _ in rows])  # the last one is large

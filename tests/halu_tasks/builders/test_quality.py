@@ -51,6 +51,7 @@ def dataset(toys: Toys, number: int = 400, **changed: Callable[[str], str]) -> l
     ]
 
 
+@pytest.mark.slow
 def test_answers_drawn_alike_leak_nothing(toy: Pipeline, toys: Toys) -> None:
     found = quality(toy, dataset(toys, 1_000))
     assert {own["verdict"] for own in found["leaks"].values()} == {"none"}
