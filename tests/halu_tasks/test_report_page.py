@@ -358,6 +358,7 @@ def test_the_lead_of_a_mean_must_exceed_the_mean_of_its_tasks_floors() -> None:
         assert first.startswith("gemma-3-27b-it leads on the mean of") == leads, first
 
 
+@pytest.mark.slow
 def test_a_run_on_part_of_the_items_is_marked_in_the_head_and_named_in_the_summary() -> None:
     whole = model(2, 3, apart=False)
     assert " of 2,002 items" not in render(whole).partition("How to read this")[0]

@@ -294,6 +294,7 @@ def test_repeated_items_of_the_data_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("folder", "pattern"), [("all", "all"), ("part-01", "part-?[0-9]"), ("_new", "_new")])
+@pytest.mark.slow
 def test_a_pattern_in_an_address_names_what_it_matches(folder: str, pattern: str, tmp_path: Path) -> None:
     """What it matches may be hidden, but not the folder in which it begins."""
     (tmp_path / "_a").mkdir()

@@ -409,6 +409,7 @@ def entries_of(out: Path) -> list[tuple[float, dict[str, str]]]:
     ]
 
 
+@pytest.mark.slow
 def test_a_leaderboard_gets_no_sample_and_parts_only_on_request(here: Here, tmp_path: Path) -> None:
     rows = judgments("Final Verdict: True")
     score(here, tmp_path / "sample.json", JUDGMENT, rows)

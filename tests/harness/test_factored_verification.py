@@ -169,6 +169,7 @@ def test_one_claim_and_two_hundred(run_method: Run) -> None:
     assert log.samples[0].output.metadata["halu_probability"] == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_a_verifier_that_says_neither_leaves_the_claim_unknown(run_method: Run) -> None:
     base = Verifier(logprobs=False)
 

@@ -137,6 +137,7 @@ def test_an_unknown_judge_is_named(run_lm_eval: Callable[..., dict[str, Any]]) -
         run_lm_eval(["cfaith_gen"], OracleLM(), {"halu_judge": "nobody/nothing"})
 
 
+@pytest.mark.slow
 def test_failures_are_counted_never_scored_and_never_kept(
     serve: Serve,
     run_lm_eval: Callable[..., dict[str, Any]],

@@ -200,6 +200,7 @@ def test_means_of_groups_are_those_that_the_harnesses_print(both: Any, lm_eval_f
         assert figure[part] == logged[f"acc{end}"].value
 
 
+@pytest.mark.slow
 def test_samples_in_another_order_give_the_same_figures_to_the_last_bit(inspect_log: Path, tmp_path: Path) -> None:
     """As they stand in a log when a server answers them out of order."""
     log = read_eval_log(str(inspect_log))
@@ -434,6 +435,7 @@ def test_a_log_that_was_scored_again_with_a_judge_is_of_that_judge(
     assert "n 36, 0 unparsed<br>1 not judged" in (tmp_path / "report" / "report.md").read_text()
 
 
+@pytest.mark.slow
 def test_scored_predictions_of_a_judged_task_are_read_with_the_verdicts_in_their_details(
     serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

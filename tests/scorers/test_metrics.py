@@ -121,6 +121,7 @@ LABELS = st.sampled_from(["A", "B", None])
 
 
 @given(st.lists(st.tuples(st.sampled_from(["A", "B"]), LABELS), min_size=1, max_size=30))
+@pytest.mark.slow
 def test_macro_averages_are_scikit_learns(pairs: list[tuple[str, str | None]]) -> None:
     metrics = pytest.importorskip("sklearn.metrics")
     gold = [target for target, _ in pairs]

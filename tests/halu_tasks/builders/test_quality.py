@@ -81,6 +81,7 @@ def test_a_leak_is_found_by_its_feature(
     assert any(feature in flag["text"] for flag in found["flagged"])
 
 
+@pytest.mark.slow
 def test_a_leak_within_pairs_is_found_where_texts_differ_more_from_item_to_item(toy: Pipeline, toys: Toys) -> None:
     texts = ["word " * (1 + place) for place in range(200)]
     items = [toys(place, true=text + "x", hallucinated=text + "xy") for place, text in enumerate(texts)]
