@@ -133,7 +133,6 @@ def test_the_seed_draws_others_and_few_verdicts_have_no_interval(
     assert drawn[0] != drawn[1] and all(5 < len(ids) < 31 for ids in drawn)
 
 
-@pytest.mark.slow
 def test_what_the_stronger_judge_fails_on_is_left_out_and_counted(
     judges: dict[str, Any], serve: Serve, replies: Path, capsys: Capture
 ) -> None:

@@ -114,6 +114,7 @@ def test_precision_recall_and_f1_by_hand() -> None:
     # unparsed as the wrong label: the unparsed F counts as T, the unparsed T as F
     wrong = label_metric("precision", "T", "p", unparsed="wrong_label")
     assert found(wrong, scores).value == pytest.approx(2 / 4)
+    assert found(wrong, labelled(("T", "T"), ("F", None), ("F", None))).value == pytest.approx(1 / 3)
     assert found(label_metric("f1", "never", "f"), scores).value == 0.0
 
 
