@@ -414,6 +414,7 @@ def test_without_a_judge_one_line_says_what_is_missing(cli: Cli, tmp_path: Path)
     assert metrics == {"closer_to_correct": 1.0, "unparsed": 0.0, "empty": 0.0}
 
 
+@pytest.mark.slow
 def test_a_cache_that_is_no_folder_is_an_error_of_one_line(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
@@ -467,6 +468,7 @@ def test_a_full_disk_is_an_error_of_one_line() -> None:
     assert len(ended.stderr.splitlines()) == 1 and "No space left" in ended.stderr
 
 
+@pytest.mark.slow
 def test_items_are_utf_8_whatever_the_terminals_encoding(cli: Cli) -> None:
     shown = cli("items", "cfaith_tf", "--data", "sample", "--json", "--limit", "1", env={"PYTHONIOENCODING": "ascii"})
     assert shown.returncode == 0, shown.stderr
@@ -767,7 +769,9 @@ NASTY = {
 
 
 @pytest.mark.parametrize("mode", ["strict", pytest.param("paper", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("task", one_of_each(TASKS))
+@pytest.mark.parametrize(
+    "task", [pytest.param(task, marks=() if task == INDEPENDENT else pytest.mark.slow) for task in TASKS]
+)
 def test_no_output_stops_the_count(task: str, mode: str, score: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
     asked = items(task)
     replies = {item.id: text for item, text in zip(asked, NASTY.values(), strict=False)}

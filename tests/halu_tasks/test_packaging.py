@@ -54,6 +54,7 @@ def distributions_of(module: str) -> set[str]:
     return {name.lower().replace("_", "-") for name in DISTRIBUTIONS.get(module, [])}
 
 
+@pytest.mark.slow
 def test_what_is_imported_is_declared() -> None:
     declared = CORE.union(*OF_EXTRA.values())
     for module, path in imported():
@@ -62,6 +63,7 @@ def test_what_is_imported_is_declared() -> None:
         assert names & declared, f"{path} imports {module}"
 
 
+@pytest.mark.slow
 def test_what_is_declared_is_imported() -> None:
     modules = {module for module, _ in imported()}
     used = set().union(*(distributions_of(module) or {module.replace("_", "-")} for module in modules))

@@ -244,6 +244,7 @@ def test_a_floor_that_no_model_can_exceed_is_left_out_of_the_summary() -> None:
     assert report.columns[1].title in sentences(replace(with_figures(report, figures), floors=floors), "floor")[0]
 
 
+@pytest.mark.slow
 def test_a_summary_of_many_models_and_tasks_stays_short() -> None:
     report = with_ranks(model(10, 8, apart=False), {})
     low = {(entry.id, column.id): (0.1, 0.05, 0.2) for entry in report.entries for column in report.columns}
@@ -357,6 +358,7 @@ def test_the_lead_of_a_mean_must_exceed_the_mean_of_its_tasks_floors() -> None:
         assert first.startswith("gemma-3-27b-it leads on the mean of") == leads, first
 
 
+@pytest.mark.slow
 def test_a_run_on_part_of_the_items_is_marked_in_the_head_and_named_in_the_summary() -> None:
     whole = model(2, 3, apart=False)
     assert " of 2,002 items" not in render(whole).partition("How to read this")[0]

@@ -191,6 +191,7 @@ def test_missing_replies_are_counted_in_each_epoch(tmp_path: Path, capsys: pytes
         (1, {"id": "FIRST", "output": "x", "target": "C"}, "001.jsonl:{end}: target is 'C', expected none"),
     ],
 )
+@pytest.mark.slow
 def test_a_fault_in_any_shard_is_named_and_mended_without_scoring_the_others_again(
     shard: int, row: ROWS, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -293,6 +294,7 @@ def test_repeated_items_of_the_data_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("folder", "pattern"), [("all", "all"), ("part-01", "part-?[0-9]"), ("_new", "_new")])
+@pytest.mark.slow
 def test_a_pattern_in_an_address_names_what_it_matches(folder: str, pattern: str, tmp_path: Path) -> None:
     """What it matches may be hidden, but not the folder in which it begins."""
     (tmp_path / "_a").mkdir()

@@ -340,6 +340,7 @@ def test_logs_of_inspect_are_collected_too(build: Run, run_inspect: Run, here: C
     assert done.returncode == 2 and "name a folder with -o" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_build_that_keeps_nothing_says_so(build: Run) -> None:
     texts = [{"id": "a", "text": "Kalabalık bir ailenin çocuğu olarak küçük bir köyde dünyaya geldi. " * 6}]
     told, folder = build(texts, HaluModel(), fails=True)
@@ -397,6 +398,7 @@ def test_no_key_and_no_address_of_a_model_is_written_down(build: Run, serve: Ser
         assert "s3cret" not in text and "127.0.0.1" not in text and "99" in text
 
 
+@pytest.mark.slow
 def test_a_file_to_compare_with_that_holds_no_text_is_told(build: Run, here: Cli, tmp_path: Path) -> None:
     empty = tmp_path / "empty.jsonl"
     empty.write_text("")

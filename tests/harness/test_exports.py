@@ -409,6 +409,7 @@ def entries_of(out: Path) -> list[tuple[float, dict[str, str]]]:
     ]
 
 
+@pytest.mark.slow
 def test_a_leaderboard_gets_no_sample_and_parts_only_on_request(here: Here, tmp_path: Path) -> None:
     rows = judgments("Final Verdict: True")
     score(here, tmp_path / "sample.json", JUDGMENT, rows)
@@ -451,6 +452,7 @@ def test_unparsed_replies_are_exported_with_a_warning_and_their_share(here: Here
     assert float(notes["unparsed"]) == 0.5 and "empty" not in notes
 
 
+@pytest.mark.slow
 def test_runs_that_later_ones_replace_are_left_out_as_in_the_report(here: Here, tmp_path: Path) -> None:
     results = tmp_path / "results"
     results.mkdir()
@@ -508,6 +510,7 @@ def test_nothing_is_replaced_and_what_cannot_be_exported_is_named(
     assert here("export", "hub", results["lm_eval"], "-o", out, "--dataset", "cfaith").returncode == 2
 
 
+@pytest.mark.slow
 def test_what_a_models_name_lacks_is_said_once_for_each_model(here: Here, tmp_path: Path) -> None:
     """As Inspect and lm-eval name the same model of the same server, and a folder on this machine."""
     names = {"a": "openai-api/local/tiny", "b": "tiny", "c": "tiny", "d": "/data/tiny", "e": "/data/tiny"}

@@ -169,6 +169,7 @@ def test_one_claim_and_two_hundred(run_method: Run) -> None:
     assert log.samples[0].output.metadata["halu_probability"] == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_a_verifier_that_says_neither_leaves_the_claim_unknown(run_method: Run) -> None:
     base = Verifier(logprobs=False)
 
@@ -233,6 +234,7 @@ def test_own_wording(run_method: Run, tmp_path: Path) -> None:
         ("refact_correction", "labels"),
     ],
 )
+@pytest.mark.slow
 def test_a_task_that_it_cannot_serve_is_told(task: str, message: str, run_method: Run) -> None:
     log = run_method(task, "factored_verification", Verifier(), limit=1)
     assert log.status == "error" and message in log.error.message and task in log.error.message
@@ -261,6 +263,7 @@ def test_the_threshold_lies_between_the_class_means_and_the_rest_is_judged_at_it
     assert log.eval.task_version.endswith("sample-train5_rest")
 
 
+@pytest.mark.slow
 def test_table_1_is_a_task_of_its_own(serve: Run, openai: Run, tmp_path: Path) -> None:
     from inspect_ai import eval as inspect_eval
 

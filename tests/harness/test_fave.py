@@ -130,12 +130,14 @@ def test_revision_by_critiques_removes_what_is_not_supported_and_nothing_else(ju
         assert "reports a result" in sample.output.completion and FALSE not in sample.output.completion
 
 
+@pytest.mark.slow
 def test_a_summary_without_fault_is_not_revised(judged: Run) -> None:
     lab = Lab(false=0)
     found = figures(judged(lab, "factored_revision"))
     assert not lab.revised_by and found["revised"] == 0 and found["hallucinations_per_summary_change"] == 0
 
 
+@pytest.mark.slow
 def test_self_correction_revises_by_feedback_on_the_whole(judged: Run) -> None:
     lab = Lab(false=1)
     found = figures(judged(lab, "self_correction"))
@@ -144,6 +146,7 @@ def test_self_correction_revises_by_feedback_on_the_whole(judged: Run) -> None:
     assert found["hallucinations_per_summary"] == found["hallucinations_per_summary_before"] == 1
 
 
+@pytest.mark.slow
 def test_writer_critic_and_judge_may_be_three_models(serve: Run, openai: Run, run_method: Run) -> None:
     writer, critic, judge = Lab(), Lab(), Lab()
     roles = {"critic": openai(serve(critic)), "grader": openai(serve(judge))}

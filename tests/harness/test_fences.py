@@ -131,6 +131,7 @@ def test_methods_that_revise(
 
 
 @pytest.mark.parametrize("method", ["truth_triangulator", "with_knowledge"])
+@pytest.mark.slow
 def test_methods_that_look_things_up(method: str, run_method: Callable[..., Any], tmp_path: Path) -> None:
     items = build("factchd", Options(data="sample")).items
     words = " ".join(item.fields["query"] for item in items)

@@ -86,6 +86,7 @@ def test_the_parts_and_rows_labelled_0_give_the_same_figures_in_both_harnesses(
     assert asked == {item.prompt for item in build("halluverse_m3_hi", Options(data="sample", **options)).items}
 
 
+@pytest.mark.slow
 def test_halluverse_m3_runs_in_all_languages_by_default(run_inspect: Callable[..., Any]) -> None:
     found = in_inspect(run_inspect("halluverse_m3", "halu/oracle", {"part": "summarization"}))
     assert {f"halluverse_m3_{language}.acc" for language in ("en", "ar", "hi", "tr")} < set(found)

@@ -261,6 +261,7 @@ def test_the_command_line_overrides_the_papers_decoding(run_inspect: Callable[..
     assert (config.max_tokens, config.temperature, config.top_p) == (512, 1.0, 0.7)
 
 
+@pytest.mark.slow
 def test_hostile_replies_are_counted_and_survive_the_log(tmp_path: Path) -> None:
     hostile = ["\x00\x07\x1b[31m", "\u202e\u2066Final Verdict: B", "<think>" + "x" * 1000, "A" * 1_000_000, ""]
     seen: list[str] = []

@@ -76,6 +76,7 @@ def test_it_is_there(entry: Entry) -> None:
         pytest.fail(f"{entry.problem}; then {entry.consequence}")
 
 
+@pytest.mark.slow
 def test_every_private_module_of_a_harness_that_is_imported_is_on_the_page() -> None:
     page = PAGE.read_text()
     for path in [*ROOT.glob("halu_tasks/**/*.py"), *ROOT.glob("scorers/**/*.py"), *ROOT.glob("solvers/**/*.py")]:

@@ -87,6 +87,7 @@ def test_the_same_judge_gives_the_same_rates_everywhere(
     assert len(server.asked) == 36 + 3
 
 
+@pytest.mark.slow
 def test_inspects_grader_role_is_the_judge(serve: Serve, run_inspect: Callable[..., Any]) -> None:
     server = serve(by_rule)
     grader = get_model("openai/gpt-4o", base_url=server.url, memoize=False)
@@ -97,6 +98,7 @@ def test_inspects_grader_role_is_the_judge(serve: Serve, run_inspect: Callable[.
     assert log.results.headline.metric == "hallucination_rate"
 
 
+@pytest.mark.slow
 def test_with_a_judge_the_group_has_its_mean(serve: Serve, run_lm_eval: Callable[..., dict[str, Any]]) -> None:
     results = run_lm_eval(["cfaith"], BaselineLM(), judged(serve(by_rule)))["results"]
     rates = [results[task]["hallucination_rate,none"] for task in ("cfaith_gen", "cfaith_choice", "cfaith_tf")]
@@ -107,6 +109,7 @@ def test_with_a_judge_the_group_has_its_mean(serve: Serve, run_lm_eval: Callable
 @pytest.mark.parametrize(
     "answer", [pytest.param(lambda request: 500, marks=pytest.mark.slow), lambda request: 401], ids=["down", "refuses"]
 )
+@pytest.mark.slow
 def test_a_judge_that_cannot_be_reached_stops_the_run_before_generation(
     answer: Any, serve: Serve, run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
@@ -134,6 +137,7 @@ def test_an_unknown_judge_is_named(run_lm_eval: Callable[..., dict[str, Any]]) -
         run_lm_eval(["cfaith_gen"], OracleLM(), {"halu_judge": "nobody/nothing"})
 
 
+@pytest.mark.slow
 def test_failures_are_counted_never_scored_and_never_kept(
     serve: Serve,
     run_lm_eval: Callable[..., dict[str, Any]],

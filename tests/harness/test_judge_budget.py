@@ -232,6 +232,7 @@ def test_faults_of_the_options_are_one_line(arguments: list[str], message: str, 
     st.lists(st.tuples(st.floats(0.01, 3.0), st.floats(0.0, 1.0), st.integers(1, 4)), min_size=1, max_size=40),
     st.floats(0.1, 20.0),
 )
+@pytest.mark.slow
 def test_whatever_calls_cost_the_limit_holds_and_none_is_on_its_way_when_it_stops(
     calls: list[tuple[float, float, int]], limit: float
 ) -> None:

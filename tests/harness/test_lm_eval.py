@@ -363,6 +363,7 @@ def test_a_replayed_reply_and_a_missing_probability_give_what_score_gives(
     assert {name: log.results.scores[0].metrics[name].value for name in scored} == scored
 
 
+@pytest.mark.slow
 def test_a_model_without_probabilities_is_counted_so(
     run_lm_eval: Callable[..., dict[str, Any]], run_inspect: Callable[..., Any]
 ) -> None:

@@ -120,6 +120,7 @@ def expected(body: Callable[[str | None], dict[str, Any]]) -> dict[str, tuple[st
         ("local-completions", vllm),
     ],
 )
+@pytest.mark.slow
 def test_what_lm_evals_api_models_log_is_read(model: str, body: Any, serve: Callable[..., Any], tmp_path: Path) -> None:
     path, arguments, more = LM_EVAL[model]
     args = f"model=m,base_url={serve(answering(body)).url}{path},num_concurrent=4{more}"
@@ -131,6 +132,7 @@ def test_what_lm_evals_api_models_log_is_read(model: str, body: Any, serve: Call
 
 
 @pytest.mark.parametrize("body", [plain, pytest.param(vllm, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_what_inspects_openai_api_models_log_is_read(
     body: Any, serve: Callable[..., Any], run_inspect: Callable[..., Any]
 ) -> None:

@@ -176,6 +176,7 @@ def _sorted(asked: list[Turns]) -> list[str]:
     ("name", "task"),
     [pytest.param(*pair, marks=[pytest.mark.slow] if pair[0] != "comparative" else []) for pair in FORMATS.items()],
 )
+@pytest.mark.slow
 def test_fields_in_a_users_metadata_are_asked_as_lm_eval_asks_the_packaged_task(
     name: str, task: str, ask: Callable[..., Any], asked_in_lm_eval: Callable[..., list[Turns]]
 ) -> None:
@@ -216,6 +217,7 @@ def test_reasoning_is_asked_for_as_by_the_option_of_lm_eval(
 
 
 @pytest.mark.parametrize("task", ["refact_judgment_comparative", pytest.param("factchd", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_tasks_own_worked_examples_are_those_of_lm_evals_num_fewshot(
     task: str, ask: Callable[..., Any], asked_in_lm_eval: Callable[..., list[Turns]]
 ) -> None:

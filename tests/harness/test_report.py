@@ -200,6 +200,7 @@ def test_means_of_groups_are_those_that_the_harnesses_print(both: Any, lm_eval_f
         assert figure[part] == logged[f"acc{end}"].value
 
 
+@pytest.mark.slow
 def test_samples_in_another_order_give_the_same_figures_to_the_last_bit(inspect_log: Path, tmp_path: Path) -> None:
     """As they stand in a log when a server answers them out of order."""
     log = read_eval_log(str(inspect_log))
@@ -242,6 +243,7 @@ def test_the_table_and_the_markdown_have_what_the_report_has(both: Any) -> None:
     assert text.count("\n| refact") == len(told["pairs"])
 
 
+@pytest.mark.slow
 def test_a_second_report_is_the_same_but_for_its_date(inspect_log: Path, small: Path, tmp_path: Path) -> None:
     """Even where it is written among the results."""
     for log in (inspect_log, small):
@@ -290,6 +292,7 @@ def test_other_data_another_mode_another_prompt_and_a_part_stand_apart_and_say_w
     assert "n 5 of 16," in text and "has fewshot 1, not 0" in text and "(paper, SAMPLE)" in text
 
 
+@pytest.mark.slow
 def test_broken_files_are_named_and_the_rest_is_read(
     lm_eval_file: Path, inspect_log: Path, small: Path, both: Any, tmp_path: Path, told_to: Callable[[], str]
 ) -> None:
@@ -372,6 +375,7 @@ def test_the_exit_status_says_whether_a_result_is_missing(small: Path, tmp_path:
     assert main(["compare", str(logs)]) == 3
 
 
+@pytest.mark.slow
 def test_copies_of_a_run_stand_once(small: Path, inspect_log: Path, tmp_path: Path) -> None:
     for name in ("a.json", "b.json"):
         shutil.copy(small, tmp_path / name)
@@ -431,6 +435,7 @@ def test_a_log_that_was_scored_again_with_a_judge_is_of_that_judge(
     assert "n 36, 0 unparsed<br>1 not judged" in (tmp_path / "report" / "report.md").read_text()
 
 
+@pytest.mark.slow
 def test_scored_predictions_of_a_judged_task_are_read_with_the_verdicts_in_their_details(
     serve: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -102,6 +102,7 @@ def test_citations_without_a_model_finds_those_that_match_no_paper(
     assert json.loads(rows["unknown"]["message_references"])
 
 
+@pytest.mark.slow
 def test_citations_asks_the_grader_about_each_cited_sentence(
     logs: Path,
     scanned: Callable[..., dict[str, Any]],
@@ -165,6 +166,7 @@ class Verifier:
         return f"Reasoning: so it says.\nSupported: {'Yes' if 'Ruiz' in claim else 'No'}"
 
 
+@pytest.mark.slow
 def test_factored_verification_checks_each_claim_against_the_named_source(
     logs: Path,
     scanned: Callable[..., dict[str, Any]],
@@ -193,6 +195,7 @@ def test_factored_verification_takes_the_conversation_as_the_source_unless_one_i
     assert verifier.sources and all("What do they say?" in source for source in verifier.sources)
 
 
+@pytest.mark.slow
 def test_spans_locates_what_a_model_calls_hallucinated(
     logs: Path,
     scanned: Callable[..., dict[str, Any]],

@@ -46,6 +46,7 @@ def environment_for(folder: Path) -> dict[str, str]:
     return keyless | {"INSPECT_CACHE_DIR": str(folder / "replies")}
 
 
+@pytest.mark.slow
 def test_models_are_asked_before_a_sweep(serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Through the harness that would run them, and with the key that a server without one is sent."""
     monkeypatch.delenv("LOCAL_API_KEY", raising=False)

@@ -29,6 +29,7 @@ def scores(rows: list[tuple[bool, float | None]]) -> list[Score]:
 @given(
     st.lists(st.tuples(st.booleans(), st.sampled_from([0.0, 0.05, 0.3, 0.31, 0.5, 0.99, 1.0])), min_size=2, max_size=40)
 )
+@pytest.mark.slow
 def test_the_figures_are_scikit_learns(rows: list[tuple[bool, float]]) -> None:
     targets, probabilities = np.array([y for y, _ in rows]), np.array([p for _, p in rows])
     found = {name: e.value for name, e in estimates(METRICS, scores(list(rows))).items()}
@@ -84,6 +85,7 @@ def test_intervals_cover_the_figures_of_a_population() -> None:
         max_size=200,
     )
 )
+@pytest.mark.slow
 def test_average_precision_is_left_out_by_cluster(rows: list[tuple[int, bool, float | None]]) -> None:
     """A cluster of more than 64 items, of which there are some, is left out in another way."""
     clusters = np.array([min(c, 8) for c, _, _ in rows])  # the last one is large

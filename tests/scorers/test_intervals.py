@@ -119,6 +119,7 @@ def test_an_interval_is_continuous_where_its_standard_error_is_0(value: float, s
 
 
 @given(size=st.floats(1e-12, 1e-3))
+@pytest.mark.slow
 def test_a_difference_is_continuous_where_its_standard_error_is_0(size: float) -> None:
     same = run(*[[0.5]] * 200)
     still = difference(ACC, same, same)

@@ -17,7 +17,7 @@ from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.reading.claims import SUPPORTED, UNSUPPORTED
 from halu_tasks.scorers.reading.judge import CONFLICT, CONSISTENT, FAILED, Verdict
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.judge_error import judge_error_metrics
+from halu_tasks.scorers.statistics.judge_error import judge_error_metrics, ppi_mean
 
 METRICS = judge_error_metrics("hallucination_rate", "hallucinated")
 VERDICTS = {True: Verdict(CONFLICT), False: Verdict(CONSISTENT)}
@@ -44,6 +44,13 @@ def drawn(items: int, labelled: int, sensitivity: float = 0.85, specificity: flo
     true = generator.random(items) < 0.3
     judge = generator.random(items) < np.where(true, sensitivity, 1 - specificity)
     return [(bool(j), bool(y) if at < labelled else None) for at, (j, y) in enumerate(zip(judge, true, strict=True))]
+
+
+def test_the_power_tuned_estimate_worked_out_by_hand() -> None:
+    # 10 verdicts, 4 of them positive; 5 labels, 2 of them positive, where the judge has 3, these 2 among them
+    numbers = (np.array([float(n)]) for n in (10, 4, 5, 2, 3, 2))
+    # λ is 0.16 / (0.24 · 10/9) · 5/10 = 0.3
+    assert ppi_mean(*numbers) == pytest.approx(0.4 + 0.3 * (0.2 - 0.6))
 
 
 @pytest.mark.slow

@@ -114,6 +114,7 @@ def test_precision_recall_and_f1_by_hand() -> None:
     # unparsed as the wrong label: the unparsed F counts as T, the unparsed T as F
     wrong = label_metric("precision", "T", "p", unparsed="wrong_label")
     assert found(wrong, scores).value == pytest.approx(2 / 4)
+    assert found(wrong, labelled(("T", "T"), ("F", None), ("F", None))).value == pytest.approx(1 / 3)
     assert found(label_metric("f1", "never", "f"), scores).value == 0.0
 
 
@@ -121,6 +122,7 @@ LABELS = st.sampled_from(["A", "B", None])
 
 
 @given(st.lists(st.tuples(st.sampled_from(["A", "B"]), LABELS), min_size=1, max_size=30))
+@pytest.mark.slow
 def test_macro_averages_are_scikit_learns(pairs: list[tuple[str, str | None]]) -> None:
     metrics = pytest.importorskip("sklearn.metrics")
     gold = [target for target, _ in pairs]

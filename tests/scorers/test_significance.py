@@ -275,6 +275,7 @@ def correlated(rng: np.random.Generator, clusters: int, skills: Sequence[float])
     return runs
 
 
+@pytest.mark.slow
 def test_intervals_cover_and_equal_runs_are_rarely_significant() -> None:
     rng = np.random.default_rng(7)
     truth = float(np.subtract(*[(rng.normal(size=1_000_000) < skill).mean() for skill in (0.5, 0.2)]))

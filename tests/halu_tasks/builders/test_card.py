@@ -197,6 +197,7 @@ def nasty(info: Info, text: str) -> CardInfo:
 @pytest.mark.parametrize(
     "text", [NASTY, "a\n\n# b", "~~~\n```\n</summary>", "x\n---\ny: [", "\r\r\n\u2028{a}: 'b\"", "-", ""]
 )
+@pytest.mark.slow
 def test_nothing_from_outside_breaks_the_card(info: Info, text: str) -> None:
     written = card(nasty(info, text))
     data = DatasetCard(written).data.to_dict()

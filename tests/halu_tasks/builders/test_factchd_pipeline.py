@@ -473,6 +473,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("task", ["factchd", "factchd_evidence", "factchd_no_query", "factchd_4shot"])
 @pytest.mark.parametrize("mode", ["strict", "paper"])
+@pytest.mark.slow
 def test_the_tasks_read_what_is_built_and_the_oracle_reaches_the_ceiling(folder: Path, task: str, mode: str) -> None:
     built = build(task, Options(data=str(folder), scoring=mode))
     assert {each.tags["pattern"] for each in built.items} == set(PATTERNS.values())

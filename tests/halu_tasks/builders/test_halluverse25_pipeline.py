@@ -460,6 +460,7 @@ REPLY = st.one_of(
 
 
 @given(st.lists(REPLY, min_size=1, max_size=12), st.lists(TOLD, min_size=1, max_size=6), st.booleans())
+@pytest.mark.slow
 def test_whatever_is_replied_each_draft_is_accounted_for(replies: list[str], texts: list[str], apt: bool) -> None:
     of = pipeline()
     right = Models(of)

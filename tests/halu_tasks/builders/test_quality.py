@@ -51,6 +51,7 @@ def dataset(toys: Toys, number: int = 400, **changed: Callable[[str], str]) -> l
     ]
 
 
+@pytest.mark.slow
 def test_answers_drawn_alike_leak_nothing(toy: Pipeline, toys: Toys) -> None:
     found = quality(toy, dataset(toys, 1_000))
     assert {own["verdict"] for own in found["leaks"].values()} == {"none"}
@@ -80,6 +81,7 @@ def test_a_leak_is_found_by_its_feature(
     assert any(feature in flag["text"] for flag in found["flagged"])
 
 
+@pytest.mark.slow
 def test_a_leak_within_pairs_is_found_where_texts_differ_more_from_item_to_item(toy: Pipeline, toys: Toys) -> None:
     texts = ["word " * (1 + place) for place in range(200)]
     items = [toys(place, true=text + "x", hallucinated=text + "xy") for place, text in enumerate(texts)]
