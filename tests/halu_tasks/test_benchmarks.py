@@ -35,7 +35,7 @@ def figures(built: Built, reply: str) -> dict[str, float]:
 
 
 def ceiling(name: str) -> float:
-    return 0.0 if "rate" in name or name in (*NO_ANSWER, "unplaced", "position_bias") else 1.0
+    return 0.0 if "rate" in name or name in (*NO_ANSWER, "inferred", "unplaced", "position_bias") else 1.0
 
 
 def fine(built: Built, item: Item, reply: str) -> list[str] | None:

@@ -91,6 +91,7 @@ def test_the_figures_by_hand(rows: str) -> None:
         "unparsed": 0.0,
         "abstained": pytest.approx(1 / 7),
         "empty": 0.0,
+        "inferred": 0.0,
     }
 
 
@@ -110,7 +111,7 @@ def test_the_sample_its_ceiling_and_its_floor(language: str) -> None:
     built = build(f"halluverse25_binary_{language}", Options(data="sample"))
     assert Counter(item.target for item in built.items) == {"Yes": 23, "No": 23}
     right = figures(built, [built.task.oracle(item) for item in built.items])
-    assert right == {name: float(name not in NO_ANSWER) for name in right}
+    assert right == {name: float(name not in (*NO_ANSWER, "inferred")) for name in right}
     always = figures(built, [built.task.baseline(item) for item in built.items])
     assert (always["acc"], always["precision"], always["recall"], always["acc_pair"]) == (0.5, 0.5, 1.0, 0.0)
     assert always["f1"] == pytest.approx(2 / 3) and always["acc_edited"] == 1.0 and always["acc_original"] == 0.0
