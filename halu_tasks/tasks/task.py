@@ -16,7 +16,7 @@ from halu_tasks.data.locate import SAMPLE, Located, find_beside, is_sample
 from halu_tasks.data.rows import Lines, Row, json_lines, read_rows
 from halu_tasks.data.sources import Source
 from halu_tasks.data.tables import table_lines, table_rows
-from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.answer import Answer, Outcome
 from halu_tasks.scorers.kinds import AnswerKind, Label
 from halu_tasks.scorers.reading.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.registry import Reading, TaskScorer
@@ -30,6 +30,9 @@ _LONGEST_TURN, _MOST_TURNS = 50_000, 3
 
 Real replies that continue with another question after their answer do so much earlier.
 """
+
+
+_IN_PAPER: Mapping[Outcome, Outcome] = {"abstained": "unparsed", "inferred": "answered"}
 
 
 @dataclass(frozen=True)
@@ -251,7 +254,7 @@ class Task:
         if mode == "strict":
             return mark_empty(score, reply.text)
         # in `paper` the authors tell neither these apart, nor empty replies from others
-        told = {"abstained": "unparsed", "inferred": "answered"}.get(score.outcome)
+        told = _IN_PAPER.get(score.outcome)
         return replace(score, outcome=told) if told else score
 
     def _judged_score(
