@@ -1,0 +1,161 @@
+"""Divide a sentence into clauses and find what they state of the judged text: the machine that all lexicons share.
+
+A clause is a list of tokens, the phrases of a lexicon. What a clause concedes, supposes or asks is not stated. A
+negator turns what follows it in its clause, in some languages what precedes it. A hedge, or two opposite statements in
+one clause, state nothing: it is better to infer no label than the opposite of what was said.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from halu_tasks.scorers.reading.lexicon import Token
+
+_CUTS = ("stop", "turn", "bound", "conclude", "concede", "suppose", "because")
+_APART = re.compile(r"\s*(?:$|[.,:;!–—])")
+_WORD = re.compile(r"\w")
+
+
+class Clause(NamedTuple):
+    """A clause of a sentence.
+
+    Attributes:
+        opener: The kind of the token that begins it; empty for the first one.
+        tokens: Its tokens, without the opener.
+        text: The folded sentence.
+        start: Where the clause begins in the sentence, behind its opener.
+        end: Where it ends.
+    """
+
+    opener: str
+    tokens: list[Token]
+    text: str
+    start: int
+    end: int
+
+    def has(self, *kinds: str) -> bool:
+        """Return whether the clause has a token of one of the kinds."""
+        return any(token.kind in kinds for token in self.tokens)
+
+
+class Statement(NamedTuple):
+    """What a clause states.
+
+    Attributes:
+        good: Whether it speaks for the judged text.
+        whole: Whether it is about the whole of it.
+        concludes: Whether it is a conclusion.
+    """
+
+    good: bool
+    whole: bool
+    concludes: bool
+
+
+def clauses(tokens_of_sentence: list[Token], text: str) -> list[Clause]:
+    """Return the clauses of a folded sentence; a comma only ends a clause that concedes or supposes."""
+    found: list[Clause] = []
+    opener, start, tokens = "", 0, list[Token]()
+    for token in tokens_of_sentence:
+        ends_aside = token.kind == "comma" and opener in ("concede", "suppose") and bool(tokens or start)
+        if token.kind in _CUTS or ends_aside:
+            found.append(Clause(opener, tokens, text, start, token.start))
+            opener, start, tokens = "" if ends_aside else token.kind, token.end, []
+        else:
+            tokens.append(token)
+    found.append(Clause(opener, tokens, text, start, len(text)))
+    return [clause for clause in found if clause.tokens or _WORD.search(text, clause.start, clause.end)]
+
+
+def stated(found: list[Clause]) -> list[Clause]:
+    """Return the clauses that state something: none that concede, suppose, ask or decline."""
+    if found and found[-1].text.rstrip().endswith("?"):
+        last = max((i for i, clause in enumerate(found) if clause.has("ask", "question")), default=len(found) - 1)
+        found = found[last + 1 :]
+    return [
+        clause
+        for clause in found
+        if clause.opener not in ("concede", "suppose")
+        and not clause.has("hedge", "ask", "define")
+        and not declines(clause)
+    ]
+
+
+def declines(clause: Clause) -> bool:
+    """Return whether the author of the reply declines to answer in the clause."""
+    if clause.has("decline"):
+        return True
+    cannot = [token.end for token in clause.tokens if token.kind == "cannot"]
+    judges = clause.has("good", "bad") and not clause.has("ask")  # "I cannot call this true" is a statement
+    decide = [token.start for token in clause.tokens if token.kind == "decide" or (token.kind == "call" and not judges)]
+    return bool(cannot and decide) and (min(cannot) <= max(decide) or clause.has("cannot_after"))
+
+
+def signs(clause: Clause) -> Iterator[tuple[bool, Token]]:
+    """Yield for each word of judgment in a clause whether it speaks for the judged text, and its token."""
+    negated, used, partly = False, False, False
+    pending: list[tuple[bool, Token]] = []
+    for token, following in zip(clause.tokens, [*clause.tokens[1:], None], strict=False):
+        if token.kind == "no" and _APART.match(clause.text, token.end):
+            continue
+        if token.kind == "good" and following and following.kind == "bad" and following.start <= token.end + 1:
+            continue  # "a factual error"
+        if token.kind in ("negate", "no", "cannot"):
+            negated, used = (True if used or token.label == "nor" else not negated), False
+        elif token.kind == "partly":
+            partly = True
+        elif token.kind in ("good", "bad"):
+            good = token.kind == "good"
+            if good and partly and not negated:
+                good = False
+            elif negated:
+                good = not good
+            pending.append((good, token))
+            used = True
+        elif token.kind == "negate_after" and pending:
+            good, judged = pending[-1]
+            pending[-1] = not good, judged
+        elif token.kind == "except" and pending and pending[-1][0]:
+            pending[-1] = False, pending[-1][1]
+    yield from pending
+
+
+def judge(sentence_clauses: list[Clause]) -> Statement | None:
+    """Return what a sentence states of the judged text, the clauses behind a turn taking precedence; None if nothing."""
+    found: Statement | None = None
+    whole = False
+    for clause in sentence_clauses:
+        whole = whole or clause.has("whole")
+        if clause not in stated(sentence_clauses):
+            continue
+        said = list(signs(clause))
+        goods = {good for good, _ in said}
+        if len(goods) != 1:
+            continue
+        good, token = said[0]
+        alone = not _WORD.search(_rest(clause, token))
+        negated_fault = good and token.kind == "bad"
+        about_whole = not good or (not clause.has("part") and (negated_fault or whole or alone))
+        if not about_whole:
+            continue
+        statement = Statement(good, whole or alone, clause.opener == "conclude" or clause.has("conclude"))
+        if found and found.good != good and not statement.concludes and clause.opener != "turn":
+            if clause.opener == "because":
+                continue
+            if found.good and not good:  # "the dates are right, the place is wrong"
+                found = statement
+            continue
+        found = statement
+    return found
+
+
+def _rest(clause: Clause, token: Token) -> str:
+    """Return the words before a token of a clause that are not in the lexicon."""
+    words, position = "", clause.start
+    for other in clause.tokens:
+        if other.start >= token.start:
+            break
+        words, position = words + clause.text[position : other.start], other.end
+    return words + clause.text[position : token.start]

@@ -1,0 +1,321 @@
+"""Read the label that a reply states.
+
+All questions are read in the same order. The first of these that a reply has is its label:
+
+1. a field of a JSON object that is named after the verdict;
+2. a declared verdict ("Final verdict: False"), the last one;
+3. a last line that is the label alone, or ends in it ("…, hence True"), or a first line that begins with it;
+4. a sentence that concludes;
+5. the sentences that speak for or against the judged text, if all of them say the same.
+
+A reply that takes back what it said ("Wait, …") is read from there on, if this part has a label. Labels of steps 4 and
+5 are inferred. A reply without a label abstains if it declines to answer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.reading.clauses import Clause, clauses, declines, judge, signs
+from halu_tasks.scorers.reading.fields import objects
+from halu_tasks.scorers.reading.lexicon import Lexicon, Token, lexicon
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.reading.text import sentences
+from halu_tasks.text.folding import fold
+
+_WORD = re.compile(r"\w")
+_APART = re.compile(r"\s*(?:$|[^\w\s'])")
+_FILLERS = ("filler", "whole", "conclude", "declare", "comma", "stop", "turn", "field", "bound", "say", "question")
+_TITLE = re.compile(r"\s?[:=]")
+UNDECIDED = "undecided"
+
+
+class Value(NamedTuple):
+    """The label that a text begins with: the kind of its word, the label, and where it ends."""
+
+    kind: str
+    label: str
+    end: int
+
+
+class Read(NamedTuple):
+    """A sentence of a reply and its clauses."""
+
+    text: str
+    tokens: list[Token]
+    clauses: list[Clause]
+    starts_line: bool
+    ends_line: bool
+    is_item: bool
+
+
+class Question:
+    """A question about a text that a label answers.
+
+    Args:
+        names: The names of its lexicons.
+        languages: The languages of its lexicons.
+        labels: The label of a text that is right, and that of one that is not.
+        yes: The label that "yes" stands for.
+    """
+
+    def __init__(self, names: Sequence[str], languages: Sequence[str], labels: tuple[str, str], yes: str) -> None:
+        self.names, self.languages = names, languages
+        self.labels, self.yes = labels, yes
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """The phrases of the languages and those of the question in each of them."""
+        return lexicon(*self.languages, *(f"{name}.{language}" for name in self.names for language in self.languages))
+
+    def __call__(self, reply: str) -> Answer[str]:
+        """Return the label that a reply states; the value is None if it states none."""
+        text = strip_reasoning(reply)
+        if text is None:
+            return Answer(None, "unclosed reasoning")
+        if not text.strip():
+            return Answer(None, "empty")
+        for item in objects(text):
+            if label := self._field(item):
+                return Answer(label)
+        found = []
+        for sentence in sentences(text):
+            folded = fold(self.prepare(sentence.text))
+            tokens = self.lexicon.scan(folded)
+            found.append(Read(folded, tokens, clauses(tokens, folded), *sentence[1:]))
+        for index, read in enumerate(found):
+            if index and read.text.startswith("question:"):
+                answer = self._read_part(found[:index])
+                if (answer.value and not answer.inferred) or answer.abstained:
+                    return answer
+        return self._read_part(found)
+
+    def _read_part(self, found: list[Read]) -> Answer[str]:
+        """Return the label of sentences; if they take something back, that of what follows."""
+        for index in range(len(found) - 1, 0, -1):
+            first = next((token for token in found[index].tokens if token.kind not in _FILLERS), None)
+            if first and first.kind == "retract" and (answer := self._read(found[index:])).value:
+                return answer
+        answer = self._read(found)
+        if answer.value is None and any(declines(clause) for read in found for clause in read.clauses):
+            return Answer(None, "declines", abstained=True)
+        return answer
+
+    def prepare(self, text: str) -> str:
+        """Return a sentence as it is read."""
+        return text
+
+    def _read(self, found: list[Read]) -> Answer[str]:
+        if label := self._declared(found) or self._alone(found):
+            return Answer(None if label == UNDECIDED else label, "" if label != UNDECIDED else "no verdict")
+        label = self.infer(found)
+        return Answer(label, inferred=True) if label else Answer(None, "no verdict")
+
+    # --- values --------------------------------------------------------------------------------------
+
+    def value(self, read: Read, start: int = 0) -> Value | None:
+        """Return the label that a sentence begins with at `start`; None if it begins with something else."""
+        negated = partly = False
+        position = start
+        for token in read.tokens:
+            if token.start < start:
+                continue
+            if _WORD.search(read.text[position : token.start]):
+                return None
+            position = token.end
+            if token.kind in _FILLERS or token.kind == "hedge":
+                continue
+            if token.kind in ("no", "negate", "cannot"):
+                if token.kind == "no" and not negated and self._is_apart(read, token):
+                    return self._unless_either(read, Value("no", self._other(self.yes), token.end))
+                negated = True if token.label == "nor" else not negated
+            elif token.kind == "copula":
+                if not self._goes_on(read, token.end):
+                    return Value("yes", self.yes, token.end)
+            elif token.kind == "partly":
+                partly = True
+            elif token.kind in ("yes", "good", "bad", "label"):
+                value = self._labelled(token, negated, partly)
+                return self._unless_either(read, value) if value else None
+            elif token.kind == "decline":
+                return Value("decline", UNDECIDED, token.end)
+            else:
+                return None
+        return None
+
+    def _labelled(self, token: Token, negated: bool, partly: bool) -> Value | None:
+        if token.kind == "yes":
+            return Value("yes", self._other(self.yes) if negated else self.yes, token.end)
+        good = (token.kind == "good" and not partly) != negated
+        return Value(token.kind, self.labels[0 if good else 1], token.end)
+
+    def _is_apart(self, read: Read, token: Token) -> bool:
+        """Return whether "no" is an answer: it is the last word, or before a mark or another clause."""
+        if _APART.match(read.text, token.end):
+            return True
+        following = next((other for other in read.tokens if other.start >= token.end), None)
+        return following is not None and following.start <= token.end + 1 and following.kind in ("because", "whole", "bound")
+
+    def _unless_either(self, read: Read, value: Value) -> Value | None:
+        """Return the value; None if the sentence goes on with "or" and another label, or with "if"."""
+        behind = [token for token in read.tokens if value.end <= token.start <= value.end + 25]
+        if behind and behind[0].kind == "suppose" and behind[0].start <= value.end + 2:
+            return None
+        if len(behind) > 1 and behind[0].kind == "either" and behind[0].start <= value.end + 2:
+            other = next((t for t in behind[1:3] if t.kind in ("yes", "no", "good", "bad", "label")), None)
+            return None if other else value
+        return value
+
+    def _other(self, label: str) -> str:
+        return self.labels[1] if label == self.labels[0] else self.labels[0]
+
+    def _field(self, item: dict[str, object]) -> str | None:
+        """Return the label of the last member that is named after the verdict, or of the only member with a label."""
+        named, others = None, []
+        for name, value in item.items():
+            if not isinstance(value, str | bool | int) or len(str(value)) > 100:
+                continue
+            text = f"{name}: {'yes' if value is True else 'no' if value is False else value}".replace("_", " ")
+            folded = fold(self.prepare(text))
+            tokens = self.lexicon.scan(folded)
+            read = Read(folded, tokens, clauses(tokens, folded), True, True, False)
+            colon = folded.find(":")
+            label = self._of_topic(read, colon) or ((found := self.value(read, colon)) and found.label)
+            if label and any(token.start < colon and token.kind in ("declare", "field", "good", "bad", "label") for token in tokens):
+                named = label
+            elif label:
+                others.append(label)
+        return named or (others[0] if len(item) == len(others) == 1 else None)
+
+    def _of_topic(self, read: Read, colon: int) -> str | None:
+        """Return the label of "topic: yes" or "topic? No", if the topic has words of judgment."""
+        topic = [clause for clause in read.clauses if clause.end == colon and colon - clause.start <= 60]
+        said = {good for clause in topic for good, _ in signs(clause)}
+        value = self.value(read, colon)
+        if len(said) != 1 or value is None or value.kind not in ("yes", "no", "good", "bad"):
+            return None
+        word = read.text[colon : value.end]
+        if value.kind in ("good", "bad") and (topic[0].opener or topic[0].has("negate", "declare")):
+            return None
+        affirms = value.kind == "yes" if value.kind in ("yes", "no") else value.kind == "good"
+        if value.kind in ("good", "bad") and not re.search(r"\b(?:true|false)\b", word):
+            return None
+        return self.labels[0 if said == {True} else 1] if affirms else self.labels[1 if said == {True} else 0]
+
+    # --- declared labels -----------------------------------------------------------------------------
+
+    def _declared(self, found: list[Read]) -> str | None:
+        for weak in (False, True):
+            for index in range(len(found) - 1, -1, -1):
+                for token in reversed(found[index].tokens):
+                    if token.kind == "declare" and bool(token.label) == weak:
+                        if label := self._after_marker(found, index, token):
+                            return label
+            if not weak and (label := self._topic(found)):
+                return label
+        return None
+
+    def _topic(self, found: list[Read]) -> str | None:
+        """Return the label of the last line "topic: yes", if there is one."""
+        for read in reversed(found):
+            for token in reversed(read.tokens):
+                if token.kind == "stop" and read.text[token.start] in ":?=¦–":
+                    value = self.value(read, token.end)
+                    if value and not self._goes_on(read, value.end) and (label := self._of_topic(read, token.start)):
+                        return label
+        return None
+
+    def _after_marker(self, found: list[Read], index: int, marker: Token) -> str | None:
+        read = found[index]
+        before = [token for token in read.tokens if token.end <= marker.start]
+        if any(token.kind in ("cannot", "ask", "suppose") for token in before[-3:]):
+            return None
+        if before and before[-1].kind == "negate" and marker.start <= before[-1].end + 1:
+            return None
+        start = marker.end
+        if self._only_fillers(read, start):
+            if index + 1 == len(found):
+                return None
+            read, start = found[index + 1], 0
+        value = self.value(read, start)
+        if value:
+            return value.label
+        if marker.label:
+            return None
+        rest = [clause for clause in read.clauses if clause.end > start]
+        if any(map(declines, rest)):
+            return UNDECIDED
+        label = self.judged(rest)
+        is_title = read.starts_line and _TITLE.match(read.text, marker.end) and not before
+        return UNDECIDED if label is None and is_title else label
+
+    def _only_fillers(self, read: Read, start: int) -> bool:
+        fillers = [token for token in read.tokens if token.start >= start]
+        ends = [start, *(token.end for token in fillers)]
+        return all(token.kind in (*_FILLERS, "hedge") for token in fillers) and not any(
+            _WORD.search(read.text[end:begin])
+            for end, begin in zip(ends, [*(token.start for token in fillers), len(read.text)], strict=True)
+        )
+
+    def judged(self, found: list[Clause]) -> str | None:
+        """Return the label of what the clauses state; None if they state none."""
+        statement = judge(found)
+        return None if statement is None else self.labels[0 if statement.good else 1]
+
+    def _alone(self, found: list[Read]) -> str | None:
+        """Return the label of a last or first line that is the label alone, ends in it, or begins with it."""
+        if not found:
+            return None
+        last, first = found[-1], found[0]
+        for read in (last, first):
+            if (value := self.value(read)) and not self._goes_on(read, value.end) and not read.text.endswith("?"):
+                return value.label
+        if len(last.clauses) > 1 and last.clauses[-1].opener in ("stop", "conclude", "turn", "bound"):
+            value = self.value(last, last.clauses[-1].start)
+            if value and not self._goes_on(last, value.end) and last.clauses[-1].opener != "suppose":
+                return value.label
+        value = self.value(first)
+        if value and first.starts_line and self._begins(first, value):
+            return value.label
+        return None
+
+    def _goes_on(self, read: Read, end: int) -> bool:
+        return bool(_WORD.search(read.text, end))
+
+    def _begins(self, read: Read, value: Value) -> bool:
+        behind = next((token for token in read.tokens if token.start >= value.end), None)
+        near = behind is not None and behind.start <= value.end + 2
+        if value.kind in ("good", "bad") and any(token.kind in ("turn", "except") for token in read.tokens):
+            return False
+        return near and behind is not None and behind.kind in ("comma", "stop", "because", "bound", "whole", "turn") or bool(
+            re.match(r"\s*[.!(;]", read.text[value.end :])
+        )
+
+    def infer(self, found: list[Read]) -> str | None:
+        """Return the label that follows from what the sentences state of the judged text; None if they differ."""
+        said = []
+        for number, read in enumerate(found):
+            if number and found[number - 1].text.endswith("?") and (label := self._answered(found[number - 1], read)):
+                said.append((label, False))
+                continue
+            statement = judge(read.clauses)
+            if statement and not (statement.good and read.is_item):
+                said.append((self.labels[0 if statement.good else 1], statement.concludes))
+        concluded = [label for label, concludes in said if concludes]
+        if concluded:
+            return concluded[-1]
+        labels = {label for label, _ in said}
+        return labels.pop() if len(labels) == 1 else None
+
+    def _answered(self, question: Read, answer: Read) -> str | None:
+        """Return the label of the answer to a question that the reply itself asks ("Is it faithful? Not quite.")."""
+        value = self.value(answer)
+        said = {good for clause in question.clauses for good, _ in signs(clause)}
+        if len(said) != 1 or value is None or value.kind not in ("yes", "no"):
+            return None
+        good = said.pop() == (value.kind == "yes")
+        return self.labels[0 if good else 1]

@@ -1,0 +1,14 @@
+"""The questions of the package's benchmarks that a label answers."""
+
+from __future__ import annotations
+
+from halu_tasks.scorers.reading.question import Question
+
+true_false = Question(("judgment",), ("en", "eu", "zh"), ("True", "False"), yes="True")
+"""Whether a text is true: ReFACT's independent judgment."""
+hallucinates = Question(("judgment", "hallucination"), ("en", "eu", "zh"), ("No", "Yes"), yes="Yes")
+"""Whether a text hallucinates."""
+factual = Question(("judgment",), ("en", "eu", "zh"), ("FACTUAL", "NON-FACTUAL"), yes="FACTUAL")
+"""Whether a text is factual: FactCHD."""
+true_false_zh = Question(("judgment",), ("en", "zh"), ("True", "False"), yes="True")
+"""Whether an answer is right, in Chinese or English: C-FAITH's true-or-false format."""
