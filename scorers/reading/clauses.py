@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from halu_tasks.scorers.reading.lexicon import Token
 
+ASIDES = ("concede", "suppose", "consequence")
+"""The openers of clauses that state nothing."""
 _CUTS = ("stop", "turn", "bound", "conclude", "concede", "suppose", "because")
 _APART = re.compile(r"\s*(?:$|[.,:;!–—])")
 _WORD = re.compile(r"\w")
@@ -62,7 +64,8 @@ def clauses(tokens_of_sentence: list[Token], text: str) -> list[Clause]:
         ends_aside = token.kind == "comma" and opener in ("concede", "suppose") and bool(tokens or start)
         if token.kind in _CUTS or ends_aside:
             found.append(Clause(opener, tokens, text, start, token.start))
-            opener, start, tokens = "" if ends_aside else token.kind, token.end, []
+            kind = "consequence" if opener == "suppose" else ""
+            opener, start, tokens = kind if ends_aside else token.kind, token.end, []
         else:
             tokens.append(token)
     found.append(Clause(opener, tokens, text, start, len(text)))
@@ -77,8 +80,8 @@ def stated(found: list[Clause]) -> list[Clause]:
     return [
         clause
         for clause in found
-        if clause.opener not in ("concede", "suppose")
-        and not clause.has("hedge", "ask", "define")
+        if clause.opener not in ASIDES
+        and not clause.has("hedge", "modal", "ask", "define")
         and not declines(clause)
     ]
 
@@ -90,7 +93,7 @@ def declines(clause: Clause) -> bool:
     cannot = [token.end for token in clause.tokens if token.kind == "cannot"]
     judges = clause.has("good", "bad") and not clause.has("ask")  # "I cannot call this true" is a statement
     decide = [token.start for token in clause.tokens if token.kind == "decide" or (token.kind == "call" and not judges)]
-    return bool(cannot and decide) and (min(cannot) <= max(decide) or clause.has("cannot_after"))
+    return bool(cannot and decide) and min(cannot) <= max(decide)
 
 
 def signs(clause: Clause) -> Iterator[tuple[bool, Token]]:
@@ -98,7 +101,12 @@ def signs(clause: Clause) -> Iterator[tuple[bool, Token]]:
     negated, used, partly = False, False, False
     pending: list[tuple[bool, Token]] = []
     for token, following in zip(clause.tokens, [*clause.tokens[1:], None], strict=False):
-        if token.kind == "no" and _APART.match(clause.text, token.end):
+        if token.kind == "no" and token.label == "after":
+            if pending:
+                good, judged = pending[-1]
+                pending[-1] = not good, judged
+            continue
+        if token.kind == "no" and (token.label == "apart" or _APART.match(clause.text, token.end)):
             continue
         if token.kind == "good" and following and following.kind == "bad" and following.start <= token.end + 1:
             continue  # "a factual error"
@@ -114,9 +122,6 @@ def signs(clause: Clause) -> Iterator[tuple[bool, Token]]:
                 good = not good
             pending.append((good, token))
             used = True
-        elif token.kind == "negate_after" and pending:
-            good, judged = pending[-1]
-            pending[-1] = not good, judged
         elif token.kind == "except" and pending and pending[-1][0]:
             pending[-1] = False, pending[-1][1]
     yield from pending
@@ -132,7 +137,9 @@ def judge(sentence_clauses: list[Clause]) -> Statement | None:
             continue
         said = list(signs(clause))
         goods = {good for good, _ in said}
-        if len(goods) != 1:
+        if len(goods) == 2 and not clause.has("negate", "no", "cannot"):
+            said = [(good, token) for good, token in said if not good]  # "right about the year and wrong about the place"
+        elif len(goods) != 1:
             continue
         good, token = said[0]
         alone = not _WORD.search(_rest(clause, token))

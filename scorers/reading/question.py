@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.clauses import Clause, clauses, declines, judge, signs
+from halu_tasks.scorers.reading.clauses import ASIDES, Clause, clauses, declines, judge, signs
 from halu_tasks.scorers.reading.fields import objects
 from halu_tasks.scorers.reading.lexicon import Lexicon, Token, lexicon
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
@@ -28,8 +28,8 @@ from halu_tasks.scorers.reading.text import sentences
 from halu_tasks.text.folding import fold
 
 _WORD = re.compile(r"\w")
-_APART = re.compile(r"\s*(?:$|[^\w\s'])")
-_FILLERS = ("filler", "whole", "conclude", "declare", "comma", "stop", "turn", "field", "bound", "say", "question")
+_APART = re.compile(r"\s*'?(?:$|[^\w\s'])")
+_FILLERS = ("filler", "whole", "conclude", "declare", "comma", "stop", "turn", "field", "bound", "say", "question", "retract")
 _TITLE = re.compile(r"\s?[:=]")
 UNDECIDED = "undecided"
 
@@ -120,34 +120,52 @@ class Question:
     def value(self, read: Read, start: int = 0) -> Value | None:
         """Return the label that a sentence begins with at `start`; None if it begins with something else."""
         negated = partly = False
+        fallback: Value | None = None
         position = start
         for token in read.tokens:
             if token.start < start:
                 continue
             if _WORD.search(read.text[position : token.start]):
-                return None
+                return fallback
             position = token.end
-            if token.kind in _FILLERS or token.kind == "hedge":
+            if token.kind in _FILLERS or token.kind == "modal":
                 continue
             if token.kind in ("no", "negate", "cannot"):
                 if token.kind == "no" and not negated and self._is_apart(read, token):
-                    return self._unless_either(read, Value("no", self._other(self.yes), token.end))
+                    answer = self._unless_either(read, Value("no", self._other(self.yes), token.end))
+                    said = self.value(read, token.end) if answer.kind == "no" else None
+                    return said if said and said.kind in ("good", "bad") else answer
                 negated = True if token.label == "nor" else not negated
             elif token.kind == "copula":
                 if not self._goes_on(read, token.end):
                     return Value("yes", self.yes, token.end)
             elif token.kind == "partly":
                 partly = True
+            elif token.kind == "yes" and token.label == "surely":
+                fallback = Value("surely", self.yes, token.end)
             elif token.kind in ("yes", "good", "bad", "label"):
-                value = self._labelled(token, negated, partly)
-                return self._unless_either(read, value) if value else None
+                if token.kind == "good" and any(
+                    other.kind == "bad" and token.end <= other.start <= token.end + 1 for other in read.tokens
+                ):
+                    return None
+                return self._unless_either(read, self._labelled(token, negated != self._turned(read, token), partly))
             elif token.kind == "decline":
                 return Value("decline", UNDECIDED, token.end)
             else:
-                return None
-        return None
+                return fallback
+        return fallback
 
-    def _labelled(self, token: Token, negated: bool, partly: bool) -> Value | None:
+    def _turned(self, read: Read, label: Token) -> bool:
+        """Return whether a negator behind a label, in the same clause, turns it."""
+        for token in read.tokens:
+            if token.start >= label.end:
+                if token.kind in ("comma", "stop", "turn", "because", "bound", "conclude"):
+                    return False
+                if token.kind == "no" and token.label == "after":
+                    return True
+        return False
+
+    def _labelled(self, token: Token, negated: bool, partly: bool) -> Value:
         if token.kind == "yes":
             return Value("yes", self._other(self.yes) if negated else self.yes, token.end)
         good = (token.kind == "good" and not partly) != negated
@@ -155,19 +173,22 @@ class Question:
 
     def _is_apart(self, read: Read, token: Token) -> bool:
         """Return whether "no" is an answer: it is the last word, or before a mark or another clause."""
+        if token.label == "apart":
+            return True
         if _APART.match(read.text, token.end):
             return True
         following = next((other for other in read.tokens if other.start >= token.end), None)
         return following is not None and following.start <= token.end + 1 and following.kind in ("because", "whole", "bound")
 
-    def _unless_either(self, read: Read, value: Value) -> Value | None:
-        """Return the value; None if the sentence goes on with "or" and another label, or with "if"."""
+    def _unless_either(self, read: Read, value: Value) -> Value:
+        """Return the value; one without a label if the sentence goes on with "or" and another label, or with "if"."""
         behind = [token for token in read.tokens if value.end <= token.start <= value.end + 25]
-        if behind and behind[0].kind == "suppose" and behind[0].start <= value.end + 2:
-            return None
-        if len(behind) > 1 and behind[0].kind == "either" and behind[0].start <= value.end + 2:
-            other = next((t for t in behind[1:3] if t.kind in ("yes", "no", "good", "bad", "label")), None)
-            return None if other else value
+        if behind and behind[0].start <= value.end + 2:
+            if behind[0].kind == "suppose":
+                return value._replace(label="")
+            others = [token for token in behind[1:3] if token.kind in ("yes", "no", "good", "bad", "label")]
+            if behind[0].kind == "either" and others:
+                return value._replace(label="")
         return value
 
     def _other(self, label: str) -> str:
@@ -193,7 +214,7 @@ class Question:
 
     def _of_topic(self, read: Read, colon: int) -> str | None:
         """Return the label of "topic: yes" or "topic? No", if the topic has words of judgment."""
-        topic = [clause for clause in read.clauses if clause.end == colon and colon - clause.start <= 60]
+        topic = [clause for clause in read.clauses if clause.end == colon <= 60 and not clause.opener]
         said = {good for clause in topic for good, _ in signs(clause)}
         value = self.value(read, colon)
         if len(said) != 1 or value is None or value.kind not in ("yes", "no", "good", "bad"):
@@ -211,7 +232,10 @@ class Question:
     def _declared(self, found: list[Read]) -> str | None:
         for weak in (False, True):
             for index in range(len(found) - 1, -1, -1):
+                asides = [clause for clause in found[index].clauses if clause.opener in ASIDES]
                 for token in reversed(found[index].tokens):
+                    if any(clause.start <= token.start < clause.end for clause in asides):
+                        continue
                     if token.kind == "declare" and bool(token.label) == weak:
                         if label := self._after_marker(found, index, token):
                             return label
@@ -220,12 +244,14 @@ class Question:
         return None
 
     def _topic(self, found: list[Read]) -> str | None:
-        """Return the label of the last line "topic: yes", if there is one."""
+        """Return the label of the last line "topic: yes", or of a last question and its answer."""
+        if len(found) > 1 and found[-2].text.endswith("?") and (label := self._answered(found[-2], found[-1])):
+            return label
         for read in reversed(found):
             for token in reversed(read.tokens):
-                if token.kind == "stop" and read.text[token.start] in ":?=¦–":
+                if token.kind == "stop" and read.text[token.start] in ":?=¦–" and "?" not in read.text[:token.start]:
                     value = self.value(read, token.end)
-                    if value and not self._goes_on(read, value.end) and (label := self._of_topic(read, token.start)):
+                    if value and value.label and not self._goes_on(read, value.end) and (label := self._of_topic(read, token.start)):
                         return label
         return None
 
@@ -243,7 +269,7 @@ class Question:
             read, start = found[index + 1], 0
         value = self.value(read, start)
         if value:
-            return value.label
+            return value.label or None
         if marker.label:
             return None
         rest = [clause for clause in read.clauses if clause.end > start]
@@ -256,7 +282,7 @@ class Question:
     def _only_fillers(self, read: Read, start: int) -> bool:
         fillers = [token for token in read.tokens if token.start >= start]
         ends = [start, *(token.end for token in fillers)]
-        return all(token.kind in (*_FILLERS, "hedge") for token in fillers) and not any(
+        return all(token.kind in (*_FILLERS, "modal", "copula") for token in fillers) and not any(
             _WORD.search(read.text[end:begin])
             for end, begin in zip(ends, [*(token.start for token in fillers), len(read.text)], strict=True)
         )
@@ -272,14 +298,19 @@ class Question:
             return None
         last, first = found[-1], found[0]
         for read in (last, first):
-            if (value := self.value(read)) and not self._goes_on(read, value.end) and not read.text.endswith("?"):
+            if (value := self.value(read)) and value.label and not self._goes_on(read, value.end) and not read.text.endswith("?"):
                 return value.label
-        if len(last.clauses) > 1 and last.clauses[-1].opener in ("stop", "conclude", "turn", "bound"):
-            value = self.value(last, last.clauses[-1].start)
-            if value and not self._goes_on(last, value.end) and last.clauses[-1].opener != "suppose":
+        starts = [clause.start for clause in last.clauses if clause.opener not in ASIDES and clause.start]
+        starts += [token.end for token in last.tokens if token.kind == "comma"]
+        for start in sorted(starts, reverse=True):
+            value = self.value(last, start)
+            if value and value.label and not self._goes_on(last, value.end) and not last.text.endswith("?"):
                 return value.label
         value = self.value(first)
-        if value and first.starts_line and self._begins(first, value):
+        declined = any(declines(clause) for read in found for clause in read.clauses)
+        if value and value.kind in ("yes", "surely") and declined:
+            return None
+        if value and value.label and first.starts_line and self._begins(first, value):
             return value.label
         return None
 
@@ -290,6 +321,8 @@ class Question:
         behind = next((token for token in read.tokens if token.start >= value.end), None)
         near = behind is not None and behind.start <= value.end + 2
         if value.kind in ("good", "bad") and any(token.kind in ("turn", "except") for token in read.tokens):
+            return False
+        if near and behind is not None and read.text[behind.start] == "?":
             return False
         return near and behind is not None and behind.kind in ("comma", "stop", "because", "bound", "whole", "turn") or bool(
             re.match(r"\s*[.!(;]", read.text[value.end :])
@@ -314,8 +347,8 @@ class Question:
     def _answered(self, question: Read, answer: Read) -> str | None:
         """Return the label of the answer to a question that the reply itself asks ("Is it faithful? Not quite.")."""
         value = self.value(answer)
-        said = {good for clause in question.clauses for good, _ in signs(clause)}
-        if len(said) != 1 or value is None or value.kind not in ("yes", "no"):
+        said = [good for clause in question.clauses for good, _ in signs(clause)][:1]
+        if not said or value is None or value.kind not in ("yes", "no", "surely"):
             return None
-        good = said.pop() == (value.kind == "yes")
+        good = said.pop() == (value.kind != "no")
         return self.labels[0 if good else 1]

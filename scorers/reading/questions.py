@@ -12,3 +12,8 @@ factual = Question(("judgment",), ("en", "eu", "zh"), ("FACTUAL", "NON-FACTUAL")
 """Whether a text is factual: FactCHD."""
 true_false_zh = Question(("judgment",), ("en", "zh"), ("True", "False"), yes="True")
 """Whether an answer is right, in Chinese or English: C-FAITH's true-or-false format."""
+
+hallucinates_multilingual = Question(
+    ("judgment", "hallucination"), ("en", "eu", "zh", "tr", "ar", "hi"), ("No", "Yes"), yes="Yes"
+)
+"""Whether a sentence hallucinates, in English, Turkish, Arabic, Hindi or Chinese: HalluVerse25."""

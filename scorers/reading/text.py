@@ -49,7 +49,7 @@ def ends(text: str) -> str:
 def sentences(text: str) -> list[Sentence]:
     """Return the plain sentences of a reply without reasoning; of very many, those at either end."""
     if _TICKED.search(text):
-        text = _UNTICKED.sub("", text)
+        text = _TICKED.sub("✔ ", _UNTICKED.sub("", text))
     text = _TAG.sub(" ", _ANSWER_TAG.sub("\nverdict: ", _BOX.sub(" ", ends(text)))).translate(_PLAIN)
     found: list[Sentence] = []
     for line in text.split("\n"):
