@@ -63,7 +63,7 @@ class Question:
         yes: The label that "yes" stands for.
     """
 
-    def __init__(self, names: Sequence[str], languages: Sequence[str], labels: tuple[str, str], yes: str) -> None:
+    def __init__(self, names: Sequence[str], languages: Sequence[str], labels: tuple[str, ...], yes: str) -> None:
         self.names, self.languages = names, languages
         self.labels, self.yes = labels, yes
 
@@ -110,10 +110,36 @@ class Question:
         return text
 
     def _read(self, found: list[Read]) -> Answer[str]:
-        if label := self._declared(found) or self._alone(found):
+        if label := self._each(found) or self._declared(found) or self._alone(found):
             return Answer(None if label == UNDECIDED else label, "" if label != UNDECIDED else "no verdict")
         label = self.infer(found)
         return Answer(label, inferred=True) if label else Answer(None, "no verdict")
+
+    def _each(self, found: list[Read]) -> str | None:
+        """Return the only label that a list with a yes, a no or a sign for each of several labels affirms."""
+        marked: dict[str, bool] = {}
+        marks = [
+            (token.kind, token.label) for read in found for token in read.tokens if token.kind in ("yes", "no", "label", "clue")
+        ]
+        first_is_mark = bool(marks) and marks[0][0] in ("yes", "no")
+        label = mark = ""
+        for read in found:
+            for token in read.tokens:
+                if token.kind == "label" or (token.kind == "clue" and token.label and not first_is_mark):
+                    label = token.label
+                    if first_is_mark and mark:
+                        marked.setdefault(label, mark == "yes")
+                        mark = ""
+                elif token.kind in ("yes", "no") and (token.label == "after" or self._is_apart(read, token)):
+                    if first_is_mark:
+                        mark = token.kind
+                    elif label:
+                        marked.setdefault(label, token.kind == "yes")
+                        label = ""
+                elif token.kind not in (*_FILLERS, "strong", "copula", "either", "changed", "good", "bad", "same", "because", "clue"):
+                    label = ""
+        affirmed = [label for label, holds in marked.items() if holds]
+        return affirmed[0] if len(marked) > 1 and len(affirmed) == 1 else None
 
     # --- values --------------------------------------------------------------------------------------
 

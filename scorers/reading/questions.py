@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from halu_tasks.scorers.reading.question import Question
+from halu_tasks.scorers.reading.types import TypeQuestion
 
 true_false = Question(("judgment",), ("en", "eu", "zh"), ("True", "False"), yes="True")
 """Whether a text is true: ReFACT's independent judgment."""
@@ -17,3 +18,7 @@ hallucinates_multilingual = Question(
     ("judgment", "hallucination"), ("en", "eu", "zh", "tr", "ar", "hi"), ("No", "Yes"), yes="Yes"
 )
 """Whether a sentence hallucinates, in English, Turkish, Arabic, Hindi or Chinese: HalluVerse25."""
+error_type = TypeQuestion(
+    ("types",), ("en", "tr", "ar", "hi"), ("entity", "relation", "sentence", "none"), yes="none"
+)
+"""Which type of error an edited text has, in English, Turkish, Arabic or Hindi: HalluVerse25."""

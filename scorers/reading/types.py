@@ -1,0 +1,92 @@
+"""Read which of several types of errors a reply names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from halu_tasks.scorers.reading.clauses import Clause, stated
+from halu_tasks.scorers.reading.lexicon import Token
+from halu_tasks.scorers.reading.question import Question, Read, Value
+
+
+class TypeQuestion(Question):
+    """A question whose labels are the types that a lexicon names (`label`), tells by a word (`clue`) or places."""
+
+    def _labelled(self, token: Token, negated: bool, partly: bool) -> Value:
+        return Value("label", "" if negated else token.label, token.end)
+
+    def _unless_either(self, read: Read, value: Value) -> Value:
+        behind = [token for token in read.tokens if token.start >= value.end][:3]
+        if behind and behind[0].kind in ("either", "comma") and behind[0].start <= value.end + 2:
+            others = {token.label for token in behind[1:] if token.kind == "label"} - {value.label}
+            return value._replace(label="") if others else value
+        return value
+
+    def judged(self, found: list[Clause]) -> str | None:
+        """Return the type that the clauses name, if it is one alone."""
+        said = {label for clause in stated(found) for label, holds, _ in self._types(clause) if holds}
+        return said.pop() if len(said) == 1 else None
+
+    def infer(self, found: list[Read]) -> str | None:
+        """Return the type that a conclusion names, or that all sentences name; else the one that clues speak for."""
+        named: list[tuple[str, bool]] = []
+        denied: set[str] = set()
+        hinted: list[str] = []
+        for read in found:
+            clauses = stated(read.clauses)
+            said = [(label, clause) for clause in clauses for label, holds, sure in self._types(clause) if holds and sure]
+            denied |= {label for clause in clauses for label, holds, _ in self._types(clause) if not holds}
+            if said:
+                label, clause = said[-1]
+                named.append((label, any(c.opener == "conclude" or c.has("conclude") for c in read.clauses)))
+            hinted += [label for clause in clauses for label in self._clues(clause)]
+        concluded = [label for label, concludes in named if concludes]
+        labels = {label for label, _ in named}
+        if concluded or len(labels) == 1:
+            return concluded[-1] if concluded else labels.pop()
+        if not labels and len(set(hinted)) == 1:
+            return hinted[0]
+        left = set(self.labels[:3]) - denied
+        return left.pop() if not labels and len(left) == 1 else None
+
+    def _types(self, clause: Clause) -> Iterator[tuple[str, bool, bool]]:
+        """Yield each type in a clause, whether the clause says that it is the type, and whether this is sure."""
+        negated = False
+        for tokens in _segments(clause.tokens):
+            kinds = {token.kind for token in tokens}
+            negated = negated and "label" in kinds and not kinds & {"changed", "declare", "best"}
+            open_types = len({token.label for token in tokens if token.kind == "label"}) > 1 and "either" in kinds
+            for index, token in enumerate(tokens):
+                if token.kind in ("negate", "no", "cannot") and token.label != "after":
+                    negated = True
+                elif token.kind in ("label", "place"):
+                    behind = tokens[index + 1 : index + 3]
+                    turned = any(other.kind == "no" and other.label == "after" for other in behind)
+                    holds = not negated and not turned and "same" not in kinds
+                    sure = token.kind == "place" or bool(kinds & {"strong", "changed", "declare", "best"})
+                    sure = sure or " " in clause.text[token.start : token.end]
+                    if not (open_types and holds):
+                        yield token.label, holds, sure
+
+    def _clues(self, clause: Clause) -> list[str]:
+        segments = [{token.kind for token in tokens} for tokens in _segments(clause.tokens)]
+        if not any("changed" in kinds for kinds in segments):
+            return []
+        return [
+            token.label
+            for tokens, kinds in zip(_segments(clause.tokens), segments, strict=True)
+            if "same" not in kinds
+            for token in tokens
+            if token.kind == "clue"
+        ]
+
+
+def _segments(tokens: list[Token]) -> list[list[Token]]:
+    """Return the tokens between commas."""
+    segments: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.kind == "comma":
+            segments.append([])
+        else:
+            segments[-1].append(token)
+    return segments
