@@ -218,25 +218,28 @@ class Question:
         return value
 
     def _other(self, label: str) -> str:
+        if not label:
+            return ""
         return self.labels[1] if label == self.labels[0] else self.labels[0]
 
     def _field(self, item: dict[str, object]) -> str | None:
         """Return the label of the last member that is named after the verdict, or of the only member with a label."""
-        named, others = None, []
+        named, others, reads = None, [], []
         for name, value in item.items():
             if not isinstance(value, str | bool | int) or len(str(value)) > 100:
                 continue
-            text = f"{name}: {'yes' if value is True else 'no' if value is False else value}".replace("_", " ")
+            text = f"{name}: { {'True': 'yes', 'False': 'no', '1': 'yes', '0': 'no'}.get(str(value), value)}".replace("_", " ")
             folded = fold(self.prepare(text))
             tokens = self.lexicon.scan(folded)
             read = Read(folded, tokens, clauses(tokens, folded), True, True, False)
+            reads.append(read)
             colon = folded.find(":")
             label = self._of_topic(read, colon) or ((found := self.value(read, colon)) and found.label)
-            if label and any(token.start < colon and token.kind in ("declare", "field", "good", "bad", "label") for token in tokens):
+            if label and any(token.start < colon and token.kind in ("declare", "field", "good", "bad", "whole") for token in tokens):
                 named = label
             elif label:
                 others.append(label)
-        return named or (others[0] if len(item) == len(others) == 1 else None)
+        return self._each(reads) or named or (others[0] if len(item) == len(others) == 1 else None)
 
     def _of_topic(self, read: Read, colon: int) -> str | None:
         """Return the label of "topic: yes" or "topic? No", if the topic has words of judgment."""

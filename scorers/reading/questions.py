@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from halu_tasks.scorers.reading.options import OptionQuestion
 from halu_tasks.scorers.reading.question import Question
 from halu_tasks.scorers.reading.types import TypeQuestion
 
@@ -22,3 +23,7 @@ error_type = TypeQuestion(
     ("types",), ("en", "tr", "ar", "hi"), ("entity", "relation", "sentence", "none"), yes="none"
 )
 """Which type of error an edited text has, in English, Turkish, Arabic or Hindi: HalluVerse25."""
+pick = OptionQuestion(("judgment", "options"), ("en", "eu", "zh"), ("A", "B"), yes="")
+"""Which of two answers is right: ReFACT's comparative judgment."""
+choice = OptionQuestion(("judgment", "options"), ("en", "zh"), ("A", "B", "C", "D"), yes="")
+"""Which of four options is right, in Chinese or English: C-FAITH's choice format."""

@@ -32,10 +32,12 @@ class TypeQuestion(Question):
         named: list[tuple[str, bool]] = []
         denied: set[str] = set()
         hinted: list[str] = []
+        unsure: set[str] = set()
         for read in found:
             clauses = stated(read.clauses)
             said = [(label, clause) for clause in clauses for label, holds, sure in self._types(clause) if holds and sure]
             denied |= {label for clause in clauses for label, holds, _ in self._types(clause) if not holds}
+            unsure |= {label for clause in clauses for label, holds, _ in self._types(clause) if holds}
             if said:
                 label, clause = said[-1]
                 named.append((label, any(c.opener == "conclude" or c.has("conclude") for c in read.clauses)))
@@ -47,7 +49,9 @@ class TypeQuestion(Question):
         if not labels and len(set(hinted)) == 1:
             return hinted[0]
         left = set(self.labels[:3]) - denied
-        return left.pop() if not labels and len(left) == 1 else None
+        if not labels and len(left) == 1:
+            return left.pop()
+        return unsure.pop() if not labels and not hinted and len(unsure) == 1 else None
 
     def _types(self, clause: Clause) -> Iterator[tuple[str, bool, bool]]:
         """Yield each type in a clause, whether the clause says that it is the type, and whether this is sure."""
