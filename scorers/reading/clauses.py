@@ -112,6 +112,8 @@ def signs(clause: Clause) -> Iterator[tuple[bool, Token]]:
             continue  # "a factual error"
         if token.kind in ("negate", "no", "cannot"):
             negated, used = (True if used or token.label == "nor" else not negated), False
+        elif token.kind == "label":
+            negated = negated and not used  # a new subject
         elif token.kind == "partly":
             partly = True
         elif token.kind in ("good", "bad"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from halu_tasks.scorers.reading.clauses import ASIDES, Clause, signs, stated
+from halu_tasks.scorers.reading.clauses import Clause, signs, stated
 from halu_tasks.scorers.reading.lexicon import Token
 from halu_tasks.scorers.reading.question import UNDECIDED, Question, Read, Value
 
@@ -14,11 +14,11 @@ _VERBS = (
     "on being correctly wrongly incorrectly does doesn't isn't makes matches would should must can the which with describes "
     "mentions gives then here by holds names dates puts trips misstates more from than itself alone only better fits not also "
     "correct rather instead while though although provides explains appears beats at incorrect wrong factual false true less "
-    "wasn't won't cannot can't could might may sounds agrees conflicts contradicts mixes confuses lists uses gave did didn't "
+    "est ist es è é was mistakenly falsely fails trumps wins strikes gets > < wasn't won't cannot can't could might may sounds agrees conflicts contradicts mixes confuses lists uses gave did didn't "
 )
 _LETTER = re.compile(
-    rf"(?<![A-Za-z'’\-])(?:(?<=\()|(?<=\b)|(?<![A-Za-z]))([A-D])(?![A-Za-z'’])(?! (?!(?:{'|'.join(_VERBS.split())})\b)[a-z])"
-    r"|(?<=\banswer )([A-Da-d])\b|(?<=\boption )([A-Da-d])\b|(?<=\bAnswer )([A-Da-d])\b|(?<=\bOption )([A-Da-d])\b"
+    rf"(?<![A-Za-z\-])([A-D])(?![A-Za-z]|['’][a-z])(?! (?!(?:{'|'.join(map(re.escape, _VERBS.split()))})\b)[a-z])"
+    r"|(?<=\b[Aa]nswer )([A-Da-d])\b|(?<=\b[Oo]ption )([A-Da-d])\b"
 )
 _ALONE = re.compile(r"\W*([a-dA-D])\W*")
 
@@ -43,10 +43,13 @@ class OptionQuestion(Question):
             position = token.end
             if token.kind == "label" and token.label in self.labels:
                 return self._of_option(read, token, negated)
+            if token.kind == "no" and self._is_apart(read, token):
+                continue
             if token.kind in ("negate", "no", "cannot", "bad", "than", "worse"):
                 negated = not negated
-            elif token.kind == "both" or token.kind == "decline":
-                return Value("label", UNDECIDED, token.end)
+            elif token.kind in ("both", "decline"):
+                named = any(other.kind == "label" for other in read.tokens)
+                return None if named else Value("decline", UNDECIDED, token.end)
             elif token.kind in ("ask", "hedge", "suppose", "because", "label"):
                 return None
         return None
@@ -74,17 +77,64 @@ class OptionQuestion(Question):
         """Return the option that the clauses take."""
         return self._decide([rating for clause in stated(found) for rating in self._ratings(clause, "")])
 
+    def _alone(self, found: list[Read]) -> str | None:
+        heads = set()
+        for read in found:
+            for index, token in enumerate(read.tokens):
+                follows = read.tokens[index + 1] if index + 1 < len(read.tokens) else None
+                at_start = index == 0 and read.starts_line and not re.search(r"\w", read.text[: token.start])
+                apart = at_start or follows is not None and follows.kind in ("stop", "good", "bad", "yes", "no") and follows.start <= token.end + 2
+                if token.kind == "label" and apart:
+                    heads.add(token.label)
+        # lines that begin with different letters discuss or repeat the options
+        return None if len(heads) > 1 else super()._alone(found)
+
+    def _each(self, found: list[Read]) -> str | None:
+        """Return the option that a table with a column for each option marks as the only one without a fault."""
+        columns: dict[int, str] = {}
+        faulty: set[str] = set()
+        for read in found:
+            cells = [(token.start, token) for token in read.tokens if token.kind == "stop" and read.text[token.start] == "¦"]
+            edges = [0, *(start for start, _ in cells), len(read.text) + 1]
+            if not cells:
+                columns = {}
+                continue
+            row: dict[int, list[Token]] = {
+                number: [token for token in read.tokens if edges[number] <= token.start < edges[number + 1]]
+                for number in range(len(edges) - 1)
+            }
+            labels = {number: t.label for number, tokens in row.items() for t in tokens if t.kind == "label"}
+            if len(set(labels.values())) > 1 and len(labels) == len(set(labels.values())):
+                columns = labels
+            elif columns:
+                shift = max(columns) + 1 - len(row)  # an empty first cell of the heading is not there
+                for number, label in columns.items():
+                    tokens = row.get(number - shift, [])
+                    if any(token.kind in ("bad", "no") for token in tokens):
+                        faulty.add(label)
+        return self._only(set(self.labels) - faulty) if faulty else None
+
     def infer(self, found: list[Read]) -> str | None:
         """Return the option taken last, or rated right alone, or left when the others are ruled out."""
         ratings: list[tuple[str, str]] = []
+        mentioned: set[str] = set()
         subject = ""
         for read in found:
             clauses = stated(read.clauses)
-            for clause in clauses:
-                ratings += self._ratings(clause, subject)
-            named = [token.label for token in read.tokens if token.kind == "label"]
-            subject = named[-1] if named else subject
-        return self._decide(ratings)
+            concludes = any(clause.opener == "conclude" or clause.has("conclude") for clause in clauses)
+            alone = read.starts_line and read.ends_line and not read.is_item and len(read.text) < 60
+            for clause in read.clauses:
+                named = [token.label for token in clause.tokens if token.kind == "label"]
+                if clause in clauses:
+                    rated = self._ratings(clause, subject)
+                    better = "pick" if concludes else "own" if alone else "right"
+                    ratings += [(label, better if kind == "right" else kind) for label, kind in rated]
+                    mentioned.update(named)
+                subject = named[-1] if named else subject
+        if len(own := {label for label, kind in ratings if kind == "own"}) == 1:
+            return own.pop()
+        label = self._decide([(label, "right" if kind == "own" else kind) for label, kind in ratings])
+        return label or (None if ratings else self._only(mentioned))
 
     def _decide(self, ratings: list[tuple[str, str]]) -> str | None:
         picks = [label for label, kind in ratings if kind == "pick"]
@@ -109,17 +159,35 @@ class OptionQuestion(Question):
                 negated = not negated
             elif token.kind in ("better", "worse"):
                 judged.append((token.start, "pick" if (token.kind == "better") != negated else "wrong"))
+            elif token.kind == "label":
+                negated = False
             elif token.kind == "pick":
-                label = next((label for start, label in labels if start >= token.end), None)
+                behind = [label for start, label in labels if start >= token.end]
+                label = behind[0] if behind else labels[-1][1] if labels else None
                 if label:
                     found.append((label, "wrong" if negated else "pick"))
         if clause.has("both") and len(labels) != 1:
             return []
-        for place, kind in judged:
-            near = [label for start, label in labels if start < place and (than is None or start < than)]
-            behind = [label for start, label in labels if start > place and (than is None or start < than)]
-            label = near[-1] if near else behind[0] if behind else subject
-            if label in self.labels:
-                found.append((label, kind))
+        others = [token.start for token in tokens if token.kind == "other"]
+        usable = [(start, label) for start, label in labels if than is None or start < than]
+        if than is not None and usable and not judged and not found:
+            found.append((usable[-1][1], "pick"))
+        pairs = len(judged) == len(usable) > 1
+        for number, (place, kind) in enumerate(judged):
+            begin = judged[number - 1][0] if number else -1
+            before = [label for start, label in usable if begin < start < place]
+            until = min(
+                [start for start, _ in judged[number + 1 :]]
+                + [token.start for token in tokens if token.kind == "pick" and token.start > place],
+                default=len(clause.text),
+            )
+            behind = [label for start, label in usable if place < start < until]
+            targets = [usable[number][1]] if pairs else before
+            if not targets and subject and (clause.opener in ("stop", "turn") or not behind):
+                targets = [subject]
+            targets = targets or behind
+            if others and others[0] < place and (others[0] > max((start for start, _ in usable), default=-1)):
+                targets = [label for label in self.labels if label not in (targets or [subject])] if (targets or subject) else []
+            found += [(label, kind) for label in targets if label in self.labels]
         denied = {label for label, kind in found if kind == "wrong"}
         return [(label, kind) for label, kind in found if kind == "wrong" or label not in denied]

@@ -24,7 +24,7 @@ from halu_tasks.scorers.reading.clauses import ASIDES, Clause, clauses, declines
 from halu_tasks.scorers.reading.fields import objects
 from halu_tasks.scorers.reading.lexicon import Lexicon, Token, lexicon
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.text import sentences
+from halu_tasks.scorers.reading.text import joined, sentences
 from halu_tasks.text.folding import fold
 
 _WORD = re.compile(r"\w")
@@ -32,6 +32,7 @@ _APART = re.compile(r"\s*'?(?:$|[^\w\s'])")
 _FILLERS = ("filler", "whole", "conclude", "declare", "comma", "stop", "turn", "field", "bound", "say", "question", "retract")
 _TITLE = re.compile(r"\s?[:=]")
 UNDECIDED = "undecided"
+_NONE = ("", UNDECIDED)
 
 
 class Value(NamedTuple):
@@ -83,7 +84,7 @@ class Question:
             if label := self._field(item):
                 return Answer(label)
         found = []
-        for sentence in sentences(text):
+        for sentence in joined(sentences(text)):
             folded = fold(self.prepare(sentence.text))
             tokens = self.lexicon.scan(folded)
             found.append(Read(folded, tokens, clauses(tokens, folded), *sentence[1:]))
@@ -289,7 +290,7 @@ class Question:
         before = [token for token in read.tokens if token.end <= marker.start]
         if any(token.kind in ("cannot", "ask", "suppose") for token in before[-3:]):
             return None
-        if before and before[-1].kind == "negate" and marker.start <= before[-1].end + 1:
+        if before and before[-1].kind in ("negate", "no") and marker.start <= before[-1].end + 1:
             return None
         start = marker.end
         if self._only_fillers(read, start):
@@ -327,24 +328,29 @@ class Question:
             return None
         last, first = found[-1], found[0]
         for read in (last, first):
-            if (value := self.value(read)) and value.label and not self._goes_on(read, value.end) and not read.text.endswith("?"):
+            if (value := self.value(read)) and value.label not in _NONE and not self._goes_on(read, value.end) and not read.text.endswith("?"):
                 return value.label
         starts = [clause.start for clause in last.clauses if clause.opener not in ASIDES and clause.start]
-        starts += [token.end for token in last.tokens if token.kind == "comma"]
+        asides = [clause for clause in last.clauses if clause.opener in ASIDES]
+        starts += [
+            token.end
+            for token in last.tokens
+            if token.kind == "comma" and not any(clause.start <= token.end <= clause.end for clause in asides)
+        ]
         for start in sorted(starts, reverse=True):
             value = self.value(last, start)
-            if value and value.label and not self._goes_on(last, value.end) and not last.text.endswith("?"):
+            if value and value.label not in _NONE and not self._goes_on(last, value.end) and not last.text.endswith("?"):
                 return value.label
         value = self.value(first)
         declined = any(declines(clause) for read in found for clause in read.clauses)
         if value and value.kind in ("yes", "surely") and declined:
             return None
-        if value and value.label and first.starts_line and self._begins(first, value):
+        if value and value.label not in _NONE and first.starts_line and self._begins(first, value):
             return value.label
         return None
 
     def _goes_on(self, read: Read, end: int) -> bool:
-        return bool(_WORD.search(read.text, end))
+        return not self._only_fillers(read, end)
 
     def _begins(self, read: Read, value: Value) -> bool:
         behind = next((token for token in read.tokens if token.start >= value.end), None)

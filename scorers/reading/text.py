@@ -10,10 +10,10 @@ _HEAD, _TAIL = 10_000, 30_000
 _MOST, _LONGEST = 3_000, 1_000  # sentences, and characters of one
 _BOX = re.compile(r"\\boxed\s?\{|\\(?:(?:text|math)[a-z]{0,8}|emph|underline|quad)\s?\{?|\\[()\[\]]")
 _ANSWER_TAG = re.compile(r"<(?:final_)?(?:answer|verdict|label|judge?ment)>", re.IGNORECASE)
-_TAG = re.compile(r"</?(?:[a-z_]{1,12}>|br ?/>)|[<>]")
+_TAG = re.compile(r"</?(?:[a-z_]{1,12}>|br ?/>)|(?<! )[<>]|[<>](?! )")
 _PLAIN = {
     **{code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
-    **dict.fromkeys(map(ord, '*`#~$"＊＿＃“”„«»「」『』【】{}[]<>\ufeff\u3000'), " "),
+    **dict.fromkeys(map(ord, '*`#~$"＊＿＃“”„«»「」『』【】{}[]\ufeff\u3000'), " "),
     **dict.fromkeys([*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x206A), 0xFE0F], ""),  # invisible
     **dict.fromkeys(map(ord, "‘’ʼ"), "'"),
     ord("_"): " ",
@@ -60,3 +60,15 @@ def sentences(text: str) -> list[Sentence]:
             Sentence(part, number == 0, number == len(parts) - 1, is_item) for number, part in enumerate(parts)
         ]
     return found[: _MOST // 2] + found[_MOST // 2 :][-_MOST // 2 :]
+
+
+def joined(found: list[Sentence]) -> list[Sentence]:
+    """Return the sentences, those that end in a colon with the next one, unless that is an item of a list."""
+    whole: list[Sentence] = []
+    for sentence in found:
+        before = whole[-1] if whole else None
+        if before and before.text.endswith(":") and not sentence.is_item and len(before.text) < _LONGEST:
+            whole[-1] = before._replace(text=f"{before.text} {sentence.text}", ends_line=sentence.ends_line)
+        else:
+            whole.append(sentence)
+    return whole
