@@ -32,6 +32,8 @@ _APART = re.compile(r"\s*'?(?:$|[^\w\s'])")
 _FILLERS = ("filler", "whole", "conclude", "declare", "comma", "stop", "turn", "field", "bound", "say", "question", "retract")
 _TITLE = re.compile(r"\s?[:=]")
 UNDECIDED = "undecided"
+_SHORT = 6
+"""Sentences of a reply that does not discuss the subject at length; in longer ones only those on the text count."""
 _NONE = ("", UNDECIDED)
 
 
@@ -88,11 +90,11 @@ class Question:
             folded = fold(self.prepare(sentence.text))
             tokens = self.lexicon.scan(folded)
             found.append(Read(folded, tokens, clauses(tokens, folded), *sentence[1:]))
-        for index, read in enumerate(found):
-            if index and read.text.startswith("question:"):
-                answer = self._read_part(found[:index])
-                if (answer.value and not answer.inferred) or answer.abstained:
-                    return answer
+        another = next((index for index, read in enumerate(found) if index and read.text.startswith("question:")), 0)
+        if another:  # a base model goes on with the next question
+            answer = self._read_part(found[:another])
+            if (answer.value and not answer.inferred) or answer.abstained:
+                return answer
         return self._read_part(found)
 
     def _read_part(self, found: list[Read]) -> Answer[str]:
@@ -155,7 +157,7 @@ class Question:
             if _WORD.search(read.text[position : token.start]):
                 return fallback
             position = token.end
-            if token.kind in _FILLERS or token.kind == "modal":
+            if token.kind in _FILLERS or token.kind == "modal" or (token.kind == "part" and start):
                 continue
             if token.kind in ("no", "negate", "cannot"):
                 if token.kind == "no" and not negated and self._is_apart(read, token):
@@ -211,7 +213,7 @@ class Question:
         """Return the value; one without a label if the sentence goes on with "or" and another label, or with "if"."""
         behind = [token for token in read.tokens if value.end <= token.start <= value.end + 25]
         if behind and behind[0].start <= value.end + 2:
-            if behind[0].kind == "suppose":
+            if behind[0].kind in ("suppose", "ask"):
                 return value._replace(label="")
             others = [token for token in behind[1:3] if token.kind in ("yes", "no", "good", "bad", "label")]
             if behind[0].kind == "either" and others:
@@ -371,7 +373,8 @@ class Question:
                 said.append((label, False))
                 continue
             statement = judge(read.clauses)
-            if statement and not (statement.good and read.is_item):
+            about_text = len(found) <= _SHORT or any(token.kind == "whole" and token.label for token in read.tokens)
+            if statement and about_text and not (statement.good and read.is_item):
                 said.append((self.labels[0 if statement.good else 1], statement.concludes))
         concluded = [label for label, concludes in said if concludes]
         if concluded:
