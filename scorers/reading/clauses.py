@@ -61,7 +61,7 @@ def clauses(tokens_of_sentence: list[Token], text: str) -> list[Clause]:
     found: list[Clause] = []
     opener, start, tokens = "", 0, list[Token]()
     for token in tokens_of_sentence:
-        ends_aside = token.kind == "comma" and opener in ("concede", "suppose") and bool(tokens or start)
+        ends_aside = (token.kind == "comma" or text[token.start] == ",") and opener in ("concede", "suppose") and bool(tokens or start)
         if token.kind in _CUTS or ends_aside:
             found.append(Clause(opener, tokens, text, start, token.start))
             kind = "consequence" if opener == "suppose" else ""
@@ -118,19 +118,24 @@ def signs(clause: Clause) -> Iterator[tuple[bool, Token]]:
             partly = True
         elif token.kind in ("good", "bad"):
             good = token.kind == "good"
+            if not clause.text[token.start].isalnum():  # a sign
+                pending.append((good, token))
+                continue
             if good and partly and not negated:
                 good = False
             elif negated:
                 good = not good
             pending.append((good, token))
             used = True
-        elif token.kind == "except" and pending and pending[-1][0]:
-            pending[-1] = False, pending[-1][1]
+    if clause.has("except") and pending and all(good for good, _ in pending):
+        pending = [(False, pending[-1][1])]  # "everything is right except the date"
     yield from pending
 
 
 def judge(sentence_clauses: list[Clause]) -> Statement | None:
     """Return what a sentence states of the judged text, the clauses behind a turn taking precedence; None if nothing."""
+    if any(clause.has("define") for clause in sentence_clauses):
+        return None
     found: Statement | None = None
     whole = False
     for clause in sentence_clauses:

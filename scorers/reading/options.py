@@ -89,6 +89,11 @@ class OptionQuestion(Question):
         # lines that begin with different letters discuss or repeat the options
         return None if len(heads) > 1 else super()._alone(found)
 
+    def _begins(self, read: Read, value: Value) -> bool:
+        behind = [token for token in read.tokens if token.start >= value.end][:2]
+        rated = len(behind) == 2 and behind[0].kind == "stop" and behind[1].kind in ("good", "bad", "no", "yes")
+        return not rated and super()._begins(read, value)
+
     def _each(self, found: list[Read]) -> str | None:
         """Return the option that a table with a column for each option marks as the only one without a fault."""
         columns: dict[int, str] = {}
@@ -108,9 +113,10 @@ class OptionQuestion(Question):
                 columns = labels
             elif columns:
                 shift = max(columns) + 1 - len(row)  # an empty first cell of the heading is not there
+                about_faults = any(token.kind == "bad" for token in row[0])
                 for number, label in columns.items():
-                    tokens = row.get(number - shift, [])
-                    if any(token.kind in ("bad", "no") for token in tokens):
+                    kinds = {token.kind for token in row.get(number - shift, [])}
+                    if "bad" in kinds or ("yes" if about_faults else "no") in kinds:
                         faulty.add(label)
         return self._only(set(self.labels) - faulty) if faulty else None
 

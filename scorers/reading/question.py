@@ -29,6 +29,7 @@ from halu_tasks.text.folding import fold
 
 _WORD = re.compile(r"\w")
 _APART = re.compile(r"\s*'?(?:$|[^\w\s'])")
+_LEADING = ("filler", "comma", "stop", "turn", "no", "say")
 _FILLERS = ("filler", "whole", "conclude", "declare", "comma", "stop", "turn", "field", "bound", "say", "question", "retract")
 _TITLE = re.compile(r"\s?[:=]")
 UNDECIDED = "undecided"
@@ -100,7 +101,7 @@ class Question:
     def _read_part(self, found: list[Read]) -> Answer[str]:
         """Return the label of sentences; if they take something back, that of what follows."""
         for index in range(len(found) - 1, 0, -1):
-            first = next((token for token in found[index].tokens if token.kind not in _FILLERS), None)
+            first = next((token for token in found[index].tokens if token.kind not in _LEADING), None)
             if first and first.kind == "retract" and (answer := self._read(found[index:])).value:
                 return answer
         answer = self._read(found)
@@ -237,7 +238,10 @@ class Question:
             read = Read(folded, tokens, clauses(tokens, folded), True, True, False)
             reads.append(read)
             colon = folded.find(":")
-            label = self._of_topic(read, colon) or ((found := self.value(read, colon)) and found.label)
+            value = self.value(read, colon)
+            label = self._of_topic(read, colon) or (
+                value.label if value and value.label != UNDECIDED and not self._goes_on(read, value.end) else None
+            )
             if label and any(token.start < colon and token.kind in ("declare", "field", "good", "bad", "whole") for token in tokens):
                 named = label
             elif label:
@@ -345,7 +349,7 @@ class Question:
                 return value.label
         value = self.value(first)
         declined = any(declines(clause) for read in found for clause in read.clauses)
-        if value and value.kind in ("yes", "surely") and declined:
+        if value and ((value.kind in ("yes", "surely") and declined) or (value.kind == "surely" and len(found) > 1)):
             return None
         if value and value.label not in _NONE and first.starts_line and self._begins(first, value):
             return value.label
@@ -361,7 +365,8 @@ class Question:
             return False
         if near and behind is not None and read.text[behind.start] == "?":
             return False
-        return near and behind is not None and behind.kind in ("comma", "stop", "because", "bound", "whole", "turn") or bool(
+        kinds = ("comma", "stop", "because", "bound", "turn", *(("whole",) if value.kind in ("yes", "no") else ()))
+        return near and behind is not None and behind.kind in kinds or bool(
             re.match(r"\s*[.!(;]", read.text[value.end :])
         )
 

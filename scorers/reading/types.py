@@ -20,6 +20,9 @@ class TypeQuestion(Question):
         if behind and behind[0].kind in ("either", "comma") and behind[0].start <= value.end + 2:
             others = {token.label for token in behind[1:] if token.kind == "label"} - {value.label}
             return value._replace(label="") if others else value
+        before = [token for token in read.tokens if token.end < value.end][-3:-1]
+        if len(before) == 2 and before[1].kind in ("comma", "either") and before[0].kind == "label":
+            return value._replace(label="")
         return value
 
     def judged(self, found: list[Clause]) -> str | None:
