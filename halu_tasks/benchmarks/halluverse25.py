@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from halu_tasks.core.items import Case
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, require_text, text_id, with_ids
-from halu_tasks.scorers.reading.labels.error_type import ENTITY, NONE, RELATION, SENTENCE
+from halu_tasks.scorers.reading.questions import ENTITY, NONE, RELATION, SENTENCE
 
 LABELS = {ENTITY: ENTITY, RELATION: RELATION, SENTENCE: SENTENCE, "0": NONE}
 """The published labels (case is ignored), and the types that they stand for."""

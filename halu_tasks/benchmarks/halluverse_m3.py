@@ -11,7 +11,7 @@ from halu_tasks.benchmarks.halluverse25 import LABELS, type_of
 from halu_tasks.core.items import Case
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, require_text, text_id, with_ids
-from halu_tasks.scorers.reading.labels.error_type import NONE
+from halu_tasks.scorers.reading.questions import NONE
 
 COLUMNS = ("context", "original", "edited", "label")
 

@@ -14,7 +14,7 @@ from halu_tasks.core.items import Case, Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, require_text, text_id, with_ids
 from halu_tasks.scorers.benchmarks.halueval import CUE, KINDS
-from halu_tasks.scorers.reading.labels.hallucination import NO, YES
+from halu_tasks.scorers.reading.questions import NO, YES
 from halu_tasks.text.spans import Span, Text
 
 SUMMARIES = ("document", "right_summary", "hallucinated_summary")

@@ -21,12 +21,13 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.expmatch import ALPHA, Parts, expmatch, expmatch_published, parts_scores, split
 from halu_tasks.scorers.classification import Unparsed, label_metric, score_label
 from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
-from halu_tasks.scorers.reading.labels import factchd as labels
+from halu_tasks.scorers.reading.questions import FACTUAL, NON_FACTUAL, factual
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import probability_metrics
 
-FACTUAL, NON_FACTUAL = LABELS = labels.LABELS
+LABELS = (FACTUAL, NON_FACTUAL)
 PATTERNS = {
     "Conventional": "vanilla",
     "Reasoning": "multi_hop",
@@ -36,18 +37,33 @@ PATTERNS = {
 """The released categories and the paper's names for them."""
 
 
-read = labels.read
-"""The label of a reply and its explanation."""
+_MARKS = r"[\s*_`#<>\"'“”‘’\[\](){}|~:.=\-–—]"
+_LABEL_FIRST = re.compile(
+    rf"{_MARKS}*(?:(?:output|response|answer|label|verdict|judge?ment|classification|conclusion|(?:my|final) \w+)"
+    rf"(?: is\b)?{_MARKS}+)?(?:facts\s*:{_MARKS}*)?"
+    r"(?P<non>(?:non|not|un)[\s\-_‐‑–—]{0,2})?(?:factual|(?-i:FACTS?)(?!:))(?![a-z0-9]|[\-‐‑]\w)(?!\s+(?:or|nor|and)\b)"
+    r"(?P<rest>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_BEHIND = " .,;:'\"\n*_`)]}>-–—#\t\r"
+
+
+def read(reply: str) -> tuple[Answer[str], str]:
+    """Return the label of a reply, and its explanation, which is the reply without reasoning and leading label."""
+    text = strip_reasoning(reply)
+    return factual(reply), explanation_of(text or "")
 
 
 def explanation_of(reason: str) -> str:
-    """Return a gold explanation without the label that it begins with."""
-    return labels.at_start(reason.strip())[1].strip()
+    """Return an explanation without the label that it begins with."""
+    first = _LABEL_FIRST.match(reason.strip())
+    return first["rest"].lstrip(_BEHIND).strip() if first else reason.strip()
 
 
 def label_of(reason: str) -> str | None:
     """Return the label that a gold explanation begins with."""
-    return labels.at_start(reason.strip())[0]
+    first = _LABEL_FIRST.match(reason.strip())
+    return None if first is None else NON_FACTUAL if first["non"] else FACTUAL
 
 
 def score(item: Item, reply: str) -> Score:

@@ -12,7 +12,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.classification import macro_metric, score_label
 from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
-from halu_tasks.scorers.reading.labels.error_type import NONE, TYPES, error_type
+from halu_tasks.scorers.reading.questions import NONE, TYPES, error_type
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 

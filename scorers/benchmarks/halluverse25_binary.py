@@ -7,7 +7,7 @@ in any case, with or without a full stop.
 from __future__ import annotations
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.labels.hallucination import NO, YES
+from halu_tasks.scorers.reading.questions import NO, YES
 
 
 def yes_no_alone(reply: str) -> Answer[str]:

@@ -15,7 +15,7 @@ from typing import Any
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.metrics import Metric, share_abstained, share_empty
-from halu_tasks.scorers.reading.labels.error_type import NONE, TYPES
+from halu_tasks.scorers.reading.questions import NONE, TYPES
 from halu_tasks.scorers.registry import TaskScorer, make_scorer
 from halu_tasks.scorers.score import Score, mark_empty
 

@@ -34,7 +34,7 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.reading.labels.verdict_reader import verdict_reader
 from halu_tasks.scorers.reading.lexicons import claims as words
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.steps.sentences import ends
+from halu_tasks.scorers.reading.text import ends
 
 
 class Checks(NamedTuple):

@@ -14,7 +14,7 @@ _VERBS = (
     "on being correctly wrongly incorrectly does doesn't isn't makes matches would should must can the which with describes "
     "mentions gives then here by holds names dates puts trips misstates more from than itself alone only better fits not also "
     "correct rather instead while though although provides explains appears beats at incorrect wrong factual false true less "
-    "est ist es è é was mistakenly falsely fails trumps wins strikes gets > < wasn't won't cannot can't could might may sounds agrees conflicts contradicts mixes confuses lists uses gave did didn't "
+    "that nor est ist es è é was mistakenly falsely fails trumps wins strikes gets > < wasn't won't cannot can't could might may sounds agrees conflicts contradicts mixes confuses lists uses gave did didn't "
 )
 _LETTER = re.compile(
     rf"(?<![A-Za-z\-])([A-D])(?![A-Za-z]|['’][a-z])(?! (?!(?:{'|'.join(map(re.escape, _VERBS.split()))})\b)[a-z])"
@@ -45,7 +45,9 @@ class OptionQuestion(Question):
                 return self._of_option(read, token, negated)
             if token.kind == "no" and self._is_apart(read, token):
                 continue
-            if token.kind in ("negate", "no", "cannot", "bad", "than", "worse"):
+            if token.kind in ("bad", "worse"):
+                negated = True
+            elif token.kind in ("negate", "no", "cannot", "than"):
                 negated = not negated
             elif token.kind in ("both", "decline"):
                 named = any(other.kind == "label" for other in read.tokens)
@@ -128,14 +130,21 @@ class OptionQuestion(Question):
         for read in found:
             clauses = stated(read.clauses)
             concludes = any(clause.opener == "conclude" or clause.has("conclude") for clause in clauses)
+            heading = ""
             alone = read.starts_line and read.ends_line and not read.is_item and len(read.text) < 60
+            if concludes and any(clause.has("both") and clause.has("good", "bad") for clause in clauses):
+                ratings.append(("", "pick"))
             for clause in read.clauses:
                 named = [token.label for token in clause.tokens if token.kind == "label"]
                 if clause in clauses:
                     rated = self._ratings(clause, subject)
+                    if not rated and heading and clause.opener == "stop":
+                        rated = [(label, heading) for label in named]
                     better = "pick" if concludes else "own" if alone else "right"
                     ratings += [(label, better if kind == "right" else kind) for label, kind in rated]
                     mentioned.update(named)
+                goods = {good for good, _ in signs(clause)}
+                heading = "" if named or len(goods) != 1 else "right" if goods == {True} else "wrong"
                 subject = named[-1] if named else subject
         if len(own := {label for label, kind in ratings if kind == "own"}) == 1:
             return own.pop()
@@ -145,7 +154,7 @@ class OptionQuestion(Question):
     def _decide(self, ratings: list[tuple[str, str]]) -> str | None:
         picks = [label for label, kind in ratings if kind == "pick"]
         if picks:
-            return picks[-1]
+            return picks[-1] or None
         right = {label for label, kind in ratings if kind == "right"}
         wrong = {label for label, kind in ratings if kind == "wrong"}
         return self._only(right) or self._only(right - wrong) or (self._only(set(self.labels) - wrong) if wrong else None)
@@ -195,5 +204,7 @@ class OptionQuestion(Question):
             if others and others[0] < place and (others[0] > max((start for start, _ in usable), default=-1)):
                 targets = [label for label in self.labels if label not in (targets or [subject])] if (targets or subject) else []
             found += [(label, kind) for label in targets if label in self.labels]
-        denied = {label for label, kind in found if kind == "wrong"}
-        return [(label, kind) for label, kind in found if kind == "wrong" or label not in denied]
+        first: dict[str, str] = {}
+        for label, kind in found:
+            first.setdefault(label, kind)
+        return list(first.items())

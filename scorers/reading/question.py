@@ -29,7 +29,7 @@ from halu_tasks.text.folding import fold
 
 _WORD = re.compile(r"\w")
 _APART = re.compile(r"\s*'?(?:$|[^\w\s'])")
-_LEADING = ("filler", "comma", "stop", "turn", "no", "say")
+_LEADING = ("comma", "stop", "turn", "no")
 _FILLERS = ("filler", "whole", "conclude", "declare", "comma", "stop", "turn", "field", "bound", "say", "question", "retract")
 _TITLE = re.compile(r"\s?[:=]")
 UNDECIDED = "undecided"
@@ -101,8 +101,10 @@ class Question:
     def _read_part(self, found: list[Read]) -> Answer[str]:
         """Return the label of sentences; if they take something back, that of what follows."""
         for index in range(len(found) - 1, 0, -1):
-            first = next((token for token in found[index].tokens if token.kind not in _LEADING), None)
-            if first and first.kind == "retract" and (answer := self._read(found[index:])).value:
+            read = found[index]
+            first = next((token for token in read.tokens if token.kind not in _LEADING), None)
+            words_before = first and _WORD.search(re.sub(r"\bno\b", "", read.text[: first.start]))
+            if first and first.kind == "retract" and not words_before and (answer := self._read(found[index:])).value:
                 return answer
         answer = self._read(found)
         if answer.value is None and any(declines(clause) for read in found for clause in read.clauses):
@@ -143,7 +145,9 @@ class Question:
                 elif token.kind not in (*_FILLERS, "strong", "copula", "either", "changed", "good", "bad", "same", "because", "clue"):
                     label = ""
         affirmed = [label for label, holds in marked.items() if holds]
-        return affirmed[0] if len(marked) > 1 and len(affirmed) == 1 else None
+        if len(marked) < 2 or not affirmed:
+            return None
+        return affirmed[0] if len(affirmed) == 1 else UNDECIDED
 
     # --- values --------------------------------------------------------------------------------------
 
@@ -203,12 +207,12 @@ class Question:
 
     def _is_apart(self, read: Read, token: Token) -> bool:
         """Return whether "no" is an answer: it is the last word, or before a mark or another clause."""
-        if token.label == "apart":
+        if token.label == "apart" or not read.text[token.start].isalnum():
             return True
         if _APART.match(read.text, token.end):
             return True
         following = next((other for other in read.tokens if other.start >= token.end), None)
-        return following is not None and following.start <= token.end + 1 and following.kind in ("because", "whole", "bound")
+        return following is not None and following.start <= token.end + 1 and following.kind in ("because", "bound")
 
     def _unless_either(self, read: Read, value: Value) -> Value:
         """Return the value; one without a label if the sentence goes on with "or" and another label, or with "if"."""
@@ -246,7 +250,8 @@ class Question:
                 named = label
             elif label:
                 others.append(label)
-        return self._each(reads) or named or (others[0] if len(item) == len(others) == 1 else None)
+        each = self._each(reads)
+        return (each if each != UNDECIDED else None) or named or (others[0] if len(item) == len(others) == 1 else None)
 
     def _of_topic(self, read: Read, colon: int) -> str | None:
         """Return the label of "topic: yes" or "topic? No", if the topic has words of judgment."""
@@ -266,18 +271,67 @@ class Question:
     # --- declared labels -----------------------------------------------------------------------------
 
     def _declared(self, found: list[Read]) -> str | None:
-        for weak in (False, True):
-            for index in range(len(found) - 1, -1, -1):
-                asides = [clause for clause in found[index].clauses if clause.opener in ASIDES]
-                for token in reversed(found[index].tokens):
-                    if any(clause.start <= token.start < clause.end for clause in asides):
-                        continue
-                    if token.kind == "declare" and bool(token.label) == weak:
-                        if label := self._after_marker(found, index, token):
-                            return label
-            if not weak and (label := self._topic(found)):
+        """Return the label after the last marker that has one; of a statement after a marker; after a weak marker."""
+        markers = [
+            (index, token)
+            for index, read in enumerate(found)
+            for token in read.tokens
+            if token.kind == "declare" and not self._is_supposed(read, token)
+        ][::-1]
+        strong = [(index, token) for index, token in markers if not token.label]
+        for index, token in strong:
+            if label := self._after_marker(found, index, token):
+                return label
+        for index, token in strong:
+            if label := self._stated_after(found, index, token):
+                return label
+        if label := self._topic(found):
+            return label
+        for index, token in markers:
+            if token.label and (label := self._after_marker(found, index, token)):
                 return label
         return None
+
+    def _is_supposed(self, read: Read, marker: Token) -> bool:
+        before = [token for token in read.tokens if token.end <= marker.start]
+        return (
+            any(clause.opener in ASIDES and clause.start <= marker.start < clause.end for clause in read.clauses)
+            or any(token.kind == "hedge" for token in before)
+            or any(token.kind in ("cannot", "ask", "suppose") for token in before[-3:])
+            or (bool(before) and before[-1].kind in ("negate", "no") and marker.start <= before[-1].end + 1)
+        )
+
+    def _after_marker(self, found: list[Read], index: int, marker: Token) -> str | None:
+        read, start = found[index], marker.end
+        if self._only_fillers(read, start):
+            if index + 1 == len(found):
+                return None
+            read, start = found[index + 1], 0
+        value = self.value(read, start)
+        if value:
+            return value.label or None
+        is_title = not marker.label and read.starts_line and _TITLE.match(read.text, marker.end)
+        if is_title and any(declines(clause) for clause in read.clauses if clause.end > start):
+            return UNDECIDED
+        return None
+
+    def _stated_after(self, found: list[Read], index: int, marker: Token) -> str | None:
+        read = found[index]
+        rest = [clause for clause in read.clauses if clause.end > marker.end]
+        if any(map(declines, rest)):
+            return UNDECIDED
+        before = any(token.end <= marker.start for token in read.tokens)
+        label = self.judged(rest)
+        is_title = read.starts_line and _TITLE.match(read.text, marker.end) and not before
+        return UNDECIDED if label is None and is_title else label
+
+    def _only_fillers(self, read: Read, start: int) -> bool:
+        fillers = [token for token in read.tokens if token.start >= start]
+        ends = [start, *(token.end for token in fillers)]
+        return all(token.kind in (*_FILLERS, "modal", "copula") for token in fillers) and not any(
+            _WORD.search(read.text[end:begin])
+            for end, begin in zip(ends, [*(token.start for token in fillers), len(read.text)], strict=True)
+        )
 
     def _topic(self, found: list[Read]) -> str | None:
         """Return the label of the last line "topic: yes", or of a last question and its answer."""
@@ -291,38 +345,6 @@ class Question:
                         return label
         return None
 
-    def _after_marker(self, found: list[Read], index: int, marker: Token) -> str | None:
-        read = found[index]
-        before = [token for token in read.tokens if token.end <= marker.start]
-        if any(token.kind in ("cannot", "ask", "suppose") for token in before[-3:]):
-            return None
-        if before and before[-1].kind in ("negate", "no") and marker.start <= before[-1].end + 1:
-            return None
-        start = marker.end
-        if self._only_fillers(read, start):
-            if index + 1 == len(found):
-                return None
-            read, start = found[index + 1], 0
-        value = self.value(read, start)
-        if value:
-            return value.label or None
-        if marker.label:
-            return None
-        rest = [clause for clause in read.clauses if clause.end > start]
-        if any(map(declines, rest)):
-            return UNDECIDED
-        label = self.judged(rest)
-        is_title = read.starts_line and _TITLE.match(read.text, marker.end) and not before
-        return UNDECIDED if label is None and is_title else label
-
-    def _only_fillers(self, read: Read, start: int) -> bool:
-        fillers = [token for token in read.tokens if token.start >= start]
-        ends = [start, *(token.end for token in fillers)]
-        return all(token.kind in (*_FILLERS, "modal", "copula") for token in fillers) and not any(
-            _WORD.search(read.text[end:begin])
-            for end, begin in zip(ends, [*(token.start for token in fillers), len(read.text)], strict=True)
-        )
-
     def judged(self, found: list[Clause]) -> str | None:
         """Return the label of what the clauses state; None if they state none."""
         statement = judge(found)
@@ -334,7 +356,7 @@ class Question:
             return None
         last, first = found[-1], found[0]
         for read in (last, first):
-            if (value := self.value(read)) and value.label not in _NONE and not self._goes_on(read, value.end) and not read.text.endswith("?"):
+            if (value := self.value(read)) and value.label not in _NONE and not self._goes_on(read, value.end) and not (value.kind == "surely" and len(found) > 1) and not read.text.endswith("?"):
                 return value.label
         starts = [clause.start for clause in last.clauses if clause.opener not in ASIDES and clause.start]
         asides = [clause for clause in last.clauses if clause.opener in ASIDES]
@@ -390,7 +412,9 @@ class Question:
     def _answered(self, question: Read, answer: Read) -> str | None:
         """Return the label of the answer to a question that the reply itself asks ("Is it faithful? Not quite.")."""
         value = self.value(answer)
-        said = [good for clause in question.clauses for good, _ in signs(clause)][:1]
+        polar = next((token for token in question.tokens if token.kind in ("good", "bad")), None)
+        turns = sum(token.kind == "negate" for token in question.tokens if polar and token.end <= polar.start)
+        said = [(polar.kind == "good") != (turns % 2 == 1)] if polar else []
         if not said or value is None or value.kind not in ("yes", "no", "surely"):
             return None
         good = said.pop() == (value.kind != "no")

@@ -6,21 +6,26 @@ from halu_tasks.scorers.reading.options import OptionQuestion
 from halu_tasks.scorers.reading.question import Question
 from halu_tasks.scorers.reading.types import TypeQuestion
 
-true_false = Question(("judgment",), ("en", "eu", "zh"), ("True", "False"), yes="True")
+TRUE, FALSE = "True", "False"
+YES, NO = "Yes", "No"
+FACTUAL, NON_FACTUAL = "FACTUAL", "NON-FACTUAL"
+ENTITY, RELATION, SENTENCE, NONE = TYPES = ("entity", "relation", "sentence", "none")
+
+true_false = Question(("judgment",), ("en", "eu", "zh"), (TRUE, FALSE), yes=TRUE)
 """Whether a text is true: ReFACT's independent judgment."""
-hallucinates = Question(("judgment", "hallucination"), ("en", "eu", "zh"), ("No", "Yes"), yes="Yes")
+hallucinates = Question(("judgment", "hallucination"), ("en", "eu", "zh"), (NO, YES), yes=YES)
 """Whether a text hallucinates."""
-factual = Question(("judgment",), ("en", "eu", "zh"), ("FACTUAL", "NON-FACTUAL"), yes="FACTUAL")
+factual = Question(("judgment",), ("en", "eu", "zh"), (FACTUAL, NON_FACTUAL), yes=FACTUAL)
 """Whether a text is factual: FactCHD."""
-true_false_zh = Question(("judgment",), ("en", "zh"), ("True", "False"), yes="True")
+true_false_zh = Question(("judgment",), ("en", "zh"), (TRUE, FALSE), yes=TRUE)
 """Whether an answer is right, in Chinese or English: C-FAITH's true-or-false format."""
 
 hallucinates_multilingual = Question(
-    ("judgment", "hallucination"), ("en", "eu", "zh", "tr", "ar", "hi"), ("No", "Yes"), yes="Yes"
+    ("judgment", "hallucination"), ("en", "eu", "zh", "tr", "ar", "hi"), (NO, YES), yes=YES
 )
 """Whether a sentence hallucinates, in English, Turkish, Arabic, Hindi or Chinese: HalluVerse25."""
 error_type = TypeQuestion(
-    ("types",), ("en", "tr", "ar", "hi"), ("entity", "relation", "sentence", "none"), yes="none"
+    ("types",), ("en", "tr", "ar", "hi"), TYPES, yes=NONE
 )
 """Which type of error an edited text has, in English, Turkish, Arabic or Hindi: HalluVerse25."""
 pick = OptionQuestion(("judgment", "options"), ("en", "eu", "zh"), ("A", "B"), yes="")

@@ -54,7 +54,7 @@ def sentences(text: str) -> list[Sentence]:
     found: list[Sentence] = []
     for line in text.split("\n"):
         is_item = "|" in line or bool(_LIST_MARK.match(line))
-        line = " ".join(_LIST_MARK.sub("", line).strip(" |").replace("|", " ¦ ").replace(" - ", " – ").split())
+        line = " ".join(_LIST_MARK.sub("", line).strip(" |").replace("|", " ¦ ").replace(" - ", " – ").replace("->", "→").replace("=>", "→").split())
         parts = [part.strip()[:_LONGEST] for part in _END.split(line) if part.strip()]
         found += [
             Sentence(part, number == 0, number == len(parts) - 1, is_item) for number, part in enumerate(parts)

@@ -20,7 +20,7 @@ class TypeQuestion(Question):
         if behind and behind[0].kind in ("either", "comma") and behind[0].start <= value.end + 2:
             others = {token.label for token in behind[1:] if token.kind == "label"} - {value.label}
             return value._replace(label="") if others else value
-        before = [token for token in read.tokens if token.end < value.end][-3:-1]
+        before = [token for token in read.tokens if token.end < value.end][-2:]
         if len(before) == 2 and before[1].kind in ("comma", "either") and before[0].kind == "label":
             return value._replace(label="")
         return value
@@ -62,7 +62,8 @@ class TypeQuestion(Question):
         for tokens in _segments(clause.tokens):
             kinds = {token.kind for token in tokens}
             negated = negated and "label" in kinds and not kinds & {"changed", "declare", "best"}
-            open_types = len({token.label for token in tokens if token.kind == "label"}) > 1 and "either" in kinds
+            several = len({token.label for token in tokens if token.kind == "label"}) > 1
+            open_types = several and bool(kinds & {"either", "both"})
             for index, token in enumerate(tokens):
                 if token.kind in ("negate", "no", "cannot") and token.label != "after":
                     negated = True

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from readers import rows
 
-from halu_tasks.scorers.reading.labels.error_type import error_type
+from halu_tasks.scorers.reading.questions import error_type
 from halu_tasks.text.folding import fold
 
 E, R, S, N = "entity", "relation", "sentence", "none"

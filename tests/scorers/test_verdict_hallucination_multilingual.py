@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from readers import rows
 
-from halu_tasks.scorers.reading.labels.hallucination_multilingual import hallucinates_multilingual
+from halu_tasks.scorers.reading.questions import hallucinates_multilingual
 
 YES, NO = "Yes", "No"
 

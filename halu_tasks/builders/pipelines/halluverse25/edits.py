@@ -29,7 +29,7 @@ from typing import NamedTuple
 from rapidfuzz.distance import LCSseq
 
 from halu_tasks.builders.quoting import ended, one_line, sentence_count
-from halu_tasks.scorers.reading.labels.error_type import ENTITY, RELATION
+from halu_tasks.scorers.reading.questions import ENTITY, RELATION
 from halu_tasks.text.tokens import SPACELESS
 
 KEPT = 0.5

@@ -29,7 +29,7 @@ from halu_tasks.builders.replies import NO, UNCERTAIN, YES, read_object, read_ow
 from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.reading.judge import fence
-from halu_tasks.scorers.reading.labels.error_type import ENTITY, NONE, RELATION, SENTENCE, error_type
+from halu_tasks.scorers.reading.questions import ENTITY, NONE, RELATION, SENTENCE, error_type
 
 TYPES = (ENTITY, RELATION, SENTENCE)
 SHORTEST, LONGEST = 4, 150
