@@ -125,7 +125,7 @@ def published_parts(text: str) -> Parts:
     else:
         first = next((at for at, char in enumerate(text) if char.isalpha()), None)
         text = text if first is None else text[first:]
-    return split(text.lstrip(labels.BEHIND_LABEL))
+    return split(text.lstrip(" .,;:'\"\n"))
 
 
 def score_published(item: Item, reply: str) -> Score:

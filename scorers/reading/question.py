@@ -317,6 +317,8 @@ class Question:
 
     def _stated_after(self, found: list[Read], index: int, marker: Token) -> str | None:
         read = found[index]
+        if self._only_fillers(read, marker.end):
+            return None
         rest = [clause for clause in read.clauses if clause.end > marker.end]
         if any(map(declines, rest)):
             return UNDECIDED
@@ -356,7 +358,7 @@ class Question:
             return None
         last, first = found[-1], found[0]
         for read in (last, first):
-            if (value := self.value(read)) and value.label not in _NONE and not self._goes_on(read, value.end) and not (value.kind == "surely" and len(found) > 1) and not read.text.endswith("?"):
+            if (value := self.value(read)) and value.label not in _NONE and not self._goes_on(read, value.end) and not (value.kind == "surely" and len(found) > 1) and (len(found) == 1 or not read.text.endswith("?")):
                 return value.label
         starts = [clause.start for clause in last.clauses if clause.opener not in ASIDES and clause.start]
         asides = [clause for clause in last.clauses if clause.opener in ASIDES]
