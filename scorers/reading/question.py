@@ -182,6 +182,9 @@ class Question:
                     other.kind == "bad" and token.end <= other.start <= token.end + 1 for other in read.tokens
                 ):
                     return None
+                if token.kind == "yes" and self.yes != "Yes" and self._goes_on(read, token.end):
+                    fallback = None
+                    continue
                 return self._unless_either(read, self._labelled(token, negated != self._turned(read, token), partly))
             elif token.kind == "decline":
                 return Value("decline", UNDECIDED, token.end)
@@ -402,7 +405,10 @@ class Question:
                 said.append((label, False))
                 continue
             statement = judge(read.clauses)
-            about_text = len(found) <= _SHORT or any(token.kind == "whole" and token.label for token in read.tokens)
+            # a long reply discusses the subject: only what it says of the text at its ends, or in a conclusion, counts
+            at_end = number < 2 or number >= len(found) - 2 or (statement and statement.concludes)
+            names_text = any(token.kind == "whole" and token.label for token in read.tokens)
+            about_text = len(found) <= _SHORT or (at_end and names_text)
             if statement and about_text and not (statement.good and read.is_item):
                 said.append((self.labels[0 if statement.good else 1], statement.concludes))
         concluded = [label for label, concludes in said if concludes]
