@@ -39,6 +39,9 @@ class Lexicon:
         names: The names of the files without their ending. Those that do not exist are ignored, since a language need
             not have words of its own for a question. A phrase of a later file replaces the same phrase of an earlier
             one.
+
+    Raises:
+        ValueError: A file has a phrase in two kinds.
     """
 
     def __init__(self, names: Iterable[str]) -> None:
@@ -49,9 +52,12 @@ class Lexicon:
             path = files(__package__) / "lexicons" / f"{name}.yaml"
             lexicon = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
             prefix = lexicon.pop("prefix", "")
+            kinds: dict[str, str] = {}
             for kind, words in lexicon.items():
                 for label, phrases in (words if isinstance(words, dict) else {"": words}).items():
                     for phrase in map(str.strip, phrases.split(" | ")):
+                        if (other := kinds.setdefault(phrase, kind)) != kind:
+                            raise ValueError(f"{path.name}: {phrase!r} is in {other!r} and in {kind!r}; keep one of them")
                         expressions[phrase] = expression = _expression(phrase, prefix)
                         self._exact.pop(phrase, None)
                         self._open.pop(phrase, None)

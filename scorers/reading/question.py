@@ -30,7 +30,7 @@ from halu_tasks.text.folding import fold
 _WORD = re.compile(r"\w")
 _APART = re.compile(r"\s*'?(?:$|[^\w\s'])")
 _LEADING = ("comma", "stop", "turn", "no")
-_FILLERS = ("filler", "whole", "conclude", "declare", "comma", "stop", "turn", "field", "bound", "say", "question", "retract")
+_FILLERS = ("filler", "whole", "conclude", "declare", "comma", "stop", "turn", "field", "bound", "say", "question", "retract", "strong")
 _TITLE = re.compile(r"\s?[:=]")
 UNDECIDED = "undecided"
 _SHORT = 6
