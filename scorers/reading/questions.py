@@ -25,7 +25,7 @@ hallucinates_multilingual = Question(
 )
 """Whether a sentence hallucinates, in English, Turkish, Arabic, Hindi or Chinese: HalluVerse25."""
 error_type = TypeQuestion(
-    ("types",), ("en", "tr", "ar", "hi"), TYPES, yes=NONE
+    ("types",), ("en", "tr", "ar", "hi", "zh"), TYPES, yes=NONE
 )
 """Which type of error an edited text has, in English, Turkish, Arabic or Hindi: HalluVerse25."""
 pick = OptionQuestion(("judgment", "options"), ("en", "eu", "zh"), ("A", "B"), yes="")
