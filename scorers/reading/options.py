@@ -29,7 +29,7 @@ class OptionQuestion(Question):
     def prepare(self, text: str) -> str:
         """Return a sentence in which letters of options are words of their own ("zqa")."""
         if alone := _ALONE.fullmatch(text):
-            return f"zq{alone[1].lower()}"
+            return f"{text[: alone.start(1)]} zq{alone[1].lower()} {text[alone.end(1) :]}"
         return _LETTER.sub(lambda match: f" zq{next(filter(None, match.groups())).lower()} ", text)
 
     def value(self, read: Read, start: int = 0) -> Value | None:
@@ -120,7 +120,7 @@ class OptionQuestion(Question):
                     kinds = {token.kind for token in row.get(number - shift, [])}
                     if "bad" in kinds or ("yes" if about_faults else "no") in kinds:
                         faulty.add(label)
-        return self._only(set(self.labels) - faulty) if faulty else None
+        return self._only(set(self.labels) - faulty) if faulty else super()._each(found)
 
     def infer(self, found: list[Read]) -> str | None:
         """Return the option taken last, or rated right alone, or left when the others are ruled out."""

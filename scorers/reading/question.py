@@ -31,6 +31,7 @@ _WORD = re.compile(r"\w")
 _APART = re.compile(r"\s*'?(?:$|[^\w\s'])")
 _LEADING = ("comma", "stop", "turn", "no")
 _FILLERS = ("filler", "whole", "conclude", "declare", "comma", "stop", "turn", "field", "bound", "say", "question", "retract", "strong")
+_BETWEEN = (*_FILLERS, "copula", "either", "changed", "good", "bad", "same", "because", "clue", "yes", "no")
 _TITLE = re.compile(r"\s?[:=]")
 UNDECIDED = "undecided"
 _SHORT = 6
@@ -104,8 +105,10 @@ class Question:
             read = found[index]
             first = next((token for token in read.tokens if token.kind not in _LEADING), None)
             words_before = first and _WORD.search(re.sub(r"\bno\b", "", read.text[: first.start]))
-            if first and first.kind == "retract" and not words_before and (answer := self._read(found[index:])).value:
-                return answer
+            if first and first.kind == "retract" and not words_before:
+                answer = self._read([read._replace(starts_line=True), *found[index + 1 :]])
+                if answer.value:
+                    return answer
         answer = self._read(found)
         if answer.value is None and any(declines(clause) for read in found for clause in read.clauses):
             return Answer(None, "declines", abstained=True)
@@ -125,29 +128,41 @@ class Question:
         """Return the only label that a list with a yes, a no or a sign for each of several labels affirms."""
         marked: dict[str, bool] = {}
         marks = [
-            (token.kind, token.label) for read in found for token in read.tokens if token.kind in ("yes", "no", "label", "clue")
+            self._sign(read, token) is not None
+            for read in found
+            for token in read.tokens
+            if token.kind in ("label", "clue") or self._sign(read, token) is not None
         ]
-        first_is_mark = bool(marks) and marks[0][0] in ("yes", "no")
-        label = mark = ""
+        first_is_sign = bool(marks) and marks[0]
+        label, sign = "", None
         for read in found:
             for token in read.tokens:
-                if token.kind == "label" or (token.kind == "clue" and token.label and not first_is_mark):
+                holds = self._sign(read, token)
+                if token.kind == "label" or (token.kind == "clue" and token.label and not first_is_sign):
                     label = token.label
-                    if first_is_mark and mark:
-                        marked.setdefault(label, mark == "yes")
-                        mark = ""
-                elif token.kind in ("yes", "no") and (token.label == "after" or self._is_apart(read, token)):
-                    if first_is_mark:
-                        mark = token.kind
+                    if first_is_sign and sign is not None:
+                        marked.setdefault(label, sign)
+                        sign = None
+                elif holds is not None:
+                    if first_is_sign:
+                        sign = holds
                     elif label:
-                        marked.setdefault(label, token.kind == "yes")
+                        marked.setdefault(label, holds)
                         label = ""
-                elif token.kind not in (*_FILLERS, "strong", "copula", "either", "changed", "good", "bad", "same", "because", "clue"):
+                elif token.kind not in _BETWEEN:
                     label = ""
         affirmed = [label for label, holds in marked.items() if holds]
         if len(marked) < 2 or not affirmed:
             return None
         return affirmed[0] if len(affirmed) == 1 else UNDECIDED
+
+    def _sign(self, read: Read, token: Token) -> bool | None:
+        """Return whether a yes, a no, or a sign affirms; None if the token is none of them."""
+        if not read.text[token.start].isalnum() and token.kind in ("good", "bad"):
+            return token.kind == "good"
+        if token.kind in ("yes", "no") and (token.label == "after" or self._is_apart(read, token)):
+            return token.kind == "yes"
+        return None
 
     # --- values --------------------------------------------------------------------------------------
 
@@ -162,6 +177,8 @@ class Question:
             if _WORD.search(read.text[position : token.start]):
                 return fallback
             position = token.end
+            if token.kind == "turn":
+                negated = False
             if token.kind in _FILLERS or token.kind == "modal" or (token.kind == "part" and start):
                 continue
             if token.kind in ("no", "negate", "cannot"):
@@ -172,7 +189,7 @@ class Question:
                 negated = True if token.label == "nor" else not negated
             elif token.kind == "copula":
                 if not self._goes_on(read, token.end):
-                    return Value("yes", self.yes, token.end)
+                    return Value("yes", self._other(self.yes) if negated else self.yes, token.end)
             elif token.kind == "partly":
                 partly = True
             elif token.kind == "yes" and token.label == "surely":
@@ -182,7 +199,9 @@ class Question:
                     other.kind == "bad" and token.end <= other.start <= token.end + 1 for other in read.tokens
                 ):
                     return None
-                if token.kind == "yes" and self.yes != "Yes" and self._goes_on(read, token.end):
+                if token.kind == "yes" and (
+                    (self.yes != "Yes" and self._goes_on(read, token.end)) or self._before(read, token, "negate", "no")
+                ):
                     fallback = None
                     continue
                 return self._unless_either(read, self._labelled(token, negated != self._turned(read, token), partly))
@@ -191,6 +210,10 @@ class Question:
             else:
                 return fallback
         return fallback
+
+    def _before(self, read: Read, token: Token, *kinds: str) -> bool:
+        """Return whether the next word after a token is of one of the kinds ("there is no")."""
+        return any(other.kind in kinds and token.end < other.start <= token.end + 1 for other in read.tokens)
 
     def _turned(self, read: Read, label: Token) -> bool:
         """Return whether a negator behind a label, in the same clause, turns it."""
@@ -205,8 +228,9 @@ class Question:
     def _labelled(self, token: Token, negated: bool, partly: bool) -> Value:
         if token.kind == "yes":
             return Value("yes", self._other(self.yes) if negated else self.yes, token.end)
-        good = (token.kind == "good" and not partly) != negated
-        return Value(token.kind, self.labels[0 if good else 1], token.end)
+        if token.kind == "good" and partly:
+            return Value(token.kind, UNDECIDED, token.end)
+        return Value(token.kind, self.labels[0 if (token.kind == "good") != negated else 1], token.end)
 
     def _is_apart(self, read: Read, token: Token) -> bool:
         """Return whether "no" is an answer: it is the last word, or before a mark or another clause."""
