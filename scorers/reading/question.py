@@ -32,6 +32,7 @@ _APART = re.compile(r"\s*'?(?:$|[^\w\s'])")
 _LEADING = ("comma", "stop", "turn", "no")
 _FILLERS = ("filler", "whole", "conclude", "declare", "comma", "stop", "turn", "field", "bound", "say", "question", "retract", "strong")
 _BETWEEN = (*_FILLERS, "copula", "either", "changed", "good", "bad", "same", "because", "clue", "yes", "no")
+_DOUBTS = ("negate", "no", "ask", "hedge", "either", "cannot", "decline", "question", "good", "bad", "call")
 _TITLE = re.compile(r"\s?[:=]")
 UNDECIDED = "undecided"
 _SHORT = 6
@@ -199,9 +200,7 @@ class Question:
                     other.kind == "bad" and token.end <= other.start <= token.end + 1 for other in read.tokens
                 ):
                     return None
-                if token.kind == "yes" and (
-                    (self.yes != "Yes" and self._goes_on(read, token.end)) or self._before(read, token, "negate", "no")
-                ):
+                if token.kind == "yes" and self.yes != "Yes" and self._goes_on(read, token.end):
                     fallback = None
                     continue
                 return self._unless_either(read, self._labelled(token, negated != self._turned(read, token), partly))
@@ -210,10 +209,6 @@ class Question:
             else:
                 return fallback
         return fallback
-
-    def _before(self, read: Read, token: Token, *kinds: str) -> bool:
-        """Return whether the next word after a token is of one of the kinds ("there is no")."""
-        return any(other.kind in kinds and token.end < other.start <= token.end + 1 for other in read.tokens)
 
     def _turned(self, read: Read, label: Token) -> bool:
         """Return whether a negator behind a label, in the same clause, turns it."""
@@ -398,13 +393,27 @@ class Question:
             value = self.value(last, start)
             if value and value.label not in _NONE and not self._goes_on(last, value.end) and not last.text.endswith("?"):
                 return value.label
+        if label := self._at_end(last):
+            return label
         value = self.value(first)
         declined = any(declines(clause) for read in found for clause in read.clauses)
-        if value and ((value.kind in ("yes", "surely") and declined) or (value.kind == "surely" and len(found) > 1)):
+        if value and (value.kind == "surely" or (value.kind == "yes" and declined)):
             return None
         if value and value.label not in _NONE and first.starts_line and self._begins(first, value):
             return value.label
         return None
+
+    def _at_end(self, last: Read) -> str | None:
+        """Return the label of a yes or a no that is the last word ("After a check of the date yes.")."""
+        clause = last.clauses[-1] if last.clauses else None
+        if clause is None or not clause.tokens or clause.opener in ASIDES:
+            return None
+        *before, token = clause.tokens
+        if token.kind not in ("yes", "no") or token.label == "after" or self._goes_on(last, token.end) or last.text.endswith("?"):
+            return None
+        if any(other.kind in _DOUBTS for other in before):
+            return None
+        return self.yes if token.kind == "yes" else self._other(self.yes)
 
     def _goes_on(self, read: Read, end: int) -> bool:
         return not self._only_fillers(read, end)

@@ -25,6 +25,9 @@ class TypeQuestion(Question):
             return value._replace(label="")
         return value
 
+    def _at_end(self, last: Read) -> str | None:
+        return None
+
     def judged(self, found: list[Clause]) -> str | None:
         """Return the type that the clauses name, if it is one alone."""
         said = {label for clause in stated(found) for label, holds, _ in self._types(clause) if holds}
