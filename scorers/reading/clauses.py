@@ -92,7 +92,7 @@ def declines(clause: Clause) -> bool:
         return True
     cannot = [token.end for token in clause.tokens if token.kind == "cannot"]
     judges = clause.has("good", "bad") and not clause.has("ask")  # "I cannot call this true" is a statement
-    decide = [token.start for token in clause.tokens if token.kind == "decide" or (token.kind == "call" and not judges)]
+    decide = [token.start for token in clause.tokens if token.kind in ("decide", "pick") or (token.kind == "call" and not judges)]
     return bool(cannot and decide) and min(cannot) <= max(decide)
 
 

@@ -349,12 +349,13 @@ class Question:
         is_title = read.starts_line and _TITLE.match(read.text, marker.end) and not before
         return UNDECIDED if label is None and is_title else label
 
-    def _only_fillers(self, read: Read, start: int) -> bool:
-        fillers = [token for token in read.tokens if token.start >= start]
+    def _only_fillers(self, read: Read, start: int, end: int | None = None) -> bool:
+        end = len(read.text) if end is None else end
+        fillers = [token for token in read.tokens if start <= token.start < end]
         ends = [start, *(token.end for token in fillers)]
         return all(token.kind in (*_FILLERS, "modal", "copula") for token in fillers) and not any(
-            _WORD.search(read.text[end:begin])
-            for end, begin in zip(ends, [*(token.start for token in fillers), len(read.text)], strict=True)
+            _WORD.search(read.text[begin:until])
+            for begin, until in zip(ends, [*(token.start for token in fillers), end], strict=True)
         )
 
     def _topic(self, found: list[Read]) -> str | None:
@@ -416,6 +417,7 @@ class Question:
         return self.yes if token.kind == "yes" else self._other(self.yes)
 
     def _goes_on(self, read: Read, end: int) -> bool:
+        """Return whether a sentence says more behind a label."""
         return not self._only_fillers(read, end)
 
     def _begins(self, read: Read, value: Value) -> bool:

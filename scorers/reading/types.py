@@ -25,6 +25,9 @@ class TypeQuestion(Question):
             return value._replace(label="")
         return value
 
+    def _other(self, label: str) -> str:
+        return self.labels[-1]  # "no" and "0" are no type
+
     def _at_end(self, last: Read) -> str | None:
         return None
 

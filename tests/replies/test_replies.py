@@ -15,7 +15,7 @@ from halu_tasks.tasks import task_named
 
 NAMES = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
 REQUIRED = {"reply": str, "label": str | list, "language": str, "source": str}
-OPTIONAL = {"reason": str, "masks": int, "passage": str, "mode": str}
+OPTIONAL = {"reason": str, "masks": int, "passage": str, "mode": str, "read": str}
 LANGUAGES = {"ar", "de", "en", "es", "fr", "hi", "it", "pt", "ru", "tr", "und", "zh"}
 SOURCES = ("real", "rule", "written: ")
 
@@ -39,6 +39,8 @@ def misreading(name: str, row: dict[str, Any]) -> str | None:
     """How a reply is read, where that is not as its label says."""
     answer = read(name, row)
     label = answer.outcome if answer.value is None else answer.value
+    if "read" in row:
+        return None if label == row["read"] else f"{row['reply']!r}, known to be misread, is now read as {label!r}"
     if row["label"] == "no label":
         if answer.value is not None or not answer.reason:
             return f"{row['reply']!r} says nothing and is read as {label!r}"
