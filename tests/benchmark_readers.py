@@ -24,10 +24,7 @@ from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.scorers import answer
 from halu_tasks.scorers.benchmarks import factchd, fave, halueval, refact_published, refact_published_strings
-from halu_tasks.scorers.reading import claim_list, claims, judge, nothing
-from halu_tasks.scorers.reading.labels import error_type, verdict
-from halu_tasks.scorers.reading.labels import hallucination as verdict_hallucination
-from halu_tasks.scorers.reading.labels import hallucination_multilingual as verdict_hallucination_multilingual
+from halu_tasks.scorers.reading import claim_list, claims, judge, nothing, questions
 from halu_tasks.scorers.reading.steps import declining
 from halu_tasks.scorers.reading.strings import passages, sections, strings
 from halu_tasks.tasks import build, registry
@@ -107,7 +104,6 @@ def readers() -> dict[str, Read]:
         "claims.checks": claims.checks,
         "claims.supported": claims.supported,
         "declining.declines": declining.declines,
-        "error_type.error_type": error_type.error_type,
         "factchd.read": factchd.read,
         "fave.read_support": fave.read_support,
         "halueval.claims_verdict": halueval.claims_verdict,
@@ -123,12 +119,11 @@ def readers() -> dict[str, Read]:
         "strings.sentence": strings.sentence,
         "strings.replacements": lambda reply: strings.replacements(reply, 3),
         "strings.normalise": strings.normalise,
-        "verdict.choice": lambda reply: verdict.choice(reply, "ABCD"),
-        "verdict.pick": verdict.pick,
-        "verdict.true_false": verdict.true_false,
-        "verdict.true_false_zh": verdict.true_false_zh,
-        "verdict_hallucination.hallucinates": verdict_hallucination.hallucinates,
-        "verdict_hallucination_multilingual": verdict_hallucination_multilingual.hallucinates_multilingual,
+        **{
+            f"questions.{name}": question
+            for name, question in vars(questions).items()
+            if isinstance(question, questions.Question)
+        },
     }
     arguments: dict[str, tuple[Any, ...]] = {
         "object": ("text",),

@@ -124,12 +124,14 @@ class OptionQuestion(Question):
                     kinds = {token.kind for token in row.get(number - shift, [])}
                     if "bad" in kinds or ("yes" if about_faults else "no") in kinds:
                         faulty.add(label)
-        return self._only(set(self.labels) - faulty) if faulty else super()._each(found)
+        if faulty:
+            return self._only(set(self.labels) - faulty)
+        listed = super()._each(found)
+        return listed if listed != UNDECIDED else None
 
     def infer(self, found: list[Read]) -> str | None:
         """Return the option taken last, or rated right alone, or left when the others are ruled out."""
         ratings: list[tuple[str, str]] = []
-        mentioned: set[str] = set()
         subject = ""
         for read in found:
             clauses = stated(read.clauses)
@@ -146,14 +148,14 @@ class OptionQuestion(Question):
                         rated = [(label, heading) for label in named]
                     better = "pick" if concludes else "own" if alone else "right"
                     ratings += [(label, better if kind == "right" else kind) for label, kind in rated]
-                    mentioned.update(named)
                 goods = {good for good, _ in signs(clause)}
                 heading = "" if named or len(goods) != 1 else "right" if goods == {True} else "wrong"
                 subject = named[-1] if named else subject
         if len(own := {label for label, kind in ratings if kind == "own"}) == 1:
             return own.pop()
-        label = self._decide([(label, "right" if kind == "own" else kind) for label, kind in ratings])
-        return label or (None if ratings else self._only(mentioned))
+        if not ratings and len(found) == 1:
+            return self._only(set(self.labels) & {t.label for c in stated(found[0].clauses) for t in c.tokens if t.kind == "label"})
+        return self._decide([(label, "right" if kind == "own" else kind) for label, kind in ratings])
 
     def _decide(self, ratings: list[tuple[str, str]]) -> str | None:
         picks = [label for label, kind in ratings if kind == "pick"]
