@@ -88,10 +88,12 @@ class OptionQuestion(Question):
                 apart = at_start or follows is not None and follows.kind in ("stop", "good", "bad", "yes", "no") and follows.start <= token.end + 2
                 if token.kind == "label" and apart:
                     heads.add(token.label)
-        if len(found) == 1 and (value := self.value(found[0])) and value.label not in ("", UNDECIDED):
-            good = [token for token in found[0].tokens if token.start >= value.end and token.kind == "good"]
-            if good and self._only_fillers(found[0], value.end, good[0].start) and not self._goes_on(found[0], good[0].end):
-                return value.label  # "A is correct."
+        for read in (found[-1], found[0]) if found else ():
+            value = self.value(read) if read.starts_line and read.ends_line else None
+            good = [token for token in read.tokens if value and token.start >= value.end and token.kind == "good"]
+            if value and value.label not in ("", UNDECIDED) and good and not self._goes_on(read, good[0].end):
+                if self._only_fillers(read, value.end, good[0].start):
+                    return value.label  # "A is correct."
         # lines that begin with different letters discuss or repeat the options
         return None if len(heads) > 1 else super()._alone(found)
 

@@ -91,7 +91,7 @@ class Question:
         found = []
         for sentence in joined(sentences(text)):
             folded = fold(self.prepare(sentence.text))
-            tokens = self.lexicon.scan(folded)
+            tokens = self._scan(folded)
             found.append(Read(folded, tokens, clauses(tokens, folded), *sentence[1:]))
         another = next((index for index, read in enumerate(found) if index and read.text.startswith("question:")), 0)
         if another:  # a base model goes on with the next question
@@ -99,6 +99,10 @@ class Question:
             if (answer.value and not answer.inferred) or answer.abstained:
                 return answer
         return self._read_part(found)
+
+    def _scan(self, folded: str) -> list[Token]:
+        known = ("", *self.labels)
+        return [token for token in self.lexicon.scan(folded) if token.kind != "label" or token.label in known]
 
     def _read_part(self, found: list[Read]) -> Answer[str]:
         """Return the label of sentences; if they take something back, that of what follows."""
@@ -260,7 +264,7 @@ class Question:
                 continue
             text = f"{name}: { {'True': 'yes', 'False': 'no', '1': 'yes', '0': 'no'}.get(str(value), value)}".replace("_", " ")
             folded = fold(self.prepare(text))
-            tokens = self.lexicon.scan(folded)
+            tokens = self._scan(folded)
             read = Read(folded, tokens, clauses(tokens, folded), True, True, False)
             reads.append(read)
             colon = folded.find(":")
@@ -304,15 +308,35 @@ class Question:
         for index, token in strong:
             if label := self._after_marker(found, index, token):
                 return label
+        concluded, label = self._concluded(found)
         for index, token in strong:
-            if label := self._stated_after(found, index, token):
-                return label
+            if concluded <= index and (said := self._stated_after(found, index, token)):
+                return said
+        if label:
+            return label
         if label := self._topic(found):
             return label
         for index, token in markers:
             if token.label and (label := self._after_marker(found, index, token)):
                 return label
         return None
+
+    def _concluded(self, found: list[Read]) -> tuple[int, str]:
+        """Return the index of the last sentence that concludes with a label, and the label ("Hence it is false.")."""
+        for index in range(len(found) - 1, -1, -1):
+            read = found[index]
+            for token in reversed(read.tokens):
+                if token.kind == "conclude" and not self._is_supposed(read, token):
+                    value = self.value(read, token.end)
+                    if value and value.kind in ("good", "bad") and value.label not in _NONE and self._ends_here(read, value):
+                        return index, value.label
+        return -1, ""
+
+    def _ends_here(self, read: Read, value: Value) -> bool:
+        """Return whether nothing else is said of the text in the clause of a label."""
+        behind = next((token for token in read.tokens if token.start >= value.end), None)
+        near = behind is not None and behind.start <= value.end + 2 and behind.kind in ("because", "bound", "turn", "comma", "stop")
+        return near or not self._goes_on(read, value.end)
 
     def _is_supposed(self, read: Read, marker: Token) -> bool:
         before = [token for token in read.tokens if token.end <= marker.start]
