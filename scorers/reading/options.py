@@ -79,6 +79,20 @@ class OptionQuestion(Question):
         """Return the option that the clauses take."""
         return self._decide([rating for clause in stated(found) for rating in self._ratings(clause, "")])
 
+    def _declared(self, found: list[Read]) -> str | None:
+        label = super()._declared(found)
+        return label if label and label != UNDECIDED else self._called_right(found) or label
+
+    def _called_right(self, found: list[Read]) -> str | None:
+        """Return the option that the last or the first sentence calls right, and says nothing else ("A is correct.")."""
+        for read in (found[-1], found[0]) if found else ():
+            value = self.value(read) if read.starts_line else None
+            good = [token for token in read.tokens if value and token.start >= value.end and token.kind == "good"]
+            if value and value.label not in ("", UNDECIDED) and good and not self._goes_on(read, good[0].end):
+                if self._only_fillers(read, value.end, good[0].start):
+                    return value.label
+        return None
+
     def _alone(self, found: list[Read]) -> str | None:
         heads = set()
         for read in found:
@@ -88,12 +102,6 @@ class OptionQuestion(Question):
                 apart = at_start or follows is not None and follows.kind in ("stop", "good", "bad", "yes", "no") and follows.start <= token.end + 2
                 if token.kind == "label" and apart:
                     heads.add(token.label)
-        for read in (found[-1], found[0]) if found else ():
-            value = self.value(read) if read.starts_line and read.ends_line else None
-            good = [token for token in read.tokens if value and token.start >= value.end and token.kind == "good"]
-            if value and value.label not in ("", UNDECIDED) and good and not self._goes_on(read, good[0].end):
-                if self._only_fillers(read, value.end, good[0].start):
-                    return value.label  # "A is correct."
         # lines that begin with different letters discuss or repeat the options
         return None if len(heads) > 1 else super()._alone(found)
 

@@ -207,7 +207,10 @@ class Question:
                 if token.kind == "yes" and self.yes != "Yes" and self._goes_on(read, token.end):
                     fallback = None
                     continue
-                return self._unless_either(read, self._labelled(token, negated != self._turned(read, token), partly))
+                value = self._labelled(token, negated != self._turned(read, token), partly)
+                if value.label == UNDECIDED and self._goes_on(read, value.end):
+                    return value._replace(label="")  # "partly true, but with an error"
+                return self._unless_either(read, value)
             elif token.kind == "decline":
                 return Value("decline", UNDECIDED, token.end)
             else:
@@ -297,7 +300,10 @@ class Question:
     # --- declared labels -----------------------------------------------------------------------------
 
     def _declared(self, found: list[Read]) -> str | None:
-        """Return the label after the last marker that has one; of a statement after a marker; after a weak marker."""
+        """Return the label after the last marker that has one; of a statement after a marker; after a weak marker.
+
+        A conclusion behind it takes precedence over a marker without a label, and over a statement after a marker.
+        """
         markers = [
             (index, token)
             for index, read in enumerate(found)
@@ -305,21 +311,26 @@ class Question:
             if token.kind == "declare" and not self._is_supposed(read, token)
         ][::-1]
         strong = [(index, token) for index, token in markers if not token.label]
+        concluded, conclusion = self._concluded(found)
         for index, token in strong:
             if label := self._after_marker(found, index, token):
-                return label
-        concluded, label = self._concluded(found)
+                return self._unless_concluded(found, index, label)
         for index, token in strong:
-            if concluded <= index and (said := self._stated_after(found, index, token)):
-                return said
-        if label:
-            return label
-        if label := self._topic(found):
+            if concluded <= index and (label := self._stated_after(found, index, token)):
+                return self._unless_concluded(found, index, label)
+        if label := conclusion or self._topic(found):
             return label
         for index, token in markers:
             if token.label and (label := self._after_marker(found, index, token)):
-                return label
+                return self._unless_concluded(found, index, label)
         return None
+
+    def _unless_concluded(self, found: list[Read], index: int, label: str) -> str | None:
+        """Return a declared label; that of a conclusion behind it if it decides nothing."""
+        behind = found[index + 1 :]
+        if label != UNDECIDED or not any(token.kind == "conclude" for read in behind[-2:] for token in read.tokens):
+            return label
+        return self._concluded(behind)[1] or self.infer(behind) or label
 
     def _concluded(self, found: list[Read]) -> tuple[int, str]:
         """Return the index of the last sentence that concludes with a label, and the label ("Hence it is false.")."""
