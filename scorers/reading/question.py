@@ -470,6 +470,7 @@ class Question:
     def infer(self, found: list[Read]) -> str | None:
         """Return the label that follows from what the sentences state of the judged text; None if they differ."""
         said = []
+        opens = False
         for number, read in enumerate(found):
             if number and found[number - 1].text.endswith("?") and (label := self._answered(found[number - 1], read)):
                 said.append((label, False))
@@ -480,12 +481,15 @@ class Question:
             names_text = any(token.kind == "whole" and token.label for token in read.tokens)
             about_text = len(found) <= _SHORT or (at_end and names_text)
             if statement and about_text and not (statement.good and read.is_item):
+                opens = opens or (not said and number == 0 and names_text)
                 said.append((self.labels[0 if statement.good else 1], statement.concludes))
         concluded = [label for label, concludes in said if concludes]
         if concluded:
             return concluded[-1]
         labels = {label for label, _ in said}
-        return labels.pop() if len(labels) == 1 else None
+        if len(labels) == 1 or (opens and len(found) > _SHORT):
+            return said[0][0]
+        return None
 
     def _answered(self, question: Read, answer: Read) -> str | None:
         """Return the label of the answer to a question that the reply itself asks ("Is it faithful? Not quite.")."""
