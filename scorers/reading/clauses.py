@@ -62,7 +62,9 @@ def clauses(tokens_of_sentence: list[Token], text: str) -> list[Clause]:
     opener, start, tokens = "", 0, list[Token]()
     for token in tokens_of_sentence:
         ends_aside = (token.kind == "comma" or text[token.start] == ",") and opener in ("concede", "suppose") and bool(tokens or start)
-        if token.kind in _CUTS or ends_aside:
+        if token.kind == "bound" and opener in ("conclude", "turn") and not tokens and not _WORD.search(text, start, token.start):
+            start = token.end  # "Therefore, it …"
+        elif token.kind in _CUTS or ends_aside:
             found.append(Clause(opener, tokens, text, start, token.start))
             kind = "consequence" if opener == "suppose" else ""
             opener, start, tokens = kind if ends_aside else token.kind, token.end, []
