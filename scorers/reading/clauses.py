@@ -61,8 +61,17 @@ def clauses(tokens_of_sentence: list[Token], text: str) -> list[Clause]:
     found: list[Clause] = []
     opener, start, tokens = "", 0, list[Token]()
     for token in tokens_of_sentence:
-        ends_aside = (token.kind == "comma" or text[token.start] == ",") and opener in ("concede", "suppose") and bool(tokens or start)
-        if token.kind == "bound" and opener in ("conclude", "turn") and not tokens and not _WORD.search(text, start, token.start):
+        ends_aside = (
+            (token.kind == "comma" or text[token.start] == ",")
+            and opener in ("concede", "suppose")
+            and bool(tokens or start)
+        )
+        if (
+            token.kind == "bound"
+            and opener in ("conclude", "turn")
+            and not tokens
+            and not _WORD.search(text, start, token.start)
+        ):
             start = token.end  # "Therefore, it …"
         elif token.kind in _CUTS or ends_aside:
             found.append(Clause(opener, tokens, text, start, token.start))
@@ -82,9 +91,7 @@ def stated(found: list[Clause]) -> list[Clause]:
     return [
         clause
         for clause in found
-        if clause.opener not in ASIDES
-        and not clause.has("hedge", "modal", "ask", "define")
-        and not declines(clause)
+        if clause.opener not in ASIDES and not clause.has("hedge", "modal", "ask", "define") and not declines(clause)
     ]
 
 
@@ -94,7 +101,11 @@ def declines(clause: Clause) -> bool:
         return True
     cannot = [token.end for token in clause.tokens if token.kind == "cannot"]
     judges = clause.has("good", "bad") and not clause.has("ask")  # "I cannot call this true" is a statement
-    decide = [token.start for token in clause.tokens if token.kind in ("decide", "pick") or (token.kind == "call" and not judges)]
+    decide = [
+        token.start
+        for token in clause.tokens
+        if token.kind in ("decide", "pick") or (token.kind == "call" and not judges)
+    ]
     return bool(cannot and decide) and min(cannot) <= max(decide)
 
 
@@ -147,7 +158,9 @@ def judge(sentence_clauses: list[Clause]) -> Statement | None:
         said = list(signs(clause))
         goods = {good for good, _ in said}
         if len(goods) == 2 and not clause.has("negate", "no", "cannot"):
-            said = [(good, token) for good, token in said if not good]  # "right about the year and wrong about the place"
+            said = [
+                (good, token) for good, token in said if not good
+            ]  # "right about the year and wrong about the place"
         elif len(goods) != 1:
             continue
         good, token = said[0]

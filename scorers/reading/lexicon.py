@@ -57,7 +57,9 @@ class Lexicon:
                 for label, phrases in (words if isinstance(words, dict) else {"": words}).items():
                     for phrase in map(str.strip, phrases.split(" | ")):
                         if (other := kinds.setdefault(phrase, kind)) != kind:
-                            raise ValueError(f"{path.name}: {phrase!r} is in {other!r} and in {kind!r}; keep one of them")
+                            raise ValueError(
+                                f"{path.name}: {phrase!r} is in {other!r} and in {kind!r}; keep one of them"
+                            )
                         expressions[phrase] = expression = _expression(phrase, prefix)
                         self._exact.pop(phrase, None)
                         self._open.pop(phrase, None)

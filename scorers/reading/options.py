@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from halu_tasks.scorers.reading.clauses import Clause, signs, stated
+from halu_tasks.scorers.reading.clauses import ASIDES, Clause, signs, stated
 from halu_tasks.scorers.reading.lexicon import Token
 from halu_tasks.scorers.reading.question import UNDECIDED, Question, Read, Value
 
@@ -50,18 +50,26 @@ class OptionQuestion(Question):
             elif token.kind in ("negate", "no", "cannot", "than"):
                 negated = not negated
             elif token.kind in ("both", "decline"):
-                named = any(other.kind == "label" for other in read.tokens)
-                return None if named else Value("decline", UNDECIDED, token.end)
+                named = [
+                    other.kind
+                    for other in read.tokens
+                    if other.start >= token.end and other.kind in ("label", "either")
+                ]
+                together = not named or named[:3] == ["label", "either", "label"]
+                return Value("decline", UNDECIDED, token.end) if together else None
             elif token.kind in ("ask", "hedge", "suppose", "because", "label"):
                 return None
         return None
 
     def _of_option(self, read: Read, token: Token, negated: bool) -> Value | None:
         behind = [other for other in read.tokens if other.start >= token.end]
-        if behind and behind[0].start <= token.end + 3 and behind[0].kind in ("either", "comma", "both") and any(
-            other.kind == "label" and other.label != token.label for other in behind[1:3]
+        if (
+            behind
+            and behind[0].start <= token.end + 3
+            and behind[0].kind in ("either", "comma", "both", "label")
+            and any(other.kind == "label" and other.label != token.label for other in behind[:3])
         ):
-            return Value("label", "", token.end)
+            return Value("label", "" if behind[0].kind == "comma" else UNDECIDED, token.end)
         if behind and behind[0].kind == "suppose":
             return Value("label", "", token.end)
         for clause in read.clauses:
@@ -86,9 +94,23 @@ class OptionQuestion(Question):
     def _called_right(self, found: list[Read]) -> str | None:
         """Return the option that the last or the first sentence calls right, and says nothing else ("A is correct.")."""
         for read in (found[-1], found[0]) if found else ():
-            value = self.value(read) if read.starts_line else None
+            states = (
+                read.starts_line
+                and not read.text.endswith("?")
+                and not any(clause.opener in ASIDES for clause in read.clauses)
+            )
+            value = self.value(read) if states else None
             good = [token for token in read.tokens if value and token.start >= value.end and token.kind == "good"]
-            if value and value.label not in ("", UNDECIDED) and good and not self._goes_on(read, good[0].end):
+            apart = (
+                value and good and any(t.kind == "stop" for t in read.tokens if value.end <= t.start < good[0].start)
+            )
+            if (
+                value
+                and value.label not in ("", UNDECIDED)
+                and good
+                and not apart
+                and not self._goes_on(read, good[0].end)
+            ):
                 if self._only_fillers(read, value.end, good[0].start):
                     return value.label
         return None
@@ -99,7 +121,11 @@ class OptionQuestion(Question):
             for index, token in enumerate(read.tokens):
                 follows = read.tokens[index + 1] if index + 1 < len(read.tokens) else None
                 at_start = index == 0 and read.starts_line and not re.search(r"\w", read.text[: token.start])
-                apart = at_start or follows is not None and follows.kind in ("stop", "good", "bad", "yes", "no") and follows.start <= token.end + 2
+                apart = at_start or (
+                    follows is not None
+                    and follows.kind in ("stop", "good", "bad", "yes", "no")
+                    and follows.start <= token.end + 2
+                )
                 if token.kind == "label" and apart:
                     heads.add(token.label)
         # lines that begin with different letters discuss or repeat the options
@@ -115,7 +141,9 @@ class OptionQuestion(Question):
         columns: dict[int, str] = {}
         faulty: set[str] = set()
         for read in found:
-            cells = [(token.start, token) for token in read.tokens if token.kind == "stop" and read.text[token.start] == "¦"]
+            cells = [
+                (token.start, token) for token in read.tokens if token.kind == "stop" and read.text[token.start] == "¦"
+            ]
             edges = [0, *(start for start, _ in cells), len(read.text) + 1]
             if not cells:
                 columns = {}
@@ -136,6 +164,8 @@ class OptionQuestion(Question):
                         faulty.add(label)
         if faulty:
             return self._only(set(self.labels) - faulty)
+        if any(token.kind == "declare" for read in found for token in read.tokens):
+            return None
         listed = super()._each(found)
         return listed if listed != UNDECIDED else None
 
@@ -143,12 +173,13 @@ class OptionQuestion(Question):
         """Return the option taken last, or rated right alone, or left when the others are ruled out."""
         ratings: list[tuple[str, str]] = []
         subject = ""
-        for read in found:
+        for number, read in enumerate(found):
             clauses = stated(read.clauses)
             concludes = any(clause.opener == "conclude" or clause.has("conclude") for clause in clauses)
             heading = ""
             alone = read.starts_line and read.ends_line and not read.is_item and len(read.text) < 60
-            if concludes and any(clause.has("both") and clause.has("good", "bad") for clause in clauses):
+            at_end = concludes or number in (0, len(found) - 1)
+            if at_end and any(clause.has("both") and clause.has("good", "bad") for clause in clauses):
                 ratings.append(("", "pick"))
             for clause in read.clauses:
                 named = [token.label for token in clause.tokens if token.kind == "label"]
@@ -164,7 +195,9 @@ class OptionQuestion(Question):
         if len(own := {label for label, kind in ratings if kind == "own"}) == 1:
             return own.pop()
         if not ratings and len(found) == 1:
-            return self._only(set(self.labels) & {t.label for c in stated(found[0].clauses) for t in c.tokens if t.kind == "label"})
+            return self._only(
+                set(self.labels) & {t.label for c in stated(found[0].clauses) for t in c.tokens if t.kind == "label"}
+            )
         return self._decide([(label, "right" if kind == "own" else kind) for label, kind in ratings])
 
     def _decide(self, ratings: list[tuple[str, str]]) -> str | None:
@@ -173,12 +206,16 @@ class OptionQuestion(Question):
             return picks[-1] or None
         right = {label for label, kind in ratings if kind == "right"}
         wrong = {label for label, kind in ratings if kind == "wrong"}
-        return self._only(right) or self._only(right - wrong) or (self._only(set(self.labels) - wrong) if wrong else None)
+        return (
+            self._only(right) or self._only(right - wrong) or (self._only(set(self.labels) - wrong) if wrong else None)
+        )
 
     def _ratings(self, clause: Clause, subject: str) -> list[tuple[str, str]]:
         """Return the options that a clause rates, each with `pick`, `right` or `wrong`."""
         tokens = clause.tokens
-        labels = [(token.start, token.label) for token in tokens if token.kind == "label" and token.label in self.labels]
+        labels = [
+            (token.start, token.label) for token in tokens if token.kind == "label" and token.label in self.labels
+        ]
         if not labels and not (subject and clause.has("whole", "good", "bad")):
             return []
         found: list[tuple[str, str]] = []
@@ -218,7 +255,11 @@ class OptionQuestion(Question):
                 targets = [subject]
             targets = targets or behind
             if others and others[0] < place and (others[0] > max((start for start, _ in usable), default=-1)):
-                targets = [label for label in self.labels if label not in (targets or [subject])] if (targets or subject) else []
+                targets = (
+                    [label for label in self.labels if label not in (targets or [subject])]
+                    if (targets or subject)
+                    else []
+                )
             found += [(label, kind) for label in targets if label in self.labels]
         first: dict[str, str] = {}
         for label, kind in found:

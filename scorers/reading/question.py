@@ -30,7 +30,21 @@ from halu_tasks.text.folding import fold
 _WORD = re.compile(r"\w")
 _APART = re.compile(r"\s*'?(?:$|[^\w\s'])")
 _LEADING = ("comma", "stop", "turn", "no")
-_FILLERS = ("filler", "whole", "conclude", "declare", "comma", "stop", "turn", "field", "bound", "say", "question", "retract", "strong")
+_FILLERS = (
+    "filler",
+    "whole",
+    "conclude",
+    "declare",
+    "comma",
+    "stop",
+    "turn",
+    "field",
+    "bound",
+    "say",
+    "question",
+    "retract",
+    "strong",
+)
 _BETWEEN = (*_FILLERS, "copula", "either", "changed", "good", "bad", "same", "because", "clue", "yes", "no")
 _DOUBTS = ("negate", "no", "ask", "hedge", "either", "cannot", "decline", "question", "good", "bad", "call")
 _TITLE = re.compile(r"\s?[:=]")
@@ -265,7 +279,9 @@ class Question:
         for name, value in item.items():
             if not isinstance(value, str | bool | int) or len(str(value)) > 100:
                 continue
-            text = f"{name}: { {'True': 'yes', 'False': 'no', '1': 'yes', '0': 'no'}.get(str(value), value)}".replace("_", " ")
+            text = f"{name}: { {'True': 'yes', 'False': 'no', '1': 'yes', '0': 'no'}.get(str(value), value) }".replace(
+                "_", " "
+            )
             folded = fold(self.prepare(text))
             tokens = self._scan(folded)
             read = Read(folded, tokens, clauses(tokens, folded), True, True, False)
@@ -275,7 +291,9 @@ class Question:
             label = self._of_topic(read, colon) or (
                 value.label if value and value.label != UNDECIDED and not self._goes_on(read, value.end) else None
             )
-            if label and any(token.start < colon and token.kind in ("declare", "field", "good", "bad", "whole") for token in tokens):
+            if label and any(
+                token.start < colon and token.kind in ("declare", "field", "good", "bad", "whole") for token in tokens
+            ):
                 named = label
             elif label:
                 others.append(label)
@@ -339,14 +357,23 @@ class Question:
             for token in reversed(read.tokens):
                 if token.kind == "conclude" and not self._is_supposed(read, token):
                     value = self.value(read, token.end)
-                    if value and value.kind in ("good", "bad") and value.label not in _NONE and self._ends_here(read, value):
+                    if (
+                        value
+                        and value.kind in ("good", "bad", "label")
+                        and value.label not in _NONE
+                        and self._ends_here(read, value)
+                    ):
                         return index, value.label
         return -1, ""
 
     def _ends_here(self, read: Read, value: Value) -> bool:
         """Return whether nothing else is said of the text in the clause of a label."""
         behind = next((token for token in read.tokens if token.start >= value.end), None)
-        near = behind is not None and behind.start <= value.end + 2 and behind.kind in ("because", "bound", "turn", "comma", "stop")
+        near = (
+            behind is not None
+            and behind.start <= value.end + 2
+            and behind.kind in ("because", "bound", "turn", "comma", "stop")
+        )
         return near or not self._goes_on(read, value.end)
 
     def _is_supposed(self, read: Read, marker: Token) -> bool:
@@ -399,9 +426,14 @@ class Question:
             return label
         for read in reversed(found):
             for token in reversed(read.tokens):
-                if token.kind == "stop" and read.text[token.start] in ":?=¦–" and "?" not in read.text[:token.start]:
+                if token.kind == "stop" and read.text[token.start] in ":?=¦–" and "?" not in read.text[: token.start]:
                     value = self.value(read, token.end)
-                    if value and value.label and not self._goes_on(read, value.end) and (label := self._of_topic(read, token.start)):
+                    if (
+                        value
+                        and value.label
+                        and not self._goes_on(read, value.end)
+                        and (label := self._of_topic(read, token.start))
+                    ):
                         return label
         return None
 
@@ -416,7 +448,13 @@ class Question:
             return None
         last, first = found[-1], found[0]
         for read in (last, first):
-            if (value := self.value(read)) and value.label not in _NONE and not self._goes_on(read, value.end) and not (value.kind == "surely" and len(found) > 1) and (len(found) == 1 or not read.text.endswith("?")):
+            if (
+                (value := self.value(read))
+                and value.label not in _NONE
+                and not self._goes_on(read, value.end)
+                and not (value.kind == "surely" and len(found) > 1)
+                and (len(found) == 1 or not read.text.endswith("?"))
+            ):
                 return value.label
         starts = [clause.start for clause in last.clauses if clause.opener not in ASIDES and clause.start]
         asides = [clause for clause in last.clauses if clause.opener in ASIDES]
@@ -427,7 +465,12 @@ class Question:
         ]
         for start in sorted(starts, reverse=True):
             value = self.value(last, start)
-            if value and value.label not in _NONE and not self._goes_on(last, value.end) and not last.text.endswith("?"):
+            if (
+                value
+                and value.label not in _NONE
+                and not self._goes_on(last, value.end)
+                and not last.text.endswith("?")
+            ):
                 return value.label
         if label := self._at_end(last):
             return label
@@ -445,7 +488,12 @@ class Question:
         if clause is None or not clause.tokens or clause.opener in ASIDES:
             return None
         *before, token = clause.tokens
-        if token.kind not in ("yes", "no") or token.label == "after" or self._goes_on(last, token.end) or last.text.endswith("?"):
+        if (
+            token.kind not in ("yes", "no")
+            or token.label == "after"
+            or self._goes_on(last, token.end)
+            or last.text.endswith("?")
+        ):
             return None
         if any(other.kind in _DOUBTS for other in before):
             return None
@@ -463,7 +511,7 @@ class Question:
         if near and behind is not None and read.text[behind.start] == "?":
             return False
         kinds = ("comma", "stop", "because", "bound", "turn", *(("whole",) if value.kind in ("yes", "no") else ()))
-        return near and behind is not None and behind.kind in kinds or bool(
+        return (near and behind is not None and behind.kind in kinds) or bool(
             re.match(r"\s*[.!(;]", read.text[value.end :])
         )
 

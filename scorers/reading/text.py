@@ -10,7 +10,9 @@ _HEAD, _TAIL = 10_000, 30_000
 _MOST, _LONGEST = 3_000, 1_000  # sentences, and characters of one
 _BOX = re.compile(r"\\boxed\s?\{|\\(?:(?:text|math)[a-z]{0,8}|emph|underline|quad)\s?\{?|\\[()\[\]]")
 _ANSWER_TAG = re.compile(r"<(?:final_)?(?:answer|verdict|label|judge?ment)>", re.IGNORECASE)
-_TAG = re.compile(r"</?(?:br|hr|p|li|ul|ol|b|i|u|em|strong|div|span|code|pre|reasoning|answer|verdict|label)(?: ?/)?>|(?<! )[<>/]{1,2}(?=\w)|<(?=\w{1,12}>)|(?<=\w)>")
+_TAG = re.compile(
+    r"</?(?:br|hr|p|li|ul|ol|b|i|u|em|strong|div|span|code|pre|reasoning|answer|verdict|label)(?: ?/)?>|(?<! )[<>/]{1,2}(?=\w)|<(?=\w{1,12}>)|(?<=\w)>"
+)
 _PLAIN = {
     **{code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
     **dict.fromkeys(map(ord, '*`#~$"＊＿＃“”„«»「」『』【】{}[]\ufeff\u3000'), " "),
@@ -54,12 +56,18 @@ def sentences(text: str) -> list[Sentence]:
     found: list[Sentence] = []
     for line in text.split("\n"):
         is_item = "|" in line or bool(_LIST_MARK.match(line))
-        line = " ".join(_LIST_MARK.sub("", line).strip(" |").replace("|", " ¦ ").replace(" - ", " – ").replace("->", "→").replace("=>", "→").split())
+        line = " ".join(
+            _LIST_MARK.sub("", line)
+            .strip(" |")
+            .replace("|", " ¦ ")
+            .replace(" - ", " – ")
+            .replace("->", "→")
+            .replace("=>", "→")
+            .split()
+        )
         parts = [part[start : start + _LONGEST] for part in _END.split(line) for start in range(0, len(part), _LONGEST)]
         parts = [part.strip() for part in parts if part.strip()]
-        found += [
-            Sentence(part, number == 0, number == len(parts) - 1, is_item) for number, part in enumerate(parts)
-        ]
+        found += [Sentence(part, number == 0, number == len(parts) - 1, is_item) for number, part in enumerate(parts)]
     return found[: _MOST // 2] + found[_MOST // 2 :][-_MOST // 2 :]
 
 

@@ -44,7 +44,9 @@ class TypeQuestion(Question):
         unsure: set[str] = set()
         for read in found:
             clauses = stated(read.clauses)
-            said = [(label, clause) for clause in clauses for label, holds, sure in self._types(clause) if holds and sure]
+            said = [
+                (label, clause) for clause in clauses for label, holds, sure in self._types(clause) if holds and sure
+            ]
             denied |= {label for clause in clauses for label, holds, _ in self._types(clause) if not holds}
             unsure |= {label for clause in clauses for label, holds, _ in self._types(clause) if holds}
             if said:

@@ -13,8 +13,8 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import halueval, localization
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.claims import checks
-from halu_tasks.scorers.reading.questions import hallucinates
 from halu_tasks.scorers.reading.nothing import none_of
+from halu_tasks.scorers.reading.questions import hallucinates
 from halu_tasks.scorers.reading.strings.passages import passages
 from halu_tasks.tasks import registry
 

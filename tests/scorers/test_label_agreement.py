@@ -11,9 +11,7 @@ from typing import Any
 import pytest
 
 from halu_tasks.scorers.benchmarks.halueval import claims_verdict
-from halu_tasks.scorers.reading.questions import error_type
-from halu_tasks.scorers.reading.questions import hallucinates
-from halu_tasks.scorers.reading.questions import hallucinates_multilingual
+from halu_tasks.scorers.reading.questions import error_type, hallucinates, hallucinates_multilingual
 from halu_tasks.scorers.reading.strings.strings import entities, replacements, sentence
 from halu_tasks.scorers.reading.strings.tags import tagged_spans
 
