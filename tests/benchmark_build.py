@@ -31,7 +31,7 @@ def answer(asked: str) -> str:
     if "You write questions" in asked:
         text = FENCED.findall(asked)[0][1]
         support = text.partition(". ")[0] + "."
-        row = {"question": f"What is told of {support[4:30]}?", "answer": support, "support": support}
+        row = {"question": f"What is said about {support[4:30]}?", "answer": support, "support": support}
         return json.dumps([row])
     if "You write wrong answers" in asked:
         return json.dumps(["It is the first.", "It is the second.", "It is the third."])

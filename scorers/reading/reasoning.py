@@ -112,15 +112,15 @@ MARKUPS = (
 """The known markups. Of several that match at the same place, the first one counts."""
 
 _PARTS = ("opens", "closes", "answers", "ends")
-_TOKEN = re.compile(
-    "|".join(
-        f"(?P<{part}{number}>{expression})"
-        for number, markup in enumerate(MARKUPS)
-        for part in _PARTS
-        if (expression := getattr(markup, part))
-    ),
-    re.IGNORECASE,
+# How the expressions begin. They are tried nowhere else, so a markup that begins otherwise has to be added here.
+_BEGINS = r"(?=[<\[◁](?=[/|｜\w])|\A|assistant|to=|Here(?:'s| is) my response|## Final Response)"
+_EXPRESSIONS = "|".join(
+    f"(?P<{part}{number}>{expression})"
+    for number, markup in enumerate(MARKUPS)
+    for part in _PARTS
+    if (expression := getattr(markup, part))
 )
+_TOKEN = re.compile(f"{_BEGINS}(?:{_EXPRESSIONS})", re.IGNORECASE)
 # "Thought: … Final Answer: …", as agents write that are prompted like ReAct
 _REACT = re.compile(r"\s{0,9}Thought:"), re.compile(r"(?m)^[ \t]{0,9}Final Answer:")
 # the answer that the reasoning is followed by, in a tag of its own

@@ -259,7 +259,7 @@ def test_a_log_that_cannot_be_written_is_told_with_its_path(serve: Any, process:
 
     run = process(server, "out", preexec_fn=limited)
     _, error = run.communicate(timeout=120)
-    # other files that Inspect keeps are too large too, and told of by it
+    # other files that Inspect keeps are too large, too, and it warns of them
     (last,) = [line for line in error.splitlines() if line.startswith("halu-tasks: ")]
     assert run.returncode == 2 and f"{tmp_path / 'out' / 'logs'}" in last and "(File too large)" in last, error
     # what other parts reply could not be kept either

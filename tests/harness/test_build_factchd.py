@@ -59,7 +59,7 @@ def model(request: dict[str, Any]) -> str:
     number = sum(map(ord, knowledge))
     query = f"What of {about}?" if "compare by" in asked or "are a chain" in asked else f"What of number {number}?"
     if len(lines[0]) == 1:
-        query = f"What is told of {knowledge[4:]}".removesuffix(".") + "?"
+        query = f"What is said about {knowledge[4:]}".removesuffix(".") + "?"
     response = f"It is so, {number}." if "has to be:\nFACTUAL" in asked else f"It is never so, {number}."
     return json.dumps({"query": query, "response": response})
 

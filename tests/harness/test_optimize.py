@@ -196,7 +196,7 @@ def test_factchd_is_optimized_by_what_its_responses_have_to_be(optimize: Optimiz
             return json.dumps({"explanation": f"It is a claim. The evidence says {knowledge}. Therefore it is so."})
         false = "NON-FACTUAL: " in asked
         response = "It never was so." if false and RULE in asked else "It was so." if false else "It is so."
-        return json.dumps({"query": f"What is told of {knowledge[4:12]}?", "response": response})
+        return json.dumps({"query": f"What is said about {knowledge[4:12]}?", "response": response})
 
     documents = [{"id": f"{n}", "text": f"The mill {n} of Fenwick was finished in 18{n + 10}."} for n in range(10)]
     arguments = ("--train", "3", "--validation", "4", "--candidates", "1", "--json")

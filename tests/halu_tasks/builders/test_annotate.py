@@ -115,7 +115,7 @@ def test_what_annotators_keep_has_a_card_of_its_own(here: Here, built: Built, to
     assert "2 annotators labelled 3 of 6 items; 3 were kept" in told and "| not annotated | one | 3 |" in told
     assert json.loads((kept / "dataset" / "quality.json").read_text())["items"] == 3
     assert not (tmp_path / "kept.part").exists()
-    # the folder can be annotated and told of like that of a build
+    # the folder can be annotated and reported like that of a build
     assert json.loads(here("quality", kept, "--json").stdout)["items"] == 3
 
 

@@ -144,7 +144,7 @@ def test_a_factual_sentence_is_negated_and_tagged() -> None:
     assert row["question"] == QUESTION and row["correct_answer"] == ANSWER and row["error_type"] == "neg"
     assert row["confabulated_answer"] == ANSWER.replace(FACTS[1], NEGATED)
     assert row["error_spans"] == ANSWER.replace(FACTS[1], f"<neg>{NEGATED}</neg>")
-    # two sentences that the model would not negate are left out, and told of
+    # two sentences that the model would not negate are left out and reported
     ((check, reason, told),) = left_out(drafts["neg"])
     assert (check, reason) == ("format", "unreadable negation") and FACTS[0] in told and FACTS[2] in told
     assert not drafts["swap"].failures
