@@ -146,7 +146,7 @@ def signs(clause: Clause) -> Iterator[tuple[bool, Token]]:
 
 
 def judge(sentence_clauses: list[Clause]) -> Statement | None:
-    """Return what a sentence states of the judged text, the clauses behind a turn taking precedence; None if nothing."""
+    """Return what a sentence states of the judged text, last behind a turn; None if it states nothing."""
     if any(clause.has("define") for clause in sentence_clauses):
         return None
     found: Statement | None = None

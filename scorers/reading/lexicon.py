@@ -3,7 +3,8 @@
 A lexicon is a YAML file in `lexicons`: `en.yaml` has the words of a language that all questions need (negators,
 conceders, markers), and `types.en.yaml` those of one question in that language. Each key is a kind of phrase; its
 value is a text of phrases between vertical bars, or a mapping of labels to such texts. In a phrase, `*` stands for the
-rest of a word, and `...` for up to three words. The key `prefix` is an expression for what is written together with the next word.
+rest of a word, and `...` for up to three words. The key `prefix` is an expression for what is written together with
+the next word.
 """
 
 from __future__ import annotations
@@ -71,8 +72,8 @@ class Lexicon:
         self._kind = lru_cache(100_000)(self._find_kind)
 
     def _find_kind(self, text: str) -> tuple[str, str]:
-        if kind := self._exact.get(text):
-            return kind
+        if known := self._exact.get(text):
+            return known
         matching = [(phrase, kind, label) for phrase, (form, kind, label) in self._open.items() if form.fullmatch(text)]
         _, kind, label = max(matching, key=lambda match: len(match[0].strip("*")))
         return kind, label

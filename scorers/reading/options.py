@@ -10,11 +10,13 @@ from halu_tasks.scorers.reading.question import UNDECIDED, Question, Read, Value
 
 # "A" before a word in lower case is an article, unless the word is one of these
 _VERBS = (
-    "is was has had are and or but because since as contains gets says states claims seems looks over vs wins to for in it "
-    "on being correctly wrongly incorrectly does doesn't isn't makes matches would should must can the which with describes "
-    "mentions gives then here by holds names dates puts trips misstates more from than itself alone only better fits not also "
-    "correct rather instead while though although provides explains appears beats at incorrect wrong factual false true less "
-    "that nor est ist es è é was mistakenly falsely fails trumps wins strikes gets > < wasn't won't cannot can't could might may sounds agrees conflicts contradicts mixes confuses lists uses gave did didn't "
+    "is was has had are and or but because since as contains gets says states claims seems looks over vs wins to "
+    "for in it on being correctly wrongly incorrectly does doesn't isn't makes matches would should must can the "
+    "which with describes mentions gives then here by holds names dates puts trips misstates more from than itself "
+    "alone only better fits not also correct rather instead while though although provides explains appears beats "
+    "at incorrect wrong factual false true less that nor est ist es è é mistakenly falsely fails trumps strikes > < "
+    "wasn't won't cannot can't could might may sounds agrees conflicts contradicts mixes confuses lists uses gave "
+    "did didn't"
 )
 _LETTER = re.compile(
     rf"(?<![A-Za-z\-])([A-D])(?![A-Za-z]|['’][a-z])(?! (?!(?:{'|'.join(map(re.escape, _VERBS.split()))})\b)[a-z])"
@@ -92,27 +94,18 @@ class OptionQuestion(Question):
         return label if label and label != UNDECIDED else self._called_right(found) or label
 
     def _called_right(self, found: list[Read]) -> str | None:
-        """Return the option that the last or the first sentence calls right, and says nothing else ("A is correct.")."""
+        """Return the option that the last or the first sentence calls right and no more ("A is correct.")."""
         for read in (found[-1], found[0]) if found else ():
-            states = (
-                read.starts_line
-                and not read.text.endswith("?")
-                and not any(clause.opener in ASIDES for clause in read.clauses)
-            )
-            value = self.value(read) if states else None
-            good = [token for token in read.tokens if value and token.start >= value.end and token.kind == "good"]
-            apart = (
-                value and good and any(t.kind == "stop" for t in read.tokens if value.end <= t.start < good[0].start)
-            )
-            if (
-                value
-                and value.label not in ("", UNDECIDED)
-                and good
-                and not apart
-                and not self._goes_on(read, good[0].end)
-            ):
-                if self._only_fillers(read, value.end, good[0].start):
-                    return value.label
+            asks = read.text.endswith("?") or any(clause.opener in ASIDES for clause in read.clauses)
+            value = None if asks or not read.starts_line else self.value(read)
+            if value is None or value.label in ("", UNDECIDED):
+                continue
+            behind = [token for token in read.tokens if token.start >= value.end]
+            good = next((token for token in behind if token.kind in ("good", "stop")), None)
+            if good is None or good.kind == "stop" or self._goes_on(read, good.end):
+                continue
+            if self._only_fillers(read, value.end, good.start):
+                return value.label
         return None
 
     def _alone(self, found: list[Read]) -> str | None:

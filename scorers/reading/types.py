@@ -50,7 +50,7 @@ class TypeQuestion(Question):
             denied |= {label for clause in clauses for label, holds, _ in self._types(clause) if not holds}
             unsure |= {label for clause in clauses for label, holds, _ in self._types(clause) if holds}
             if said:
-                label, clause = said[-1]
+                label, _ = said[-1]
                 named.append((label, any(c.opener == "conclude" or c.has("conclude") for c in read.clauses)))
             hinted += [label for clause in clauses for label in self._clues(clause)]
         concluded = [label for label, concludes in named if concludes]

@@ -56,8 +56,9 @@ from halu_tasks.core.concurrency import gather
 from halu_tasks.core.errors import DataError, UsageError
 from halu_tasks.core.hashing import short_hash
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks.factchd import LABELS, NON_FACTUAL, PATTERNS, explanation_of
+from halu_tasks.scorers.benchmarks.factchd import LABELS, PATTERNS, explanation_of
 from halu_tasks.scorers.reading.judge import fence
+from halu_tasks.scorers.reading.questions import NON_FACTUAL
 
 FORMAT, QUERY = "format", "query"
 FILE = "fact_test_noe.jsonl"

@@ -15,8 +15,8 @@ from halu_tasks.builders.pipelines.factchd.documents import VANILLA, Evidence, e
 from halu_tasks.builders.pipelines.factchd.graph import Subgraph
 from halu_tasks.builders.replies import NO, UNCERTAIN, YES, read_object, read_verdict
 from halu_tasks.core.concurrency import gather
-from halu_tasks.scorers.benchmarks.factchd import FACTUAL, NON_FACTUAL
 from halu_tasks.scorers.reading.judge import fence
+from halu_tasks.scorers.reading.questions import FACTUAL, NON_FACTUAL
 
 PATTERN, CONSISTENCY, STYLE, EXPLANATION = "pattern", "consistency", "style", "explanation"
 OTHER = {FACTUAL: NON_FACTUAL, NON_FACTUAL: FACTUAL}
