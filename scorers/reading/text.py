@@ -9,12 +9,10 @@ from typing import NamedTuple
 _HEAD, _TAIL = 10_000, 30_000
 _MOST, _LONGEST = 3_000, 1_000  # sentences, and characters of one
 _BOX = re.compile(r"\\boxed\s?\{|\\(?:(?:text|math)[a-z]{0,8}|emph|underline|quad)\s?\{?|\\[()\[\]]")
-_ANSWER_TAG = re.compile(
+_ANSWER_TAG = re.compile(r"<(?:final_)?(?:answer|verdict|label|judge?ment)>", re.IGNORECASE)
+_TAG = re.compile(
     r"</?(?:br|hr|p|li|ul|ol|b|i|u|em|strong|div|span|code|pre|reasoning|answer|verdict|label)(?: ?/)?>"
     r"|(?<! )[<>/]{1,2}(?=\w)|<(?=\w{1,12}>)|(?<=\w)>"
-)
-_TAG = re.compile(
-    r"</?(?:br|hr|p|li|ul|ol|b|i|u|em|strong|div|span|code|pre|reasoning|answer|verdict|label)(?: ?/)?>|(?<! )[<>/]{1,2}(?=\w)|<(?=\w{1,12}>)|(?<=\w)>"
 )
 _PLAIN = {
     **{code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)},
