@@ -24,8 +24,8 @@ hallucinates_multilingual = Question(
     ("judgment", "hallucination"), ("en", "eu", "zh", "tr", "ar", "hi"), (NO, YES), yes=YES
 )
 """Whether a sentence hallucinates, in English, Turkish, Arabic, Hindi or Chinese: HalluVerse25."""
-error_type = TypeQuestion(("types",), ("en", "tr", "ar", "hi", "zh"), TYPES, yes="")
-"""Which type of error an edited text has, in English, Turkish, Arabic or Hindi: HalluVerse25."""
+error_type = TypeQuestion(("types",), ("en", "tr", "ar", "hi", "zh", "es"), TYPES, yes="")
+"""Which type of error an edited text has, in English, Turkish, Arabic, Hindi, Chinese or Spanish: HalluVerse25."""
 pick = OptionQuestion(("judgment", "options"), ("en", "eu", "zh"), ("A", "B"), yes="")
 """Which of two answers is right: ReFACT's comparative judgment."""
 choice = OptionQuestion(("judgment", "options"), ("en", "zh"), ("A", "B", "C", "D"), yes="")

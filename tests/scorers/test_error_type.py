@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from readers import rows
 
-from halu_tasks.scorers.reading.questions import error_type
+from halu_tasks.scorers.reading.questions import TYPES, error_type
+from halu_tasks.scorers.reading.types import TypeQuestion
 from halu_tasks.text.folding import fold
 
 E, R, S, N = "entity", "relation", "sentence", "none"
@@ -60,3 +61,10 @@ def test_folding_is_idempotent(text: str) -> None:
 def test_the_answer_at_the_end_of_a_long_reply_is_read(unit: str) -> None:
     reply = unit * (1_000_000 // len(unit)) + "\n\nAnswer: relation"
     assert error_type(reply).value == R
+
+
+def test_a_language_is_one_lexicon() -> None:
+    spanish = TypeQuestion(("types",), ("en", "es"), TYPES, yes="")
+    replies = [row for row in rows("halluverse25") if row["language"] == "es" and row["label"] in TYPES]
+    assert len(replies) >= 10
+    assert [spanish(row["reply"]).value for row in replies] == [row["label"] for row in replies]
