@@ -24,8 +24,7 @@ from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.scorers import answer
 from halu_tasks.scorers.benchmarks import factchd, fave, halueval, refact_published, refact_published_strings
-from halu_tasks.scorers.reading import claim_list, claims, judge, nothing, questions
-from halu_tasks.scorers.reading.steps import declining
+from halu_tasks.scorers.reading import claim_list, claims, declining, judge, nothing, questions
 from halu_tasks.scorers.reading.strings import passages, sections, strings
 from halu_tasks.tasks import build, registry
 

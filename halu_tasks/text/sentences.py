@@ -13,7 +13,7 @@ Within a line:
   "It works. (Ling, 2009)", "It works.[3]";
 - no sentence ends inside brackets, unless they are very long.
 
-Two other modules split sentences in their own ways: `scorers.reading.steps.sentences` rewrites the text and splits it
+Two other modules split sentences in their own ways: `scorers.reading.text` rewrites the text and splits it
 after every full stop, since no verdict depends on "et al."; `expmatch` splits it at every full stop, as the metric's
 authors do.
 """

@@ -6,9 +6,8 @@ from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.expmatch import ALPHA, Parts, expmatch, parts_scores, split
 from halu_tasks.scorers.metrics import mean, share_unparsed
+from halu_tasks.scorers.reading.declining import only_declines
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.steps.declining import declines, stated
-from halu_tasks.scorers.reading.steps.sentences import sentences_of
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 
@@ -21,7 +20,7 @@ def read_explanation(reply: str) -> Answer[str]:
     text = text.strip()
     if not text:
         return Answer(None, "empty reply")
-    if declines(text) and not stated(sentences_of(text)):
+    if only_declines(text):
         return Answer(None, "declines", abstained=True)
     return Answer(text)
 

@@ -19,8 +19,8 @@ from halu_tasks.scorers.benchmarks.label_scorer import verdict_scorer
 from halu_tasks.scorers.classification import score_label
 from halu_tasks.scorers.metrics import mean
 from halu_tasks.scorers.reading.claims import Checks, checks
+from halu_tasks.scorers.reading.declining import declines
 from halu_tasks.scorers.reading.questions import NO, YES
-from halu_tasks.scorers.reading.steps.declining import declines
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 

@@ -13,10 +13,10 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import factchd, halluverse25, halueval, refact_published, refact_published_strings
 from halu_tasks.scorers.benchmarks.halluverse25_binary import yes_no_alone
 from halu_tasks.scorers.reading.claims import checks, read_support
+from halu_tasks.scorers.reading.declining import declines
 from halu_tasks.scorers.reading.judge import read_verdict
 from halu_tasks.scorers.reading.questions import error_type
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.steps.declining import declines
 from halu_tasks.scorers.reading.strings.passages import passages
 from halu_tasks.scorers.reading.strings.strings import entities, replacements, sentence
 from halu_tasks.tasks import build, task_named

@@ -25,10 +25,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.reading.labels.quoting import LONGEST_LEAD_IN, announces, is_lead_in, quoting, reports
 from halu_tasks.scorers.reading.lexicons import verdict as words
 from halu_tasks.scorers.reading.lexicons.verdict import VerdictWords
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.steps.quoting import LONGEST_LEAD_IN, announces, is_lead_in, quoting, reports
 
 _MAX_REASON_LENGTH = 4_000
 _MAX_VERDICTS = 100

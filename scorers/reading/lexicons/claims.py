@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from halu_tasks.scorers.reading.lexicons import declared
 from halu_tasks.scorers.reading.patterns import expression, ignoring_case, pattern
 
 STAR = pattern(r"(?m)^[ \t]*\*[ \t]+")
@@ -157,7 +156,15 @@ BY = ignoring_case(r"\s(?:by|in|the|from|since|because|as|according|par|por|durc
 
 # --- second thoughts and conclusions ------------------------------------------------------------------
 
-AGAIN = rf"(?:(?:no,? )?{declared.SECOND_THOUGHT}|(?:hmm+|actually|edit|update|sorry|I missed)\b)"
+_REVISES = expression(r"""
+    (?:wait|hold on|correction|corrected|scratch that|strike that|my (?:mistake|bad)|looking (?:again|closer|back)
+    |re-?reading|on (?:second thoughts?|reflection|closer (?:look|inspection)|re-?(?:reading|checking))
+    |upon (?:further|closer|second) (?:review|inspection|look|reading)
+    |let me (?:correct|revise|re-?consider|re-?check|re-?read|double[ -]check)
+    |i (?:was (?:wrong|mistaken)|misread|misunderstood|made an? (?:mistake|error)|overlooked|missed that
+    |stand corrected|take (?:that|it) back|(?:have|need|want) to (?:correct|revise|change)|must correct))(?!\w)
+""")
+AGAIN = rf"(?:(?:no,? )?{_REVISES}|(?:hmm+|actually|edit|update|sorry|I missed)\b)"
 SECOND_THOUGHT = ignoring_case(rf"\W*{AGAIN}")
 SECOND_THOUGHT_IN = ignoring_case(rf"(?:[.…,;–—(-]|no)\s{{0,3}}{AGAIN}")
 ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 
 from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.reading.declining import declines
 from halu_tasks.scorers.reading.nothing import FAULTS, LONGEST, none_of, says_none
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.steps.declining import declines
 from halu_tasks.scorers.reading.strings.cleaning import EDGES, clean
 from halu_tasks.scorers.reading.strings.sections import Line, Section, ranked, sections
 from halu_tasks.scorers.reading.strings.structured import structured

@@ -32,9 +32,9 @@ import unicodedata
 from itertools import pairwise
 
 from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.reading.declining import declines
 from halu_tasks.scorers.reading.nothing import LONGEST, NOTHING_WRONG, says_none
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.steps.declining import declines
 from halu_tasks.scorers.reading.strings.cleaning import EDGES, LONG_LINE, clean, gives_one
 from halu_tasks.scorers.reading.strings.pieces import named, split, split_apart
 from halu_tasks.scorers.reading.strings.sections import Kind, Line, Section, ranked, sections

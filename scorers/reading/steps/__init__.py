@@ -1,1 +1,0 @@
-"""Steps shared by the readers of labels: sentences, declarations, concessions, rewordings, quotations and declining."""
