@@ -140,15 +140,9 @@ class Strings(AnswerKind):
 
 @dataclass(frozen=True)
 class JudgedText(AnswerKind):
-    """A free text about which a judge is asked, including whether it declines to answer."""
+    """A free text about which a judge is asked, also if it declines to answer."""
 
     name = "judged_text"
-
-    def outcome_metrics(self) -> tuple[Metric, ...]:
-        """Return the share of empty replies."""
-        from halu_tasks.scorers.metrics import share_empty
-
-        return (share_empty(),)
 
 
 def _field(gold: Mapping[str, Any], name: str, kind: type) -> Any:

@@ -18,7 +18,9 @@ from halu_tasks.data.sources import Source
 from halu_tasks.data.tables import table_lines, table_rows
 from halu_tasks.scorers.answer import Answer, Outcome
 from halu_tasks.scorers.kinds import AnswerKind, Label
+from halu_tasks.scorers.reading.declining import only_declines
 from halu_tasks.scorers.reading.judge import JudgeSpec, Verdict
+from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.registry import Reading, TaskScorer
 from halu_tasks.scorers.score import Score, mark_empty
 
@@ -266,8 +268,11 @@ class Task:
         strong: Sequence[Verdict] | None,
     ) -> Score:
         labels = None if verdicts is None else [verdict.label for verdict in verdicts]
-        score = self.scoring[mode].score(item, self.judged_text(mode, item, reply.text), labels)
-        return replace(score, verdicts=verdicts or (), strong_verdicts=strong or ())
+        text = self.judged_text(mode, item, reply.text)
+        score = self.scoring[mode].score(item, text, labels)
+        abstains = mode == "strict" and score.outcome == "answered" and only_declines(strip_reasoning(text) or "")
+        outcome = "abstained" if abstains else score.outcome
+        return replace(score, outcome=outcome, verdicts=verdicts or (), strong_verdicts=strong or ())
 
     def _read_score(self, mode: str, item: Item, reply: Reply) -> Score:
         from halu_tasks.scorers.statistics.probability import with_probability  # imports numpy, which listings avoid

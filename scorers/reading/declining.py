@@ -17,8 +17,9 @@ def declines(text: str) -> bool:
 
 
 def only_declines(text: str) -> bool:
-    """Return whether all sentences of a reply decline."""
-    return all(_sentences_decline(text))
+    """Return whether all sentences of a reply decline; False if it has none."""
+    found = _sentences_decline(text)
+    return bool(found) and all(found)
 
 
 def _sentences_decline(text: str) -> list[bool]:

@@ -152,6 +152,16 @@ def test_a_reply_that_goes_on_to_the_next_question_is_read_up_to_there(task: str
         assert built.task.score("strict", item, more, verdicts).measurements == alone.measurements
 
 
+def test_a_reply_to_a_judged_task_that_only_declines_is_counted() -> None:
+    built = build("cfaith_gen", Options(data="sample"))
+    item, verdicts = built.items[0], [Verdict("consistent")]
+    declined = built.task.score("strict", item, Reply("I'm sorry, but I cannot answer this."), verdicts)
+    assert declined.outcome == "abstained" and declined.measurements["hallucinated"] == 0.0
+    for reply in ("I don't know the year. It was built in Rome.", item.target):
+        assert built.task.score("strict", item, Reply(reply), verdicts).outcome == "answered"
+    assert "abstained" in {metric.name for metric in built.scoring.metrics}
+
+
 def test_a_question_that_comes_before_any_answer_hides_none() -> None:
     built = build("refact_judgment_independent", Options(data="sample"))
     item = built.items[0]
