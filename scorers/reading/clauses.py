@@ -151,9 +151,10 @@ def judge(sentence_clauses: list[Clause]) -> Statement | None:
         return None
     found: Statement | None = None
     whole = False
+    stating = set(map(id, stated(sentence_clauses)))
     for clause in sentence_clauses:
         whole = whole or clause.has("whole")
-        if clause not in stated(sentence_clauses):
+        if id(clause) not in stating:
             continue
         said = list(signs(clause))
         goods = {good for good, _ in said}

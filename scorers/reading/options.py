@@ -168,6 +168,7 @@ class OptionQuestion(Question):
         subject = ""
         for number, read in enumerate(found):
             clauses = stated(read.clauses)
+            stating = set(map(id, clauses))
             concludes = any(clause.opener == "conclude" or clause.has("conclude") for clause in clauses)
             heading = ""
             alone = read.starts_line and read.ends_line and not read.is_item and len(read.text) < 60
@@ -176,7 +177,7 @@ class OptionQuestion(Question):
                 ratings.append(("", "pick"))
             for clause in read.clauses:
                 named = [token.label for token in clause.tokens if token.kind == "label"]
-                if clause in clauses:
+                if id(clause) in stating:
                     rated = self._ratings(clause, subject)
                     if not rated and heading and clause.opener == "stop":
                         rated = [(label, heading) for label in named]

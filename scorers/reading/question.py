@@ -49,6 +49,9 @@ _BETWEEN = (*_FILLERS, "copula", "either", "changed", "good", "bad", "same", "be
 _DOUBTS = ("negate", "no", "ask", "hedge", "either", "cannot", "decline", "question", "good", "bad", "call")
 _TITLE = re.compile(r"\s?[:=]")
 UNDECIDED = "undecided"
+_MOST_MARKERS = 100
+"""Markers of a reply, and words of a sentence, that are tried from the end; no real reply has as many."""
+_MOST_RETRACTIONS = 10
 _SHORT = 6
 """Sentences of a reply that does not discuss the subject at length; in longer ones only those on the text count."""
 _NONE = ("", UNDECIDED)
@@ -120,18 +123,22 @@ class Question:
 
     def _read_part(self, found: list[Read]) -> Answer[str]:
         """Return the label of sentences; if they take something back, that of what follows."""
-        for index in range(len(found) - 1, 0, -1):
-            read = found[index]
-            first = next((token for token in read.tokens if token.kind not in _LEADING), None)
-            words_before = first and _WORD.search(re.sub(r"\bno\b", "", read.text[: first.start]))
-            if first and first.kind == "retract" and not words_before:
-                answer = self._read([read._replace(starts_line=True), *found[index + 1 :]])
-                if answer.value:
-                    return answer
+        retracts = [index for index, read in enumerate(found) if index and self._retracts(read)]
+        for index in reversed(retracts[-_MOST_RETRACTIONS:]):
+            answer = self._read([found[index]._replace(starts_line=True), *found[index + 1 :]])
+            if answer.value:
+                return answer
         answer = self._read(found)
         if answer.value is None and any(declines(clause) for read in found for clause in read.clauses):
             return Answer(None, "declines", abstained=True)
         return answer
+
+    def _retracts(self, read: Read) -> bool:
+        """Return whether a sentence begins with words that take something back."""
+        first = next((token for token in read.tokens if token.kind not in _LEADING), None)
+        if first is None or first.kind != "retract":
+            return False
+        return not _WORD.search(re.sub(r"\bno\b", "", read.text[: first.start]))
 
     def prepare(self, text: str) -> str:
         """Return a sentence as it is read."""
@@ -327,7 +334,7 @@ class Question:
             for index, read in enumerate(found)
             for token in read.tokens
             if token.kind == "declare" and not self._is_supposed(read, token)
-        ][::-1]
+        ][: -_MOST_MARKERS - 1 : -1]
         strong = [(index, token) for index, token in markers if not token.label]
         concluded, conclusion = self._concluded(found)
         for index, token in strong:
@@ -425,7 +432,7 @@ class Question:
         if len(found) > 1 and found[-2].text.endswith("?") and (label := self._answered(found[-2], found[-1])):
             return label
         for read in reversed(found):
-            for token in reversed(read.tokens):
+            for token in read.tokens[: -_MOST_MARKERS - 1 : -1]:
                 if token.kind == "stop" and read.text[token.start] in ":?=¦–" and "?" not in read.text[: token.start]:
                     value = self.value(read, token.end)
                     if (

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 # No real reply is longer. Of a longer one, from a model in an endless loop, the two ends are read.
-_HEAD, _TAIL = 10_000, 30_000
+_HEAD, _TAIL = 5_000, 20_000
 _MOST, _LONGEST = 3_000, 1_000  # sentences, and characters of one
 _BOX = re.compile(r"\\boxed\s?\{|\\(?:(?:text|math)[a-z]{0,8}|emph|underline|quad)\s?\{?|\\[()\[\]]")
 _ANSWER_TAG = re.compile(r"<(?:final_)?(?:answer|verdict|label|judge?ment)>", re.IGNORECASE)
