@@ -140,7 +140,7 @@ class Strings(AnswerKind):
 
 @dataclass(frozen=True)
 class JudgedText(AnswerKind):
-    """A free text about which a judge is asked, also if it declines to answer."""
+    """A free text about which a judge is asked, even if it declines to answer."""
 
     name = "judged_text"
 

@@ -401,7 +401,7 @@ def share_unparsed() -> Metric:
 
 
 def share_abstained() -> Metric:
-    """Create `abstained`, the share (0 to 1) of items whose reply declines to answer, which counts as wrong."""
+    """Create `abstained`, the share (0 to 1) of items whose reply declines to answer."""
     return _share_of("abstained", "share of replies that decline to answer", higher_is_better=None)
 
 

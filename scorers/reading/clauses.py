@@ -146,7 +146,10 @@ def signs(clause: Clause) -> Iterator[tuple[bool, Token]]:
 
 
 def judge(sentence_clauses: list[Clause]) -> Statement | None:
-    """Return what a sentence states of the judged text, last behind a turn; None if it states nothing."""
+    """Return what a sentence states of the judged text; None if it states nothing.
+
+    What follows a turn ("but") takes precedence over what comes before it.
+    """
     if any(clause.has("define") for clause in sentence_clauses):
         return None
     found: Statement | None = None
@@ -159,9 +162,8 @@ def judge(sentence_clauses: list[Clause]) -> Statement | None:
         said = list(signs(clause))
         goods = {good for good, _ in said}
         if len(goods) == 2 and not clause.has("negate", "no", "cannot"):
-            said = [
-                (good, token) for good, token in said if not good
-            ]  # "right about the year and wrong about the place"
+            # "right about the year and wrong about the place"
+            said = [(good, token) for good, token in said if not good]
         elif len(goods) != 1:
             continue
         good, token = said[0]

@@ -3,13 +3,14 @@
 All questions are read in the same order. The first of these that a reply has is its label:
 
 1. a field of a JSON object that is named after the verdict;
-2. a declared verdict ("Final verdict: False"), the last one;
-3. a last line that is the label alone, or ends in it ("…, hence True"), or a first line that begins with it;
-4. a sentence that concludes;
-5. the sentences that speak for or against the judged text, if all of them say the same.
+2. a list that says yes or no to each of several labels, and yes to one;
+3. the last declared verdict ("Final verdict: False"), or a conclusion that states the label ("Hence it is false.");
+4. a last line that is the label alone, or ends in it ("…, hence True"), or a first line that begins with it;
+5. a sentence that concludes in other words ("Hence it contains errors.");
+6. the sentences that speak for or against the judged text, if all of them say the same; in a long reply, the first one.
 
-A reply that takes back what it said ("Wait, …") is read from there on, if this part has a label. Labels of steps 4 and
-5 are inferred. A reply without a label abstains if it declines to answer.
+A reply that takes back what it said ("Wait, …") is read from there on, if this part has a label. Labels of steps 5 and
+6 are inferred. A reply without a label abstains if it declines to answer.
 """
 
 from __future__ import annotations
