@@ -127,7 +127,7 @@ class OptionQuestion(Question):
     def _begins(self, read: Read, value: Value) -> bool:
         behind = [token for token in read.tokens if token.start >= value.end][:2]
         rated = len(behind) == 2 and behind[0].kind == "stop" and behind[1].kind in ("good", "bad", "no", "yes")
-        return not rated and super()._begins(read, value)
+        return not rated and "¦" not in read.text and super()._begins(read, value)
 
     def _each(self, found: list[Read]) -> str | None:
         """Return the option that a table with a column for each option marks as the only one without a fault."""

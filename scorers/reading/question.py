@@ -412,6 +412,8 @@ class Question:
         if self._only_fillers(read, marker.end):
             return None
         rest = [clause for clause in read.clauses if clause.end > marker.end]
+        if any(clause.opener == "suppose" for clause in rest):
+            return None
         if any(map(declines, rest)):
             return UNDECIDED
         before = any(token.end <= marker.start for token in read.tokens)
@@ -514,7 +516,8 @@ class Question:
     def _begins(self, read: Read, value: Value) -> bool:
         behind = next((token for token in read.tokens if token.start >= value.end), None)
         near = behind is not None and behind.start <= value.end + 2
-        if value.kind in ("good", "bad") and any(token.kind in ("turn", "except") for token in read.tokens):
+        takes_back = read.text.endswith(";") or any(token.kind in ("turn", "except") for token in read.tokens)
+        if value.kind in ("good", "bad") and takes_back:
             return False
         if near and behind is not None and read.text[behind.start] == "?":
             return False
