@@ -44,7 +44,6 @@ from halu_tasks.scanners import citations, factored_verification
 from halu_tasks.scanners.spans import located
 from halu_tasks.scanners.transcripts import Reply
 from halu_tasks.scorers.citations.authors import author
-from halu_tasks.scorers.reading.strings.passages import passages
 from halu_tasks.tasks import build
 from halu_tasks.text.sentences import sentences
 from halu_tasks.text.spans import char_counts

@@ -7,13 +7,14 @@ may follow.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from lm_eval.api.filter import Filter
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.strings.strings import entities, sentence
+from halu_tasks.scorers.reading.strings import Unit, quotations
 from halu_tasks.scorers.registry import reading_named
 
 Docs = Sequence[Mapping[str, Any]]
@@ -72,10 +73,10 @@ class StringsFilter(ReadingFilter):
     """
 
     def __init__(self, returns: str = "entities") -> None:
-        readers = {"entities": entities, "sentence": sentence}
-        if returns not in readers:
+        units: dict[str, Unit] = {"entities": "entity", "sentence": "sentence"}
+        if returns not in units:
             raise UsageError(f"halu_strings: returns: expected entities or sentence, got {returns!r}")
-        super().__init__(readers[returns])
+        super().__init__(partial(quotations, passage="", unit=units[returns]))
 
 
 class VerdictFilter(ReadingFilter):

@@ -8,7 +8,7 @@ from halu_tasks.core.prompting import texts, turns
 from halu_tasks.scanners.transcripts import Reply, asked_of, no_reply, reply_of
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.localization import places
-from halu_tasks.scorers.reading.strings.passages import passages
+from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.solvers.arguments import checked
 from halu_tasks.solvers.asking import ask, chat_messages
 from halu_tasks.tasks import task_named
@@ -38,7 +38,7 @@ def spans(cache: bool = True) -> Scanner[Transcript]:
             return no_reply()
         messages = chat_messages(turns(*texts(prompt, {"query": asked_of(reply), "response": reply.text})))
         output = await ask(messages, "grader", cache=cache, temperature=0.0, max_tokens=most_tokens)
-        return located(reply, passages(output.completion, reply.text))
+        return located(reply, quotations(output.completion, reply.text, "passage"))
 
     return scan
 

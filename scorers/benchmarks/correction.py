@@ -7,7 +7,7 @@ from rapidfuzz import fuzz
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.benchmarks import refact_published_strings as published
 from halu_tasks.scorers.metrics import mean, share_unparsed
-from halu_tasks.scorers.reading.strings.strings import normalise, replacements
+from halu_tasks.scorers.reading.strings import normalise, replacements
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 

@@ -10,8 +10,7 @@ from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import refact_published_strings as published
 from halu_tasks.scorers.metrics import Array, Metric, mean, micro, ratio, share_unparsed
-from halu_tasks.scorers.reading.strings.passages import passages
-from halu_tasks.scorers.reading.strings.strings import entities, normalise, sentence
+from halu_tasks.scorers.reading.strings import normalise, quotations
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 from halu_tasks.text.spans import Text, char_counts, merge
@@ -22,18 +21,17 @@ Span = tuple[int, int]
 
 def score_entities(item: Item, reply: str) -> Score:
     """Score the entities that a reply lists."""
-    return score_strings(item, entities(reply))
+    return score_strings(item, quotations(reply, item.gold["text"], "entity"))
 
 
 def score_sentence(item: Item, reply: str) -> Score:
-    """Score the sentence that a reply returns.
+    """Score the sentence that a reply returns."""
+    return score_strings(item, quotations(reply, item.gold["text"], "sentence"))
 
-    A reply that occurs verbatim in the text is not cleaned: what looks like a list mark or a quotation is then part of
-    the sentence.
-    """
-    bare = reply.strip()
-    verbatim = bool(bare) and bare in item.gold["text"]
-    return score_strings(item, Answer([bare]) if verbatim else sentence(reply))
+
+def score_passages(item: Item, reply: str) -> Score:
+    """Score the passages that a reply returns."""
+    return score_strings(item, quotations(reply, item.gold["text"], "passage"))
 
 
 def score_strings(item: Item, answer: Answer[list[str]]) -> Score:
@@ -214,11 +212,6 @@ def iou_scorer(returns: Literal["sentence", "entities", "passages"], published: 
     if published:
         return TaskScorer(lambda item, reply, _: score(item, reply), PUBLISHED_METRICS)
     return TaskScorer(lambda item, reply, _: score(item, reply), METRICS, FIXED_REPLIES)
-
-
-def score_passages(item: Item, reply: str) -> Score:
-    """Score the passages that a reply returns."""
-    return score_strings(item, passages(reply, str(item.gold["text"])))
 
 
 _STRICT = {"sentence": score_sentence, "entities": score_entities, "passages": score_passages}

@@ -17,8 +17,7 @@ from halu_tasks.scorers.reading.declining import declines
 from halu_tasks.scorers.reading.judge import read_verdict
 from halu_tasks.scorers.reading.questions import error_type
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
-from halu_tasks.scorers.reading.strings.passages import passages
-from halu_tasks.scorers.reading.strings.strings import entities, replacements, sentence
+from halu_tasks.scorers.reading.strings import quotations, replacements
 from halu_tasks.tasks import build, task_named
 
 Row = dict[str, Any]
@@ -64,7 +63,7 @@ STRICT: dict[str, Callable[[Row], Answer[Any]]] = {
     "factchd_explanation": lambda row: Answer(factchd.read(row["reply"])[1]),
     "halluverse25": lambda row: error_type(row["reply"]),
     "halluverse25_binary": of_task("halluverse25_binary_en"),
-    "halueval_general_localization": lambda row: passages(row["reply"], row["passage"]),
+    "halueval_general_localization": lambda row: quotations(row["reply"], row["passage"], "passage"),
     "halueval_summarization": of_task("halueval_summarization"),
     "halueval_summarization_claims": lambda row: halueval.claims_verdict(row["reply"]),
     "judge_verdict": lambda row: read_verdict(row["reply"]),
@@ -72,8 +71,8 @@ STRICT: dict[str, Callable[[Row], Answer[Any]]] = {
     "refact_correction": lambda row: replacements(row["reply"], row["masks"]),
     "refact_judgment_comparative": of_task("refact_judgment_comparative"),
     "refact_judgment_independent": of_task("refact_judgment_independent"),
-    "refact_localization_entity": lambda row: entities(row["reply"]),
-    "refact_localization_negation": lambda row: sentence(row["reply"]),
+    "refact_localization_entity": lambda row: quotations(row["reply"], row["passage"], "entity"),
+    "refact_localization_negation": lambda row: quotations(row["reply"], row["passage"], "sentence"),
 }
 
 PAPER: dict[str, Callable[[Row], Answer[Any]]] = {

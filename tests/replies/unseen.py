@@ -17,7 +17,7 @@ from rapidfuzz import fuzz
 
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
-from halu_tasks.scorers.reading.strings.strings import normalise
+from halu_tasks.scorers.reading.strings import normalise
 from halu_tasks.tasks import build
 
 UNSEEN = Path(__file__).with_name("unseen.jsonl.xz")

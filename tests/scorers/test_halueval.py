@@ -15,7 +15,6 @@ from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.claims import checks
 from halu_tasks.scorers.reading.nothing import none_of
 from halu_tasks.scorers.reading.questions import hallucinates
-from halu_tasks.scorers.reading.strings.passages import passages
 from halu_tasks.tasks import registry
 
 

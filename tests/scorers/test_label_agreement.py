@@ -12,8 +12,8 @@ import pytest
 
 from halu_tasks.scorers.benchmarks.halueval import claims_verdict
 from halu_tasks.scorers.reading.questions import error_type, hallucinates, hallucinates_multilingual
-from halu_tasks.scorers.reading.strings.strings import entities, replacements, sentence
-from halu_tasks.scorers.reading.strings.tags import tagged_spans
+from halu_tasks.scorers.reading.strings import quotations, replacements
+from halu_tasks.benchmarks.refact_tags import tagged_spans
 
 DATA = Path(os.environ.get("HALU_TASKS_TEST_DATA") or Path(__file__).resolve().parents[2].parent / "shared" / "data")
 LABELS = DATA / "answer_labels_2"

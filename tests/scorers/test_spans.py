@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.reading.strings.tags import nearest_originals, original_strings, tagged_spans
+from halu_tasks.benchmarks.refact_tags import nearest_originals, original_strings, tagged_spans
 from halu_tasks.text.spans import Span, Text, char_counts, merge
 
 SCRIPTS = "abcAB  \t\n.,'’\"“”İıIiŞşßẞﬁﬃΣσςالعَرَبِيّة中文，。👩\u200d👩\u200d👧é\u0301\u200f\u202e"

@@ -21,7 +21,7 @@ from halu_tasks.builders.pipelines.refact.edits import (
 )
 from halu_tasks.builders.pipelines.refact.stopwords import only_stop_words, stop_words
 from halu_tasks.core.errors import UsageError
-from halu_tasks.scorers.reading.strings.tags import tagged_spans
+from halu_tasks.benchmarks.refact_tags import tagged_spans
 
 
 def found(text: str, phrase: str) -> list[str]:

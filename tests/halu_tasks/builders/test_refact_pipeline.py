@@ -23,7 +23,7 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.scorers.reading.strings.tags import tagged_spans
+from halu_tasks.benchmarks.refact_tags import tagged_spans
 from halu_tasks.tasks import build, registry
 from halu_tasks.text.sentences import sentences
 
