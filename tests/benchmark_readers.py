@@ -24,8 +24,7 @@ from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.scorers import answer
 from halu_tasks.scorers.benchmarks import factchd, fave, halueval, refact_published, refact_published_strings
-from halu_tasks.scorers.reading import claim_list, claims, declining, judge, nothing, questions
-from halu_tasks.scorers.reading.strings import passages, sections, strings
+from halu_tasks.scorers.reading import claim_list, claims, declining, judge, questions, strings
 from halu_tasks.tasks import build, registry
 
 SIZES = (64 << 10, 1 << 20)
@@ -107,15 +106,13 @@ def readers() -> dict[str, Read]:
         "fave.read_support": fave.read_support,
         "halueval.claims_verdict": halueval.claims_verdict,
         "halueval.published_judgement": halueval.published_judgement,
-        "nothing.says_none": nothing.says_none,
         "optimize.rewritten": lambda reply: optimize.rewritten(reply, "Write about {text}."),
-        "passages.passages": lambda reply: passages.passages(reply, TEXT),
         "refact_published_strings.entities": refact_published_strings.entities,
         "refact_published_strings.sentence": refact_published_strings.sentence,
         "refact_published_strings.replacements": refact_published_strings.replacements,
-        "sections.sections": lambda reply: sections.sections(reply, "passage"),
-        "strings.entities": strings.entities,
-        "strings.sentence": strings.sentence,
+        "strings.quotations, entity": lambda reply: strings.quotations(reply, TEXT, "entity"),
+        "strings.quotations, sentence": lambda reply: strings.quotations(reply, TEXT, "sentence"),
+        "strings.quotations, passage": lambda reply: strings.quotations(reply, TEXT, "passage"),
         "strings.replacements": lambda reply: strings.replacements(reply, 3),
         "strings.normalise": strings.normalise,
         **{

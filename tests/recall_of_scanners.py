@@ -44,6 +44,7 @@ from halu_tasks.scanners import citations, factored_verification
 from halu_tasks.scanners.spans import located
 from halu_tasks.scanners.transcripts import Reply
 from halu_tasks.scorers.citations.authors import author
+from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.tasks import build
 from halu_tasks.text.sentences import sentences
 from halu_tasks.text.spans import char_counts
@@ -155,7 +156,7 @@ def spans_found(folder: Path) -> dict[str, Found]:
         counts = []
         for item in items:
             text = str(item.gold["text"])
-            answer = passages(write(list(item.gold["strings"])), text)
+            answer = quotations(write(list(item.gold["strings"])), text, "passage")
             result = located(Reply(text, [], []), answer)
             spans = [(start, end) for start, end in (result.metadata or {})["spans"]]
             counts.append(char_counts([(start, end) for start, end in item.gold["spans"]], spans))

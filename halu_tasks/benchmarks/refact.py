@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 
+from halu_tasks.benchmarks.refact_tags import nearest_originals, original_strings, tagged_spans
 from halu_tasks.core.hashing import coin_flip
 from halu_tasks.core.items import Case, Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.rows import Row, require_text
-from halu_tasks.benchmarks.refact_tags import nearest_originals, original_strings, tagged_spans
 
 FIELDS = dict.fromkeys(
     ("sample_id", "question", "correct_answer", "error_type", "confabulated_answer", "error_spans"), str

@@ -14,7 +14,8 @@ from lm_eval.api.filter import Filter
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.strings import Unit, quotations
+from halu_tasks.scorers.reading.sections import Unit
+from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.scorers.registry import reading_named
 
 Docs = Sequence[Mapping[str, Any]]

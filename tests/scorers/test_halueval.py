@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks import halueval, localization
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.claims import checks
-from halu_tasks.scorers.reading.nothing import none_of
 from halu_tasks.scorers.reading.questions import hallucinates
+from halu_tasks.scorers.reading.strings import quotations
 from halu_tasks.tasks import registry
 
 
@@ -119,13 +118,6 @@ def test_the_number_of_claims_has_an_interval_without_an_upper_end() -> None:
 TEXT = '1. Night\n2. Boat - a "small" one\n3. Kite\nBoats are made of stone. They float.'
 
 
-def test_what_says_that_there_is_none_is_the_benchmarks() -> None:
-    of_quarrels = none_of("(?:quarrels?|kavga|نزاع|झगड़ा|争吵)")
-    for reply in ("There is no quarrel.", "No quarrels were found.", "Kavga yok.", "لا يوجد نزاع", "没有争吵。"):
-        assert passages(reply, TEXT, of_quarrels) == Answer([]), reply
-    assert passages("There is no quarrel.", TEXT).value == ["There is no quarrel."]
-
-
 def test_passages_are_scored_by_their_characters() -> None:
     text = "Boats are made of stone. They float."
     gold = item("", text, (0, 24))
@@ -151,7 +143,7 @@ def test_no_reply_is_an_error(reply: str) -> None:
     assert hallucinates(reply).value in ("Yes", "No", None)
     found = checks(reply)
     assert found.unchecked >= 0 and (found.checked or found.reason)
-    returned = passages(reply, TEXT)
+    returned = quotations(reply, TEXT, "passage")
     assert (returned.value is None) == bool(returned.reason)
     for score in (halueval.score_claims, halueval.score_claims_published):
         assert score(item(), reply).answer in ("Yes", "No", None)

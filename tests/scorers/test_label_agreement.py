@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from halu_tasks.benchmarks.refact_tags import tagged_spans
 from halu_tasks.scorers.benchmarks.halueval import claims_verdict
 from halu_tasks.scorers.reading.questions import error_type, hallucinates, hallucinates_multilingual
+from halu_tasks.scorers.reading.sections import Unit
 from halu_tasks.scorers.reading.strings import quotations, replacements
-from halu_tasks.benchmarks.refact_tags import tagged_spans
 
 DATA = Path(os.environ.get("HALU_TASKS_TEST_DATA") or Path(__file__).resolve().parents[2].parent / "shared" / "data")
 LABELS = DATA / "answer_labels_2"
@@ -21,6 +22,11 @@ LABELS = DATA / "answer_labels_2"
 
 def rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def quoted(row: dict[str, Any], unit: Unit) -> list[str]:
+    gold = {other["sample_id"]: other for other in rows(DATA / "refact" / "refact_multi_error.jsonl")}
+    return quotations(row["reply"], tagged_spans(gold[row["id"]]["error_spans"])[0], unit).value or []
 
 
 def replaced(row: dict[str, Any]) -> list[str] | None:
@@ -36,8 +42,8 @@ READERS: dict[str, Callable[[dict[str, Any]], str | list[str] | None]] = {
     "halluverse25_binary_tr": lambda row: hallucinates_multilingual(row["reply"]).value,
     "halueval_general": lambda row: hallucinates(row["reply"]).value,
     "halueval_summarization_claims": lambda row: claims_verdict(row["reply"]).value,
-    "refact_localization_entity": lambda row: entities(row["reply"]).value or [],
-    "refact_localization_negation": lambda row: sentence(row["reply"]).value or [],
+    "refact_localization_entity": lambda row: quoted(row, "entity"),
+    "refact_localization_negation": lambda row: quoted(row, "sentence"),
     "refact_correction": lambda row: replaced(row) or [],
 }
 

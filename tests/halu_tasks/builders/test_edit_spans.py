@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halu_tasks.benchmarks.refact_tags import tagged_spans
 from halu_tasks.builders.pipelines.refact.edits import (
     Edit,
     Prose,
@@ -21,7 +22,6 @@ from halu_tasks.builders.pipelines.refact.edits import (
 )
 from halu_tasks.builders.pipelines.refact.stopwords import only_stop_words, stop_words
 from halu_tasks.core.errors import UsageError
-from halu_tasks.benchmarks.refact_tags import tagged_spans
 
 
 def found(text: str, phrase: str) -> list[str]:

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.benchmarks.refact import check_correctable, originals_of
+from halu_tasks.benchmarks.refact_tags import tagged_spans
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import GENERATOR, VERIFIER, Draft, Item
 from halu_tasks.builders.pipelines.refact.pipeline import RefactPipeline
@@ -23,7 +24,6 @@ from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.answer import NO_ANSWER
 from halu_tasks.scorers.metrics import estimates
-from halu_tasks.benchmarks.refact_tags import tagged_spans
 from halu_tasks.tasks import build, registry
 from halu_tasks.text.sentences import sentences
 
@@ -314,10 +314,10 @@ BOTH = ("neg", "swap")
         (("swap",), {"equivalent": NO * 2}, ("equivalent", "unreadable verdict")),
         (("swap",), {"equivalent": [*NO, *YES[:1], *NO]}, ("equivalent", "same meaning")),
         (("swap",), {"equivalent": [*NO, {"verdict": "uncertain"}, *NO]}, ("equivalent", "uncertain")),
-        # a right answer to the localization would be read as three
+        # a right answer to the localization would be read as saying that nothing is wrong
         (
             ("swap",),
-            {"phrase": ["transcript"], "mentions": [], "replace": ["code, key, list"]},
+            {"phrase": ["transcript"], "mentions": [], "replace": ["None"]},
             ("tags", "a right answer is scored as wrong"),
         ),
         (BOTH, {"verify": "fine"}, ("wrong", "unreadable verdict")),

@@ -11,6 +11,7 @@ from halu_tasks.benchmarks.refact import (
     localization_cases,
     originals_of,
 )
+from halu_tasks.benchmarks.refact_tags import tagged_spans
 from halu_tasks.builders.documents import Document
 from halu_tasks.builders.pipeline import Row
 from halu_tasks.builders.pipelines.refact.edits import Edit, edited, marked
@@ -19,7 +20,6 @@ from halu_tasks.core.items import Case, Item
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.benchmarks.correction import score_replacements
 from halu_tasks.scorers.benchmarks.localization import score_entities, score_sentence
-from halu_tasks.benchmarks.refact_tags import tagged_spans
 from halu_tasks.scorers.score import Score
 
 NEG, SWAP = "neg", "swap"

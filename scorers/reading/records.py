@@ -1,0 +1,151 @@
+"""Read strings that a reply gives as data: a list, an object, a table, or pairs of labelled lines.
+
+The field is chosen by its name, whose words are in the lexicon `strings`: if what is wrong was asked for, the field
+`wrong`, `entity` or `original` is used and `correct` is not; if replacements were asked for, it is the other way round.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from halu_tasks.scorers.reading.sections import LONGEST, MOST_LINES, Unit, kinds, rank_of
+
+_NUMBERED_FIELD = re.compile(r"\W*(?:mask|blank|gap)?[\s_<>#]*\d+\W*", re.IGNORECASE)
+_GENERAL_FIELDS = ("answer", "answers", "list", "items", "result")
+
+
+def data_of(text: str, unit: Unit) -> list[str] | None:
+    """Return the strings of the last list, object or table of a reply that has some; None if none has."""
+    found: list[str] | None = None
+    for heading, value in (*_values(text), *_tables(text), *_pairs(text)):
+        strings = _value_strings(value, unit)
+        if strings is not None and rank_of(heading, unit) >= 0:
+            found = strings
+    return found
+
+
+def _values(text: str) -> Iterator[tuple[str, Any]]:
+    """Yield the lists and objects that are lines of their own, as JSON, Python or YAML, with their headings."""
+    openings = [*re.finditer(r"(?m)^([^\n\[{]{0,80}[:=])?[ \t`*_>-]*(?=[\[{]|\([\"'“])", text)][:20]
+    at = 0
+    for opening in openings:
+        start = opening.end()
+        if start < at:
+            continue
+        closing = {"[": "]", "{": "}", "(": ")"}[text[start]]
+        stops = [
+            m.end()
+            for m in re.finditer(re.escape(closing) + r"(?=[ \t`*_.,;]*(?:\n|\Z))", text[start : start + 20_000])
+        ][:10]
+        for stop in stops:
+            source = text[start : start + stop].replace("“", '"').replace("”", '"')
+            if source[0] == "(" or (source[0] == "{" and ":" not in source):
+                source = f"[{source[1:-1]}]"
+            try:
+                value = _parsed(source)
+            except (yaml.YAMLError, RecursionError, ValueError):
+                continue
+            yield opening[1] or text[:start].rstrip().rsplit("\n", 1)[-1], value
+            at = start + stop
+            break
+
+
+def _parsed(source: str) -> Any:
+    if "&" in source and "*" in source:  # YAML would repeat what is between them
+        return json.loads(source)
+    return yaml.load(source, yaml.CBaseLoader)
+
+
+def _tables(text: str) -> Iterator[tuple[str, Any]]:
+    """Yield the tables of a text as lists of rows."""
+    rows: list[list[str]] = []
+    for line in [*text.splitlines()[:MOST_LINES], ""]:
+        if "|" in line.strip()[1:]:
+            rows.append([cell.strip().strip("*`_ ") for cell in line.strip().strip("|").split("|")])
+            continue
+        rows = [row for row in rows if set("".join(row)) - set("-:= ")]
+        if len(rows) > 1 and len({len(row) for row in rows}) == 1 and len(rows[0]) > 1:
+            head, *body = rows
+            if all(cell.isdigit() for cell in (row[0] for row in body)):
+                head, body = head[1:], [row[1:] for row in body]
+            yield "", [dict(zip(head, row, strict=True)) for row in body]
+        rows = []
+
+
+def _pairs(text: str) -> Iterator[tuple[str, Any]]:
+    """Yield a reply of labelled lines ("Wrong: …", "Correct: …") as one record for each time that its labels begin."""
+    lines = [line for line in text.splitlines()[:MOST_LINES] if line.strip()]
+    pairs = [
+        re.match(r"[-*\s\d.]{0,9}([^:\n]{1,40}?)[*_]{0,3}\s{0,3}:[*_]*\s+(\S.*)", line[:LONGEST]) for line in lines
+    ]
+    if len(pairs) < 2 or not all(pair and pair[1].count(" ") < 3 for pair in pairs):
+        return
+    names = [pair[1].strip("*_` ") for pair in pairs if pair]
+    if len(set(names)) < len(names) or {"wrong", "right"} <= set().union(*map(kinds, names)):
+        records: list[dict[str, str]] = [{}]
+        for name, pair in zip(names, pairs, strict=True):
+            if name in records[-1]:
+                records.append({})
+            records[-1][name] = pair[2] if pair else ""
+        yield "", records
+
+
+def _value_strings(value: Any, unit: Unit) -> list[str] | None:
+    """Return the strings of a value; None if it has fields but not the one that was asked for."""
+    if isinstance(value, str):
+        return [] if value.lower() in ("null", "none", "") and unit != "replacement" else [value]
+    if isinstance(value, dict):
+        return _record_strings({str(key): entry for key, entry in value.items()}, unit)
+    if not isinstance(value, list):
+        return []
+    if len(value) > 1 and all(isinstance(entry, list) and len(entry) == 2 for entry in value):
+        return [str(entry[-1 if unit == "replacement" else 0]) for entry in value]
+    parts = [_value_strings(entry, unit) for entry in value if not _is_called_right(entry, unit)]
+    return None if None in parts else [string for part in parts for string in part or []]
+
+
+def _is_called_right(value: Any, unit: Unit) -> bool:
+    if unit == "replacement" or not isinstance(value, dict):
+        return False
+    verdicts = [
+        str(entry) for name, entry in value.items() if "field" in kinds(str(name)) and str(entry).count(" ") < 3
+    ]
+    return any("right" in kinds(verdict) and "wrong" not in kinds(verdict) for verdict in verdicts)
+
+
+def _record_strings(record: dict[str, Any], unit: Unit) -> list[str] | None:
+    """Return the strings of the field that was asked for; of a mapping of wrong to right strings, those asked for."""
+    fits = {name: _fit(name, unit) for name in record}
+    best = max(fits.values(), default=0)
+    if best > 0:
+        parts = [_value_strings(record[name], unit) for name in record if fits[name] == best]
+        return None if None in parts else [string for part in parts for string in part or []]
+    plain = {name: entry for name, entry in record.items() if not fits[name]}
+    if len(record) == 1 and not isinstance(next(iter(record.values())), str):
+        return _value_strings(next(iter(record.values())), unit)
+    if plain and len(plain) == len(record) and all(isinstance(entry, str) for entry in plain.values()):
+        return [entry if unit == "replacement" else name for name, entry in plain.items()]
+    return None
+
+
+def _fit(name: str, unit: Unit) -> int:
+    """Return how well the name of a field fits what was asked for: 3 to -1; 0 if it says nothing."""
+    found = kinds(re.sub(r"(?<=[a-z])(?=[A-Z\d])", " ", name))
+    if unit == "replacement":
+        if found & {"replacement", "right"}:
+            return 3
+        if found & {"aside", "field", "analysis", "wrong", "original"}:
+            return -1
+        return 2 if _NUMBERED_FIELD.fullmatch(name) else 1 if "mask" in found else 0
+    if found & {"aside", "field", "analysis"}:
+        return -1
+    if found & {"wrong", "original"}:
+        return 3
+    if "right" in found:
+        return -1
+    return 2 if found & {unit, "entity"} else 1 if "final" in found or name.lower() in _GENERAL_FIELDS else 0

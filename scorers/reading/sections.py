@@ -1,0 +1,240 @@
+"""Divide a reply that returns strings at its headings, and order the sections by how well they fit as the answer.
+
+Models write "Here are the factually wrong entities:" before a list and "The correct sentence should be:" after it; what
+these words are is in the lexicon `strings`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from halu_tasks.scorers.reading.lexicon import lexicon
+from halu_tasks.text.folding import fold
+
+Unit = Literal["entity", "sentence", "passage", "replacement"]
+SPACE = " \t\r\ufeff\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069"
+CROSSES, TICKS = "❌✗✘✖", "✅✓✔☑"
+LONGEST = 2_000  # characters of a line that are looked up; an entity or a sentence is shorter
+MOST_LINES = 1_000
+_MARK = re.compile(
+    r"(?:[-*+–—●]\s+|[•◦▪‣·]\s*)(?:\[[ xX]?\]\s+)?|[◆◇■□▶►➤🔹🔸🔴🔵🟢]\ufe0f?\s*|[→➜➔]\s+"
+    r"|\[\d{1,2}\]:?\s+|#\d{1,2}[:.)]?\s+"
+    r"|\(?\d{1,3}[.)](?:\s+|(?=[^\W\d]|[\"“*`<])|$)|\(?[a-z]\)\s+|\d\ufe0f?\u20e3\s*",
+    re.IGNORECASE,
+)
+# numbers and letters that may be part of a string; they are list marks only if they count
+_COUNTING = re.compile(r"(?:(\d{1,2})\s?(?:[:|\t]|[-–—](?=\s))|(?:\(?([a-z]|[ivx]{1,5})[.):]))\s+(?=\S)", re.IGNORECASE)
+_ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x")
+_FENCE = re.compile(r"(?m)^[ \t>]*(?:`{3,}|~{3,})[ \t]*\w{0,20}[ \t]*$")
+# a base model goes on with the next question of the prompt's pattern
+_NEXT_TASK = re.compile(r"(?<=\n)[ \t]{0,20}(?:#+ *|\*\*)?(?:Task:\s*)?Question(?:\*\*)?:")
+_BOXED = re.compile(r"\$*\\boxed\{(?:\\text\{)?([^{}\n]{1,500})\}{1,2}\$*")
+_TAGGED = re.compile(r"<([A-Za-z]\w{0,30})>([^<>]{1,5000})</\1>")
+_BREAK = re.compile(r"(?<=\S)[ \t]?<br ?/?>[ \t]?(?=\S)", re.IGNORECASE)
+_INLINE = re.compile(r"((?:[^:：\"“\n]|:(?=\w)){1,160}?)[*_`\s]*[:：=][*_]*(?=[\s\"“*`<]|[A-Z]|$)\s*")
+_STATES = re.compile(
+    r"([^:\"“«\n]{3,160}?\b(?:is|are|reads|were|was|be)(?: (?:replaced|filled)(?: in)? (?:with|by))?:?)\s+(?=\S)",
+    re.IGNORECASE,
+)
+_BARE = re.compile(
+    r"(?:so,? )?(?:the )?(?:final )?(?:factually )?(?:wrong |incorrect )?"
+    r"(?:answer|entity|entities|sentence|replacements?)(?: (?:is|are))?",
+    re.IGNORECASE,
+)
+_REMARK = re.compile(r"[(\[][^()\[\]]*[:\s][^()\[\]]*[)\]]\.?")
+_TITLE = re.compile(r"#{1,6}\s+\S|\*\*[^*\n]{1,60}\*\*\s*\Z")
+
+
+class Line(NamedTuple):
+    """A line of a reply without its list mark.
+
+    Attributes:
+        text: The text.
+        indent: The indent in characters; -1 without a list mark.
+        gap: Whether a blank line precedes it.
+    """
+
+    text: str
+    indent: int
+    gap: bool
+
+    @property
+    def is_prose(self) -> bool:
+        """Whether the line is running text, not a string that was asked for."""
+        words = self.text.count(" ") + 1
+        return words >= 20 or (words >= 6 and self.text.endswith((".", "!", "?")))
+
+
+class Section:
+    """The lines under one heading.
+
+    Attributes:
+        rank: How well the heading names what was asked for: 2 if it does, 1 if it is another one, 0 without a heading,
+            -1 if it announces corrections or reasons.
+        inline: The heading, if the first line follows it on the same line.
+        is_grouped: Whether the lines are under further headings.
+        lines: The lines.
+    """
+
+    def __init__(self, rank: int, inline: str = "") -> None:
+        self.rank = rank
+        self.inline = inline
+        self.is_grouped = False
+        self.lines: list[Line] = []
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the last line has a list mark."""
+        return bool(self.lines) and self.lines[-1].indent >= 0
+
+
+def kinds(name: str) -> set[str]:
+    """Return what the words of a heading, a label or the name of a field are about, as kinds of the lexicon."""
+    words = name[-300:].replace("_", " ").strip("*` ")
+    return {token.kind for token in lexicon("strings.en").scan(fold(words))}
+
+
+def rank_of(heading: str, unit: Unit) -> int:
+    """Return the rank of a heading, as in `Section`."""
+    asked = {"replacement", "right", "final"} if unit == "replacement" else {"wrong", "final", unit}
+    found = kinds(re.split(r"[,;.]\s|\bbut\b|\bhowever\b", heading)[-1])
+    found = found if found & asked else kinds(heading)
+    if "aside" in found or (unit != "replacement" and "right" in found and "wrong" not in found):
+        return -1
+    if found & asked:
+        return 1 if "plan" in found else 2
+    return -1 if "analysis" in found and unit != "replacement" else 1
+
+
+def unwrapped(text: str, unit: Unit) -> str:
+    """Return a reply without code fences and breaks; of boxes and tags named after what was asked for, the content."""
+    if boxed := _BOXED.findall(text):
+        return "\n".join(boxed)
+    if "\n" not in text.strip():
+        text = text.replace("\\n", "\n")
+    text = _FENCE.sub("", _BREAK.sub("\n", text))
+    again = _NEXT_TASK.search(text)
+    if again and text[: again.start()].strip() and not text.lstrip().split("\n", 1)[0].rstrip().endswith(":"):
+        text = text[: again.start()]
+    tagged = [(tag[1].lower(), tag[2].strip("\n")) for tag in _TAGGED.finditer(text)]
+    asked = [content for name, content in tagged if name in ("answer", "output", "mask") or rank_of(name, unit) == 2]
+    return "\n".join(asked) if asked and not all(content.strip().isdigit() for content in asked) else text
+
+
+def sections_of(text: str, unit: Unit) -> list[Section]:
+    """Return the sections of a reply in the order in which they are tried for an answer."""
+    sections = [Section(0)]
+    for line, titled in _lines(text):
+        last = sections[-1]
+        heading, rest = _heading(line, unit, titled)
+        if heading is None:
+            # a list goes on after a remark between its items
+            if line.indent >= 0 and last.rank < 0 and last.inline and sections[-2].is_list:
+                sections.pop()
+            sections[-1].lines.append(line)
+            continue
+        rank = rank_of(heading, unit)
+        is_same = _letters(heading) == _letters(last.inline) or "more" in kinds(heading)
+        if last.rank == 2 and rank == 1 and unit != "sentence" and (last.is_grouped or not last.lines):
+            last.is_grouped = True
+        elif not (last.rank == 2 == rank and unit != "sentence" and last.lines and is_same):
+            sections.append(Section(rank, heading if rest else ""))
+        if rest:
+            sections[-1].lines.append(Line(rest, -1, line.gap))
+    ranks = (2, 0, 1, -1)
+    ordered = [[section for section in sections if section.rank == rank and section.lines] for rank in ranks]
+    return [section for same in ordered for section in reversed(same)]
+
+
+def listed(section: Section) -> list[Line]:
+    """Return the lines of a section, or those with list marks if there are any; those ticked as right are left out."""
+    lines = [line for line in section.lines if not _REMARK.fullmatch(line.text[:LONGEST])] or section.lines
+    marked = [line for line in lines if line.indent >= 0]
+    if marked and (lines[0].indent >= 0 or lines[0].is_prose):
+        level = min(line.indent for line in marked) + 1
+        end = max(at for at, line in enumerate(lines) if line.indent >= 0) + 1
+        after = [line for line in lines[end : end + 1] if line.text.count(" ") < 4 and not line.gap]
+        lines = [line for line in marked if line.indent <= level] + after
+    if any(line.text[0] in CROSSES for line in lines):
+        lines = [line for line in lines if line.text[0] not in TICKS]
+    return lines
+
+
+def _lines(text: str) -> Iterator[tuple[Line, bool]]:
+    """Yield the lines of a text and whether each has the markup of a title."""
+    raws = text.splitlines()
+    raws = raws[: MOST_LINES // 2] + raws[MOST_LINES // 2 :][-MOST_LINES // 2 :]
+    matches = [_COUNTING.match(raw.strip(SPACE)) for raw in raws]
+    counted: dict[int, int] = {}
+    for order in ("number", "letter", "roman"):
+        expected: list[tuple[int, int]] = []
+        for number, match in enumerate(matches):
+            if match and _position(match, order) == len(expected) + 1:
+                expected.append((number, match.end()))
+        if len(expected) > 1:
+            counted |= dict(expected)
+    gap = False
+    for number, raw in enumerate(raws):
+        text = raw.strip(SPACE)
+        if not text.strip("-*_=`~ #>"):
+            gap = True
+            continue
+        titled = bool(_TITLE.match(text))
+        text = re.sub(r"^(?:[#>]|&gt;)+\s*", "", text[: LONGEST * 5])
+        text = re.sub(r"^\*\*(\(?\d{1,3}[.):])\*\*(?=\s)", r"\1", text)
+        end = counted.get(number) or ((mark := _MARK.match(text)) and mark.end()) or 0
+        body = text[end:].strip(SPACE)
+        if body:
+            yield Line(body, len(raw) - len(raw.lstrip()) if end else -1, gap), titled
+        gap = False
+
+
+def _position(match: re.Match[str], order: str) -> int:
+    if order == "number":
+        return int(match[1] or 0)
+    letter = (match[2] or "").lower()
+    if order == "roman":
+        return _ROMAN.index(letter) + 1 if letter in _ROMAN else 0
+    return ord(letter) - 96 if len(letter) == 1 else 0
+
+
+def _heading(line: Line, unit: Unit, titled: bool) -> tuple[str | None, str]:
+    """Return the heading on a line or None, and the text after it on the same line."""
+    plain = line.text.strip("*_ ")
+    if plain.endswith((":", "：")) and plain[:1] not in "\"“'`":
+        heading = plain[-300:-1].strip("*_ ")
+        if line.indent < 0 or rank_of(heading, unit) not in (0, 1):
+            return heading, ""
+    bare = plain.strip(".*_ ")
+    if len(bare) < 60 and line.indent < 0 and rank_of(bare, unit) != 1 and (titled or _BARE.fullmatch(bare)):
+        return bare, ""
+    if line.indent >= 0:
+        return None, ""
+    label = _INLINE.match(plain[:400])
+    if (
+        label
+        and label.end() < len(plain)
+        and not re.search(r"[.!?]\s|\([^)]*\Z", label[1])
+        and rank_of(label[1], unit) != 1
+        and (rank_of(label[1], unit) == 2 or len(label[1].split()) <= 6)
+    ):
+        rest = plain[label.end() :].strip()
+        return label[1].strip("*_ "), rest.lstrip("*") if rest.count("*") == 1 else rest
+    statement = _STATES.match(plain[:400])
+    if statement and _names(statement[1], unit) and (unit != "sentence" or plain[statement.end()] in '"“«*'):
+        return statement[1], plain[statement.end() :].strip()
+    return None, ""
+
+
+def _names(statement: str, unit: Unit) -> bool:
+    """Return whether the beginning of a sentence names what was asked for: "The wrong entities are"."""
+    found = kinds(statement)
+    if unit == "replacement":
+        return "replacement" in found and not found & {"aside", "first"} and "<mask>" not in statement
+    return {"wrong", unit} <= found and not found & {"aside", "right"}
+
+
+def _letters(heading: str) -> str:
+    return re.sub(r"[\W\d]+", "", heading).lower()
