@@ -183,11 +183,11 @@ def quotations(reply: str, passage: str, unit: Unit) -> Answer[list[str]]:
             return Answer(_without_stops(_once(strings), unit))
         if lines and all(_says_none(line, unit) for line in (strings or [line.text for line in lines[:3]])):
             return Answer([])
-        if only_declines(" ".join(line.text for line in lines)):
+        if _declines(" ".join(line.text for line in lines)):
             return Answer(None, "declines", abstained=True)
         asked = asked or (section.rank == 2 and unit != "sentence")
         loose = loose or strings or [_loose(line.text) for line in _paragraph(lines)]
-    if only_declines(text):
+    if _declines(text):
         return Answer(None, "declines", abstained=True)
     if _says_none(text, unit):
         return Answer([])
@@ -242,11 +242,11 @@ def replacements(reply: str, expected: int) -> Answer[list[str]]:
     for section in sections_of(text, "replacement"):
         strings = _without_stops(_filled(listed(section), expected), "replacement")
         if strings:
-            declined = len(strings) == 1 and only_declines(strings[0])
+            declined = len(strings) == 1 and _declines(strings[0])
             if len(strings) == 2 * expected and strings[:expected] == strings[expected:]:
                 strings = strings[:expected]
             return Answer(None, "declines", abstained=True) if declined else Answer(strings)
-    if only_declines(text):
+    if _declines(text):
         return Answer(None, "declines", abstained=True)
     return Answer(None, "no string found")
 
@@ -435,6 +435,10 @@ def _without_stops(strings: Iterable[str], unit: Unit) -> list[str]:
     if unit in ("entity", "replacement"):
         strings = [string.rstrip(_STOPS) or string for string in strings]
     return [string for string in strings if string]
+
+
+def _declines(text: str) -> bool:
+    return len(text) <= LONGEST and only_declines(text)
 
 
 def _says_none(text: str, unit: Unit = "entity") -> bool:
