@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from halu_tasks.core.items import Case, Item
+from halu_tasks.core.options import Options
 from halu_tasks.scorers.registry import Reading
 
 if TYPE_CHECKING:
@@ -26,6 +29,20 @@ class AnswerKind:
     """The kind of answer that a task asks for."""
 
     name: ClassVar[str]
+    explains: bool = field(default=False, kw_only=True)
+    """Whether an answer comes with an explanation, which JSON has as a field of its own."""
+
+    def json_schema(self, options: Options) -> dict[str, Any]:
+        """Return the schema of an answer in JSON."""
+        return {"type": "string"}
+
+    def json_meaning(self, options: Options) -> str:
+        """Return what an answer in JSON is, as a clause of a prompt."""
+        return "your whole reply as a string"
+
+    def json_value(self, reply: str) -> Any:
+        """Return the answer of a reply that is not JSON as JSON has it."""
+        return reply
 
     def check(self, case: Case) -> None:
         """Check that a case has the gold that scorers of this kind need.
@@ -67,6 +84,7 @@ class Label(AnswerKind):
         names: The names that metrics use for the labels, by label, if they have names.
         target_varies: Whether predictions may state their own target, because the order of the answers in a question
             does not follow from its id.
+        only_with: The options that add labels to the question, by label.
     """
 
     name = "label"
@@ -74,6 +92,22 @@ class Label(AnswerKind):
     reading: Reading
     names: Mapping[str, str] = field(default_factory=dict)
     target_varies: bool = False
+    only_with: Mapping[str, str] = field(default_factory=dict)
+
+    def json_schema(self, options: Options) -> dict[str, Any]:
+        """Return one of the labels."""
+        return {"type": "string", "enum": self._labels(options)}
+
+    def json_meaning(self, options: Options) -> str:
+        """Return the labels."""
+        return f"one of {', '.join(map(json.dumps, self._labels(options)))}"
+
+    def _labels(self, options: Options) -> list[str]:
+        return [label for label in self.labels if getattr(options, self.only_with.get(label, ""), True)]
+
+    def json_value(self, reply: str) -> Any:
+        """Return the label that a reply states."""
+        return self.reading(reply).value
 
     def scorer_arguments(self) -> dict[str, Any]:
         """Return the arguments `reading` and `labels`."""
@@ -92,13 +126,51 @@ class Label(AnswerKind):
 
 
 @dataclass(frozen=True)
-class Spans(AnswerKind):
+class Claims(Label):
+    """One of a few labels, which follows from claims that are listed and checked one by one."""
+
+    name = "claims"
+
+    def json_schema(self, options: Options) -> dict[str, Any]:
+        """Return a list of checked claims."""
+        checked = {"claim": {"type": "string"}, "supported": {"type": "boolean"}}
+        record = {"type": "object", "properties": checked, "required": list(checked), "additionalProperties": False}
+        return {"type": "array", "items": record}
+
+    def json_meaning(self, options: Options) -> str:
+        """Return what a checked claim consists of."""
+        return 'a list of objects with the keys "claim" and "supported" (true or false)'
+
+    def json_value(self, reply: str) -> Any:
+        """Return the claims of a reply of lines "Claim: …" and "Supported: …"."""
+        found = re.findall(r"Claim(?: \d+)?: (.*)\nSupported: (Yes|No)", reply)
+        return [{"claim": claim, "supported": supported == "Yes"} for claim, supported in found]
+
+
+class _Listed(AnswerKind):
+    """Strings of which a reply has one on each line."""
+
+    def json_schema(self, options: Options) -> dict[str, Any]:
+        """Return a list of strings."""
+        return {"type": "array", "items": {"type": "string"}}
+
+    def json_value(self, reply: str) -> Any:
+        """Return the lines of a reply."""
+        return reply.splitlines()
+
+
+@dataclass(frozen=True)
+class Spans(_Listed):
     """Passages of a text.
 
     The gold has the `text`, the `spans` (pairs of start and end, in characters of the text), and their `strings`.
     """
 
     name = "spans"
+
+    def json_meaning(self, options: Options) -> str:
+        """Return that the strings are copied."""
+        return "a list of strings that are copied from the text; an empty list if there are none"
 
     def check(self, case: Case) -> None:
         """Check that the gold has a text, spans within it, and strings."""
@@ -122,10 +194,14 @@ class Spans(AnswerKind):
 
 
 @dataclass(frozen=True)
-class Strings(AnswerKind):
+class Strings(_Listed):
     """Strings in a fixed order, listed as `originals` in the gold."""
 
     name = "strings"
+
+    def json_meaning(self, options: Options) -> str:
+        """Return that the strings are in order."""
+        return "a list of strings in the order that is asked for"
 
     def check(self, case: Case) -> None:
         """Check that the gold has one or more originals."""

@@ -292,6 +292,9 @@ class Options:
     )
     fewshot: int = option(0, "number of worked examples before the question")
     cot: bool = option(False, "ask for reasoning before the answer")
+    structured: bool = option(
+        False, "ask for the answer as a JSON object: by a schema if the model's server takes one, and in the prompt"
+    )
     judge: str | None = option(None, "the judge model, named as in Inspect (openai/gpt-4o)", metavar="MODEL")
     judge_base_url: str | None = option(None, "the address of the judge's OpenAI-compatible server", metavar="URL")
     judge_max_failures: float = option(

@@ -11,8 +11,9 @@ from typing import Any
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.model import GenerateConfig, model_roles
-from inspect_ai.solver import generate
+from inspect_ai.model import GenerateConfig, ResponseSchema, model_roles
+from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
+from inspect_ai.util import JSONSchema
 
 from halu_tasks.core.errors import UsageError, did_you_mean, install_excepthook
 from halu_tasks.core.items import Item
@@ -21,6 +22,7 @@ from halu_tasks.core.prompting import messages
 from halu_tasks.inspect_adapter.judges import check_addresses, judge_ready
 from halu_tasks.inspect_adapter.records import RECORD
 from halu_tasks.inspect_adapter.scorer import halu_score
+from halu_tasks.judging.failures import describe_error, status_of
 from halu_tasks.judging.reaching import reach_active
 from halu_tasks.replies import embedded
 from halu_tasks.replies.judge_errors import check_human_labels
@@ -29,6 +31,7 @@ from halu_tasks.solvers.asking import MOST_ALTERNATIVES, chat_messages
 from halu_tasks.solvers.sample_metadata import SampleMetadata
 from halu_tasks.tasks import Built, TaskReference, build, group_named, registry, task_named, task_of_file
 from halu_tasks.tasks import Task as BenchmarkTask
+from halu_tasks.tasks.structured import response_schema
 
 logger = logging.getLogger(__name__)
 install_excepthook("inspect", "inspect_ai/__main__.py")
@@ -109,6 +112,38 @@ def inspect_languages(name: str, lang: str | None, **options: Any) -> Task:
     return inspect_task(members[lang], **options)
 
 
+@solver
+def generate_structured(schemas: dict[str, Any]) -> Solver:
+    """Generate as the solver `generate` does, with a response schema unless the model's server rejects one.
+
+    Args:
+        schemas: The JSON schema of the replies to each task, by its name.
+    """
+    formats = {
+        name: ResponseSchema(name="answer", json_schema=JSONSchema.model_validate(schema), strict=True)
+        for name, schema in schemas.items()
+    }
+    takes_schema = True
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        nonlocal takes_schema
+        if takes_schema:
+            try:
+                return await generate(state, response_schema=formats[SampleMetadata.required_of(state).task])
+            except Exception as error:
+                if status_of(error) not in _REJECTED:
+                    raise
+                takes_schema = False
+                logger.warning("asking %s without a response schema: %s", state.model, describe_error(error))
+        return await generate(state)
+
+    return solve
+
+
+_REJECTED = (400, 422)
+"""The HTTP statuses by which servers reject a request whose fields they do not know."""
+
+
 def named(function: Callable[..., Task]) -> Callable[..., Task]:
     """Register a task that only runs if it is named.
 
@@ -186,7 +221,11 @@ def _task(
     return Task(
         dataset=MemoryDataset(samples, name=name, location=first.task.reader.source.homepage),
         setup=judge_ready(**judge_options) if judged else None,
-        solver=generate(),
+        solver=generate_structured(
+            {built.task.name: dict(response_schema(built.task, built.options)) for built in members}
+        )
+        if first.options.structured
+        else generate(),
         scorer=halu_score(
             scoring=first.options.scoring,
             **{name: getattr(first.options, name) for name in (*JUDGE_OPTIONS, *JUDGE_ERROR_OPTIONS)},
@@ -208,7 +247,7 @@ def _version_tags(members: Sequence[Built]) -> list[str]:
 
 
 def _config(members: Sequence[Built]) -> GenerateConfig:
-    decodings = [built.task.decoding for built in members]
+    decodings = [built.decoding for built in members]
     weighed = any(built.asks_for_probability for built in members)
     return GenerateConfig(
         logprobs=True if weighed else None,

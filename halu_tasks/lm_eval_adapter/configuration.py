@@ -32,7 +32,7 @@ def _choice_config(built: Built) -> dict[str, Any]:
 
 
 def _generation_config(built: Built) -> dict[str, Any]:
-    decoding = built.task.decoding
+    decoding = built.decoding
     generation: dict[str, Any] = {
         "until": [],
         "max_gen_toks": decoding.max_tokens,

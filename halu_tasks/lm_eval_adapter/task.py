@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 from datasets import Dataset
 from lm_eval.api.filter import FilterEnsemble
 from lm_eval.api.task import ConfigurableTask
+from lm_eval.models.openai_completions import LocalChatCompletion
 
 from halu_tasks.core.credentials import public
 from halu_tasks.core.errors import LM_EVAL, UsageError, install_excepthook
@@ -26,6 +27,7 @@ from halu_tasks.replies.scoring import RequestInfo, keep_replies, prepare_judge,
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.probability import probability_of_likelihoods, without_probability
 from halu_tasks.tasks import Built, build, task_of
+from halu_tasks.tasks.structured import response_schema
 from halu_tasks.tasks.yaml_files import TaskFile
 
 logger = logging.getLogger(__name__)
@@ -126,6 +128,22 @@ class HaluTask(ConfigurableTask):
         if doc["system"] and not self._request.chat_template:
             doc = {**doc, "system": doc["system"] + self.config.fewshot_delimiter}
         return super().fewshot_context(doc, num_fewshot, *args, **kwargs)
+
+    def construct_requests(self, doc: dict[str, Any], ctx: Any, **kwargs: Any) -> Any:
+        """Return the requests, with the schema of the answer if it is asked for and the server takes one.
+
+        lm-eval passes the fields of a request on to a chat server, and to other models what these would reject.
+        """
+        # lm-eval renders the template with a method of the model, or with a part of it
+        template = kwargs.get("chat_template")
+        backend = getattr(getattr(template, "func", template), "__self__", None)
+        requests = super().construct_requests(doc, ctx, **kwargs)
+        if self._built.options.structured and isinstance(backend, LocalChatCompletion):
+            schema = response_schema(self._built.task, self._built.options)
+            form = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
+            prompt, settings = requests.arguments
+            requests.arguments = prompt, {**settings, "response_format": form}
+        return requests
 
     def build_all_requests(self, **kwargs: Any) -> None:
         """Build the requests without lm-eval's cache, which would mix up requests of one task under other options."""

@@ -39,8 +39,13 @@ def provenance_of(kind: str, provenance: Provenance) -> Provenance:
 class Known(NamedTuple):
     """An item that embedded models can reply to, with its task."""
 
-    task: Task
+    built: Built
     item: Item
+
+    @property
+    def task(self) -> Task:
+        """The task."""
+        return self.built.task
 
 
 _loaded: dict[str, Built] = {}
@@ -79,7 +84,7 @@ def find(prompt: str, id: str | None = None, task: str | None = None) -> Known:
         for item in built.items:
             others = _by_prompt.get(item.prompt, [])
             kept = [known for known in others if (known.task.name, known.item.id) != (built.task.name, item.id)]
-            _by_prompt[item.prompt] = [*kept, Known(built.task, item)]
+            _by_prompt[item.prompt] = [*kept, Known(built, item)]
         _lengths[:] = sorted({len(text) for text in _by_prompt}, reverse=True)
     candidates = _by_prompt.get(prompt)
     if candidates is None:
@@ -130,12 +135,13 @@ class Embedded:
         Returns:
             The reply; empty if the replayed file has none.
         """
-        task, item = find(prompt, id, task_name)
+        built, item = find(prompt, id, task_name)
+        task = built.task
         if self.kind == "oracle":
             probability = float(item.target == task.choices[0]) if task.choices else None
-            return Reply(task.oracle(item), probability=probability)
+            return Reply(built.oracle(item), probability=probability)
         if self.kind == "baseline":
-            return Reply(task.baseline(item))
+            return Reply(built.baseline(item))
         prediction = self._predictions(task).get(item.id)
         return prediction.reply if prediction else Reply("")
 

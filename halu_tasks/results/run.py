@@ -164,7 +164,7 @@ class Run:
         """
         if self.provenance.prompt_hash is None:
             return METHOD_UNKNOWN
-        asked_once = all(step.solver == "generate" for step in self.steps)
+        asked_once = all(step.solver in ("generate", "generate_structured") for step in self.steps)
         return PLAIN if asked_once else " + ".join(map(str, self.steps))
 
     @property
@@ -201,7 +201,8 @@ class Run:
         """The task options that determine its items and prompts, by name."""
         options = self.provenance.options
         own = {name: options[name] for name in self.benchmark_task.task_options if name in options}
-        return {"fewshot": self.provenance.fewshot, "cot": self.provenance.cot, **own}
+        structured = options.get("structured", False)
+        return {"fewshot": self.provenance.fewshot, "cot": self.provenance.cot, "structured": structured, **own}
 
     @property
     def options(self) -> dict[str, Any]:

@@ -23,7 +23,8 @@ from halu_tasks.tasks.prompts.published import published_as
 from halu_tasks.tasks.provenance import Provenance
 from halu_tasks.tasks.registry import prompt_names, registry
 from halu_tasks.tasks.splits import sampled
-from halu_tasks.tasks.task import Task
+from halu_tasks.tasks.structured import check_structured, structured_decoding, structured_prompt, structured_reply
+from halu_tasks.tasks.task import Decoding, Task
 
 if TYPE_CHECKING:
     from halu_tasks.scorers.metrics import Metric
@@ -108,6 +109,22 @@ class Built:
         return other
 
     @property
+    def decoding(self) -> Decoding:
+        """The decoding, with more tokens if the answer is asked for as JSON."""
+        return structured_decoding(self.task.decoding) if self.options.structured else self.task.decoding
+
+    def oracle(self, item: Item) -> str:
+        """Return the reply that earns the full score, in the form that is asked for."""
+        return self._in_form(self.task.oracle(item))
+
+    def baseline(self, item: Item) -> str:
+        """Return a reply that does not know the answer, in the form that is asked for."""
+        return self._in_form(self.task.baseline(item))
+
+    def _in_form(self, reply: str) -> str:
+        return structured_reply(self.task, self.options, reply) if self.options.structured else reply
+
+    @property
     def prompt(self) -> Prompt:
         """The prompt that asks the task, the first if there are several."""
         return next(iter(self.prompts.values()))
@@ -163,7 +180,7 @@ class Built:
         tags += [f"columns_{short_hash(*sorted(options.columns))[:8]}"] if options.columns else []
         tags += ["paper"] if options.scoring == "paper" else []
         tags += options.version_tags(self.task.task_options)
-        tags += ["cot"] if options.cot else []
+        tags += [name for name in ("cot", "structured") if getattr(options, name)]
         if self.task.judged:
             tags += [f"human_{self.human_labels.hash}"] if self.human_labels else []
             tags += [self._strong_judge_tag] if options.judge_strong else []
@@ -192,7 +209,8 @@ class Built:
 
     def _packaged_prompt(self) -> Prompt:
         packaged = registry()[0].get(self.task.reference, self.task)
-        return packaged.own_prompt(self.options)
+        prompt = packaged.own_prompt(self.options)
+        return structured_prompt(prompt, self.task, self.options) if self.options.structured else prompt
 
     @cached_property
     def human_labels(self) -> HumanLabels | None:
@@ -219,7 +237,8 @@ class Built:
         """Return what is asked and how, if the number of items is already known."""
         given = [name for name in self.options.changed() if name in ("data_split", "data_config", "columns")]
         judges = ["judge", *(["judge_strong"] if self.options.judge_strong else [])] if self.task.judged else []
-        names = (*given, *self.task.task_options, *judges)
+        asked = ["structured"] if self.options.structured else []
+        names = (*given, *self.task.task_options, *asked, *judges)
         return Provenance(
             task=TaskReference.of(self.task),
             version=self.version,
@@ -257,6 +276,7 @@ def prompts_of(task: Task, options: Options) -> dict[str, Prompt]:
         if name in prompts:
             raise UsageError(f"prompts {','.join(options.prompts)}: {name} occurs twice; rename one of the files")
         prompt = task.wording(options).prompt if file == PACKAGED else _prompt_of_file(task, options, file)
+        prompt = structured_prompt(prompt, task, options) if options.structured else prompt
         if same := next((other for other in prompts if prompts[other] == prompt), None):
             files = ",".join(options.prompts)
             raise UsageError(f"prompts {files}: {same} and {name} ask {task.name} in the same words")
@@ -298,6 +318,8 @@ def build(name: str | Task, options: Options) -> Built:
         DataError: The data are missing or damaged.
     """
     task = name if isinstance(name, Task) else task_named(name)
+    if options.structured:
+        check_structured(task, options)
     prompts = prompts_of(task, options)
     _check_examples(task, options.fewshot, prompts)
     if options.cot and any("cot" not in prompt for prompt in prompts.values()):

@@ -8,6 +8,8 @@ from typing import Any
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.tasks.derived import TaskReference
+from halu_tasks.tasks.structured import structured_decoding
+from halu_tasks.tasks.task import Decoding
 
 _REFERENCE = tuple(own.name for own in fields(TaskReference))
 
@@ -69,6 +71,12 @@ class Provenance:
         """The judge that was named as an option."""
         judge: str | None = self.options.get("judge")
         return judge
+
+    @property
+    def decoding(self) -> Decoding:
+        """The decoding that the task has under these options."""
+        decoding = self.task.resolve().decoding
+        return structured_decoding(decoding) if self.options.get("structured") else decoding
 
     def without_prompt(self) -> Provenance:
         """Return the provenance of replies of which it is not known how they were asked for."""

@@ -19,6 +19,7 @@ from halu_tasks.data.tables import table_lines, table_rows
 from halu_tasks.scorers.answer import Answer, Outcome
 from halu_tasks.scorers.kinds import AnswerKind, Label
 from halu_tasks.scorers.reading.declining import only_declines
+from halu_tasks.scorers.reading.fields import structured_answer
 from halu_tasks.scorers.reading.judge import JudgeSpec, Verdict
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.registry import Reading, TaskScorer
@@ -295,6 +296,8 @@ class Task:
     def judged_text(self, mode: str, item: Item, reply: str) -> str:
         """Return the part of a reply to a judged task that a judge is asked about."""
         assert self.judged
+        if mode == "strict" and (answer := structured_answer(reply)):
+            return answer
         parts = (text for text in self._readings(mode, reply) if self.judged and self.judged.questions(item, text))
         return next(parts, reply)
 

@@ -21,6 +21,7 @@ from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.benchmarks.expmatch import ALPHA, Parts, expmatch, expmatch_published, parts_scores, split
 from halu_tasks.scorers.classification import Unparsed, label_metric, score_label
 from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
+from halu_tasks.scorers.reading.fields import structured_reply
 from halu_tasks.scorers.reading.questions import FACTUAL, NON_FACTUAL, factual
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.registry import TaskScorer
@@ -50,8 +51,8 @@ _BEHIND = " .,;:'\"\n*_`)]}>-–—#\t\r"
 
 def read(reply: str) -> tuple[Answer[str], str]:
     """Return the label of a reply, and its explanation, which is the reply without reasoning and leading label."""
-    text = strip_reasoning(reply)
-    return factual(reply), explanation_of(text or "")
+    text = strip_reasoning(reply) or ""
+    return factual(reply), explanation_of(str(structured_reply(text).get("explanation", text)))
 
 
 def explanation_of(reason: str) -> str:

@@ -31,6 +31,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.reading.fields import structured_reply
 from halu_tasks.scorers.reading.labels.verdict_reader import verdict_reader
 from halu_tasks.scorers.reading.lexicons import claims as words
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
@@ -62,6 +63,9 @@ def checks(reply: str) -> Checks:
     text = strip_reasoning(reply)
     if text is None:
         return Checks([], reason="unclosed reasoning")
+    if isinstance(listed := structured_reply(text).get("answer"), list):
+        checked = [claim["supported"] for claim in listed if isinstance(claim, dict) and "supported" in claim]
+        return Checks([value is True for value in checked], len(listed) - len(checked))
     raw_lines = [line for line in words.STAR.sub("- ", ends(text)).splitlines() if line.strip()]
     lines = [line for raw_line in raw_lines if (line := raw_line.translate(_PLAIN).strip())]
     for read in (

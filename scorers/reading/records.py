@@ -43,11 +43,8 @@ def _values(text: str) -> Iterator[tuple[str, Any]]:
             for m in re.finditer(re.escape(closing) + r"(?=[ \t`*_.,;]*(?:\n|\Z))", text[start : start + 20_000])
         ][:10]
         for stop in stops:
-            source = text[start : start + stop].replace("“", '"').replace("”", '"')
-            if source[0] == "(" or (source[0] == "{" and ":" not in source):
-                source = f"[{source[1:-1]}]"
             try:
-                value = _parsed(source)
+                value = _parsed(text[start : start + stop])
             except (yaml.YAMLError, RecursionError, ValueError):
                 continue
             yield opening[1] or text[:start].rstrip().rsplit("\n", 1)[-1], value
@@ -56,8 +53,14 @@ def _values(text: str) -> Iterator[tuple[str, Any]]:
 
 
 def _parsed(source: str) -> Any:
-    if "&" in source and "*" in source:  # YAML would repeat what is between them
-        return json.loads(source)
+    try:
+        return json.loads(source, parse_int=str, parse_float=str)
+    except ValueError:
+        if "&" in source and "*" in source:  # YAML would repeat what is between them
+            raise
+    source = source.replace("“", '"').replace("”", '"')
+    if source[0] == "(" or (source[0] == "{" and ":" not in source):
+        source = f"[{source[1:-1]}]"
     return yaml.load(source, yaml.CBaseLoader)
 
 

@@ -171,7 +171,8 @@ def quotations(reply: str, passage: str, unit: Unit) -> Answer[list[str]]:
         strings = [string for entry in data if (string := _bare(entry))]
         if len(strings) == 1 and unit == "entity":
             strings = _quoted(strings[0], source, unit) or strings
-        return Answer([] if len(strings) == 1 and _says_none(strings[0]) else _without_stops(strings, unit))
+        is_none = len(strings) == 1 and not source.holds(strings[0]) and _says_none(strings[0], unit)
+        return Answer([] if is_none else _without_stops(strings, unit))
     loose: list[str] = []
     asked = False
     for section in sections_of(text, unit):

@@ -128,7 +128,7 @@ def test_commands_offer_the_options_as_declared(capsys: pytest.CaptureFixture[st
     arguments = build_parser().parse_args(["score", "fave", "a.jsonl"])
     offered = {name for name in Options.specs() if name in arguments}
     # the others only have an effect on how a model is asked
-    assert set(Options.specs()) - offered == {"fewshot", "cot", "probability"}
+    assert set(Options.specs()) - offered == {"fewshot", "cot", "structured", "probability"}
     assert {name: getattr(arguments, name) for name in offered} == {
         name: Options.specs()[name].default for name in offered
     }

@@ -111,7 +111,7 @@ FAULTS = {
         "answer",
         "unknown reading 'true_fals' (did you mean 'true_false'?)",
     ),
-    "answer kind misspelt": (INDEPENDENT, "answer: {kind: lable}\n", "answer", "kind: expected label, spans"),
+    "answer kind misspelt": (INDEPENDENT, "answer: {kind: lable}\n", "answer", "kind: expected label, claims, spans"),
     "key of another answer kind": (
         ENTITY,
         "answer: {kind: spans, labels: [a, b]}\n",

@@ -58,7 +58,9 @@ def asked(folder: Path, task: str, model: str = "halu/baseline", **others: Any) 
     return Path(log.location)
 
 
-def asked_lm_eval(folder: Path, tasks: list[str], model: str, **arguments: Any) -> Path:
+def asked_lm_eval(
+    folder: Path, tasks: list[str], model: str, metadata: dict[str, Any] | None = None, **arguments: Any
+) -> Path:
     """The results file of a run in lm-eval, written by what its command writes it with."""
     import lm_eval
     from lm_eval.loggers import EvaluationTracker
@@ -69,7 +71,9 @@ def asked_lm_eval(folder: Path, tasks: list[str], model: str, **arguments: Any) 
 
     tracker = EvaluationTracker(output_path=str(folder))
     manager = TaskManager(
-        include_path=next(iter(task_configs.__path__)), include_defaults=False, metadata={"halu_data": "sample"}
+        include_path=next(iter(task_configs.__path__)),
+        include_defaults=False,
+        metadata={"halu_data": "sample", **(metadata or {})},
     )
     results: Any = lm_eval.simple_evaluate(
         model=model, tasks=tasks, task_manager=manager, log_samples=True, evaluation_tracker=tracker, **arguments

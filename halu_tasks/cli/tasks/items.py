@@ -26,7 +26,7 @@ HELP = "print the items of a task, for models that run elsewhere"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_task_arguments(parser)
-    add_options(parser, "cot", "prompts")
+    add_options(parser, "cot", "structured", "prompts")
     parser.add_argument("--limit", type=positive_int, metavar="N", help="only the first N items")
     add_json_argument(parser, "text", "JSON Lines")
     about = "write the items to Parquet files of this new folder instead"

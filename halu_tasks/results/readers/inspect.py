@@ -126,7 +126,7 @@ def _run(
         ),
         model=model,
         roles=roles,
-        settings=own_settings(settings, (logged.task.resolve().decoding for logged in together)),
+        settings=own_settings(settings, (logged.decoding for logged in together)),
         provenance=provenance_of(kind, provenance) if kind != spec.model else provenance,
         epochs=spec.config.epochs or 1,
         answers=[answered for answered, _ in answers],

@@ -117,7 +117,7 @@ def _read_run(
         steps=(),
         model=str(model),
         roles={"grader": provenance.judge} if provenance.judge else {},
-        settings=own_settings({**model_settings, **settings}, [task.decoding]),
+        settings=own_settings({**model_settings, **settings}, [provenance.decoding]),
         provenance=provenance_of(kind, provenance) if kind != config["model"] else provenance,
         epochs=task_config.get("repeats") or 1,
         answers=answers,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from halu_tasks.scorers.kinds import AnswerKind, JudgedText, Label, Spans, Strings
+from halu_tasks.core.options import Options
+from halu_tasks.scorers.kinds import AnswerKind, Claims, JudgedText, Label, Spans, Strings
 from halu_tasks.scorers.reading.judge import JudgeSpec
 from halu_tasks.scorers.registry import reading_named
 from halu_tasks.tasks.definition.keys import TaskKeys, named_in
@@ -14,20 +15,23 @@ _KINDS: Mapping[str, Callable[[], AnswerKind]] = {"spans": Spans, "strings": Str
 """The kinds without further keys; a label has some."""
 
 
+_OPTIONS = Options.of_some_tasks().keys()
+
+
 def read_answer(keys: TaskKeys) -> AnswerKind:
     """Read the key `answer`."""
-    answer = keys.mapping("answer", ("kind", "labels", "reading", "target_varies"))
+    answer = keys.mapping("answer", ("kind", "labels", "reading", "target_varies", "explains", "only_with"))
     kind = answer.get("kind")
-    if kind == "label":
-        return _label(keys, answer)
+    if kind in ("label", "claims"):
+        return _label(keys, answer, Label if kind == "label" else Claims)
     if not named_in(kind, _KINDS):
-        keys.fail("answer", f"kind: expected {', '.join(('label', *_KINDS))}, got {kind!r}")
+        keys.fail("answer", f"kind: expected {', '.join(('label', 'claims', *_KINDS))}, got {kind!r}")
     if others := [name for name in answer if name != "kind"]:
         keys.fail("answer", f"an answer of the kind {kind} has no {others[0]!r}")
     return _KINDS[str(kind)]()
 
 
-def _label(keys: TaskKeys, answer: Mapping[str, Any]) -> Label:
+def _label(keys: TaskKeys, answer: Mapping[str, Any], kind: type[Label]) -> Label:
     declared = answer.get("labels")
     names = declared if isinstance(declared, dict) else {}
     labels = keys.as_strings("answer", list(names) if names else declared)
@@ -39,9 +43,14 @@ def _label(keys: TaskKeys, answer: Mapping[str, Any]) -> Label:
         keys.fail("answer", f"reading: {error}")
     keys.check_signature("answer", reading, "")
     keys.as_strings("answer", list(names.values()))
-    if not isinstance(target_varies := answer.get("target_varies", False), bool):
-        keys.fail("answer", f"target_varies: expected true or false, got {target_varies!r}")
-    return Label(labels, reading, names, target_varies)
+    flags = {name: answer.get(name, False) for name in ("target_varies", "explains")}
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            keys.fail("answer", f"{name}: expected true or false, got {value!r}")
+    only_with = answer.get("only_with") or {}
+    if not isinstance(only_with, dict) or not (only_with.keys() <= set(labels) and {*only_with.values()} <= _OPTIONS):
+        keys.fail("answer", f"only_with: expected options by label, got {only_with!r}")
+    return kind(labels, reading, names, **flags, only_with=only_with)
 
 
 def read_judge(keys: TaskKeys, answer: AnswerKind) -> JudgeSpec | None:

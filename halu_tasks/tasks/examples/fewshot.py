@@ -11,6 +11,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, placeholders, render
 from halu_tasks.data.locate import locate
 from halu_tasks.data.rows import Row
+from halu_tasks.tasks.structured import structured_reply
 
 if TYPE_CHECKING:
     from halu_tasks.tasks.task import Task
@@ -60,6 +61,8 @@ def _example(task: Task, case: Case, prompt: Prompt, options: Options) -> Exampl
     if options.cot:
         cue = item.prompt.rsplit("\n", 1)[-1]
         reply = f"{case.explanation}\n{cue} {reply}"
+    if options.structured:
+        reply = structured_reply(task, options, reply)
     return Example(item.prompt, reply)
 
 
