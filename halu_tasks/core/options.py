@@ -257,6 +257,9 @@ JUDGE_OPTIONS = (
 )
 """The options that say which judges are asked, and how."""
 
+READER_OPTIONS = ("reader", "reader_base_url")
+"""The options that say which model reads replies."""
+
 JUDGE_COST_OPTIONS = ("judge_max_cost", "judge_price", "judge_strong_price")
 """The options that say what judges may cost, which changes no figure."""
 
@@ -320,6 +323,12 @@ class Options:
     judge_strong_price: TokenPrice | None = option(None, "for judge_max_cost: the stronger judge's price")
     judge_strong_share: float = option(0.1, "the share of the items that the stronger judge judges", metavar="SHARE")
     judge_strong_seed: int = option(0, "the seed that draws the items of the stronger judge")
+    reader: str | None = option(
+        None,
+        "a model that reads the replies whose label the rules infer or do not find; both figures are printed",
+        metavar="MODEL",
+    )
+    reader_base_url: str | None = option(None, "the address of the reader's OpenAI-compatible server", metavar="URL")
     human: str | None = option(
         None, "judged tasks: a file of human labels, which correct the judged rates", metavar="FILE"
     )
@@ -442,6 +451,12 @@ class Options:
         """Return the options that are not at their default, by name."""
         values = {name: (getattr(self, name), spec.default) for name, spec in option_specs(Options).items()}
         return {name: value for name, (value, default) in values.items() if value != default}
+
+    @property
+    def for_reader(self) -> Options:
+        """These options with the reader in place of the judge, for what asks judges."""
+        defaults = {name: self.specs()[name].default for name in ("judge_strong", *STRONG_JUDGE_OPTIONS)}
+        return replace(self, judge=self.reader, judge_base_url=self.reader_base_url, **defaults)
 
     def without_costs(self) -> Options:
         """Return these options with the default for those of `JUDGE_COST_OPTIONS`."""

@@ -17,27 +17,34 @@ from halu_tasks.judging.cascade import Judges, open_judges
 from halu_tasks.replies.scoring import logger, no_judge
 from halu_tasks.scorers.reading.judge import JudgeSpec
 from halu_tasks.solvers.sample_metadata import SampleMetadata
+from halu_tasks.tasks import Task
 
 _judges: WeakKeyDictionary[AbstractEventLoop, dict[str, Judges]] = WeakKeyDictionary()
 """The judges of each run, which has an event loop of its own and so its own connections and count of failures."""
 
 
-def judges_of_run(spec: JudgeSpec, options: Options) -> Judges | None:
-    """Return the judges of this run: the model in the role `grader`, or else the one in `options`.
+def reader_of_run(task: Task, options: Options) -> Judges | None:
+    """Return the model that reads replies to a task: the one in the role `reader`, or else the one in `options`."""
+    spec = task.reading_spec(options.scoring)
+    return judges_of_run(spec, options.for_reader, "reader") if spec else None
+
+
+def judges_of_run(spec: JudgeSpec, options: Options, role: str = "grader") -> Judges | None:
+    """Return the judges of this run: the model in the role, or else the one in `options`.
 
     The model under test is never the judge by default; without a judge the result is None.
 
     Raises:
         UsageError: A stronger judge is named without a judge of all replies.
     """
-    named = model_roles().get("grader")
+    named = model_roles().get(role)
     model: Model | None = named[0] if isinstance(named, list) else named
     if model is None and not options.judge:
         if options.judge_strong:
             raise UsageError("option judge_strong: also name the judge of all replies (--model-role grader=MODEL)")
         return None
     judges = _judges.setdefault(get_running_loop(), {})
-    key = " ".join([spec.prompt, str(model), *(str(getattr(options, name)) for name in JUDGE_OPTIONS)])
+    key = " ".join([spec.prompt, str(id(spec)), str(model), *(str(getattr(options, name)) for name in JUDGE_OPTIONS)])
     if key not in judges:
         judges[key] = open_judges(options, spec, model)
     return judges[key]
@@ -49,7 +56,7 @@ def check_addresses(options: Options) -> None:
     Raises:
         UsageError: An address contains credentials.
     """
-    for name in ("judge_base_url", "judge_strong_base_url"):
+    for name in ("judge_base_url", "judge_strong_base_url", "reader_base_url"):
         if in_address(address := getattr(options, name)):
             raise UsageError(
                 f"{name}={address} contains credentials, which Inspect writes into its log; name the judge "

@@ -19,7 +19,7 @@ from halu_tasks.core.errors import ArgumentError, UsageError
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.inspect_adapter.figures import figures
-from halu_tasks.inspect_adapter.judges import check_addresses, judges_of_run
+from halu_tasks.inspect_adapter.judges import check_addresses, judges_of_run, reader_of_run
 from halu_tasks.inspect_adapter.records import ACC, ScoreRecord
 from halu_tasks.judging.cascade import Judges
 from halu_tasks.replies.judge_errors import assumed_judge, label_warnings
@@ -35,6 +35,7 @@ from halu_tasks.replies.scoring import (
 from halu_tasks.scorers.answer import Outcome
 from halu_tasks.scorers.human_labels import HumanLabels, with_judge_error
 from halu_tasks.scorers.methods.cost import cost_of
+from halu_tasks.scorers.reader import UNSURE
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.probability import FACT, probability_of, with_probability, without_probability
 from halu_tasks.solvers.arguments import checked
@@ -69,6 +70,8 @@ def halu_score(
     human: str | None = None,
     judge_sensitivity: float | str | None = None,
     judge_specificity: float | str | None = None,
+    reader: str | None = None,
+    reader_base_url: str | None = None,
 ) -> Scorer:
     """Score a sample of this package by its task.
 
@@ -93,6 +96,9 @@ def halu_score(
         judge_sensitivity: Without labels, an assumption: the share of hallucinations that the judge calls so, as a
             number or a range such as 0.8-0.9.
         judge_specificity: The share of everything else that it does not call a hallucination.
+        reader: The model that reads replies whose label the rules infer or do not find, if there is none in the role
+            `reader`.
+        reader_base_url: The base URL of a reader behind an OpenAI-compatible server.
     """
     options = _scorer_options(
         scoring=scoring,
@@ -110,6 +116,8 @@ def halu_score(
         human=human,
         judge_sensitivity=judge_sensitivity,
         judge_specificity=judge_specificity,
+        reader=reader,
+        reader_base_url=reader_base_url,
     )
     labels_of = cache(partial(_read_labels, human))
 
@@ -135,6 +143,7 @@ async def _score_sample(
     sample = SampleMetadata.required_of(state)
     task, judged = sample.benchmark_task, sample.benchmark_task.judged
     scoring_task = ScoringTask(task, options.scoring, judges_of_run(judged, options) if judged else None)
+    readers = None if sample.weighed else reader_of_run(task, options)
     method_record = MethodRecord.from_metadata(state.output.metadata)
     item = _item_of(sample, target, state)
     reply_score = await scoring_task.score(item, Reply(state.output.completion, probability=method_record.probability))
@@ -142,6 +151,8 @@ async def _score_sample(
     if judged and (options.human or assumed or options.judge_strong):
         strong = bool(options.judge_strong)
         reply_score = with_judge_error(reply_score, judged, labels_of(task.name), assumed, strong=strong)
+    if readers and reply_score.outcome in UNSURE:
+        reply_score = replace(reply_score, verdicts=await readers.judge.of_reply(item, state.output.completion))
     record, draft = with_method_output(reply_score, method_record), method_record.draft
     reply_score = _with_token_probability(record.score, task, state, sample.weighed)
     record = replace(
@@ -155,10 +166,11 @@ async def _score_sample(
         opinions=method_record.opinions,
         group=sample.group,
     )
+    described = _describe(reply_score, "judge" if judged else "reader")
     return InspectScore(
         value=scoring_task.value(reply_score),
         answer=shown_answer(reply_score.answer),
-        explanation="\n\n".join(filter(None, (reply_score.reason, *_describe(reply_score)))) or None,
+        explanation="\n\n".join(filter(None, (reply_score.reason, *described))) or None,
         metadata=record.as_metadata(),
     )
 
@@ -255,12 +267,12 @@ def _with_token_probability(score: Score, task: Task, state: TaskState, weighed:
     return without_probability(score) if weighed and FACT not in score.measurements else score
 
 
-def _describe(score: Score) -> list[str]:
+def _describe(score: Score, judge: str) -> list[str]:
     """Describe each verdict and its reason, for people who check verdicts."""
     return [
-        f"{judge}{f' on {verdict.about!r}' if verdict.about else ''}: {verdict.label}"
+        f"{name}{f' on {verdict.about!r}' if verdict.about else ''}: {verdict.label}"
         + (f" ({verdict.reason})" if verdict.reason else "")
-        for judge, verdicts in (("judge", score.verdicts), ("stronger judge", score.strong_verdicts))
+        for name, verdicts in ((judge, score.verdicts), ("stronger judge", score.strong_verdicts))
         for verdict in verdicts
     ]
 

@@ -17,7 +17,7 @@ from inspect_ai.util import JSONSchema
 
 from halu_tasks.core.errors import UsageError, did_you_mean, install_excepthook
 from halu_tasks.core.items import Item
-from halu_tasks.core.options import JUDGE_ERROR_OPTIONS, JUDGE_OPTIONS, Options
+from halu_tasks.core.options import JUDGE_ERROR_OPTIONS, JUDGE_OPTIONS, READER_OPTIONS, Options
 from halu_tasks.core.prompting import messages
 from halu_tasks.inspect_adapter.judges import check_addresses, judge_ready
 from halu_tasks.inspect_adapter.records import RECORD
@@ -216,6 +216,8 @@ def _task(
         if built.options.judge and not model_roles().get("grader"):
             # an error of one line is only possible while the task is created
             prepare_judge(built)
+    if (read := next((built for built in members if built.reader), None)) and not model_roles().get("reader"):
+        prepare_judge(read)
     changed = first.options.changed()
     judge_options = {name: changed[name] for name in JUDGE_OPTIONS if name in changed}
     return Task(
@@ -228,7 +230,7 @@ def _task(
         else generate(),
         scorer=halu_score(
             scoring=first.options.scoring,
-            **{name: getattr(first.options, name) for name in (*JUDGE_OPTIONS, *JUDGE_ERROR_OPTIONS)},
+            **{name: getattr(first.options, name) for name in (*JUDGE_OPTIONS, *JUDGE_ERROR_OPTIONS, *READER_OPTIONS)},
         ),
         config=_config(members),
         name=name,

@@ -8,8 +8,8 @@ import os
 import shlex
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,11 +19,12 @@ from tqdm import tqdm
 from halu_tasks.core.credentials import redacted
 from halu_tasks.core.errors import HaluTasksError, JudgeError, UsageError
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.core.options import JUDGE_ERROR_OPTIONS, JUDGE_OPTIONS, Options
+from halu_tasks.core.options import JUDGE_ERROR_OPTIONS, JUDGE_OPTIONS, READER_OPTIONS, Options
 from halu_tasks.data.cache import cache_folder
 from halu_tasks.replies.judge_errors import check_human_labels, with_known_errors
 from halu_tasks.scorers.answer import Outcome
-from halu_tasks.scorers.reading.judge import FAILED, Judgement
+from halu_tasks.scorers.reader import UNSURE
+from halu_tasks.scorers.reading.judge import FAILED, Judgement, JudgeSpec
 from halu_tasks.scorers.score import Score
 from halu_tasks.tasks import Built, Task, registry
 
@@ -56,6 +57,10 @@ def prepare_judge(built: Built, costs: Path | None = None) -> None:
         JudgeError: The judge does not answer.
         UsageError: An option about judges does not fit the judge or the others.
     """
+    if built.reader:
+        from halu_tasks.judging.cascade import reach_now
+
+        reach_now(built.options.for_reader, built.reader, costs)
     if not built.task.judged:
         return
     check_human_labels(built)
@@ -90,23 +95,47 @@ def score_replies(
     mode = built.options.scoring
     judgements: Sequence[Judgement | None] = [None] * len(replies)
     if built.task.judged and built.options.judge:
-        from halu_tasks.judging.cascade import judge_now
-
-        with tqdm(total=len(replies), desc=f"judging {built.task.name}") as bar:
-            try:
-                texts = [(item, built.task.judged_text(mode, item, reply.text)) for item, reply in replies]
-                judgements = judge_now(built.options, built.task.judged, texts, bar.update, costs)
-            except JudgeError as error:
-                kept = keep_replies(built, replies, folder)
-                how = f", score them with: {score_command(built, kept.path)}" if kept.path else ""
-                raise JudgeError(f"{error}; {kept.message}{how}") from None
-            except BaseException:
-                logger.error("judging was interrupted; %s", keep_replies(built, replies, folder).message)
-                raise
-    return [
+        texts = [(item, built.task.judged_text(mode, item, reply.text)) for item, reply in replies]
+        with _keeping(built, replies, folder):
+            judgements = _judge(built, built.options, built.task.judged, texts, costs)
+    scores = [
         with_known_errors(built, built.task.score(mode, item, reply, *(judgement or ())))
         for (item, reply), judgement in zip(replies, judgements, strict=True)
     ]
+    if built.reader:
+        unsure = [number for number, score in enumerate(scores) if score.outcome in UNSURE]
+        texts = [(replies[number][0], replies[number][1].text) for number in unsure]
+        with _keeping(built, replies, folder):
+            readings = _judge(built, built.options.for_reader, built.reader, texts, costs)
+        for number, reading in zip(unsure, readings, strict=True):
+            scores[number] = replace(scores[number], verdicts=reading.verdicts)
+    return scores
+
+
+def _judge(
+    built: Built, options: Options, spec: JudgeSpec, texts: Sequence[tuple[Item, str]], costs: Path | None
+) -> Sequence[Judgement]:
+    if not texts:
+        return []
+    from halu_tasks.judging.cascade import judge_now
+
+    doing = "judging" if spec is built.task.judged else "reading replies to"
+    with tqdm(total=len(texts), desc=f"{doing} {built.task.name}") as bar:
+        return judge_now(options, spec, texts, bar.update, costs)
+
+
+@contextmanager
+def _keeping(built: Built, replies: Sequence[tuple[Item, Reply]], folder: Path | None) -> Iterator[None]:
+    """Save the replies if a judge fails, and say where."""
+    try:
+        yield
+    except JudgeError as error:
+        kept = keep_replies(built, replies, folder)
+        how = f", score them with: {score_command(built, kept.path)}" if kept.path else ""
+        raise JudgeError(f"{error}; {kept.message}{how}") from None
+    except BaseException:
+        logger.error("judging was interrupted; %s", keep_replies(built, replies, folder).message)
+        raise
 
 
 MOST_EMPTY, MOST_UNPARSED, MOST_INFERRED = 0.01, 0.20, 0.05
@@ -286,7 +315,7 @@ def score_command(built: Built, predictions: Path) -> str:
     flags |= {
         spec.flag: changed[name] if changed[name] is True else redacted(str(changed[name]))
         for name, spec in Options.specs().items()
-        if name in changed and name in (*JUDGE_OPTIONS, *JUDGE_ERROR_OPTIONS, *built.task.task_options)
+        if name in changed and name in (*JUDGE_OPTIONS, *JUDGE_ERROR_OPTIONS, *READER_OPTIONS, *built.task.task_options)
     }
     words = [word for flag, value in flags.items() if value for word in ([flag] if value is True else [flag, value])]
     name = built.task.name if built.task.name in registry()[0] else str(built.task.path)

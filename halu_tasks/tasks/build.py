@@ -15,6 +15,7 @@ from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, given_prompts, prompt_hash, render
 from halu_tasks.data.locate import Located, locate
 from halu_tasks.scorers.human_labels import HumanLabels
+from halu_tasks.scorers.reading.judge import JudgeSpec
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.tasks.derived import TaskReference, task_named
 from halu_tasks.tasks.examples.fewshot import worked_examples
@@ -152,9 +153,18 @@ class Built:
     @cached_property
     def all_metrics(self) -> tuple[Metric, ...]:
         """All metrics of the task in the mode of these options, with those of several wordings."""
+        from halu_tasks.scorers.reader import with_reader
         from halu_tasks.scorers.wordings import with_wordings
 
-        return with_wordings(self.scoring.metrics, self.wordings)
+        metrics = with_wordings(self.scoring.metrics, self.wordings)
+        return with_reader(metrics) if self.reader else metrics
+
+    @property
+    def reader(self) -> JudgeSpec | None:
+        """What the model is asked that reads replies; None without the option, or if there is no label to read."""
+        if not self.options.reader or self.asks_for_probability:
+            return None
+        return self.task.reading_spec(self.options.scoring)
 
     @cached_property
     def metrics(self) -> tuple[Metric, ...]:
@@ -237,7 +247,7 @@ class Built:
         """Return what is asked and how, if the number of items is already known."""
         given = [name for name in self.options.changed() if name in ("data_split", "data_config", "columns")]
         judges = ["judge", *(["judge_strong"] if self.options.judge_strong else [])] if self.task.judged else []
-        asked = ["structured"] if self.options.structured else []
+        asked = [name for name in ("structured", "reader") if getattr(self.options, name)]
         names = (*given, *self.task.task_options, *asked, *judges)
         return Provenance(
             task=TaskReference.of(self.task),

@@ -17,7 +17,7 @@ from halu_tasks.data.rows import Lines, Row, json_lines, read_rows
 from halu_tasks.data.sources import Source
 from halu_tasks.data.tables import table_lines, table_rows
 from halu_tasks.scorers.answer import Answer, Outcome
-from halu_tasks.scorers.kinds import AnswerKind, Label
+from halu_tasks.scorers.kinds import AnswerKind, Claims, Label
 from halu_tasks.scorers.reading.declining import only_declines
 from halu_tasks.scorers.reading.fields import structured_answer
 from halu_tasks.scorers.reading.judge import JudgeSpec, Verdict
@@ -217,14 +217,24 @@ class Task:
             mode: The mode, `strict` or `paper`.
             scores: The scores.
         """
+        from halu_tasks.scorers.reader import was_read, with_reader
         from halu_tasks.scorers.wordings import with_wordings, wordings_of
 
-        return with_wordings(self.scoring[mode].metrics, wordings_of(scores))
+        metrics = with_wordings(self.scoring[mode].metrics, wordings_of(scores))
+        return with_reader(metrics) if self.read and was_read(scores) else metrics
 
     @property
     def read(self) -> Reading | None:
         """Reads the label that a reply states, as in strict but without the gold; None unless labels are asked for."""
         return self.answer.reading if isinstance(self.answer, Label) else None
+
+    def reading_spec(self, mode: str) -> JudgeSpec | None:
+        """Return what a model is asked that reads replies; None if there is no label to read in this mode."""
+        from halu_tasks.scorers.reader import reader_spec
+
+        if mode != "strict" or not isinstance(self.answer, Label) or isinstance(self.answer, Claims):
+            return None
+        return reader_spec(self.about, self.answer.labels)
 
     @property
     def labels(self) -> tuple[str, ...]:
