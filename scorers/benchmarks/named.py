@@ -14,13 +14,15 @@ from typing import Any
 
 from halu_tasks.core.errors import DataError
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.metrics import Metric, share_abstained, share_empty
+from halu_tasks.scorers.metrics import Metric, share_abstained, share_empty, share_inferred
 from halu_tasks.scorers.reading.questions import NONE, TYPES
 from halu_tasks.scorers.registry import TaskScorer, make_scorer
 from halu_tasks.scorers.score import Score, mark_empty
 
 HEADLINES = {"iou": "iou", "exact_match": "em", "expmatch": "expmatch", "error_type": "acc", "verdict": "acc"}
 """The headline metric of each scorer, whose value is that of the sample."""
+_OF_LABELS = ("error_type", "verdict")
+"""The scorers that read a label, which can be inferred."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,8 @@ def metrics_of(name: str, arguments: Mapping[str, Any]) -> tuple[Metric, ...]:
     """
     metrics = _scorer(name, _key(arguments)).metrics
     by_headline = sorted(metrics, key=lambda metric: metric.name != HEADLINES[name])
-    return (*by_headline, share_abstained(), share_empty())
+    inferred = [share_inferred()] if name in _OF_LABELS else []
+    return (*by_headline, share_abstained(), share_empty(), *inferred)
 
 
 @cache

@@ -434,7 +434,7 @@ def _bare(text: str) -> str:
 def _without_stops(strings: Iterable[str], unit: Unit) -> list[str]:
     """Return the strings that are not empty, those shorter than a sentence without the stops behind them."""
     if unit in ("entity", "replacement"):
-        strings = [string.rstrip(_STOPS) or string for string in strings]
+        strings = [string.rstrip(_STOPS) for string in strings]
     return [string for string in strings if string]
 
 
@@ -503,7 +503,9 @@ def _replacement(text: str) -> str:
         return text
     if struck := re.match(r"~~[^~]*~~\s*(?=\S)", text):
         text = text[struck.end() :]
-    label = re.match(r"([^:：=\n]{1,60}?)[*_`]*\s*(?:[:：=]|[–—-](?=\s)|-+>|=+>|[→⇒])[*_`]*\s*(?=\S)", text)
+    label = re.match(r"(?=[\[<])(\W*mask\W?\d{1,2}[\]>])\s+(?=\S)", text, re.IGNORECASE) or re.match(
+        r"([^:：=\n]{1,60}?)[*_`]*\s*(?:[:：=]|[–—-](?=\s)|-+>|=+>|[→⇒])[*_`]*\s*(?=\S)", text
+    )
     if label and kinds(label[1]) & {"mask", "first", "replacement"}:
         text = text[label.end() :]
     pair = _PAIR.fullmatch(text)

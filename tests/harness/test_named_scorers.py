@@ -160,12 +160,12 @@ def test_error_type_none_is_an_answer_only_where_it_is_allowed(scored: Callable[
 
 def test_verdict_by_labels_and_reading(scored: Callable[..., Any]) -> None:
     samples = [target("Yes"), target("Yes"), target("No"), target("No")]
-    replies = ["Verdict: Yes", "No", "Yes", "I cannot determine whether it hallucinates."]
+    replies = ["Verdict: Yes", "It contains no errors.", "Yes", "I cannot determine whether it hallucinates."]
     log = scored("verdict", samples, replies, labels={"Yes": "wrong", "No": "right"}, reading="hallucinates")
     assert values(log) == ["C", "I", "I", "I"]
     found = figures(log)
     assert [found[name] for name in ("acc", "precision", "recall", "f1")] == [0.25, 0.5, 0.5, 0.5]
-    assert (found["f1_wrong"], found["f1_right"], found["abstained"]) == (0.5, 0, 0.25)
+    assert (found["f1_wrong"], found["f1_right"], found["abstained"], found["inferred"]) == (0.5, 0, 0.25, 0.25)
 
 
 @pytest.mark.parametrize(
