@@ -503,7 +503,7 @@ def _replacement(text: str) -> str:
         return text
     if struck := re.match(r"~~[^~]*~~\s*(?=\S)", text):
         text = text[struck.end() :]
-    label = re.match(r"(?=[\[<])(\W*mask\W?\d{1,2}[\]>])\s+(?=\S)", text, re.IGNORECASE) or re.match(
+    label = re.match(r"(?=[\[<])(\W*mask\W?\d{1,2}[\]>])\s+(?=[\w\"“*])", text, re.IGNORECASE) or re.match(
         r"([^:：=\n]{1,60}?)[*_`]*\s*(?:[:：=]|[–—-](?=\s)|-+>|=+>|[→⇒])[*_`]*\s*(?=\S)", text
     )
     if label and kinds(label[1]) & {"mask", "first", "replacement"}:

@@ -33,7 +33,7 @@ def test_an_answer_as_json_is_scored_as_the_same_answer_in_words(task: str, cot:
                 assert TASKS[task].judged_text("strict", item, text) == words
             score, expected = (TASKS[task].score("strict", item, Reply(reply)) for reply in (text, words))
             assert (score.answer, score.measurements) == (expected.answer, expected.measurements)
-            assert score.outcome == "answered"
+            assert score.outcome == ("unparsed" if expected.outcome == "unparsed" else "answered")
 
 
 def schema_of(request: dict[str, Any]) -> dict[str, Any]:
