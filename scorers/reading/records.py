@@ -89,7 +89,7 @@ def _pairs(text: str) -> Iterator[tuple[str, Any]]:
     if len(pairs) < 2 or not all(pair and pair[1].count(" ") < 3 for pair in pairs):
         return
     names = [pair[1].strip("*_` ") for pair in pairs if pair]
-    if len(set(names)) < len(names) or {"wrong", "right"} <= set().union(*map(kinds, names)):
+    if len(set(names)) < len(names) or len({"wrong", "right", "corrected"} & set().union(*map(kinds, names))) > 1:
         records: list[dict[str, str]] = [{}]
         for name, pair in zip(names, pairs, strict=True):
             if name in records[-1]:
@@ -140,7 +140,7 @@ def _fit(name: str, unit: Unit) -> int:
     """Return how well the name of a field fits what was asked for: 3 to -1; 0 if it says nothing."""
     found = kinds(re.sub(r"(?<=[a-z])(?=[A-Z\d])", " ", name))
     if unit == "replacement":
-        if found & {"replacement", "right"}:
+        if found & {"replacement", "right", "corrected"}:
             return 3
         if found & {"aside", "field", "analysis", "wrong", "original"}:
             return -1
@@ -149,6 +149,6 @@ def _fit(name: str, unit: Unit) -> int:
         return -1
     if found & {"wrong", "original"}:
         return 3
-    if "right" in found:
+    if found & {"right", "corrected"}:
         return -1
     return 2 if found & {unit, "entity"} else 1 if "final" in found or name.lower() in _GENERAL_FIELDS else 0

@@ -98,10 +98,12 @@ def kinds(name: str) -> set[str]:
 
 def rank_of(heading: str, unit: Unit) -> int:
     """Return the rank of a heading, as in `Section`."""
-    asked = {"replacement", "right", "final"} if unit == "replacement" else {"wrong", "final", unit}
+    asked = {"replacement", "right", "corrected", "final"} if unit == "replacement" else {"wrong", "final"}
+    asked |= {unit} if unit == "sentence" or heading.count(" ") < 4 else set()
     found = kinds(re.split(r"[,;.]\s|\bbut\b|\bhowever\b", heading)[-1])
     found = found if found & asked else kinds(heading)
-    if "aside" in found or (unit != "replacement" and "right" in found and "wrong" not in found):
+    is_right = "corrected" in found or found & {"right", "wrong"} == {"right"}
+    if "aside" in found or (is_right and unit != "replacement"):
         return -1
     if found & asked:
         return 1 if "plan" in found else 2

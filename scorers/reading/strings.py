@@ -49,11 +49,11 @@ _SIGNS = CROSSES + TICKS + "⚠\ufe0f"
 _QUOTES = str.maketrans({**dict.fromkeys("‘’‚′`´ʼ‹›", "'"), **dict.fromkeys("“”„«»＂「」『』", '"')})
 # where a quotation may begin and end in a line
 _BEGINS = re.compile(
-    r"\A|[\"“«'‘`*_(\[<~]+(?=\S)|[:：,;،，、；|•]\s*|(?:-+>|=+>|[→⇒➜])\s*|(?<=\s)(?:\(?\d{1,2}[.)]|[-–—/&])\s+"
+    r"\A|(?<!\w)['‘](?=\S)|[\"“«`*_(\[<~]+(?=\S)|(?<!\d)[:,]|[:,](?!\d)\s*|[：;،，、；|•]\s*|(?:-+>|=+>|[→⇒➜])\s*|(?<=\s)(?:\(?\d{1,2}[.)]|[-–—/&])\s+"
     r"|\b(?:is|are|and|or|was|were|says|replace|calls|states|mentions|und|to|with)\s+(?:that\s+)?"
 )
 _ENDS = re.compile(
-    r"[.!?]?(?:[\"”»`*_)\]>~]|['’](?!\w))|[.!?]?\s*[,;:：،，、；|•]|\s*(?:-+>|=+>|[→⇒➜←])|\s[-–—(\[/&]|[.!?。]*\s*\Z"
+    r"[.!?]?(?:[\"”»`*_)\]>~]|['’](?!\w))|[.!?]?\s*(?:[,:](?!\d)|[;：،，、；|•])|\s*(?:-+>|=+>|[→⇒➜←])|\s[-–—(\[/&]|[.!?。]*\s*\Z"
     r"|[.!?。]\s|\s(?:\(?\d{1,2}[.)])\s|,?\s(?:is|are|was|were|and|or|should|must|instead|rather|because|since|which|to"
     r"|with|by|in place|isn't|aren't|und)\b"
 )
@@ -94,6 +94,11 @@ _QUOTED = re.compile(
     r"\"([^\"\n]{1,2000})\"|“([^“”\n]{1,2000})”|«([^«»\n]{1,2000})»|`([^`\n]{1,300})`|\*\*([^*\n]{1,300})\*\*"
     r"|~~([^~\n]{1,2000})~~"
     r"|(?<!\w)'([^'\n]{1,300})'(?!\w)|<([^<>/\n]{1,300})>|(?<![\w*])[*_]([^*_\n]{1,300})[*_](?![\w*])"
+)
+_MENTIONS = re.compile(
+    r"(?:the|this|in)\b(?: \w+){0,4} (?:mentions?|phrase|terms?|words?|statement|claim|uses?|sentence|says|states)\b"
+    r"(?: \w+){0,2} ?[\"“*]",
+    re.IGNORECASE,
 )
 _CLAUSE = re.compile(
     r"(?:which|who|that|where|when|because|so|but|it|it's|they|however|meaning|as|not|while|although|if|then|there|therefore"
@@ -296,7 +301,7 @@ def _quoted(text: str, passage: Passage, unit: Unit) -> list[str]:
     parts = _separated(text) if unit == "entity" else []
     if len(parts) > 1 and all(part.count(" ") < 3 and passage.holds(part) for part in parts):
         return parts
-    forms = (text, text.strip(' "“”«»*_`'), _bare(text))
+    forms = (text, text.strip(' "“”«»*_`'), _bare(text))[:: -1 if unit == "entity" else 1]
     whole = next((form for form in forms if passage.holds(form)), "")
     if whole or (len(forms[1]) > 20 and passage.resembles(forms[1])):
         return [whole or forms[1]]
@@ -312,11 +317,12 @@ def _quoted(text: str, passage: Passage, unit: Unit) -> list[str]:
             continue
         if strings and not _GAP.fullmatch(before):
             break
-        if strings or _introduces(before, text, unit):
+        if strings or (not _REASON.search(before) and _introduces(before, text, unit)):
             strings.append(text[start:end])
             last = end
-    goes_on = text[last : last + 1] == " " and not _REASON.match(text, last) and not _GAP.match(text, last)
-    return [] if goes_on and text[last:].strip(_STOPS) else strings
+    rest = text[last:].lstrip("\"”»'’`*_)]>~").rstrip(_STOPS)
+    goes_on = rest.strip(_STOPS) and (text[last] == " " or rest.count(" ") > 3) and not _REASON.match(rest)
+    return [] if goes_on else strings
 
 
 def _introduces(before: str, text: str, unit: Unit) -> bool:
@@ -412,7 +418,8 @@ def _loose(text: str) -> str:
         rest = text[piece.end() :]
         if not rest.strip(" .,;:") or _REASON.match(rest) or _content(piece).count(" ") < 8:
             return _content(piece)
-    inner = next((piece for piece in _QUOTED.finditer(text) if _content(piece).count(" ") >= 4), None)
+    least = 0 if _MENTIONS.match(text) else 4
+    inner = next((piece for piece in _QUOTED.finditer(text) if _content(piece).count(" ") >= least), None)
     if inner:
         return _content(inner)
     reason = _REASON.search(text, 1)
@@ -434,8 +441,14 @@ def _bare(text: str) -> str:
 def _without_stops(strings: Iterable[str], unit: Unit) -> list[str]:
     """Return the strings that are not empty, those shorter than a sentence without the stops behind them."""
     if unit in ("entity", "replacement"):
-        strings = [string.rstrip(_STOPS) for string in strings]
+        strings = [_unpaired(string.rstrip(_STOPS)) for string in strings]
     return [string for string in strings if string]
+
+
+def _unpaired(string: str) -> str:
+    """Return a string without a quotation mark at one of its ends that has no other; 6'2" keeps its sign for inches."""
+    is_quote = string.count('"') == 1 and (string[0] == '"' or not string[-2:-1].isdigit())
+    return string.strip('"') if is_quote else string
 
 
 def _declines(text: str) -> bool:
