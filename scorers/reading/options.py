@@ -100,13 +100,21 @@ class OptionQuestion(Question):
             value = None if asks or not read.starts_line else self.value(read)
             if value is None or value.label in ("", UNDECIDED):
                 continue
-            behind = [token for token in read.tokens if token.start >= value.end]
-            good = next((token for token in behind if token.kind in ("good", "stop")), None)
-            if good is None or good.kind == "stop" or self._goes_on(read, good.end):
-                continue
-            if self._only_fillers(read, value.end, good.start):
+            good = self._rated_right(read, value)
+            if good and not self._goes_on(read, good.end):
                 return value.label
         return None
+
+    def _rated_right(self, read: Read, value: Value) -> Token | None:
+        """Return the word by which an option is called right directly behind its letter ("A is correct")."""
+        behind = [token for token in read.tokens if token.start >= value.end]
+        good = next((token for token in behind if token.kind in ("good", "stop")), None)
+        is_rated = good and good.kind == "good" and self._only_fillers(read, value.end, good.start)
+        return good if is_rated else None
+
+    def _ends_here(self, read: Read, value: Value) -> bool:
+        good = self._rated_right(read, value)
+        return super()._ends_here(read, value._replace(end=good.end) if good else value)
 
     def _alone(self, found: list[Read]) -> str | None:
         heads = set()
@@ -185,7 +193,8 @@ class OptionQuestion(Question):
                     ratings += [(label, better if kind == "right" else kind) for label, kind in rated]
                 goods = {good for good, _ in signs(clause)}
                 heading = "" if named or len(goods) != 1 else "right" if goods == {True} else "wrong"
-                subject = named[-1] if named else subject
+                if named or clause.has("both"):
+                    subject = named[-1] if len(set(named)) == 1 else ""
         if len(own := {label for label, kind in ratings if kind == "own"}) == 1:
             return own.pop()
         if not ratings and len(found) == 1:
@@ -245,6 +254,8 @@ class OptionQuestion(Question):
             )
             behind = [label for start, label in usable if place < start < until]
             targets = [usable[number][1]] if pairs else before
+            if not targets and not behind:
+                targets = [label for start, label in usable if start < place][-1:]
             if not targets and subject and (clause.opener in ("stop", "turn") or not behind):
                 targets = [subject]
             targets = targets or behind

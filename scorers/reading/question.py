@@ -51,6 +51,7 @@ _DOUBTS = ("negate", "no", "ask", "hedge", "either", "cannot", "decline", "quest
 _TITLE = re.compile(r"\s?[:=]")
 UNDECIDED = "undecided"
 _MOST_MARKERS = 100
+_COLON_FOLLOWS = re.compile(r"\s*(?:(?:is|are|would be|will be)\s*)?:")  # "whereas B is not, the final verdict is: A"
 """Markers of a reply, and words of a sentence, that are tried from the end; no real reply has as many."""
 _MOST_RETRACTIONS = 10
 _SHORT = 6
@@ -386,8 +387,11 @@ class Question:
 
     def _is_supposed(self, read: Read, marker: Token) -> bool:
         before = [token for token in read.tokens if token.end <= marker.start]
+        openers = {clause.opener for clause in read.clauses if clause.start <= marker.start < clause.end}
+        if "suppose" not in openers and _COLON_FOLLOWS.match(read.text, marker.end):
+            return False
         return (
-            any(clause.opener in ASIDES and clause.start <= marker.start < clause.end for clause in read.clauses)
+            bool(openers & set(ASIDES))
             or any(token.kind == "hedge" for token in before)
             or any(token.kind in ("cannot", "ask", "suppose") for token in before[-3:])
             or (bool(before) and before[-1].kind in ("negate", "no") and marker.start <= before[-1].end + 1)
