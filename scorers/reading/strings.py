@@ -302,11 +302,15 @@ def _quoted(text: str, passage: Passage, unit: Unit) -> list[str]:
     if len(parts) > 1 and all(part.count(" ") < 3 and passage.holds(part) for part in parts):
         return parts
     forms = (text, text.strip(' "“”«»*_`'), _bare(text))[:: -1 if unit == "entity" else 1]
-    whole = next((form for form in forms if passage.holds(form)), "")
-    if whole or (len(forms[1]) > 20 and passage.resembles(forms[1])):
-        return [whole or forms[1]]
+    if whole := next((form for form in forms if passage.holds(form)), ""):
+        return [whole]
+    sentence = [] if unit == "entity" else _quoted_sentence(text, passage)
+    if any(mark + sentence[0] in text for mark in '"“«' if sentence):
+        return sentence
+    if len(forms[1]) > 20 and passage.resembles(forms[1]):
+        return [forms[1]]
     if unit != "entity":
-        return _quoted_sentence(text, passage)
+        return sentence
     if len(parts) > 1 and any(map(passage.holds, parts)):
         return [part if passage.holds(part) else _loose(part) for part in parts]
     strings: list[str] = []
