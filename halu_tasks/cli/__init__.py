@@ -1,16 +1,78 @@
-"""The command line `halu-tasks`: commands about tasks, about results, and for building datasets.
-
-A command parses its arguments, calls a function of another package, and prints what it returns.
-"""
+"""The command line `halu-tasks`. A command parses its arguments, calls a function of another package, and prints."""
 
 from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+from collections.abc import Mapping
+from contextlib import suppress
 
-from halu_tasks.cli.parser import build_parser
+import click
+
+from halu_tasks import __version__
+from halu_tasks.cli.command import Group, Subcommands
+from halu_tasks.core.credentials import redacted
 from halu_tasks.core.errors import HaluTasksError, RunInterrupted
+
+ABOUT = """Hallucination benchmarks for lm-evaluation-harness and Inspect, and scores for replies from anywhere.
+
+Run the tasks with lm_eval --tasks NAME or inspect eval halu_tasks/NAME; docs: docs/getting-started.md
+"""
+COMMANDS: Mapping[str, str | Subcommands] = {
+    "list": "tasks:list_tasks",
+    "show": "tasks:show",
+    "check": "tasks:check",
+    "items": "tasks:items",
+    "score": "score:score",
+    "run": "run:run",
+    "report": "report:report",
+    "demo": "run:demo",
+    "data": Subcommands(
+        "list the sources, download or verify them, or describe data by statistics",
+        {"list": "data:list_sources", "fetch": "data:fetch", "verify": "data:verify", "describe": "data:describe"},
+        default="list",
+    ),
+    "doctor": "run:doctor",
+    "plan": "plan:plan",
+    "export": Subcommands(
+        "export results, built datasets and training data in the formats of other tools",
+        {"eee": "export:eee", "hub": "export:hub", "chats": "export:chats"},
+    ),
+    "build": Subcommands(
+        "build a benchmark from your own documents",
+        {
+            "dataset": "build:dataset",
+            "collect": "build:collect",
+            "quality": "build:quality",
+            "optimize": "build:optimize",
+            "biographies": "build:biographies",
+            "options": "build:options",
+        },
+        default="dataset",
+    ),
+    "label": Subcommands(
+        "draw what people check from results and built datasets, and read their labels",
+        {
+            "verdicts": "label:verdicts",
+            "reports": "label:reports",
+            "factor": "label:factor",
+            "items": "label:items",
+            "import": "label:import_items",
+            "parts": "label:parts",
+            "import-parts": "label:import_parts",
+        },
+    ),
+}
+"""The function of each command."""
+
+
+def command_line() -> Group:
+    """Return the command line."""
+    group = Group("halu-tasks", Subcommands(ABOUT, COMMANDS))
+    group.context_settings = {"max_content_width": 100}
+    return click.version_option(__version__, message="halu-tasks %(version)s")(group)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -26,29 +88,39 @@ def main(argv: list[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # items are JSON Lines in any script, whatever the encoding of the terminal
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    with suppress(ValueError):  # not the main thread
+        # who ends a command, ends what it has started, and keeps what is finished, as with Ctrl-C
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         try:
-            arguments = build_parser().parse_args(argv)
-            status = arguments.run(arguments)
+            arguments = list(sys.argv[1:] if argv is None else argv)
+            group = command_line()
+            with group.make_context("halu-tasks", arguments) as context:
+                status = group.invoke(context)
         finally:
             # flush here, where an error can be reported; when Python flushes at exit, it is too late
             sys.stdout.flush()
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.ClickException as error:
+        of = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "halu-tasks"
+        return _report(f"{redacted(error.format_message())}; see {of} --help", 2)
     except BrokenPipeError:
         # the reader of a pipe has closed it, as `| head` does
         _discard_output()
     except KeyboardInterrupt:
-        return _report(RunInterrupted("interrupted"), RunInterrupted.exit_status)
+        return _report("interrupted", RunInterrupted.exit_status)
     except OSError as error:
         _discard_output()
-        return _report(error, 2)
+        return _report(str(error), 2)
     except HaluTasksError as error:
-        return _report(error, error.exit_status)
+        return _report(str(error), error.exit_status)
     return status or 0
 
 
-def _report(error: Exception, status: int) -> int:
+def _report(message: str, status: int) -> int:
     """Print an error on one line; return the exit status."""
-    print(f"halu-tasks: {' '.join(str(error).splitlines())}", file=sys.stderr)
+    print(f"halu-tasks: {' '.join(message.splitlines())}", file=sys.stderr)
     return status
 
 

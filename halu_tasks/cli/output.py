@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from halu_tasks.core.json_lines import json_line
+from halu_tasks.text.figures import format_estimate, format_interval
+
+if TYPE_CHECKING:
+    from halu_tasks.scorers.metrics import Estimate
 
 EXIT_PARTIAL = 3
 """The exit status of a command that finished without a part of its input, which a message names."""
+
+NONE = "-"
+"""Shown in a table instead of a missing value."""
 
 
 def warn(message: str) -> None:
@@ -30,4 +38,58 @@ def pluralize(number: int, one: str, many: str) -> str:
 
 def print_json(value: Any, *, indent: int | None = 2) -> None:
     """Print a JSON value on standard output."""
-    print(json_line(value) if indent is None else json.dumps(value, ensure_ascii=False, indent=indent))
+    print(json.dumps(value, ensure_ascii=False, indent=indent))
+
+
+def width(text: str) -> int:
+    """Return the number of columns of a string in a terminal: two for wide characters, none for combining marks."""
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text
+    )
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Format rows as a table whose columns are separated by two spaces; empty if there are no rows.
+
+    Args:
+        rows: The values of each row by heading. Columns of numbers, and of figures as strings, are right-aligned;
+            columns without any value are left out.
+    """
+    heads = [head for head in (rows[0] if rows else ()) if any(row[head] not in (None, "") for row in rows)]
+    columns = []
+    for head in heads:
+        cells = [head, *(_cell(row[head]) for row in rows)]
+        size = max(map(width, cells))
+        right = all(cell[:1].isdigit() or cell[:1] in "+-<" for cell in cells[1:])
+        pads = [" " * (size - width(cell)) for cell in cells]
+        padded = [pad + cell if right else cell + pad for pad, cell in zip(pads, cells, strict=True)]
+        columns.append([padded[0], "-" * size, *padded[1:]])
+    return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return NONE
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def estimates_table(heading: str, estimates: Mapping[str, Estimate]) -> str:
+    """Format figures with their 95% intervals.
+
+    Args:
+        heading: The heading of the column of names.
+        estimates: The figures by name.
+    """
+    return table(
+        [
+            {heading: name, "value": e.value, "95% interval": format_interval(e.low, e.high, ".4f", NONE)}
+            for name, e in estimates.items()
+        ]
+    )
+
+
+def figure(estimate: Estimate | Mapping[str, Any] | None) -> str:
+    """Format a figure, or its JSON values, with its interval for a table."""
+    return format_estimate(estimate, missing=NONE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from halu_tasks.core.errors import HaluTasksError
+from halu_tasks.core.errors import HaluTasksError, UsageError
 
 State = Literal["ok", "warning", "failed", "not checked"]
 
@@ -23,6 +23,11 @@ class Check(NamedTuple):
     state: State
     found: str
     advice: str = ""
+
+    def require(self) -> None:
+        """Raise UsageError if the check failed."""
+        if self.state == "failed":
+            raise UsageError("; ".join(filter(None, (f"{self.name}: {self.found}", self.advice))))
 
 
 def failed(name: str, error: HaluTasksError) -> Check:

@@ -13,6 +13,8 @@ from typing import NamedTuple, Protocol, Self
 from halu_tasks.core import errors
 from halu_tasks.core.errors import HaluTasksError, RunInterrupted
 
+ATTEMPTS = 4
+"""How often a task is started if its process is killed."""
 Report = Callable[[str], None]
 """Receives a line about the progress."""
 
@@ -20,8 +22,8 @@ Report = Callable[[str], None]
 class Job(Protocol):
     """Work that is divided into tasks.
 
-    An instance is sent to other processes with `pickle`, so it is a frozen dataclass of a module. It must not hold
-    credentials: Slurm keeps it in a file.
+    An instance is sent to other processes, as JSON on a cluster, so it is a frozen dataclass of a module whose fields
+    pydantic can read. It must not hold credentials: Slurm keeps it in a file.
     """
 
     @property

@@ -14,10 +14,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
 from halu_tasks.core.errors import RunInterrupted, TaskLost
-from halu_tasks.executors.job import Failure, Job, Report, attempt, unfinished
+from halu_tasks.executors.job import ATTEMPTS, Failure, Job, Report, attempt, unfinished
 
-ATTEMPTS = 4
-"""How often a task is started if its process is killed."""
 _GRACE = 10
 """Seconds that a task has to write what is finished, after its run was interrupted or killed."""
 

@@ -31,8 +31,8 @@ class RayExecutor:
     tasks: int
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def check(self, where: str) -> None:
-        """Check that Ray is installed, and that it has the options.
+    def checked(self, where: str) -> RayExecutor:
+        """Return this executor after a check that Ray is installed, and has the options.
 
         Args:
             where: What contains the options, for the error.
@@ -47,6 +47,7 @@ class RayExecutor:
             ray.remote(**self._task_options())(_attempt)
         except (ValueError, TypeError) as error:
             raise UsageError(f"{where}: {error}") from None
+        return self
 
     def _task_options(self) -> dict[str, Any]:
         return {"num_cpus": 1, **{key: value for key, value in self.options.items() if key not in _CONNECTION}}

@@ -2,7 +2,7 @@
 
 The folder of a job then has a folder `executor/NAME`, which contains:
 
-job.pickle         the job, which every task reads
+job.json           the job, which every task reads
 task-0.log         what a task has printed
 task-0.json        how a task has ended
 slurm.json         the arrays that were submitted, so that the same command waits for them instead of starting anew
@@ -11,7 +11,6 @@ slurm.json         the arrays that were submitted, so that the same command wait
 from __future__ import annotations
 
 import json
-import pickle
 import re
 import shlex
 import shutil
@@ -21,15 +20,17 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 
-from halu_tasks.core.errors import DataError, RunInterrupted, TaskLost, UsageError
-from halu_tasks.core.files import atomic_path, atomic_write_text
-from halu_tasks.data.rows import read_json_object
-from halu_tasks.executors.job import Failure, Job, Report, attempt, unfinished
-from halu_tasks.executors.local import ATTEMPTS
+from pydantic import TypeAdapter
 
-_JOB, _ARRAYS = "job.pickle", "slurm.json"
+from halu_tasks.core.errors import DataError, RunInterrupted, TaskLost, UsageError
+from halu_tasks.core.files import atomic_write_text
+from halu_tasks.data.rows import read_json_object
+from halu_tasks.executors.job import ATTEMPTS, Failure, Job, Report, attempt, unfinished
+
+_JOB, _ARRAYS = "job.json", "slurm.json"
 _OURS = ("array", "job-name", "output", "error", "open-mode", "parsable", "requeue", "wait", "wrap", "chdir")
 """Options of sbatch that are not the user's to set."""
 _PATIENCE = 20
@@ -54,8 +55,8 @@ class SlurmExecutor:
     attempts: int = ATTEMPTS
     patience: float = _PATIENCE
 
-    def check(self, where: str) -> None:
-        """Check that Slurm is installed, and that it has the options.
+    def checked(self, where: str) -> SlurmExecutor:
+        """Return this executor after a check that Slurm is installed, and has the options.
 
         Args:
             where: What contains the options, for the error.
@@ -70,6 +71,7 @@ class SlurmExecutor:
         known = set(re.findall(r"--([a-z][a-z-]+)", _run("sbatch", "--help").stdout)) - set(_OURS)
         if unknown := next((name for name in self.options if name not in known), None):
             raise UsageError(f"{where}: sbatch has no option {unknown!r}, or it is set by this command")
+        return self
 
     def run(self, job: Job, report: Report) -> None:
         """Run the tasks of a job that are not finished, as `Executor.run` says."""
@@ -116,15 +118,14 @@ class _Array:
         arrays = [array for array in record["arrays"] if self._queued([array])]
         if arrays and record["tasks"] != self.executor.tasks:
             raise DataError(
-                f"{path}: array {', '.join(arrays)} still works on {record['tasks']} tasks; wait for it with --tasks "
-                f"{record['tasks']}, or end it with: scancel {' '.join(arrays)}"
+                f"{path}: array {', '.join(arrays)} still works on {record['tasks']} tasks; wait for it with "
+                f"--executor-tasks {record['tasks']}, or end it with: scancel {' '.join(arrays)}"
             )
         return arrays
 
     def _submit(self, ranks: Sequence[int], earlier: Sequence[str]) -> str:
         """Submit tasks as an array; return its number."""
-        with atomic_path(self.folder / _JOB) as partial:
-            partial.write_bytes(pickle.dumps((self.job, self.executor.tasks)))
+        atomic_write_text(self.folder / _JOB, _as_json(self.job, self.executor.tasks))
         for rank in ranks:
             self._ended(rank).unlink(missing_ok=True)
             self.started[rank] += 1
@@ -212,6 +213,18 @@ def _ended(folder: Path, rank: int) -> Path:
     return folder / f"task-{rank}.json"
 
 
+def _as_json(job: Job, tasks: int) -> str:
+    kind = type(job)
+    fields = TypeAdapter(kind).dump_python(job, mode="json")
+    return json.dumps({"job": f"{kind.__module__}:{kind.__qualname__}", "tasks": tasks, "fields": fields}) + "\n"
+
+
+def _read_job(path: Path) -> tuple[Job, int]:
+    record = read_json_object(path)
+    module, _, name = record["job"].partition(":")
+    return TypeAdapter(getattr(import_module(module), name)).validate_python(record["fields"]), record["tasks"]
+
+
 def _run(*command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
 
@@ -219,7 +232,7 @@ def _run(*command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
 def main() -> None:
     """Run a task on the machine that Slurm has chosen: `python -m halu_tasks.executors.slurm JOB RANK`."""
     path, rank = Path(sys.argv[1]), int(sys.argv[2])
-    job, tasks = pickle.loads(path.read_bytes())
+    job, tasks = _read_job(path)
     failure = attempt(job, rank, tasks)
     if failure:
         print(failure.message, file=sys.stderr)

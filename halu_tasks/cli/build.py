@@ -1,0 +1,427 @@
+"""`build`: a benchmark from documents, in parts that can be interrupted at any moment, and what is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import click
+
+from halu_tasks.cli.command import Count, ExecutorOptions, Output
+from halu_tasks.cli.output import EXIT_PARTIAL, NONE, print_json, progress, table, warn
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.extras import require_extra
+from halu_tasks.text.figures import format_interval
+
+if TYPE_CHECKING:
+    from halu_tasks.builders.run.folder import Folder
+    from halu_tasks.builders.workflow.collect import CollectResult
+    from halu_tasks.builders.workflow.optimize import Optimization
+    from halu_tasks.inspect_adapter.run_models import RunModels
+
+Percent = Annotated[float, "PERCENT"]
+Published = Annotated[Sequence[Path], "PATH"]
+BuilderOptions = Annotated[Mapping[str, Any], "-T"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildModels:
+    """The models of a build, and the settings of their calls.
+
+    Attributes:
+        model: the model, named as in Inspect
+        model_base_url: the address of its server
+        model_arg: an argument of the model
+        model_role: another model for a role, as ROLE=MODEL
+        max_connections: maximum number of concurrent calls to each model
+        max_retries: how often a failed call is retried, after increasing delays (seven times take six minutes)
+        timeout: no call is retried after this many seconds
+        display: how Inspect shows its progress, on standard error
+    """
+
+    model: Annotated[str, "MODEL"]
+    model_base_url: Annotated[str | None, "URL"] = None
+    model_arg: Annotated[Mapping[str, Any], "-M"] = field(default_factory=dict)
+    model_role: Annotated[Mapping[str, Any], "--model-role"] = field(default_factory=dict)
+    max_connections: Count | None = None
+    max_retries: Annotated[int, click.IntRange(min=0), "N"] = 7
+    timeout: Annotated[int | None, click.IntRange(min=1), "SECONDS"] = None
+    display: Literal["full", "rich", "plain", "log", "none"] | None = None
+
+    def create(self, executor: ExecutorOptions) -> RunModels:
+        """Return the models.
+
+        Raises:
+            UsageError: Inspect cannot create one of them, or a cluster would keep credentials in a file.
+        """
+        from halu_tasks.inspect_adapter.run_models import RunModels
+
+        calls = {name: getattr(self, name) for name in ("max_connections", "max_retries", "timeout")}
+        models = RunModels(
+            name=self.model,
+            base_url=self.model_base_url,
+            arguments=self.model_arg,
+            roles=self.model_role,
+            eval_settings={"display": self.display, **{k: v for k, v in calls.items() if v is not None}},
+        )
+        models.check()
+        if executor.executor == "slurm" and models.secret:
+            raise UsageError(
+                "--executor slurm: keeps the settings of models in a file; set credentials in the environment, such as "
+                "OPENAI_API_KEY, instead of naming them on the command line"
+            )
+        return models
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetOptions:
+    """How a dataset is assembled from drafts.
+
+    Attributes:
+        balance: keep as many items of each kind as there are of the rarest
+        near: similarity in percent from which on two items are duplicates (default: 100, equal items; FactCHD: 90)
+        embeddings: a sentence-transformers model (extra embeddings) whose cosine, in percent, is the similarity
+            (default: similarity of spelling)
+        partial: collect even if documents are not finished
+        licence: the dataset's licence, for its card (default: unknown)
+        against: published files to search for duplicates, in addition to those in the cache
+    """
+
+    balance: bool = False
+    near: Percent | None = None
+    embeddings: Annotated[str | None, "MODEL"] = None
+    partial: bool = False
+    licence: Annotated[str | None, "NAME"] = None
+    against: Published = ()
+
+
+def dataset(
+    builder: str,
+    documents: Path,
+    *,
+    output: Output,
+    models: BuildModels,
+    option: BuilderOptions = (),  # type: ignore[assignment]
+    temperature: float | None = None,
+    max_tokens: Count | None = None,
+    part_size: Count = 500,
+    executor: ExecutorOptions,
+    gate_samples: Annotated[int | None, click.IntRange(min=0), "N"] = None,
+    gate_share: Annotated[float | None, "SHARE"] = None,
+    cache: bool = False,
+    model_cost_config: Annotated[str | None, "FILE"] = None,
+    collecting: DatasetOptions,
+    json: bool = False,
+) -> int:
+    """Build a benchmark from your own documents.
+
+    Args:
+        builder: haluagent, refact_pipeline, halluverse25_pipeline, …
+        documents: a JSON Lines file with id and text, or a folder of .txt and .md files
+        output: the folder of the build; the same command continues what it contains
+        models: the models
+        option: an option of the builder (language=en), see `halu-tasks build options`
+        temperature: temperature of all calls of --model (default: that of the builder's role)
+        max_tokens: maximum length of a reply (default: 4096)
+        part_size: approximate number of documents in a part
+        executor: where the work is done
+        gate_samples: documents of each kind to draft first, as a test; 0 skips it (default: factchd_pipeline 5,
+            others 0)
+        gate_share: share of these drafts that must be consistent, or the build stops (default: factchd_pipeline 0.95)
+        cache: keep replies in Inspect's cache, so that a build with other options does not repeat calls
+        model_cost_config: prices of models, in the format of Inspect, to report costs in dollars
+        collecting: how the dataset is assembled
+        json: print one JSON object instead of tables
+    """
+    require_extra("build", "halu-tasks build")
+    from halu_tasks.builders.workflow.build import BuildRequest, build_parts
+
+    config = {"temperature": temperature, "max_tokens": max_tokens}
+    request = BuildRequest(
+        builder=builder,
+        options=option,
+        documents=documents,
+        output=output,
+        models=models.create(executor),
+        call_config={name: value for name, value in config.items() if value is not None},
+        part_size=part_size,
+        cache=cache,
+        model_cost_config=model_cost_config,
+        partial=collecting.partial,
+        against=collecting.against,
+        gate_samples=gate_samples,
+        gate_share=gate_share,
+    )
+    return _collect(build_parts(request, executor.create(), progress), collecting, json=json)
+
+
+def collect(
+    folder: Path,
+    *,
+    output: Annotated[Path | None, "-o", "--output", "FOLDER"] = None,
+    collecting: DatasetOptions,
+    json: bool = False,
+) -> int:
+    """Assemble the dataset of a build again, with other options.
+
+    Args:
+        folder: the folder of the build, or logs of builds run in Inspect
+        output: the folder to create from logs of Inspect; it is like that of a build
+        collecting: how the dataset is assembled
+        json: print one JSON object instead of tables
+    """
+    require_extra("build", "halu-tasks build collect")
+    from halu_tasks.builders.workflow.collect import open_build
+
+    return _collect(open_build(folder, output), collecting, json=json)
+
+
+def _collect(folder: Folder, options: DatasetOptions, *, json: bool) -> int:
+    """Make the dataset of a build, and print what became of its documents; return the exit status."""
+    from halu_tasks.builders.workflow.collect import CollectOptions, collect_dataset
+
+    result = collect_dataset(folder, CollectOptions(**asdict(options)))
+    if json:
+        print_json(result.as_json(), indent=None)
+    else:
+        print(_collected(result))
+    result.check_items()
+    status = _warn_without_text(result.without_text)
+    if unfinished := result.collected.documents_not_done:
+        warn(f"{unfinished} of {folder.documents_planned} documents are not in the dataset")
+        status = EXIT_PARTIAL
+    return status
+
+
+def _collected(result: CollectResult) -> str:
+    from halu_tasks.builders.card.describe import CARD
+    from halu_tasks.builders.run.folder import DATASET
+
+    collected, path = result.collected, result.folder.path
+    rates = [
+        {
+            "check": name,
+            "passed": rate.passed,
+            "of": rate.of,
+            "rate": f"{rate.share.value:.1%}",
+            "95% interval": format_interval(rate.share.low, rate.share.high, ".1%", NONE),
+        }
+        for name, rate in collected.rates.items()
+    ]
+    reasons = {f"refused: {reason}": count for reason, count in collected.refused.items()} | dict(collected.rejected)
+    reasons |= {f"dropped: {reason}": count for reason, count in collected.dropped.items()}
+    refused = sum(collected.refused.values())
+    parts = [
+        f"{result.documents} documents, {refused} refused, {collected.documents_not_done} not finished\n{table(rates)}",
+        table([{"reason": reason, "times": count} for reason, count in reasons.items()]),
+        table([{"file": str(path / DATASET / name), "rows": rows} for name, rows in result.files.items()]),
+        f"card: {path / DATASET / CARD}; quality: halu-tasks build quality {path}",
+    ]
+    return "\n\n".join(filter(None, parts))
+
+
+def _warn_without_text(files: Sequence[str]) -> int:
+    """Warn of files of `--against` that contain no texts to compare with; return the exit status."""
+    for file in files:
+        warn(f"{file} (--against) contains no text, and nothing was compared with it")
+    return EXIT_PARTIAL if files else 0
+
+
+def quality(
+    folder: Path,
+    *,
+    against: Published = (),
+    near: Percent | None = None,
+    seed: int = 0,
+    strict: bool = False,
+    json: bool = False,
+) -> int:
+    """Measure leaks, balance and duplicates of a built dataset.
+
+    Args:
+        folder: the folder that `halu-tasks build` wrote to
+        against: published files to search for duplicates, in addition to those in the cache
+        near: also search for near-duplicates among the items, from this similarity in percent on
+        seed: seed of the sample of pairs and of the folds
+        strict: exit with status 1 if something is flagged
+        json: print one JSON object instead of text
+    """
+    require_extra("build", "halu-tasks build quality")
+    from halu_tasks.builders.card.describe import without_text
+    from halu_tasks.builders.card.sections import balance_section, leaks_section
+    from halu_tasks.builders.run.folder import Folder
+    from halu_tasks.builders.workflow.quality import check_quality
+
+    report = check_quality(Folder(folder), against, near, seed)
+    if json:
+        print_json(report.to_json())
+    else:
+        print("\n\n".join([*leaks_section(report), *balance_section(report)]))
+        print("\nflagged: " + ("nothing" if not report.flagged else ""))
+        for finding in report.flagged:
+            print(f"  {finding.check}: {finding.text}")
+    if strict and report.flagged:
+        return 1
+    return _warn_without_text(without_text(report))
+
+
+def optimize(
+    builder: str,
+    documents: Path,
+    *,
+    output: Output,
+    models: BuildModels,
+    option: BuilderOptions = (),  # type: ignore[assignment]
+    train: Count = 60,
+    validation: Count = 20,
+    rounds: Count = 5,
+    candidates: Count = 3,
+    compare_wordings: bool = False,
+    executor: ExecutorOptions,
+    json: bool = False,
+) -> None:
+    """Improve a builder's prompts, using the drafts that its verifier rejects.
+
+    Args:
+        builder: haluagent, refact_pipeline, halluverse25_pipeline, …
+        documents: as for build; a sample of them is used
+        output: the folder of the prompts, rates and rejects; the same command continues what it contains
+        models: the models
+        option: an option of the builder (language=en)
+        train: number of documents whose rejected drafts the optimizer sees
+        validation: number of documents by which prompts are compared
+        rounds: maximum number of rounds
+        candidates: number of sets of prompts to try in a round
+        compare_wordings: in round 0, also measure the builder's other wording (haluagent: with examples), and begin
+            with the better
+        executor: where the work is done
+        json: print one JSON object instead of a table
+    """
+    require_extra("build", "halu-tasks build optimize")
+    from halu_tasks.builders.workflow.optimize import OptimizeRequest, optimize_prompts
+
+    request = OptimizeRequest(
+        builder=builder,
+        options=option,
+        documents=documents,
+        output=output,
+        models=models.create(executor),
+        train=train,
+        validation=validation,
+        rounds=rounds,
+        candidates=candidates,
+        compare_wordings=compare_wordings,
+    )
+    optimization = optimize_prompts(request, executor.create(), progress)
+    if json:
+        print_json(optimization.as_json(), indent=None)
+    else:
+        print(_rates(optimization))
+    optimization.check()
+    if not json:
+        ended = next((each.ended for each in optimization.rounds if each.ended), f"{rounds} rounds")
+        prompts = optimization.prompts
+        print(f"\nended: {ended}\nbest: {optimization.best.name}, in {prompts}; build with -T prompts={prompts}")
+
+
+def _rates(optimization: Optimization) -> str:
+    """Format the rates of each round's prompts, as in Table 3 of the paper (C-FAITH)."""
+    from halu_tasks.builders.run.outcomes import KEPT
+
+    names = [name for name in optimization.rounds[0].tried[0].validation.names if name != KEPT]
+    rows = []
+    for each in optimization.rounds:
+        if each.chosen:
+            rates = each.chosen.validation.estimates()
+            shown = {name: f"{rates[name].value:.2%}" if name in rates else "" for name in names}
+            rows.append({"iteration": each.number, **shown})
+    return table(rows)
+
+
+def biographies(
+    *,
+    output: Output,
+    contact: Annotated[str, "ADDRESS"],
+    number: Count = 500,
+    language: Annotated[Sequence[str], "LANGUAGE"] = (),
+    profession: Annotated[Sequence[str], "PROFESSION"] = (),
+    country: Annotated[Sequence[str], "COUNTRY"] = (),
+    born: Annotated[Sequence[str], "YEARS"] = (),
+    seed: int = 0,
+    rate: float = 1.0,
+    wikidata: Annotated[str | None, "URL"] = None,
+    wikipedia: Annotated[str | None, "URL"] = None,
+    json: bool = False,
+) -> int:
+    """Fetch documents for a builder: people sampled from Wikidata, with their pages in Wikipedia (HalluVerse25).
+
+    Args:
+        output: the folder of the documents; the same command continues what it contains
+        contact: your e-mail address or web page; Wikimedia asks programs to name one
+        number: how many people
+        language: a language of Wikipedia; everyone has an article in each (default: en, ar, tr)
+        profession: a profession, as an item of Wikidata (Q82955)
+        country: a country of citizenship, as an item of Wikidata (Q43)
+        born: years of birth (1900..1949)
+        seed: seed of the sample
+        rate: maximum number of requests per second
+        wikidata: the address of another SPARQL service
+        wikipedia: the address of another MediaWiki API, with {language}
+        json: print one JSON object instead of a table
+    """
+    from halu_tasks.builders.biographies.people import Wanted, Years
+    from halu_tasks.builders.workflow.biographies import WIKIDATA, WIKIPEDIA, BiographiesRequest, fetch_biographies
+
+    wanted = Wanted(
+        number=number,
+        languages=tuple(language or ("en", "ar", "tr")),
+        professions=tuple(profession),
+        countries=tuple(country),
+        born=tuple(map(Years.parse, born)),
+        seed=seed,
+    )
+    request = BiographiesRequest(
+        wanted=wanted,
+        output=output,
+        contact=contact,
+        rate=rate,
+        wikidata=wikidata or WIKIDATA,
+        wikipedia=wikipedia or WIKIPEDIA,
+    )
+    fetched = fetch_biographies(request, progress)
+    if json:
+        print_json(asdict(fetched))
+    else:
+        files = [{"file": str(output / f"{code}.jsonl"), "documents": n} for code, n in fetched.documents.items()]
+        left_out = [{"left out": name, "pages": count} for name, count in fetched.left_out.items()]
+        parts = [f"{fetched.people:,} people", table(files), table(left_out)]
+        print("\n\n".join(filter(None, parts)))
+    for group, count in fetched.missing.items():
+        warn(f"{group}: {count:,} fewer people than requested")
+    return EXIT_PARTIAL if fetched.missing else 0
+
+
+def options(builder: str | None = None) -> None:
+    """List the options of the builders.
+
+    Args:
+        builder: the builder (default: all)
+    """
+    from halu_tasks.builders.registry import pipeline_class, pipelines
+    from halu_tasks.core.options import option_specs
+
+    for name, cls in (pipelines() if builder is None else {builder: pipeline_class(builder)}).items():
+        print(f"{name}: {cls.about}")
+        for spec in option_specs(cls).values():
+            print(f"  -T {spec.name}={_shown(spec.default)}: {spec.about}")
+
+
+def _shown(default: Any) -> str:
+    """Format a default as it would be given."""
+    if isinstance(default, tuple):
+        return ",".join(default)
+    if isinstance(default, float):
+        return f"{default:g}"
+    return "" if default is None else str(default).lower() if isinstance(default, bool) else f"{default}"

@@ -1,0 +1,235 @@
+"""`data`: the sources of data; download them, verify what is cached, or describe data by statistics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from halu_tasks.cli.command import ItemOptions
+from halu_tasks.cli.output import EXIT_PARTIAL, NONE, print_json, table, warn
+from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
+from halu_tasks.core.options import Options
+
+if TYPE_CHECKING:
+    from halu_tasks.builders.workflow.describe import BuildProfile
+    from halu_tasks.data.sources import Source
+    from halu_tasks.tasks.profiles import DataProfile, LengthSummary, TaskProfile
+
+Names = Annotated[Sequence[str], "SOURCE"]
+
+
+def list_sources(sources: Names = ()) -> None:
+    """List the sources of data, and what is cached.
+
+    Args:
+        sources: names of sources (default: all)
+    """
+    from halu_tasks.data.cache import cache_folder, cached_file
+    from halu_tasks.tasks import registry
+
+    counts = Counter(task.reader.source.name for task in registry()[0].values())
+    rows = []
+    for source in _named(sources, manual=True):
+        for file in source.files:
+            path = cached_file(source, file.name)
+            missing = "manual" if file.url is None else "gated" if source.gated else "missing"
+            rows.append(
+                {
+                    "source": source.name,
+                    "file": file.name,
+                    "licence": source.licence,
+                    "bytes": path.stat().st_size if path else "",
+                    "state": "cached" if path else missing,
+                    "tasks": str(counts[source.name] or "none"),
+                    "from": source.homepage,
+                }
+            )
+    print(table(rows))
+    print(
+        f"\nCached in {cache_folder()} (HALU_TASKS_CACHE), files of the Hub in its own cache (HF_HOME). Download with: "
+        "halu-tasks data fetch SOURCE"
+    )
+    if any(row["state"] == "manual" for row in rows):
+        print("Files marked manual have no address: download them manually.")
+
+
+def fetch(sources: Names = ()) -> int:
+    """Download sources into the cache.
+
+    Args:
+        sources: names of sources (default: all that have an address)
+    """
+    from halu_tasks.data.download import fetch as download
+
+    return _each_file(_named(sources), lambda source, name: f"fetched {download(source, name)}")
+
+
+def verify(sources: Names = ()) -> int:
+    """Verify the checksums of what is cached.
+
+    Args:
+        sources: names of sources (default: all that have an address)
+    """
+    from halu_tasks.data.cache import cached_file
+    from halu_tasks.data.cache import verify as checksum_of
+
+    def verify_file(source: Source, name: str) -> str:
+        path = cached_file(source, name)
+        if path is None:
+            command = f"fetch it with: halu-tasks data fetch {source.name}"
+            advice = command if source.file(name).url else "download it manually"
+            raise DataError(f"{source.name}: {name} is not cached; {advice}")
+        published = "as published" if source.file(name).sha256 else "no published checksum to compare with"
+        return f"{path}: sha256 {checksum_of(source, name, path)}, {published}"
+
+    return _each_file(_named(sources), verify_file)
+
+
+def describe(names: Annotated[Sequence[str], "NAME"] = (), *, options: ItemOptions, json: bool = False) -> int:
+    """Describe data by statistics: rows, lengths, languages, labels.
+
+    Args:
+        names: sources, tasks, groups, task files, or folders that were built (default: all sources)
+        options: which data and items
+        json: print one JSON list instead of tables
+    """
+    from halu_tasks.tasks import sources
+
+    names = names or list(sources())
+    described: list[dict[str, Any]] = []
+    failed = 0
+    for name in names:
+        try:
+            for profile in _profiles(name, options):
+                if json:
+                    described.append(profile.as_json())
+                else:
+                    _show(profile)
+        except DataError as error:
+            failed += 1
+            warn(str(error))
+    if json:
+        print_json(described)
+    return _status(failed, len(names))
+
+
+def _named(names: Sequence[str], *, manual: bool = False) -> list[Source]:
+    """Return the sources of some names, or all; those that can only be downloaded manually only if `manual`."""
+    from halu_tasks.tasks import source_named, sources
+
+    every = [source for source in sources().values() if manual or all(file.url for file in source.files)]
+    return [source_named(name) for name in names] or every
+
+
+def _each_file(sources: Sequence[Source], action: Callable[[Source, str], str]) -> int:
+    """Apply an action to every file and print its results, or its errors; return the exit status."""
+    failed, total = 0, sum(len(source.files) for source in sources)
+    for source in sources:
+        for file in source.files:
+            try:
+                print(action(source, file.name))
+            except HaluTasksError as error:
+                failed += 1
+                warn(str(error))
+    if failed:
+        warn(f"{failed} of {total} files failed (above)")
+    return _status(failed, total)
+
+
+def _status(failed: int, total: int) -> int:
+    return 0 if not failed else 2 if failed == total else EXIT_PARTIAL
+
+
+def _profiles(name: str, options: Options) -> Iterable[DataProfile | BuildProfile]:
+    """Describe what a name stands for."""
+    from halu_tasks.builders.workflow.describe import build_folder, describe_build
+    from halu_tasks.tasks.profiles import profiles, tasks_of
+
+    if folder := build_folder(Path(name).expanduser()):
+        if options.changed():
+            raise UsageError(f"{name}: options do not apply to a folder that was built")
+        return [describe_build(folder)]
+    tasks = tasks_of(name)
+    if unused := options.unused({option for task in tasks for option in task.task_options}):
+        raise UsageError(f"{name} has no option {Options.specs()[unused[0]].flag}")
+    return profiles(tasks, options)
+
+
+def _show(profile: DataProfile | BuildProfile) -> None:
+    from halu_tasks.builders.workflow.describe import BuildProfile
+
+    if isinstance(profile, BuildProfile):
+        print(
+            f"built by {profile.builder}: {profile.items:,} items of {profile.used:,} of {profile.documents:,} documents"
+        )
+        print(f"kinds: {_counts(profile.kinds) or 'none'}\n")
+        for data in profile.data:
+            _show_data(data)
+    else:
+        _show_data(profile)
+
+
+def _counts(counts: Any) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items())
+
+
+def _show_data(data: DataProfile) -> None:
+    part = ", training part" if data.training else ""
+    print(f"{data.source}: {data.data} ({data.kind}{part}), {data.rows:,} rows")
+    if data.languages:
+        print(f"languages of {sum(data.languages.values()):,} rows: {_counts(data.languages)}")
+    fields = [
+        {"field": field.name, "length in": unit, "number": number, **_summary(lengths)}
+        for field in data.fields
+        for unit, number, lengths in (
+            ("characters", field.texts, field.characters),
+            ("words", field.texts, field.words),
+            ("entries", field.lists, field.entries),
+        )
+        # ids and labels are single words
+        if lengths and not (unit == "words" and lengths.maximum == 1)
+    ]
+    tasks = [
+        {
+            "task": task.task,
+            "items": task.items,
+            "published": task.published or NONE,
+            "clusters": task.clusters,
+            **_summary(task.spans, "spans"),
+        }
+        for task in data.tasks
+    ]
+    print(f"\n{table(fields)}\n\n{table(tasks)}\n")
+    if rows := _breakdown(data.tasks):
+        print(table(rows) + "\n")
+
+
+def _breakdown(tasks: Sequence[TaskProfile]) -> list[dict[str, Any]]:
+    """Return the labels and tags of tasks, once for all tasks with the same numbers."""
+    names: dict[tuple[tuple[str, str, int, float], ...], list[str]] = {}
+    for task in tasks:
+        # the tag of some tasks is their label
+        tags = {name: counts for name, counts in task.tags.items() if counts != task.labels}
+        for name, counts in {"label": task.labels, **tags}.items():
+            numbers = tuple((name, value, count, count / task.items) for value, count in counts.items())
+            names.setdefault(numbers, []).append(task.task)
+    return [
+        {
+            "task": "all" if 1 < len(alike) == len(tasks) else ", ".join(alike),
+            "by": name,
+            "value": value,
+            "items": count,
+            "share": f"{share:.1%}",
+        }
+        for numbers, alike in names.items()
+        for name, value, count, share in numbers
+    ]
+
+
+def _summary(lengths: LengthSummary | None, total: str = "total") -> dict[str, Any]:
+    if lengths is None:
+        return dict.fromkeys((total, "mean", "median", "min", "max"), NONE)
+    mean, median = f"{lengths.mean:,.2f}", f"{lengths.median:,.1f}"
+    return {total: lengths.total, "mean": mean, "median": median, "min": lengths.minimum, "max": lengths.maximum}

@@ -1,0 +1,213 @@
+"""`label`: what people check by hand: drawn from results or built datasets, and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from halu_tasks.cli.command import Count
+from halu_tasks.cli.output import EXIT_PARTIAL, figure, print_json, table, warn
+from halu_tasks.core.errors import UsageError
+
+Labels = Annotated[Path, "-o", "--output", "LABELS"]
+NewFolder = Annotated[Path, "-o", "--output", "FOLDER"]
+Annotations = Annotated[Sequence[Path], "ANNOTATIONS.jsonl"]
+
+
+def verdicts(results: Sequence[str], *, output: Labels, sample: Count = 150, seed: int = 0) -> None:
+    """Draw judged replies from results, for people to label.
+
+    Args:
+        results: results of a judged task, as for report
+        output: where to write: JSON Lines if it ends in .jsonl, otherwise CSV
+        sample: number of verdicts
+        seed: seed of the sample
+    """
+    from halu_tasks.results.human_labels import draw_verdicts
+
+    drawn, number = draw_verdicts(results, sample, seed, output)
+    print(
+        f"{drawn:,} of {number:,} verdicts in {output}; write yes or no in 'hallucinated', then: "
+        f"halu-tasks report RESULTS --human {output}, or --human with halu-tasks score"
+    )
+
+
+def reports(results: Sequence[str], *, output: Labels, sample: Count = 100, seed: int = 0) -> None:
+    """Draw reported hallucinations (fave), for people to confirm.
+
+    Args:
+        results: results of fave, as for report
+        output: where to write (CSV)
+        sample: number of reports
+        seed: seed of the sample
+    """
+    from halu_tasks.results.adjustment import draw_reports
+
+    drawn, number = draw_reports(results, sample, seed, output)
+    print(
+        f"{drawn:,} of {number:,} reported hallucinations in {output}; write yes or no in 'confirmed': is the claim "
+        f"unsupported by the papers? Then: halu-tasks label factor {output}"
+    )
+
+
+def factor(checks: Path, *, json: bool = False) -> int:
+    """Estimate the share of reported hallucinations that people confirm (fave).
+
+    Args:
+        checks: the labelled reports: a file with 'id' and 'confirmed' (yes or no)
+        json: print one JSON object instead of text
+    """
+    from halu_tasks.results.adjustment import adjustment_of, read_checks
+
+    adjustment = adjustment_of(read_checks(checks))
+    if json:
+        print_json(adjustment.as_json())
+    else:
+        value, error = f"{adjustment.factor.value:.4f}", f"{adjustment.error:.4f}"
+        print(
+            f"{adjustment.confirmed} of {adjustment.checked} reports confirmed, from {adjustment.summaries} summaries\n"
+            f"adjustment factor: {figure(adjustment.factor)}, standard error {error}\n\n"
+            "to use it:\n"
+            f"  halu-tasks score  --adjustment {value} --adjustment-error {error}\n"
+            f"  Inspect           -T adjustment={value} -T adjustment_error={error}\n"
+            f"  lm-eval           --metadata halu_adjustment={value},halu_adjustment_error={error}"
+        )
+    if adjustment.unlabelled:
+        warn(f"{adjustment.unlabelled} of {adjustment.unlabelled + adjustment.checked} reports have no label")
+    return EXIT_PARTIAL if adjustment.unlabelled else 0
+
+
+def items(
+    folder: Path,
+    *,
+    output: Annotated[Path, "-o", "--output", "TASKS.jsonl"],
+    sample: Count | None = None,
+    seed: int = 0,
+) -> None:
+    """Write the items of a built dataset for doccano, with labels and guidelines.
+
+    Args:
+        folder: the folder that `halu-tasks build` wrote to
+        output: where to write
+        sample: only export a sample of N items
+        seed: seed of the sample and of the order
+    """
+    from halu_tasks.builders.run.folder import Folder
+    from halu_tasks.builders.workflow.annotate import export_items
+
+    count = export_items(Folder(folder), output, sample, seed)
+    print(f"{count:,} items in {output}, with labels and guidelines in files next to it")
+
+
+def import_items(
+    folder: Path,
+    annotations: Annotations,
+    *,
+    rule: Literal["majority", "two"] = "majority",
+    least: Count = 2,
+    output: Annotated[Path | None, "-o", "--output", "FOLDER"] = None,
+    json: bool = False,
+) -> int:
+    """Read the labels of items: agreement, and the items that annotators keep.
+
+    Args:
+        folder: the folder that the items were exported from
+        annotations: doccano's export, one file for each annotator, or the zip archive of all
+        rule: an item's label is that of more than half, or one that two annotators give and no other as often
+        least: minimum number of labels of an item
+        output: a new folder for the items that are kept
+        json: print one JSON object instead of text
+    """
+    from halu_tasks.builders.card.sections import annotation_section
+    from halu_tasks.builders.run.folder import Folder
+    from halu_tasks.builders.workflow.annotate import import_labels
+
+    labels = import_labels(Folder(folder), annotations, rule, least, output)
+    if json:
+        print_json(labels.report.to_json())
+    else:
+        print("\n\n".join(annotation_section(labels.report)))
+        print(f"\nwritten to {output}" if output else "\nnothing was written; to keep the items, name a folder with -o")
+    for problem in labels.problems:
+        warn(problem)
+    return EXIT_PARTIAL if labels.problems else 0
+
+
+def parts(folder: Path, *, output: NewFolder, sample: Count = 300, seed: int = 0) -> int:
+    """Write a sample of parts of drafts, with and without verification.
+
+    Args:
+        folder: the folder that `halu-tasks build haluagent` wrote to
+        output: a new folder
+        sample: number of answers, of hallucinated answers and of labels, each with and without verification
+        seed: seed of the samples and of the order
+    """
+    from halu_tasks.builders.run.folder import Folder
+    from halu_tasks.builders.workflow.verification import KEY, export_parts
+
+    counts = export_parts(Folder(folder), output, sample, seed)
+    print(table([{"file": str(output / f"{kind}.jsonl"), **arms} for kind, arms in counts.items()]))
+    print(f"\nlabels and guidelines are next to each file; keep {output / KEY} from annotators")
+    if short := [kind for kind, arms in counts.items() if min(arms.values()) < sample]:
+        warn(f"there are fewer than {sample:,} of some: {', '.join(short)}")
+        return EXIT_PARTIAL
+    return 0
+
+
+def import_parts(
+    folder: Path,
+    *,
+    answer: Annotations = (),
+    response: Annotations = (),
+    label: Annotations = (),
+    json: bool = False,
+) -> int:
+    """Read the labels of parts: what the verifier is worth.
+
+    Args:
+        folder: the folder that the parts were exported to
+        answer: doccano's exports of answer.jsonl, one file for each annotator, or the zip archive of all
+        response: those of response.jsonl
+        label: those of label.jsonl
+        json: print one JSON object instead of tables
+    """
+    from halu_tasks.builders.workflow.verification import import_parts as read_parts
+
+    annotations = {"answer": answer, "response": response, "label": label}
+    given = {kind: paths for kind, paths in annotations.items() if paths}
+    if not given:
+        raise UsageError("name annotators' files with --answer, --response or --label")
+    report, problems = read_parts(folder, given)
+    if json:
+        print_json(report.to_json())
+    else:
+        rows, pairs = [], []
+        for kind, arms in report.kinds.items():
+            for arm, result in arms.items():
+                agreement, part = result.agreement, {"part": kind, "drafts": arm}
+                rows.append(
+                    {
+                        **part,
+                        "sampled": result.items,
+                        "labelled": result.labelled,
+                        "right, 95% interval": figure(result.right.share if result.right else None),
+                        "agreement": figure(agreement.pairwise_agreement),
+                        "Fleiss' kappa": figure(agreement.fleiss_kappa),
+                        "Krippendorff's alpha": figure(agreement.krippendorff_alpha),
+                    }
+                )
+                pairs += [
+                    {
+                        **part,
+                        "annotators": ", ".join(pair.annotators),
+                        "both": pair.items,
+                        "agreement": figure(pair.agreement),
+                        "Cohen's kappa": figure(pair.cohen_kappa),
+                    }
+                    for pair in agreement.pairs
+                ]
+        print(f"{table(rows)}\n\n{table(pairs)}")
+    for problem in problems:
+        warn(problem)
+    return EXIT_PARTIAL if problems else 0

@@ -1,0 +1,160 @@
+"""`plan`: the items, clusters and repeats that a comparison needs, and what a number of calls buys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import click
+
+from halu_tasks.cli.command import Count
+from halu_tasks.cli.output import print_json, table, warn
+from halu_tasks.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from halu_tasks.results.plan import Pilot, Plan
+
+Number = Annotated[float, "X"]
+
+
+def plan(
+    results: Sequence[str] = (),
+    *,
+    metric: Annotated[str | None, "NAME"] = None,
+    difference: Number | None = None,
+    calls: Count | None = None,
+    items: Count | None = None,
+    power: Annotated[float, click.FloatRange(0.05, 1, min_open=True, max_open=True)] = 0.8,
+    share: Number | None = None,
+    correlation: Annotated[float | None, click.FloatRange(-1, 1, max_open=True), "X"] = None,
+    discordance: Number | None = None,
+    within: Number | None = None,
+    intraclass: Number | None = None,
+    cluster_size: Annotated[float | None, click.FloatRange(0, min_open=True), "N"] = None,
+    json: bool = False,
+) -> None:
+    """Plan a comparison: how many items and repeats it needs, and what a number of calls can show.
+
+    Args:
+        results: a pilot: one result as for report, or two on the same items; without one, state --share
+        metric: the pilot's metric (default: the headline metric)
+        difference: the difference to detect, such as 0.03
+        calls: the number of calls of each model
+        items: how many items there are (default: no limit, or the items of the pilot's task)
+        power: the probability of detecting the difference
+        share: the share of items that one model has right; the other has this plus --difference
+        correlation: of the two models over items; 0 is the safe side
+        discordance: instead of --correlation, the share of items that only one of the models has right
+        within: the variance of a model's replies to the same item (default: not known, so no repeats are planned)
+        intraclass: the correlation of the difference between two items of a cluster (default: 0)
+        cluster_size: the number of items in a cluster (default: 1)
+        json: print one JSON object instead of tables
+    """
+    from halu_tasks.results.plan import of_pilot, read_pilot
+    from halu_tasks.results.plan import plan as plan_of
+    from halu_tasks.scorers.statistics.planning import assumed
+
+    if difference == 0:
+        raise UsageError("--difference: expected a number other than 0, since no number of items detects 0")
+    assumptions: dict[str, Any] = {
+        "share": share,
+        "discordance": discordance,
+        "within": within,
+        "cluster_size": cluster_size,
+        "intraclass": intraclass,
+    }
+    pilot = None
+    if results:
+        if given := next((name for name, value in assumptions.items() if value is not None), None):
+            flag = f"--{given.replace('_', '-')}"
+            raise UsageError(f"{flag} is an assumption, which a pilot replaces; leave out the option or the results")
+        pilot = read_pilot(results, metric, warn)
+        variances = of_pilot(pilot, correlation)
+        stated: dict[str, Any] = {"correlation": correlation}
+    else:
+        if share is None or (difference is None and calls is None):
+            raise UsageError(
+                "without a pilot, state --share, --difference or --calls, and --correlation or --discordance"
+            )
+        if metric:
+            raise UsageError("--metric is the metric of a pilot; name a result")
+        stated = {**assumptions, "correlation": correlation}
+        stated |= {"cluster_size": cluster_size or 1.0, "intraclass": intraclass or 0.0}
+        try:
+            variances = assumed(difference=difference or 0.0, **stated)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+    planned = None
+    if not pilot or difference or calls:
+        available = items or (pilot.available if pilot else None)
+        planned = plan_of(variances, power, difference=difference, calls=calls, available=available)
+    if json:
+        print_json(
+            {
+                "pilot": pilot.as_json() if pilot else None,
+                "assumptions": stated,
+                "plan": planned.as_json() if planned else None,
+            }
+        )
+    else:
+        assumed_text = ", ".join(f"{k.replace('_', ' ')} {v:g}" for k, v in stated.items() if v is not None)
+        parts = [_pilot_text(pilot) if pilot else f"assumed: {assumed_text}"]
+        print("\n\n".join([*parts, *(_plan_texts(planned) if planned else [])]))
+
+
+def _pilot_text(pilot: Pilot) -> str:
+    """Format the split of a pilot's variance, and what other numbers of repeats would have given."""
+    one = len(pilot.runs) == 1
+    figure = f"{pilot.metric.name}: {pilot.value:.4f}" if one else f"{pilot.metric.name}, 1 - 2: {pilot.value:+.4f}"
+    lines = [f"{number}: {run.source}" for number, run in enumerate(pilot.runs, 1)]
+    lines.append(
+        f"{pilot.runs[0].task}  {figure}, standard error {pilot.stderr:.4f}  "
+        f"{pilot.items:,} items in {pilot.clusters:,} clusters, {pilot.epochs} epochs"
+    )
+    variances = pilot.variances
+    if variances.within is None:
+        lines.append(
+            f"variance per item: {variances.between:.4f}; how much of it comes from the replies is not known with one "
+            "reply to each item"
+        )
+        return "\n".join(lines)
+    lines.append(
+        f"variance per item: {variances.between:.4f} between items + {variances.within:.4f} / epochs between replies "
+        f"to the same item, {pilot.as_json()['share_of_error_within']:.0%} of the squared error"
+    )
+    errors = {str(epochs): variances.stderr(pilot.items, epochs) for epochs in sorted({1, 2, 4, 8, pilot.epochs})}
+    errors["any number"] = (variances.between / pilot.items) ** 0.5
+    rows = [{"epochs": epochs, "standard error, same items": error} for epochs, error in errors.items()]
+    return "\n".join(lines) + "\n\n" + table(rows)
+
+
+def _plan_texts(planned: Plan) -> list[str]:
+    """Format the runs that are needed, and those that the calls buy."""
+    parts = []
+    if planned.difference is not None:
+        limit = planned.available
+        needed = [
+            {
+                "epochs": d.epochs,
+                "items": d.items,
+                "clusters": d.clusters,
+                "calls per model": d.calls,
+                f"at most {limit or 0:,} items": "no" if limit and d.items > limit else "",
+            }
+            for d in planned.needed
+        ]
+        title = f"needed to detect a difference of {planned.difference:g} with a probability of {planned.power:g}:"
+        parts.append(f"{title}\n\n{table(needed)}" if needed else f"{title} any item, nothing varies")
+    if planned.calls is not None:
+        bought = [
+            {
+                "epochs": buy.design.epochs,
+                "items": buy.design.items,
+                "calls per model": buy.design.calls,
+                "standard error": buy.stderr,
+                "smallest difference": buy.smallest,
+            }
+            for buy in planned.bought
+        ]
+        parts.append(f"what {planned.calls:,} calls of each model buy, the smallest error first:\n\n{table(bought)}")
+    return parts

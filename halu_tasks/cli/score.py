@@ -1,0 +1,163 @@
+"""`score`: the figures of replies from any source, and how far several sets of replies agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from halu_tasks.cli.command import ExecutorOptions, ReplyOptions
+from halu_tasks.cli.output import EXIT_PARTIAL, NONE, estimates_table, pluralize, print_json, progress, table, warn
+from halu_tasks.cli.tasks import of_task
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.options import Options
+from halu_tasks.text.figures import format_interval
+
+if TYPE_CHECKING:
+    from halu_tasks.replies.agreement import Agreement, AgreementRequest
+    from halu_tasks.replies.score_file import ScoredFile
+
+_FIRST = 3
+"""How many replies are looked for in another file to tell raters from shards."""
+
+
+def score(
+    task: str,
+    predictions: Sequence[str],
+    *,
+    options: ReplyOptions,
+    id_field: Annotated[str, "NAME"] = "id",
+    output_field: Annotated[str, "NAME"] = "output",
+    partial: bool = False,
+    gold: bool = False,
+    model: Annotated[str | None, "NAME"] = None,
+    details: Annotated[str | None, "OUT"] = None,
+    work_folder: Annotated[Path | None, "FOLDER"] = None,
+    executor: ExecutorOptions,
+    json: bool = False,
+) -> int:
+    """Score replies from any source.
+
+    Several files with replies to the same items are those of raters: what is printed is how far they agree, as kappas,
+    alpha and shares.
+
+    Args:
+        task: a task name from `halu-tasks list`, or the path of a task file (.yaml)
+        predictions: rows of {"id": …, "output": …}: JSON Lines, a JSON array, .parquet, .csv or .xlsx; one or more
+            files, folders of them, or addresses such as s3://bucket/folder
+        options: which items, and how replies are scored
+        id_field: the field or column that contains the item's id
+        output_field: the field or column that contains the reply
+        partial: only score the ids in the file; of several raters, those in every file
+        gold: measure agreement, also with the gold labels
+        model: the model that gave the replies, for a report
+        details: write how each item was read and scored; to Parquet files in a new folder if OUT ends in a slash
+        work_folder: keep finished parts in FOLDER; the same command continues there if it was interrupted
+        executor: where the work is done
+        json: print one JSON object instead of a table
+    """
+    options = of_task(task, options)
+    if gold or _of_raters(predictions, id_field, output_field):
+        from halu_tasks.replies.agreement import AgreementRequest
+
+        paths = [Path(path) for path in predictions]
+        request = AgreementRequest(
+            predictions=paths, id_field=id_field, output_field=output_field, gold=gold, partial=partial
+        )
+        return _agree(task, options, request, json=json)
+    from halu_tasks.replies.score_file import ScoreRequest, score_file
+
+    if executor.executor != "local" and work_folder is None:
+        raise UsageError(f"--executor {executor.executor} needs --work-folder, a folder that all machines share")
+    divided = executor != ExecutorOptions()
+    scored = score_file(
+        task,
+        options,
+        ScoreRequest(
+            predictions=tuple(predictions),
+            id_field=id_field,
+            output_field=output_field,
+            partial=partial,
+            model=model,
+            details=details,
+        ),
+        executor=executor.create(),
+        folder=work_folder,
+        report=progress if divided else lambda line: None,
+    )
+    for warning in scored.warnings:
+        warn(warning)
+    if json:
+        print_json(scored.as_json())
+    else:
+        print(_figures(scored))
+    return EXIT_PARTIAL if scored.missing else 0
+
+
+def _of_raters(predictions: Sequence[str], id_field: str, output_field: str) -> bool:
+    """Return whether files contain replies to the same items: the first ones of a file are in the next one, too."""
+    from halu_tasks.replies.predictions import Fields, prediction_rows
+
+    if len(predictions) < 2 or not all(Path(path).is_file() for path in predictions):
+        return False
+    one, other = (prediction_rows(Path(path), Fields(id_field, output_field)) for path in predictions[:2])
+    missing = {(row.id, row.epoch) for row in islice(one, _FIRST)}
+    for row in other if missing else ():
+        missing.discard((row.id, row.epoch))
+        if not missing:
+            return True
+    return False
+
+
+def _figures(scored: ScoredFile) -> str:
+    built = scored.built
+    partial = " (partial: only the ids in the file)" if scored.request.partial else ""
+    epochs = f", {scored.epochs} epochs" if scored.epochs > 1 else ""
+    items = f"{pluralize(scored.scored_items, 'item', 'items')}{epochs}{partial}, "
+    items += f"{scored.missing:,} predictions missing" if epochs else f"{scored.missing:,} without a prediction"
+    head = f"{built.task.name} {built.version}  scoring: {built.options.scoring}  data: {built.located.kind}  {items}"
+    references = "".join(
+        f"\nfor comparison, {metric} of {reply}: {value:.4f}"
+        for reply, figures in scored.references.items()
+        for metric, value in figures.items()
+    )
+    note = f"\nnote: {scored.note}" if scored.note else ""
+    return f"{head}\n\n{estimates_table('metric', scored.estimates)}{references}{note}"
+
+
+def _agree(task: str, options: Options, request: AgreementRequest, *, json: bool) -> int:
+    """Measure how far files agree, and print it; return the exit status."""
+    from halu_tasks.replies.agreement import measure_agreement
+
+    agreement = measure_agreement(task, options, request)
+    for path, count in agreement.missing.items():
+        if count:
+            warn(
+                f"{path}: {count} of {agreement.items} items have no reply, and so no label; --partial compares only "
+                "the ids that are in every file"
+            )
+    if json:
+        print_json(agreement.as_json())
+    else:
+        print(_agreement(agreement, partial=request.partial))
+    return EXIT_PARTIAL if any(agreement.missing.values()) else 0
+
+
+def _agreement(agreement: Agreement, *, partial: bool) -> str:
+    built = agreement.built
+    part = " (partial: only the ids in every file)" if partial else ""
+    head = f"{built.task.name} {built.version}  scoring: {built.options.scoring}  data: {built.located.kind}"
+    unparsed = ", ".join(f"{name} {count}" for name, count in agreement.unparsed.items())
+    rows = [
+        {
+            "figure": name,
+            "value": estimate.value if estimate else NONE,
+            "95% interval": format_interval(estimate.low, estimate.high, ".4f", NONE) if estimate else NONE,
+            "items": items,
+        }
+        for name, (items, estimate) in agreement.measures.items()
+    ]
+    return (
+        f"{head}  {agreement.items} items{part}\nitems without a label, which are left out: {unparsed}\n\n{table(rows)}"
+    )

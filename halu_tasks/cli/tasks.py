@@ -1,0 +1,329 @@
+"""`list`, `show`, `check` and `items`: the tasks, and what they ask."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from halu_tasks.cli.command import Count, ItemOptions
+from halu_tasks.cli.output import print_json, table
+from halu_tasks.core.errors import UsageError
+from halu_tasks.core.json_lines import json_line
+from halu_tasks.core.options import Options
+
+if TYPE_CHECKING:
+    from halu_tasks.results.published import Published
+    from halu_tasks.tasks.summary import OptionSummary, TaskSummary
+
+
+def list_tasks(*, json: bool = False) -> None:
+    """List tasks and groups, with items, metrics and sources.
+
+    Args:
+        json: print one JSON object instead of tables
+    """
+    if json:
+        print_json(_listed())
+        return
+    from halu_tasks.tasks.listing import listing
+
+    tasks, groups = listing()
+    print(
+        table(
+            [
+                {
+                    "task": task.name,
+                    "items": task.size or "unknown",
+                    "headline": task.headline,
+                    "source": task.title,
+                    "asks": task.about,
+                }
+                for task in tasks
+            ]
+        )
+    )
+    rows = [
+        {"group": group.name, "mean of": ", ".join(group.means), "tasks": ", ".join(group.members)} for group in groups
+    ]
+    print(f"\n{table(rows)}")
+    print("\nItems are those of the published data. All metrics: halu-tasks show TASK, docs/tasks.md.")
+
+
+def _listed() -> dict[str, Any]:
+    """Return the tasks with the metrics that their scorers have, and the groups."""
+    from halu_tasks.tasks import registry
+
+    tasks, groups = registry()
+    return {
+        "tasks": [
+            {
+                "name": task.name,
+                "version": task.version,
+                "about": task.about,
+                "items": task.size,
+                "headline": task.headline,
+                "metrics": {mode: [m.name for m in scoring.metrics] for mode, scoring in task.scoring.items()},
+                "source": task.reader.source.homepage,
+            }
+            for task in tasks.values()
+        ],
+        "groups": [
+            {"name": group.name, "about": group.about, "tasks": list(group.members), "metrics": list(group.means)}
+            for group in groups.values()
+        ],
+    }
+
+
+def show(
+    task: str | None = None,
+    *,
+    path: bool = False,
+    protocols: bool = False,
+    published: bool = False,
+    authors: Annotated[Path | None, "FILE"] = None,
+    json: bool = False,
+) -> None:
+    """Show what a task asks, how replies are read, and its metrics.
+
+    Args:
+        task: a task name from `halu-tasks list`, or the path of a task file (.yaml)
+        path: print the path of the task's or group's file; without TASK, the folder of all, for --include_path
+        protocols: print the folder of the run configurations, one for each published table and harness
+        published: print the figures that papers report for the task or group; without TASK, for all
+        authors: print a task file with the authors' wording, from a file of theirs: a text with {placeholders}, or
+            JSON Lines with `instruction` and `input`
+        json: print one JSON object instead of text
+    """
+    if path or protocols:
+        _show_path(task, protocols=protocols)
+    elif published:
+        _show_published(task, json=json)
+    elif task is None:
+        raise UsageError("show: name a task")
+    elif authors:
+        _show_authors(task, authors)
+    else:
+        from halu_tasks.tasks import task_named
+        from halu_tasks.tasks.summary import summary
+
+        summed = summary(task_named(task))
+        if json:
+            print_json(summed.as_json())
+        else:
+            print("\n".join(_lines(summed)))
+
+
+def _show_path(task: str | None, *, protocols: bool) -> None:
+    from halu_tasks.results.published import PROTOCOLS
+    from halu_tasks.tasks.listing import path_of
+    from halu_tasks.tasks.yaml_files import task_configs
+
+    if task and protocols:
+        raise UsageError("show --protocols: takes no task")
+    print(PROTOCOLS if protocols else path_of(task) if task else task_configs())
+
+
+def _show_published(task: str | None, *, json: bool) -> None:
+    from dataclasses import asdict
+
+    from halu_tasks.results.published import published, with_figures
+
+    figures = published(task)
+    if not figures:
+        raise UsageError(f"{task!r} has no published figures; {with_figures()}")
+    if json:
+        print_json({"published": [asdict(figure) for figure in figures]})
+    else:
+        print(published_table(figures))
+
+
+def published_table(figures: Sequence[Published]) -> str:
+    """Format published figures as a table, with numbered notes below it."""
+    notes = dict.fromkeys(note for figure in figures for note in figure.note.splitlines())
+    numbers = {note: str(number) for number, note in enumerate(notes, start=1)}
+    several = len({figure.task for figure in figures}) > 1
+    rows = [
+        {
+            "task": figure.task if several else None,
+            "model": figure.model,
+            "method": figure.method,
+            "critic": figure.critic or "",
+            "judge": figure.judge or "",
+            "metric": figure.metric,
+            "value": f"{figure.value:g}",
+            "scoring": figure.scoring,
+            "source": figure.source,
+            "notes": ", ".join(numbers[note] for note in figure.note.splitlines()),
+        }
+        for figure in figures
+    ]
+    return "\n".join([table(rows), *([""] if notes else []), *(f"{numbers[note]}: {note}" for note in notes)])
+
+
+def _show_authors(name: str, file: Path) -> None:
+    """Print a task file, and say on standard error whether its wording is a published one."""
+    from halu_tasks.tasks import task_named
+    from halu_tasks.tasks.prompts.convert import as_task_file, read_prompt
+    from halu_tasks.tasks.prompts.published import published_as
+
+    task = task_named(name)
+    prompt = read_prompt(task, file)
+    published = published_as(task.reference, prompt)
+    origin = f"the wording of {published.source}" if published else "a wording that is not known as published"
+    own = f"{task.name}_authors"
+    print(as_task_file(task, prompt, own, f"{task.name} with {origin}"), end="")
+    mark = "prompts_paper" if published else "a hash of the prompt"
+    print(f"{own}: {origin}; its version shows {mark}", file=sys.stderr)
+
+
+def _lines(task: TaskSummary) -> Iterator[str]:
+    yield f"{task.task}: {task.about}\n"
+    source = task.source
+    changed = f", with other {', '.join(task.changed)}" if task.changed else ""
+    properties = {
+        "file": task.file,
+        "derived from": "" if task.reference_task == task.task else f"{task.reference_task}{changed}",
+        "version": str(task.version),
+        "paper": source.paper,
+        "data": f"{source.title}, {source.homepage}, licence: {source.licence}",
+        "items": f"{task.items:,}" if task.items else "unknown",
+        "fields": ", ".join(task.fields),
+        "decoding": ", ".join(f"{name} {value:g}" for name, value in task.decoding.as_json().items()),
+        "worked examples": str(task.worked_examples or ""),
+        **{f"option {name}": _option(option) for name, option in task.options.items()},
+    }
+    yield from (f"{name:<24}{text}" for name, text in properties.items() if text)
+    yield from _prompt(task)
+    yield from _scoring(task)
+
+
+def _option(option: OptionSummary) -> str:
+    default = str(option.default).lower() if isinstance(option.default, bool) else f"{option.default}"
+    choices = f", of {', '.join(option.choices)}" if option.choices else ""
+    return f"{option.about} (default {default}{choices})"
+
+
+def _prompt(task: TaskSummary) -> Iterator[str]:
+    """Describe what a model is sent for the first item of the sample, or the templates if there is no sample."""
+    item = task.first_item
+    usual, *others = task.wordings
+    if item:
+        yield f"\nPrompt of the first item of the packaged sample ({item.id}):"
+        parts = {"system": item.system, "prompt": item.prompt, "target": item.target}
+    else:
+        yield "\nTemplates of the prompt (there is no sample):"
+        parts = {"system": usual.prompt.get("system", ""), "prompt": usual.prompt["user"]}
+    yield from (f"[{part}]\n{text}" for part, text in parts.items() if text)
+    for wording in others:
+        yield f"[prompt if {', '.join(f'{name} is {value}' for name, value in wording.when.items())}]"
+        yield wording.prompt["user"]
+
+
+def _scoring(task: TaskSummary) -> Iterator[str]:
+    answer = task.answer
+    yield f"\nAnswer: {answer.kind} ({answer.about})"
+    if answer.labels and answer.reading:
+        labels = (f"{label} ({name})" if name else label for label, name in answer.labels.items())
+        yield f"Labels: {', '.join(labels)}"
+        yield f"Reading: {answer.reading.name} ({answer.reading.about})"
+    for mode, scorer in task.scorers.items():
+        arguments = ", ".join(f"{name}: {_argument(value)}" for name, value in scorer.arguments.items())
+        reading = "" if scorer.reading is None else f"; reads: {scorer.reading}"
+        name = f"{scorer.name} ({arguments})" if arguments else scorer.name
+        yield f"Scorer, {mode}: {name}: {scorer.about}{reading}"
+    rows = [
+        {"metric": metric.name, "modes": ", ".join(modes), "needs": metric.needs or "", "meaning": about}
+        for metric in task.metrics
+        for about, modes in _modes_by_meaning(metric.about).items()
+    ]
+    yield f"\n{table(rows)}\n\nThe headline is {task.metrics[0].name}."
+
+
+def _argument(value: Any) -> str:
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, list | tuple) else str(value)
+
+
+def _modes_by_meaning(about: Mapping[str, str]) -> dict[str, list[str]]:
+    modes: dict[str, list[str]] = {}
+    for mode, meaning in about.items():
+        modes.setdefault(meaning, []).append(mode)
+    return modes
+
+
+def check(files: Annotated[Sequence[Path], "FILE"] = ()) -> int:
+    """Check task files, and name their faults.
+
+    Args:
+        files: task files (default: those of this package)
+    """
+    from halu_tasks.tasks.checks import faults_of, packaged_faults
+    from halu_tasks.tasks.yaml_files import packaged_files
+
+    paths = [path.expanduser() for path in files]
+    faults = faults_of(paths) if paths else packaged_faults()
+    for fault in faults:
+        print(fault)
+    if not faults:
+        print(f"no faults in {len(paths) or len(packaged_files())} files")
+    return 2 if faults else 0
+
+
+def items(
+    task: str,
+    *,
+    options: ItemOptions,
+    limit: Count | None = None,
+    json: bool = False,
+    parquet: Annotated[Path | None, "FOLDER"] = None,
+    shard_size: Count = 10_000,
+) -> None:
+    """Print the items of a task, for models that run elsewhere.
+
+    Args:
+        task: a task name from `halu-tasks list`, or the path of a task file (.yaml)
+        options: which items, and how they are asked
+        limit: only the first N items
+        json: print JSON Lines instead of text
+        parquet: write the items to Parquet files of this new folder instead
+        shard_size: the number of items in each of these files
+    """
+    from dataclasses import replace
+
+    from halu_tasks.data.parquet import write_shards
+    from halu_tasks.tasks import build, task_named
+
+    built = build(task, replace(of_task(task, options), fewshot=task_named(task).shots))
+    examples = {"examples": [example._asdict() for example in built.examples]} if built.examples else {}
+    rows = (
+        {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt, **examples}
+        for item in islice(built.stream(), limit)
+    )
+    if parquet:
+        number = write_shards(parquet, rows, shard_size, "items")
+        print(f"wrote {number:,} items to {parquet}")
+        return
+    for row in rows:
+        print(json_line(row) if json else _text(row))
+
+
+def _text(row: Mapping[str, Any]) -> str:
+    """Format an item for people, with a blank line after it."""
+    parts = [f"--- id: {row['id']}", f"[target]\n{row['target']}", f"[system]\n{row['system']}"]
+    parts += [f"[example]\n{example['prompt']}\n[reply]\n{example['reply']}" for example in row.get("examples", [])]
+    return "\n".join([*parts, f"[prompt]\n{row['prompt']}"]) + "\n"
+
+
+def of_task(task: str, options: Options) -> Options:
+    """Return options after a check that a task has them.
+
+    Raises:
+        UsageError: The task does not have one of them.
+    """
+    from halu_tasks.tasks import task_named
+
+    if unused := options.unused(task_named(task).task_options):
+        raise UsageError(f"task {task} has no option {Options.specs()[unused[0]].flag}")
+    return options

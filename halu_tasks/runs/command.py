@@ -1,0 +1,149 @@
+"""The command of a harness that runs a model on tasks, and the process that it runs in.
+
+`python -m halu_tasks.runs.command inspect_ai eval …` is the process. Interrupted from the keyboard, it ends without a
+traceback: the process that started it says what was kept.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import runpy
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from halu_tasks.core.errors import RunInterrupted
+
+INTERRUPTED = RunInterrupted.exit_status
+_NOTICE, _PATIENCE = 2, 60
+"""Seconds within which a harness must end by itself, and after it was interrupted."""
+_MODULES = {"inspect": "inspect_ai", "lm_eval": "lm_eval"}
+
+
+def shown(command: Sequence[str], environment: Mapping[str, str] | None = None) -> str:
+    """Return a command as a shell takes it.
+
+    Args:
+        command: The words of the command.
+        environment: The variables that are set for it.
+    """
+    variables = [f"{name}={shlex.quote(value)}" for name, value in (environment or {}).items()]
+    return " ".join([*variables, shlex.join(command)])
+
+
+def flags(options: Mapping[str, Any], *, dashes: bool) -> Iterator[str]:
+    """Return options of a command; a switch that is off is left out.
+
+    Args:
+        options: The options by name.
+        dashes: Whether names have dashes instead of underscores.
+    """
+    for name, value in options.items():
+        flag = "--" + (name.replace("_", "-") if dashes else name)
+        if value is True:
+            yield flag
+        elif value is not False and value is not None:
+            yield from (flag, as_yaml(value))
+
+
+def repeated(flag: str, values: Mapping[str, Any]) -> Iterator[str]:
+    """Return `flag NAME=VALUE` for each value."""
+    for name, value in values.items():
+        yield from (flag, f"{name}={as_yaml(value)}")
+
+
+def as_yaml(value: Any) -> str:
+    """Return a value as both harnesses read one: lists of plain strings with commas, other structures as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
+        return ",".join(value)
+    return json.dumps(value)
+
+
+def run_harness(command: Sequence[str], environment: Mapping[str, str], output: IO[bytes] | None) -> int:
+    """Run the command of a harness in the installation of this package; return its exit status.
+
+    It ends with this process. If this process is interrupted, it has time to write its logs.
+
+    Args:
+        command: The words of the command, the first of which is `inspect` or `lm_eval`.
+        environment: The variables that are set for it.
+        output: Where it writes; None for the terminal.
+    """
+    _block_interrupts(True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", __name__, _MODULES[command[0]], *command[1:]],
+        stdout=output,
+        stderr=subprocess.STDOUT if output else None,
+        env={**os.environ, **environment},
+        preexec_fn=_end_with_parent,
+    )
+    try:
+        _block_interrupts(False)
+        return process.wait()
+    except BaseException:
+        _end(process)
+        raise
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Give a harness time to write its logs after the process that started it was interrupted.
+
+    Ctrl-C in a terminal interrupts both; another interrupt, which may be of this process alone, is passed on.
+    """
+    try:
+        process.wait(_PATIENCE if _in_foreground() else _NOTICE)
+        return
+    except (KeyboardInterrupt, subprocess.TimeoutExpired):
+        process.send_signal(signal.SIGINT)
+    try:
+        process.wait(_PATIENCE)
+    except (KeyboardInterrupt, subprocess.TimeoutExpired):
+        process.kill()
+        process.wait()
+
+
+def _in_foreground() -> bool:
+    """Return whether Ctrl-C of a terminal reaches this process and those that it has started."""
+    try:
+        with Path("/dev/tty").open("rb") as terminal:
+            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    except OSError:
+        return False
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent is killed, so that a command given again does not meet it (Linux only)."""
+    if sys.platform == "linux":
+        death_signal = 1
+        ctypes.CDLL(None).prctl(death_signal, signal.SIGTERM)
+
+
+def _block_interrupts(blocked: bool) -> None:
+    """Let Ctrl-C wait, here and in a process that is then started, or let it through.
+
+    A process is started with interrupts blocked, and `main` lets them through once it is ready for them.
+    """
+    if sys.platform != "win32":
+        signal.pthread_sigmask(signal.SIG_BLOCK if blocked else signal.SIG_UNBLOCK, {signal.SIGINT})
+
+
+def main() -> None:
+    """Run the module that the first argument names, with the other arguments."""
+    del sys.argv[0]
+    try:
+        _block_interrupts(False)
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()
