@@ -139,7 +139,7 @@ def main() -> None:
         if "--tasks" in sys.argv:
             size, alone = sizes[0], first[0] if first else 0.0
             began = time.monotonic()
-            used(start(folder / f"{size}.jsonl", folder / "two", port, "--tasks", "2"))
+            used(start(folder / f"{size}.jsonl", folder / "two", port, "--executor-tasks", "2"))
             print(f"two tasks: {alone * size / (time.monotonic() - began):.2f} times as fast as one")
     finally:
         server.terminate()

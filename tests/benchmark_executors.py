@@ -199,7 +199,7 @@ class Sweep:
         self.models.write_text(json.dumps({"models": models}))
 
     def command(self, out: Path) -> list[str | Path]:
-        return ["sweep", self.models, "--tasks", self.tasks, "--data", self.data, "-o", out, "--json"]
+        return ["run", self.models, "--tasks", self.tasks, "--data", self.data, "-o", out, "--json"]
 
     def done(self, out: Path) -> int:
         logs = list(out.glob("*/logs/*.eval"))
@@ -265,8 +265,7 @@ def measure(name: str, work: Work, folder: Path, port: int, options: argparse.Na
     began = time.monotonic()
     counts(port, "/reset")
     alone = folder / f"{name}-undisturbed"
-    # a sweep takes its tasks from another option
-    more: list[str | Path] = ["--executor-tasks" if name == "sweep" else "--tasks", str(options.tasks)]
+    more: list[str | Path] = ["--executor-tasks", str(options.tasks)]
     assert start(work, alone, *more).wait() == 0, alone.with_suffix(".log").read_text()[-2000:]
     seconds, units = time.monotonic() - began, work.done(alone)
     print(f"{name}, undisturbed: {seconds:.0f} s, {work.repeated(alone)}", flush=True)

@@ -84,7 +84,7 @@ def score(data: Path, predictions: Path, workers: int = 1) -> Run:
     command = [sys.executable, "-m", "halu_tasks", "score", TASK, str(predictions), "--data", str(data), "--json"]
     begin = time.perf_counter()
     with tempfile.TemporaryFile("w+") as out:
-        process = subprocess.Popen([*command, "--tasks", str(workers)], stdout=out)
+        process = subprocess.Popen([*command, "--executor-tasks", str(workers)], stdout=out)
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - begin
         process.returncode = os.waitstatus_to_exitcode(status)

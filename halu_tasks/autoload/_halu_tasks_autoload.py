@@ -2,7 +2,7 @@
 
 lm-eval 0.4.13 reads no entry points, so a .pth line imports this module when Python starts. It adds an import hook,
 imports nothing else, and acts only when lm-eval is imported. Set HALU_TASKS_NO_AUTOLOAD=1 to switch it off; then use
-`--include_path "$(halu-tasks path)"`.
+`--include_path "$(halu-tasks show --path)"`.
 """
 
 import sys

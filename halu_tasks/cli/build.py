@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import click
 
 from halu_tasks.cli.command import Count, ExecutorOptions, Output
-from halu_tasks.cli.output import EXIT_PARTIAL, NONE, print_json, progress, table, warn
+from halu_tasks.cli.output import EXIT_PARTIAL, print_json, print_record, progress, table, warn
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.extras import require_extra
-from halu_tasks.text.figures import format_interval
 
 if TYPE_CHECKING:
     from halu_tasks.builders.run.folder import Folder
-    from halu_tasks.builders.workflow.collect import CollectResult
     from halu_tasks.builders.workflow.optimize import Optimization
     from halu_tasks.inspect_adapter.run_models import RunModels
 
@@ -133,7 +131,7 @@ def dataset(
         cache: keep replies in Inspect's cache, so that a build with other options does not repeat calls
         model_cost_config: prices of models, in the format of Inspect, to report costs in dollars
         collecting: how the dataset is assembled
-        json: print one JSON object instead of tables
+        json: print one JSON object instead of YAML
     """
     require_extra("build", "halu-tasks build")
     from halu_tasks.builders.workflow.build import BuildRequest, build_parts
@@ -170,7 +168,7 @@ def collect(
         folder: the folder of the build, or logs of builds run in Inspect
         output: the folder to create from logs of Inspect; it is like that of a build
         collecting: how the dataset is assembled
-        json: print one JSON object instead of tables
+        json: print one JSON object instead of YAML
     """
     require_extra("build", "halu-tasks build collect")
     from halu_tasks.builders.workflow.collect import open_build
@@ -183,43 +181,13 @@ def _collect(folder: Folder, options: DatasetOptions, *, json: bool) -> int:
     from halu_tasks.builders.workflow.collect import CollectOptions, collect_dataset
 
     result = collect_dataset(folder, CollectOptions(**asdict(options)))
-    if json:
-        print_json(result.as_json(), indent=None)
-    else:
-        print(_collected(result))
+    print_record(result.as_json(), as_json=json)
     result.check_items()
     status = _warn_without_text(result.without_text)
     if unfinished := result.collected.documents_not_done:
         warn(f"{unfinished} of {folder.documents_planned} documents are not in the dataset")
         status = EXIT_PARTIAL
     return status
-
-
-def _collected(result: CollectResult) -> str:
-    from halu_tasks.builders.card.describe import CARD
-    from halu_tasks.builders.run.folder import DATASET
-
-    collected, path = result.collected, result.folder.path
-    rates = [
-        {
-            "check": name,
-            "passed": rate.passed,
-            "of": rate.of,
-            "rate": f"{rate.share.value:.1%}",
-            "95% interval": format_interval(rate.share.low, rate.share.high, ".1%", NONE),
-        }
-        for name, rate in collected.rates.items()
-    ]
-    reasons = {f"refused: {reason}": count for reason, count in collected.refused.items()} | dict(collected.rejected)
-    reasons |= {f"dropped: {reason}": count for reason, count in collected.dropped.items()}
-    refused = sum(collected.refused.values())
-    parts = [
-        f"{result.documents} documents, {refused} refused, {collected.documents_not_done} not finished\n{table(rates)}",
-        table([{"reason": reason, "times": count} for reason, count in reasons.items()]),
-        table([{"file": str(path / DATASET / name), "rows": rows} for name, rows in result.files.items()]),
-        f"card: {path / DATASET / CARD}; quality: halu-tasks build quality {path}",
-    ]
-    return "\n\n".join(filter(None, parts))
 
 
 def _warn_without_text(files: Sequence[str]) -> int:
@@ -391,13 +359,7 @@ def biographies(
         wikipedia=wikipedia or WIKIPEDIA,
     )
     fetched = fetch_biographies(request, progress)
-    if json:
-        print_json(asdict(fetched))
-    else:
-        files = [{"file": str(output / f"{code}.jsonl"), "documents": n} for code, n in fetched.documents.items()]
-        left_out = [{"left out": name, "pages": count} for name, count in fetched.left_out.items()]
-        parts = [f"{fetched.people:,} people", table(files), table(left_out)]
-        print("\n\n".join(filter(None, parts)))
+    print_record(asdict(fetched), as_json=json)
     for group, count in fetched.missing.items():
         warn(f"{group}: {count:,} fewer people than requested")
     return EXIT_PARTIAL if fetched.missing else 0

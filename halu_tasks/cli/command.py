@@ -140,7 +140,7 @@ class Command(click.Command):
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
             if takes_further and not error.possibilities:
-                error.message += f" (options of the harness follow --, as in -- {error.option_name} …)"
+                ctx.fail(f"{error.message} (options of the harness follow --, as in -- {error.option_name} …)")
             raise
         if takes_further:
             ctx.params[FURTHER] = further
@@ -297,7 +297,7 @@ class _Argument(click.Argument):
         self.about = about
 
 
-class _TaskValue(click.ParamType):
+class _TaskValue(click.ParamType[Any]):
     """The type of a task option."""
 
     def __init__(self, kind: ValueType) -> None:

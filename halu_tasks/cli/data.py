@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from halu_tasks.cli.command import ItemOptions
-from halu_tasks.cli.output import EXIT_PARTIAL, NONE, print_json, table, warn
+from halu_tasks.cli.output import EXIT_PARTIAL, print_json, print_record, table, warn
 from halu_tasks.core.errors import DataError, HaluTasksError, UsageError
 from halu_tasks.core.options import Options
 
 if TYPE_CHECKING:
     from halu_tasks.builders.workflow.describe import BuildProfile
     from halu_tasks.data.sources import Source
-    from halu_tasks.tasks.profiles import DataProfile, LengthSummary, TaskProfile
+    from halu_tasks.tasks.profiles import DataProfile
 
 Names = Annotated[Sequence[str], "SOURCE"]
 
@@ -93,7 +93,7 @@ def describe(names: Annotated[Sequence[str], "NAME"] = (), *, options: ItemOptio
     Args:
         names: sources, tasks, groups, task files, or folders that were built (default: all sources)
         options: which data and items
-        json: print one JSON list instead of tables
+        json: print one JSON list instead of YAML documents
     """
     from halu_tasks.tasks import sources
 
@@ -103,10 +103,10 @@ def describe(names: Annotated[Sequence[str], "NAME"] = (), *, options: ItemOptio
     for name in names:
         try:
             for profile in _profiles(name, options):
-                if json:
-                    described.append(profile.as_json())
-                else:
-                    _show(profile)
+                described.append(profile.as_json())
+                if not json:
+                    print("---")
+                    print_record(described[-1], as_json=False)
         except DataError as error:
             failed += 1
             warn(str(error))
@@ -155,81 +155,3 @@ def _profiles(name: str, options: Options) -> Iterable[DataProfile | BuildProfil
     if unused := options.unused({option for task in tasks for option in task.task_options}):
         raise UsageError(f"{name} has no option {Options.specs()[unused[0]].flag}")
     return profiles(tasks, options)
-
-
-def _show(profile: DataProfile | BuildProfile) -> None:
-    from halu_tasks.builders.workflow.describe import BuildProfile
-
-    if isinstance(profile, BuildProfile):
-        print(
-            f"built by {profile.builder}: {profile.items:,} items of {profile.used:,} of {profile.documents:,} documents"
-        )
-        print(f"kinds: {_counts(profile.kinds) or 'none'}\n")
-        for data in profile.data:
-            _show_data(data)
-    else:
-        _show_data(profile)
-
-
-def _counts(counts: Any) -> str:
-    return ", ".join(f"{name} {count:,}" for name, count in counts.items())
-
-
-def _show_data(data: DataProfile) -> None:
-    part = ", training part" if data.training else ""
-    print(f"{data.source}: {data.data} ({data.kind}{part}), {data.rows:,} rows")
-    if data.languages:
-        print(f"languages of {sum(data.languages.values()):,} rows: {_counts(data.languages)}")
-    fields = [
-        {"field": field.name, "length in": unit, "number": number, **_summary(lengths)}
-        for field in data.fields
-        for unit, number, lengths in (
-            ("characters", field.texts, field.characters),
-            ("words", field.texts, field.words),
-            ("entries", field.lists, field.entries),
-        )
-        # ids and labels are single words
-        if lengths and not (unit == "words" and lengths.maximum == 1)
-    ]
-    tasks = [
-        {
-            "task": task.task,
-            "items": task.items,
-            "published": task.published or NONE,
-            "clusters": task.clusters,
-            **_summary(task.spans, "spans"),
-        }
-        for task in data.tasks
-    ]
-    print(f"\n{table(fields)}\n\n{table(tasks)}\n")
-    if rows := _breakdown(data.tasks):
-        print(table(rows) + "\n")
-
-
-def _breakdown(tasks: Sequence[TaskProfile]) -> list[dict[str, Any]]:
-    """Return the labels and tags of tasks, once for all tasks with the same numbers."""
-    names: dict[tuple[tuple[str, str, int, float], ...], list[str]] = {}
-    for task in tasks:
-        # the tag of some tasks is their label
-        tags = {name: counts for name, counts in task.tags.items() if counts != task.labels}
-        for name, counts in {"label": task.labels, **tags}.items():
-            numbers = tuple((name, value, count, count / task.items) for value, count in counts.items())
-            names.setdefault(numbers, []).append(task.task)
-    return [
-        {
-            "task": "all" if 1 < len(alike) == len(tasks) else ", ".join(alike),
-            "by": name,
-            "value": value,
-            "items": count,
-            "share": f"{share:.1%}",
-        }
-        for numbers, alike in names.items()
-        for name, value, count, share in numbers
-    ]
-
-
-def _summary(lengths: LengthSummary | None, total: str = "total") -> dict[str, Any]:
-    if lengths is None:
-        return dict.fromkeys((total, "mean", "median", "min", "max"), NONE)
-    mean, median = f"{lengths.mean:,.2f}", f"{lengths.median:,.1f}"
-    return {total: lengths.total, "mean": mean, "median": median, "min": lengths.minimum, "max": lengths.maximum}

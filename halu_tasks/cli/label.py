@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from halu_tasks.cli.command import Count
-from halu_tasks.cli.output import EXIT_PARTIAL, figure, print_json, table, warn
+from halu_tasks.cli.output import EXIT_PARTIAL, figure, print_json, print_record, table, warn
 from halu_tasks.core.errors import UsageError
 
 Labels = Annotated[Path, "-o", "--output", "LABELS"]
@@ -170,7 +170,7 @@ def import_parts(
         answer: doccano's exports of answer.jsonl, one file for each annotator, or the zip archive of all
         response: those of response.jsonl
         label: those of label.jsonl
-        json: print one JSON object instead of tables
+        json: print one JSON object instead of YAML
     """
     from halu_tasks.builders.workflow.verification import import_parts as read_parts
 
@@ -179,35 +179,7 @@ def import_parts(
     if not given:
         raise UsageError("name annotators' files with --answer, --response or --label")
     report, problems = read_parts(folder, given)
-    if json:
-        print_json(report.to_json())
-    else:
-        rows, pairs = [], []
-        for kind, arms in report.kinds.items():
-            for arm, result in arms.items():
-                agreement, part = result.agreement, {"part": kind, "drafts": arm}
-                rows.append(
-                    {
-                        **part,
-                        "sampled": result.items,
-                        "labelled": result.labelled,
-                        "right, 95% interval": figure(result.right.share if result.right else None),
-                        "agreement": figure(agreement.pairwise_agreement),
-                        "Fleiss' kappa": figure(agreement.fleiss_kappa),
-                        "Krippendorff's alpha": figure(agreement.krippendorff_alpha),
-                    }
-                )
-                pairs += [
-                    {
-                        **part,
-                        "annotators": ", ".join(pair.annotators),
-                        "both": pair.items,
-                        "agreement": figure(pair.agreement),
-                        "Cohen's kappa": figure(pair.cohen_kappa),
-                    }
-                    for pair in agreement.pairs
-                ]
-        print(f"{table(rows)}\n\n{table(pairs)}")
+    print_record(report.to_json(), as_json=json)
     for problem in problems:
         warn(problem)
     return EXIT_PARTIAL if problems else 0

@@ -41,6 +41,24 @@ def print_json(value: Any, *, indent: int | None = 2) -> None:
     print(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
+def print_record(record: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print a record on standard output: as YAML, for people, or as JSON."""
+    if as_json:
+        print_json(record)
+        return
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """Writes texts of several lines as blocks."""
+
+        def represent_scalar(self, tag: str, value: Any, style: str | None = None) -> Any:
+            return super().represent_scalar(tag, value, "|" if "\n" in str(value) else style)
+
+    plain = json.loads(json.dumps(record))
+    layout: dict[str, Any] = {"sort_keys": False, "default_flow_style": None, "width": 120}
+    print(yaml.dump(plain, Dumper=Dumper, allow_unicode=True, **layout), end="")
+
+
 def width(text: str) -> int:
     """Return the number of columns of a string in a terminal: two for wide characters, none for combining marks."""
     return sum(

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import click
 
 from halu_tasks.cli.command import Count
-from halu_tasks.cli.output import print_json, table, warn
+from halu_tasks.cli.output import print_record, warn
 from halu_tasks.core.errors import UsageError
-
-if TYPE_CHECKING:
-    from halu_tasks.results.plan import Pilot, Plan
 
 Number = Annotated[float, "X"]
 
@@ -48,7 +45,7 @@ def plan(
         within: the variance of a model's replies to the same item (default: not known, so no repeats are planned)
         intraclass: the correlation of the difference between two items of a cluster (default: 0)
         cluster_size: the number of items in a cluster (default: 1)
-        json: print one JSON object instead of tables
+        json: print one JSON object instead of YAML
     """
     from halu_tasks.results.plan import of_pilot, read_pilot
     from halu_tasks.results.plan import plan as plan_of
@@ -88,73 +85,11 @@ def plan(
     if not pilot or difference or calls:
         available = items or (pilot.available if pilot else None)
         planned = plan_of(variances, power, difference=difference, calls=calls, available=available)
-    if json:
-        print_json(
-            {
-                "pilot": pilot.as_json() if pilot else None,
-                "assumptions": stated,
-                "plan": planned.as_json() if planned else None,
-            }
-        )
-    else:
-        assumed_text = ", ".join(f"{k.replace('_', ' ')} {v:g}" for k, v in stated.items() if v is not None)
-        parts = [_pilot_text(pilot) if pilot else f"assumed: {assumed_text}"]
-        print("\n\n".join([*parts, *(_plan_texts(planned) if planned else [])]))
-
-
-def _pilot_text(pilot: Pilot) -> str:
-    """Format the split of a pilot's variance, and what other numbers of repeats would have given."""
-    one = len(pilot.runs) == 1
-    figure = f"{pilot.metric.name}: {pilot.value:.4f}" if one else f"{pilot.metric.name}, 1 - 2: {pilot.value:+.4f}"
-    lines = [f"{number}: {run.source}" for number, run in enumerate(pilot.runs, 1)]
-    lines.append(
-        f"{pilot.runs[0].task}  {figure}, standard error {pilot.stderr:.4f}  "
-        f"{pilot.items:,} items in {pilot.clusters:,} clusters, {pilot.epochs} epochs"
+    print_record(
+        {
+            "pilot": pilot.as_json() if pilot else None,
+            "assumptions": stated,
+            "plan": planned.as_json() if planned else None,
+        },
+        as_json=json,
     )
-    variances = pilot.variances
-    if variances.within is None:
-        lines.append(
-            f"variance per item: {variances.between:.4f}; how much of it comes from the replies is not known with one "
-            "reply to each item"
-        )
-        return "\n".join(lines)
-    lines.append(
-        f"variance per item: {variances.between:.4f} between items + {variances.within:.4f} / epochs between replies "
-        f"to the same item, {pilot.as_json()['share_of_error_within']:.0%} of the squared error"
-    )
-    errors = {str(epochs): variances.stderr(pilot.items, epochs) for epochs in sorted({1, 2, 4, 8, pilot.epochs})}
-    errors["any number"] = (variances.between / pilot.items) ** 0.5
-    rows = [{"epochs": epochs, "standard error, same items": error} for epochs, error in errors.items()]
-    return "\n".join(lines) + "\n\n" + table(rows)
-
-
-def _plan_texts(planned: Plan) -> list[str]:
-    """Format the runs that are needed, and those that the calls buy."""
-    parts = []
-    if planned.difference is not None:
-        limit = planned.available
-        needed = [
-            {
-                "epochs": d.epochs,
-                "items": d.items,
-                "clusters": d.clusters,
-                "calls per model": d.calls,
-                f"at most {limit or 0:,} items": "no" if limit and d.items > limit else "",
-            }
-            for d in planned.needed
-        ]
-        title = f"needed to detect a difference of {planned.difference:g} with a probability of {planned.power:g}:"
-        parts.append(f"{title}\n\n{table(needed)}" if needed else f"{title} any item, nothing varies")
-    if planned.calls is not None:
-        bought = [
-            {
-                "epochs": buy.design.epochs,
-                "items": buy.design.items,
-                "calls per model": buy.design.calls,
-                "standard error": buy.stderr,
-                "smallest difference": buy.smallest,
-            }
-            for buy in planned.bought
-        ]
-        parts.append(f"what {planned.calls:,} calls of each model buy, the smallest error first:\n\n{table(bought)}")
-    return parts

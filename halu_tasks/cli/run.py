@@ -94,33 +94,32 @@ def run(
         json: print what is done as one JSON object instead of a table
         further: further arguments of the harness's command
     """
-    from halu_tasks.runs.run import Runs, in_its_folder
+    from halu_tasks.runs.run import Runs, in_folders
 
     selected = _tasks(tasks)
     packaged = [task for task, _ in selected]
     if unused := options.unused({name for task in packaged for name in task.task_options}):
         raise UsageError(f"none of the tasks has the option {Options.specs()[unused[0]].flag}")
-    # options of tasks after -- may name other data, which only the harness reads
-    checked = [] if any(word.startswith(_TASK_OPTIONS) for word in further) else packaged
     folder = output.expanduser()
-    planned = _runs(folder, _models(models, model), [task for _, task in selected], _methods(method), options)
     if (folder / REPORT).exists() and not (folder / REPORT / "report.json").is_file():
         raise UsageError(f"{folder / REPORT}: exists and is not a report; name another folder with -o FOLDER")
+    planned = _runs(folder, _models(models, model), [task for _, task in selected], _methods(method), options)
     alone = len(planned) == 1 and not json and executor == ExecutorOptions()
-    left_out = _left_out([run.model for run in planned], checked, options, no_check=no_check)
-    runs = Runs(
-        folder,
-        tuple(
-            in_its_folder(replace(run, limit=limit, further=tuple(further), shown=alone))
-            for run in planned
-            if run.model.name not in left_out
-        ),
-    )
+    runs = list(in_folders(replace(run, limit=limit, further=tuple(further), shown=alone) for run in planned))
+    pending = [run for run in runs if run.progress().missing]
+    # options of tasks after -- may name other data, which only the harness reads
+    checked = [] if any(word.startswith(_TASK_OPTIONS) for word in further) else packaged
+    left_out = _left_out([run.model for run in pending], checked, options, no_check=no_check)
+    if left_out and len(pending) == len(runs) and all(run.model.name in left_out for run in runs):
+        raise next(iter(left_out.values()))
+    job = Runs(folder, tuple(run for run in pending if run.model.name not in left_out))
+    for run in job.runs:
+        run.prepare()
     try:
-        executor.create().run(runs, (lambda line: print(f"$ {line}", flush=True)) if alone else progress)
+        executor.create().run(job, (lambda line: print(f"$ {line}", flush=True)) if alone else progress)
     except (KeyboardInterrupt, RunInterrupted) as error:
-        raise RunInterrupted(f"{str(error) or 'interrupted'}; {runs.kept()}") from None
-    return _finish(runs.runs, left_out, folder, json=json)
+        raise RunInterrupted(f"{str(error) or 'interrupted'}; {Runs(folder, tuple(runs)).kept()}") from None
+    return _finish(runs, left_out, folder, json=json)
 
 
 def _tasks(names: str) -> list[tuple[Task, RunTask]]:
@@ -137,7 +136,7 @@ def _tasks(names: str) -> list[tuple[Task, RunTask]]:
                 raise UsageError(f"{path}: contains no task files (.yaml)")
         else:
             files = [path] if name.endswith(".yaml") else []
-        found = [(task_named(str(file)), file.resolve()) for file in files] if files else None
+        found: list[tuple[Task, Path | None]] = [(task_named(str(file)), file.resolve()) for file in files]
         for task, file in found or [(task, None) for task in tasks_selected([name])]:
             if task.name in selected and selected[task.name][1].file != file:
                 raise UsageError(f"{name}: another of the tasks has the name {task.name}, too")
@@ -222,11 +221,10 @@ def _runs(
 def _left_out(
     models: Sequence[HarnessModel], tasks: Sequence[Task], options: Options, *, no_check: bool
 ) -> Mapping[str, HaluTasksError]:
-    """Check data, judge and models before a run; return why models are not run, by their names.
+    """Check data, judge and models before a run; return why models cannot be run, by their names.
 
     Raises:
         UsageError: The data cannot be read.
-        HaluTasksError: No model can be run.
     """
     from halu_tasks.doctor.checks import check_data, check_judge
     from halu_tasks.doctor.model import check_key, check_packages
@@ -244,11 +242,10 @@ def _left_out(
             left_out[model.name] = error
     asked = [model for model in distinct if model.name not in left_out and has_server(model)]
     if asked and not no_check:
-        progress(f"Asking {pluralize(len(asked), 'model', 'models')} one short question …")
+        if len(distinct) > 1:
+            progress(f"Asking {pluralize(len(asked), 'model', 'models')} one short question …")
         left_out |= unanswered(asked)
-    if len(left_out) == len(distinct):
-        raise next(iter(left_out.values()))
-    if not options.judge:
+    if not options.judge and len(left_out) < len(distinct):
         for check in check_judge(tasks, options):
             warn(f"{check.found}; {check.advice}")
     return left_out
@@ -257,6 +254,9 @@ def _left_out(
 def _finish(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError], folder: Path, *, json: bool) -> int:
     """Write the report, and print what is done; return the exit status."""
     done = {run.name: run.progress() for run in runs}
+    for run in runs:
+        if run.model.name in left_out and done[run.name].missing:
+            done[run.name] = done[run.name]._replace(message=f"not run: {left_out[run.model.name]}")
     page = None
     if any(row.done for row in done.values()):
         if missing_modules("report"):
@@ -264,24 +264,20 @@ def _finish(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError], fo
         else:
             page = _report(folder, runs[0].folder if len(runs) == 1 else None)
     if json:
-        rows = {name: {**row._asdict(), "folder": str(folder / name)} for name, row in done.items()}
-        print_json({"models": rows, "left_out": {n: str(e) for n, e in left_out.items()}, "report": page})
+        print_json({"models": {name: row._asdict() for name, row in done.items()}, "report": page})
     else:
-        rows_shown = [
+        rows = [
             {"model": name, "done": str(len(row.done)), "missing": ",".join(row.missing), "why": row.message}
             for name, row in done.items()
         ]
-        rows_shown += [{"model": n, "done": "0", "missing": "all", "why": str(e)} for n, e in left_out.items()]
-        if len(rows_shown) > 1:
-            print(table(rows_shown))
-        print(f"\n{page or 'no report: nothing is done yet'}")
+        print("\n\n".join([*([table(rows)] if len(rows) > 1 else []), page or "no report: nothing is done yet"]))
     for run in runs:
-        if missing := done[run.name].missing:
-            see = f"the output of {run.model.harness} above says why" if run.shown else f"see {run.output}"
-            warn(f"{run.name}: no complete result of {', '.join(missing)}; {see}; the same command continues")
-    for name, error in left_out.items():
-        warn(f"{name}: not run: {error}")
-    return EXIT_PARTIAL if left_out or any(row.missing for row in done.values()) else 0
+        row = done[run.name]
+        if row.missing:
+            see = f"the output of {run.model.harness} above" if run.shown else str(run.output)
+            why = row.message if run.model.name in left_out else f"see {see}"
+            warn(f"{run.name}: no complete result of {', '.join(row.missing)}; {why}; the same command continues")
+    return EXIT_PARTIAL if any(row.missing for row in done.values()) else 0
 
 
 def _report(folder: Path, warn_about: Path | None) -> str:

@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from halu_tasks.cli.command import ExecutorOptions, ReplyOptions
-from halu_tasks.cli.output import EXIT_PARTIAL, NONE, estimates_table, pluralize, print_json, progress, table, warn
+from halu_tasks.cli.output import EXIT_PARTIAL, estimates_table, pluralize, print_json, print_record, progress, warn
 from halu_tasks.cli.tasks import of_task
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import Options
-from halu_tasks.text.figures import format_interval
 
 if TYPE_CHECKING:
-    from halu_tasks.replies.agreement import Agreement, AgreementRequest
+    from halu_tasks.replies.agreement import AgreementRequest
     from halu_tasks.replies.score_file import ScoredFile
 
 _FIRST = 3
@@ -137,27 +136,5 @@ def _agree(task: str, options: Options, request: AgreementRequest, *, json: bool
                 f"{path}: {count} of {agreement.items} items have no reply, and so no label; --partial compares only "
                 "the ids that are in every file"
             )
-    if json:
-        print_json(agreement.as_json())
-    else:
-        print(_agreement(agreement, partial=request.partial))
+    print_record(agreement.as_json(), as_json=json)
     return EXIT_PARTIAL if any(agreement.missing.values()) else 0
-
-
-def _agreement(agreement: Agreement, *, partial: bool) -> str:
-    built = agreement.built
-    part = " (partial: only the ids in every file)" if partial else ""
-    head = f"{built.task.name} {built.version}  scoring: {built.options.scoring}  data: {built.located.kind}"
-    unparsed = ", ".join(f"{name} {count}" for name, count in agreement.unparsed.items())
-    rows = [
-        {
-            "figure": name,
-            "value": estimate.value if estimate else NONE,
-            "95% interval": format_interval(estimate.low, estimate.high, ".4f", NONE) if estimate else NONE,
-            "items": items,
-        }
-        for name, (items, estimate) in agreement.measures.items()
-    ]
-    return (
-        f"{head}  {agreement.items} items{part}\nitems without a label, which are left out: {unparsed}\n\n{table(rows)}"
-    )

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from halu_tasks.cli.command import Count, ItemOptions
-from halu_tasks.cli.output import print_json, table
+from halu_tasks.cli.output import print_json, print_record, table
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.json_lines import json_line
 from halu_tasks.core.options import Options
 
 if TYPE_CHECKING:
     from halu_tasks.results.published import Published
-    from halu_tasks.tasks.summary import OptionSummary, TaskSummary
 
 
 def list_tasks(*, json: bool = False) -> None:
@@ -95,7 +94,7 @@ def show(
         published: print the figures that papers report for the task or group; without TASK, for all
         authors: print a task file with the authors' wording, from a file of theirs: a text with {placeholders}, or
             JSON Lines with `instruction` and `input`
-        json: print one JSON object instead of text
+        json: print JSON instead of YAML or a table
     """
     if path or protocols:
         _show_path(task, protocols=protocols)
@@ -109,11 +108,7 @@ def show(
         from halu_tasks.tasks import task_named
         from halu_tasks.tasks.summary import summary
 
-        summed = summary(task_named(task))
-        if json:
-            print_json(summed.as_json())
-        else:
-            print("\n".join(_lines(summed)))
+        print_record(summary(task_named(task)).as_json(), as_json=json)
 
 
 def _show_path(task: str | None, *, protocols: bool) -> None:
@@ -137,10 +132,10 @@ def _show_published(task: str | None, *, json: bool) -> None:
     if json:
         print_json({"published": [asdict(figure) for figure in figures]})
     else:
-        print(published_table(figures))
+        print(_published_table(figures))
 
 
-def published_table(figures: Sequence[Published]) -> str:
+def _published_table(figures: Sequence[Published]) -> str:
     """Format published figures as a table, with numbered notes below it."""
     notes = dict.fromkeys(note for figure in figures for note in figure.note.splitlines())
     numbers = {note: str(number) for number, note in enumerate(notes, start=1)}
@@ -177,80 +172,6 @@ def _show_authors(name: str, file: Path) -> None:
     print(as_task_file(task, prompt, own, f"{task.name} with {origin}"), end="")
     mark = "prompts_paper" if published else "a hash of the prompt"
     print(f"{own}: {origin}; its version shows {mark}", file=sys.stderr)
-
-
-def _lines(task: TaskSummary) -> Iterator[str]:
-    yield f"{task.task}: {task.about}\n"
-    source = task.source
-    changed = f", with other {', '.join(task.changed)}" if task.changed else ""
-    properties = {
-        "file": task.file,
-        "derived from": "" if task.reference_task == task.task else f"{task.reference_task}{changed}",
-        "version": str(task.version),
-        "paper": source.paper,
-        "data": f"{source.title}, {source.homepage}, licence: {source.licence}",
-        "items": f"{task.items:,}" if task.items else "unknown",
-        "fields": ", ".join(task.fields),
-        "decoding": ", ".join(f"{name} {value:g}" for name, value in task.decoding.as_json().items()),
-        "worked examples": str(task.worked_examples or ""),
-        **{f"option {name}": _option(option) for name, option in task.options.items()},
-    }
-    yield from (f"{name:<24}{text}" for name, text in properties.items() if text)
-    yield from _prompt(task)
-    yield from _scoring(task)
-
-
-def _option(option: OptionSummary) -> str:
-    default = str(option.default).lower() if isinstance(option.default, bool) else f"{option.default}"
-    choices = f", of {', '.join(option.choices)}" if option.choices else ""
-    return f"{option.about} (default {default}{choices})"
-
-
-def _prompt(task: TaskSummary) -> Iterator[str]:
-    """Describe what a model is sent for the first item of the sample, or the templates if there is no sample."""
-    item = task.first_item
-    usual, *others = task.wordings
-    if item:
-        yield f"\nPrompt of the first item of the packaged sample ({item.id}):"
-        parts = {"system": item.system, "prompt": item.prompt, "target": item.target}
-    else:
-        yield "\nTemplates of the prompt (there is no sample):"
-        parts = {"system": usual.prompt.get("system", ""), "prompt": usual.prompt["user"]}
-    yield from (f"[{part}]\n{text}" for part, text in parts.items() if text)
-    for wording in others:
-        yield f"[prompt if {', '.join(f'{name} is {value}' for name, value in wording.when.items())}]"
-        yield wording.prompt["user"]
-
-
-def _scoring(task: TaskSummary) -> Iterator[str]:
-    answer = task.answer
-    yield f"\nAnswer: {answer.kind} ({answer.about})"
-    if answer.labels and answer.reading:
-        labels = (f"{label} ({name})" if name else label for label, name in answer.labels.items())
-        yield f"Labels: {', '.join(labels)}"
-        yield f"Reading: {answer.reading.name} ({answer.reading.about})"
-    for mode, scorer in task.scorers.items():
-        arguments = ", ".join(f"{name}: {_argument(value)}" for name, value in scorer.arguments.items())
-        reading = "" if scorer.reading is None else f"; reads: {scorer.reading}"
-        name = f"{scorer.name} ({arguments})" if arguments else scorer.name
-        yield f"Scorer, {mode}: {name}: {scorer.about}{reading}"
-    rows = [
-        {"metric": metric.name, "modes": ", ".join(modes), "needs": metric.needs or "", "meaning": about}
-        for metric in task.metrics
-        for about, modes in _modes_by_meaning(metric.about).items()
-    ]
-    yield f"\n{table(rows)}\n\nThe headline is {task.metrics[0].name}."
-
-
-def _argument(value: Any) -> str:
-    return f"[{', '.join(map(str, value))}]" if isinstance(value, list | tuple) else str(value)
-
-
-def _modes_by_meaning(about: Mapping[str, str]) -> dict[str, list[str]]:
-    modes: dict[str, list[str]] = {}
-    for mode, meaning in about.items():
-        modes.setdefault(meaning, []).append(mode)
-    return modes
 
 
 def check(files: Annotated[Sequence[Path], "FILE"] = ()) -> int:

@@ -79,7 +79,7 @@ def write_benchmark(path: Path, place: Path) -> Benchmark:
     folder = Folder(path)
     dataset = folder.path / DATASET
     if not (dataset / CARD).is_file():
-        raise DataError(f"{path}: has no dataset with a card; make it with: halu-tasks collect {path}")
+        raise DataError(f"{path}: has no dataset with a card; make it with: halu-tasks build collect {path}")
     benchmark = folder.pipeline.benchmark
     files = rows_of(dataset, items=sum(1 for _ in folder.items()))
     labelled, left_out = [], []

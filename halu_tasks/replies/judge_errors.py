@@ -13,7 +13,7 @@ from halu_tasks.tasks import Built, Task
 
 UNCORRECTED = (
     "{task}: {headline} is what the judge says, not the truth; labels of some replies by people correct it "
-    "(halu-tasks annotate verdicts, then --human; docs/judges.md)"
+    "(halu-tasks label verdicts, then --human; docs/judges.md)"
 )
 STRONG = "; {headline}_ppi_strong is what the stronger judge would say of all replies, which is not the truth either"
 

@@ -179,7 +179,7 @@ def _in_lm_eval(model: HarnessModel, chat_template: bool | None) -> HarnessModel
         if chat_template is False:
             raise UsageError(f"{kind} of lm-eval is always asked in chat messages; leave out --no-chat-template")
         chat_template = True
-    options = {"apply_chat_template": True} if chat_template else {}
+    options: dict[str, Any] = {"apply_chat_template": True} if chat_template else {}
     # lm-eval's own default is one item at a time
     options |= {"batch_size": _BATCH} if kind == "hf" else {}
     return replace(model, model=kind, arguments={**arguments, **model.arguments}, options=options)

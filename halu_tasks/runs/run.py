@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -162,7 +163,6 @@ class ModelRun:
         missing = self._missing()
         if not missing:
             return
-        create_folder(self.folder)
         (self.folder / _COMMAND).unlink(missing_ok=True)
         earlier = {log.path for log in unfinished_logs(self.folder)}
         self._run(missing, report)
@@ -208,6 +208,16 @@ class ModelRun:
         message = (errors[-1] if errors else _last_line(self.output)) if missing else ""
         return Progress([task.name for task in self.tasks if task.name not in missing], missing, message)
 
+    def prepare(self) -> None:
+        """Create the folder, with the settings.
+
+        Raises:
+            DataError: It cannot be created.
+        """
+        create_folder(self.folder)
+        with atomic_write(self.folder / _SETTINGS, "settings") as file:
+            json.dump(self.settings(), file, indent=2, ensure_ascii=False)
+
     def settings(self) -> dict[str, Any]:
         """Return how the model is run, as JSON values."""
         ways = {
@@ -220,25 +230,21 @@ class ModelRun:
         return dict(json.loads(json.dumps(ways)))
 
 
-def in_its_folder(run: ModelRun) -> ModelRun:
-    """Return a run in the first of the folders NAME, NAME-2, NAME-3 … that is new, or of a run with the same replies.
+def in_folders(runs: Iterable[ModelRun]) -> Iterator[ModelRun]:
+    """Give each run the first of the folders NAME, NAME-2, NAME-3 … that is new, or of a run with the same replies."""
+    taken: set[Path] = set()
+    for run in runs:
+        names = (run.name if number == 1 else f"{run.name}-{number}" for number in count(1))
+        folders = (run.folder.with_name(name) for name in names)
+        folder = next(place for place in folders if place not in taken and _can_be_of(run, place))
+        taken.add(folder)
+        yield replace(run, folder=folder)
 
-    The folder is created, with the settings.
 
-    Raises:
-        DataError: It cannot be created.
-    """
-    number, settings = 1, run.settings()
-    while True:
-        folder = run.folder if number == 1 else run.folder.with_name(f"{run.folder.name}-{number}")
-        path = folder / _SETTINGS
-        if not folder.exists() or (path.exists() and _of_replies(read_json_object(path)) == _of_replies(settings)):
-            break
-        number += 1
-    create_folder(folder)
-    with atomic_write(path, "settings") as file:
-        json.dump(settings, file, indent=2, ensure_ascii=False)
-    return replace(run, folder=folder)
+def _can_be_of(run: ModelRun, folder: Path) -> bool:
+    """Return whether a folder is new, or has the replies of a run."""
+    path = folder / _SETTINGS
+    return not folder.exists() or (path.exists() and _of_replies(read_json_object(path)) == _of_replies(run.settings()))
 
 
 def _of_replies(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -69,7 +69,9 @@ def faults_of(paths: Iterable[Path]) -> list[str]:
                 continue
             task = task_of(file)
             if "class" not in file.values:
-                raise UsageError(f"{path}: class: is missing; include a packaged task, or _task of `halu-tasks path`")
+                raise UsageError(
+                    f"{path}: class: is missing; include a packaged task, or _task of `halu-tasks show --path`"
+                )
             check_sample(task, file)
             declared.tasks[task.name] = task
     packaged = declarations() if groups else Declarations()

@@ -620,7 +620,7 @@ def test_a_bad_row_of_an_array_or_a_table_is_named(
         ),
         (("score", "t", "p", "--partail"), " score", "unrecognized arguments: --partail (did you mean '--partial'?)"),
         (("report", "r", "--titel=x"), " report", "unrecognized arguments: --titel=x (did you mean '--title'?)"),
-        (("annotate", "export", "o", "-o", "t", "--sead", "1"), " annotate export", "(did you mean '--seed'?)"),
+        (("label", "items", "o", "-o", "t", "--sead", "1"), " annotate export", "(did you mean '--seed'?)"),
         (("run", "m", "--taks", "refact"), " run", "unrecognized arguments: --taks (did you mean '--tasks'?)"),
         (("report", "r", "--tit", "x"), " report", "unrecognized arguments: --tit (did you mean '--title'?)"),
         (

@@ -9,9 +9,10 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
+from docs_commands import parsed
 
-from halu_tasks.cli.parser import build_parser
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.options import Options, value_type, wrong_kind
 
@@ -124,24 +125,22 @@ def test_a_type_that_cannot_be_checked_accepts_every_value() -> None:
     assert value_type("Model | None") is value_type(int | str) is None and wrong_kind(object(), "Model") is None
 
 
-def test_commands_offer_the_options_as_declared(capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = build_parser().parse_args(["score", "fave", "a.jsonl"])
+def test_commands_offer_the_options_as_declared() -> None:
+    arguments = parsed(["score", "fave", "a.jsonl"]).params
     offered = {name for name in Options.specs() if name in arguments}
     # the others only have an effect on how a model is asked
     assert set(Options.specs()) - offered == {"fewshot", "cot", "structured", "probability"}
-    assert {name: getattr(arguments, name) for name in offered} == {
-        name: Options.specs()[name].default for name in offered
-    }
-    for words, expected in ((["--seed", "x"], "expected an integer, got 'x'"), (["--part", "q"], "invalid choice")):
-        with pytest.raises(SystemExit):
-            build_parser().parse_args(["score", "fave", "a.jsonl", *words])
-        assert f"argument {words[0]}: {expected}" in capsys.readouterr().err
+    assert {name: arguments[name] for name in offered} == {name: Options.specs()[name].default for name in offered}
+    for words, expected in ((["--seed", "x"], "expected an integer, got 'x'"), (["--part", "q"], "'q' is not one of")):
+        with pytest.raises(click.BadParameter, match=expected) as raised:
+            parsed(["score", "fave", "a.jsonl", *words])
+        assert words[0] in raised.value.format_message()
 
 
 def test_the_documentation_names_every_option_as_it_is_given() -> None:
     documentation = (ROOT / "README.md").read_text(encoding="utf-8")
     documentation += "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
-    arguments = build_parser().parse_args(["score", "fave", "a.jsonl"])
+    arguments = parsed(["score", "fave", "a.jsonl"]).params
     for name, spec in Options.specs().items():
         assert name == "fewshot" or f"halu_{name}=" in documentation, name
         assert f"{name}=" in documentation and (

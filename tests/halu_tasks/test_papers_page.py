@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import re
 from pathlib import Path
 
+import click
 import pytest
 
 from halu_tasks.builders.registry import pipelines
-from halu_tasks.cli.parser import build_parser
+from halu_tasks.cli import command_line
 from halu_tasks.core.options import Options, option_specs
 from halu_tasks.tasks import registry
 
@@ -39,15 +39,19 @@ def names(cell: str) -> list[str]:
 
 def command(words: list[str]) -> set[str] | None:
     """The flags of a command of `halu-tasks`; None if there is no such command."""
-    parser: argparse.ArgumentParser = build_parser()
+    command: click.Command = command_line()
     for word in words:
-        nested = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
-        if not nested and any(word in (action.choices or ()) for action in parser._get_positional_actions()):
-            continue  # what the command does, as in `halu-tasks data describe`
-        if not nested or word not in nested[0].choices:
+        if word.startswith("-"):
+            break
+        found = command.get_command(click.Context(command), word) if isinstance(command, click.Group) else None
+        if found is None:
             return None
-        parser = nested[0].choices[word]
-    return {flag for action in parser._actions for flag in action.option_strings}
+        command = found
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        # the first one is the default
+        command = command.get_command(context, command.list_commands(context)[0]) or command
+    return {flag for option in command.get_params(click.Context(command)) for flag in option.opts}
 
 
 def solver_arguments(name: str) -> set[str] | None:
@@ -103,8 +107,8 @@ def test_every_name_on_the_page_exists(paper: str) -> None:
         ("| x | `refakt` | | | |", "refakt: no such task"),
         ("| x | `refact` | `subsets` | | |", "subsets: not of refact"),
         ("| x | `cfaith_choice` | `judge` | | |", "judge: not of cfaith_choice"),
-        ("| x | `halu-tasks anotate` | | | |", "halu-tasks anotate: no such"),
-        ("| x | `halu-tasks annotate import` | `--rules` | | |", "--rules: not of"),
+        ("| x | `halu-tasks labell` | | | |", "halu-tasks labell: no such"),
+        ("| x | `halu-tasks label import` | `--rules` | | |", "--rules: not of"),
         ("| x | `halu_tasks/with_knowledges` | | | |", "no such task, solver"),
         ("| x | `halu_tasks/with_knowledge` | `tools` | | |", "tools: not of"),
         ("| x | `haluagent` | `walks` | | |", "walks: not of haluagent"),

@@ -62,7 +62,7 @@ def test_a_budget_is_spent_on_items_first(printed: Printed) -> None:
 
 
 def test_a_pilot_gives_the_error_of_its_difference(printed: Printed, pilots: list[str]) -> None:
-    compared = printed("compare", *pilots)["differences"][0]
+    compared = printed("report", "--pairs", *pilots)["differences"][0]
     found = printed("plan", *pilots, "--difference", "0.1")
     assert found["pilot"]["stderr"] == pytest.approx(compared["stderr"]) and found["pilot"]["within"] is None
     assert found["pilot"]["value"] == pytest.approx(-compared["value"]) and len(found["plan"]["needed"]) == 1
@@ -73,9 +73,9 @@ def test_a_pilot_gives_the_error_of_its_difference(printed: Printed, pilots: lis
 
 def test_a_margin_calls_runs_equal_only_if_the_items_show_it(printed: Printed, pilots: list[str]) -> None:
     for margin, verdict in (("0.5", "worse, equal"), ("0.1", "worse")):
-        found = printed("compare", *pilots, "--margin", margin)
+        found = printed("report", "--pairs", *pilots, "--margin", margin)
         assert (found["margin"], found["differences"][0]["verdict"]) == (float(margin), verdict)
-    assert printed("compare", *pilots)["differences"][0]["p_equal_adjusted"] is None
+    assert printed("report", "--pairs", *pilots)["differences"][0]["p_equal_adjusted"] is None
 
 
 def test_a_report_with_a_margin(pilots: list[str], tmp_path: Path) -> None:

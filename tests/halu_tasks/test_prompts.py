@@ -43,16 +43,17 @@ def test_a_file_of_the_authors_becomes_a_task_whose_version_says_so(
 ) -> None:
     source, target = tmp_path / "appendix.txt", tmp_path / "mine.yaml"
     source.write_text(TEXT, encoding="utf-8")
-    told = here("prompts", "refact_judgment_independent", source, "--name", "mine", "-o", target)
+    told = here("show", "refact_judgment_independent", "--authors", source)
     assert told.returncode == 0, told.stderr
-    assert "mine: the wording of Paper, Appendix Z; its version shows prompts_paper" in told.stderr
+    target.write_text(told.stdout)
+    name = "refact_judgment_independent_authors"
+    assert f"{name}: the wording of Paper, Appendix Z; its version shows prompts_paper" in told.stderr
     assert here("check", target).returncode == 0
     built = build(str(target), Options(data="sample"))
     assert built.version == "1-sample-prompts_paper"
     item = built.items[0]
     assert item.system == "Say which of ``True'' and ‘‘False’’ the\nanswer is."
     assert item.prompt == f"Q {item.fields['question']}\nA {item.fields['answer']}\nVerdict:"
-    assert here("prompts", "refact_judgment_independent", source, "--name", "mine").stdout == target.read_text()
 
 
 def test_a_prompt_file_is_marked_by_its_wording_alone(known: PublishedPrompt, tmp_path: Path) -> None:
@@ -134,7 +135,7 @@ def test_an_instruction_without_placeholders_precedes_the_packages_fields(tmp_pa
 def test_a_fault_of_a_file_is_one_line(task: str, text: str, said: str, here: Here, tmp_path: Path) -> None:
     path = tmp_path / "prompt.txt"
     path.write_text(text)
-    told = here("prompts", task, path)
+    told = here("show", task, "--authors", path)
     assert told.returncode == 2 and told.stdout == ""
     assert told.stderr.startswith(f"halu-tasks: {path}") and said in told.stderr and len(told.stderr.splitlines()) == 1
 

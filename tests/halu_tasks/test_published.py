@@ -383,7 +383,7 @@ def test_the_list_is_the_callers_own() -> None:
 
 
 def test_the_command_prints_them_with_their_notes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["published", "factchd"]) == 0
+    assert main(["show", "--published", "factchd"]) == 0
     head, rule, *rows = capsys.readouterr().out.splitlines()
     assert head.split() == ["model", "method", "metric", "value", "scoring", "source", "notes"] and set(rule) == {
         "-",
@@ -396,7 +396,7 @@ def test_the_command_prints_them_with_their_notes(capsys: pytest.CaptureFixture[
 
 def test_columns_are_shown_where_they_tell_something(capsys: pytest.CaptureFixture[str]) -> None:
     def head(*arguments: str) -> list[str]:
-        assert main(["published", *arguments]) == 0
+        assert main(["show", "--published", *arguments]) == 0
         return capsys.readouterr().out.splitlines()[0].split()
 
     assert head("factchd_4shot") == ["model", "method", "metric", "value", "scoring", "source"]
@@ -406,7 +406,7 @@ def test_columns_are_shown_where_they_tell_something(capsys: pytest.CaptureFixtu
 
 
 def test_the_command_as_json_is_every_field(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["published", "--json"]) == 0
+    assert main(["show", "--published", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"published": [asdict(f) for f in FIGURES]}
 
 
@@ -420,7 +420,7 @@ def test_the_command_as_json_is_every_field(capsys: pytest.CaptureFixture[str]) 
 def test_a_task_without_figures_is_an_error_that_names_those_with(
     name: str, reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["published", name]) == 2
+    assert main(["show", "--published", name]) == 2
     shown = capsys.readouterr()
     assert shown.out == "" and shown.err.startswith(f"halu-tasks: {reason}") and len(shown.err.splitlines()) == 1
     assert all(f" {f.task}" in shown.err for f in FIGURES)

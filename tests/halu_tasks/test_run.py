@@ -1,38 +1,46 @@
-"""Models as `halu-tasks run` and `doctor` take them, in the words of either harness."""
+"""Models as `halu-tasks run` and `doctor` take them, the commands that they stand for, and their folders."""
 
 from __future__ import annotations
 
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from halu_tasks.core.errors import DataError, ModelError, RunInterrupted, UsageError
-from halu_tasks.sweeps.commands import shown
-from halu_tasks.sweeps.harness_process import block_interrupts
-from halu_tasks.sweeps.keys import placeholder_key
-from halu_tasks.sweeps.named_model import ModelName, for_harness
-from halu_tasks.sweeps.single_run import SingleRun, new_folder
-from halu_tasks.sweeps.sweep_model import Harness, SweepModel
+from halu_tasks.cli.run import _tasks
+from halu_tasks.core.errors import DataError, ModelError, UsageError
+from halu_tasks.runs.command import _block_interrupts, shown
+from halu_tasks.runs.models import Harness, HarnessModel, named_model, read_models
+from halu_tasks.runs.run import ModelRun, RunMethod, Runs, RunTask, in_folders
+from halu_tasks.tasks import registry, tasks_selected
+from halu_tasks.tasks.listing import path_of
 
 URL = "http://localhost:8000/v1"
+FAVE, TF = RunTask("fave"), RunTask("cfaith_tf")
 
 
 def command(name: str, harness: Harness | None = None, url: str | None = None, **arguments: Any) -> str:
-    parsed = ModelName.parse(name, url, arguments)
-    model = for_harness(parsed, harness or parsed.default_harness)
-    return shown(SingleRun(Path("out"), model, ("fave",), {"data": "sample"}, 5, ("--seed", "1")).command)
+    model = named_model(name, harness, url, arguments)
+    run = ModelRun(Path("out"), model, (FAVE,), None, {"data": "sample"}, 5, ("--seed", "1"), shown=True)
+    (words,) = run.commands(run.tasks)
+    return shown(words)
 
 
 def in_lm_eval(model: str) -> str:
     return (
         f'lm_eval run --model {model} --tasks fave --metadata \'{{"halu_data": "sample"}}\' '
-        "--output_path out/results --log_samples"
+        "--output_path out/results --log_samples --use_cache out/replies"
     )
+
+
+INSPECT = "--log-dir out/logs --log-dir-allow-dirty --retry-attempts 1 --max-retries 7"
 
 
 @pytest.mark.parametrize(
@@ -40,13 +48,12 @@ def in_lm_eval(model: str) -> str:
     [
         (
             ("openai/gpt-4o-mini",),
-            "inspect eval halu_tasks/fave --model openai/gpt-4o-mini -T data=sample --log-dir out/logs "
-            "--max-retries 7 --limit 5 --seed 1",
+            f"inspect eval-set halu_tasks/fave --model openai/gpt-4o-mini -T data=sample {INSPECT} --limit 5 --seed 1",
         ),
         (
             ("openai-api/local/NAME", None, URL),
-            "inspect eval halu_tasks/fave --model openai-api/local/NAME -T data=sample --log-dir out/logs "
-            f"--max-retries 7 --model-base-url {URL} --limit 5 --seed 1",
+            f"inspect eval-set halu_tasks/fave --model openai-api/local/NAME -T data=sample {INSPECT} "
+            f"--model-base-url {URL} --limit 5 --seed 1",
         ),
         (("halu/oracle", "lm_eval"), in_lm_eval("halu-oracle") + " --limit 5 --seed 1"),
         (
@@ -67,6 +74,41 @@ def test_the_command_is_the_documented_one(arguments: tuple[Any, ...], expected:
     assert command(*arguments) == expected
 
 
+def test_a_method_is_a_solver_and_examples_are_counted_in_lm_eval() -> None:
+    method = RunMethod("factored_verification", {"how": "samples", "samples": 3})
+    run = ModelRun(Path("out"), named_model("halu/oracle"), (FAVE, TF), method)
+    (words,) = run.commands(run.tasks)
+    assert "--solver halu_tasks/factored_verification -S how=samples -S samples=3 " in shown(words)
+    model = named_model("halu/oracle", "lm_eval")
+    (words,) = ModelRun(Path("out"), model, (FAVE,), None, {"fewshot": 2}).commands([FAVE])
+    assert "--num_fewshot 2" in shown(words) and "--metadata" not in words
+
+
+def test_task_files_are_run_beside_packaged_tasks(tmp_path: Path) -> None:
+    """Inspect takes one file in a command, lm-eval those of one folder."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    for name in ("one", "two"):
+        (folder / f"{name}.yaml").write_text(
+            f"include: {path_of('refact_correction')}\ntask: {name}\ndescription: Correct it.\n"
+        )
+    (folder / "_base.yaml").write_text("x: 1")
+    tasks = [task for _, task in _tasks(f"cfaith_tf,{folder}")]
+    assert tasks == [TF, RunTask("one", folder / "one.yaml"), RunTask("two", folder / "two.yaml")]
+    run = ModelRun(Path("out"), named_model("halu/oracle"), tuple(tasks))
+    commands = [shown(words) for words in run.commands(tasks)]
+    assert [line.partition(" --log-dir")[0] for line in commands] == [
+        "inspect eval-set halu_tasks/cfaith_tf --model halu/oracle",
+        f"inspect eval-set halu_tasks/task --model halu/oracle -T config={folder}/one.yaml",
+        f"inspect eval-set halu_tasks/task --model halu/oracle -T config={folder}/two.yaml",
+    ]
+    run = replace(run, model=named_model("halu/oracle", "lm_eval"))
+    first, second = (shown(words) for words in run.commands(tasks))
+    assert "--tasks cfaith_tf " in first and f"--tasks one,two --include_path {folder} " in second
+    with pytest.raises(UsageError, match="contains no task files"):
+        _tasks(str(tmp_path))
+
+
 def test_a_model_of_transformers_gets_its_chat_template_if_it_has_one(tmp_path: Path) -> None:
     base, chat, newer = (tmp_path / name for name in ("base", "chat", "newer"))
     for folder in (base, chat, newer):
@@ -79,9 +121,7 @@ def test_a_model_of_transformers_gets_its_chat_template_if_it_has_one(tmp_path: 
         line = command(f"hf/{folder}")
         assert line.startswith("lm_eval run --model hf ") and "--apply_chat_template" in line
         assert str(folder) in line
-    assert "--apply_chat_template" not in shown(
-        SingleRun(tmp_path, for_harness(ModelName.parse(f"hf/{chat}"), "lm_eval", False), (), {}).command
-    )
+    assert "apply_chat_template" not in named_model(f"hf/{chat}", "lm_eval", chat_template=False).options
     # the transformers provider of Inspect samples unless it is told not to
     assert "-M do_sample=false" in command(f"hf/{chat}", "inspect")
 
@@ -107,53 +147,183 @@ def test_a_model_that_is_not_on_the_hub_is_one_error(tmp_path: Path) -> None:
         command(f"hf/{tmp_path}")
 
 
-def test_each_run_has_a_folder_of_its_own(tmp_path: Path) -> None:
-    names = [new_folder(tmp_path / "out", "openai_x").name for _ in range(3)]
-    assert names == ["openai_x", "openai_x-2", "openai_x-3"]
-    (tmp_path / "mine" / "report").mkdir(parents=True)
-    with pytest.raises(UsageError, match="exists and is not a report"):
-        new_folder(tmp_path / "mine", "x")
+# --- the models file ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("- a", "expected a mapping of names to models under the key 'models'"),
+        ("models: {}", "expected a mapping of names to models under the key 'models'"),
+        ("models: {a: {model: x}}\nother: 1", "expected a mapping of names to models under the key 'models'"),
+        ("models: {a/b: {model: x}}", "'a/b': expected a name of letters"),
+        ("models: {a: openai/gpt-4o}", "a: expected a mapping with model, harness, base_url, arguments, options"),
+        ("models: {a: {model: x, modle: x}}", "a: unknown key 'modle' (did you mean 'model'?)"),
+        ("models: {a: {model: x, harness: helm}}", "a: harness: input should be 'inspect' or 'lm_eval', got 'helm'"),
+        ("models: {a: {model: 4}}", "a: model: input should be a valid string, got 4"),
+        ("models: {a: {model: x, arguments: [1]}}", "a: arguments: input should be a valid dictionary, got [1]"),
+        ("models: {a: {model: x, arguments: {api_key: s}}}", "a: arguments: api_key: contains a credential"),
+        ("models: {a: {model: x, options: {log-dir: y}}}", "a: options: log_dir is set by the run"),
+        ("models: {a: [", "is not YAML"),
+        ("models: {a: {model: gpt-4o}}", "a: model 'gpt-4o': expected PROVIDER/MODEL as in Inspect"),
+        ("models: {a: {model: x/y, base_url: 8000}}", "a: base_url: input should be a valid string, got 8000"),
+        ("models: {a: {model: x/y, base_url: 'http://u:p@h/v1'}}", "a: base_url: contains a credential"),
+        (
+            "models: {a: {model: x/y, arguments: {base_url: 'http://h/v1'}}}",
+            "a: arguments: base_url: name the server as base_url, a key of the model like arguments",
+        ),
+        (
+            "models: {a: {model: x/y, options: {model-base-url: 'http://h/v1'}}}",
+            "a: options: model_base_url: name the server as base_url, a key of the model like options",
+        ),
+        (
+            "models: {a: {model: local-completions, harness: lm_eval, base_url: 'http://h/v1'}}",
+            "a: base_url: name the model PROVIDER/MODEL, such as openai-api/local/NAME",
+        ),
+        ("models: {a: {model: anthropic/x, harness: lm_eval}}", "a: model anthropic/x: lm-eval has no counterpart"),
+    ],
+)
+def test_a_models_file_with_a_fault_is_an_error_of_one_line(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "models.yaml"
+    path.write_text(text)
+    with pytest.raises(UsageError) as raised:
+        read_models(path)
+    assert str(raised.value).startswith(f"{path}: ") and message in str(raised.value)
+    assert len(str(raised.value).splitlines()) == 1
+
+
+def test_models_of_a_file_have_arguments_and_options(tmp_path: Path) -> None:
+    path = tmp_path / "models.yaml"
+    path.write_text(
+        "models:\n"
+        "  gpt:\n    model: openai/gpt-4o\n    arguments: {responses_api: false}\n"
+        "    options: {max-connections: 50, fail_on_error: true}\n"
+        "  hf:\n    harness: lm_eval\n    model: hf\n    arguments: {pretrained: a/b}\n"
+        "    options: {apply_chat_template: true, seed: 1}\n"
+    )
+    gpt, hf = read_models(path)
+    options = {"data": "sample", "prompts": ["packaged", "a.yaml"]}
+    (words,) = ModelRun(Path("out"), gpt, (FAVE, TF), None, options, 5).commands([FAVE, TF])
+    assert shown(words) == (
+        "inspect eval-set halu_tasks/fave halu_tasks/cfaith_tf --model openai/gpt-4o -M responses_api=false "
+        "-T data=sample -T prompts=packaged,a.yaml --log-dir out/logs --log-dir-allow-dirty --retry-attempts 1 "
+        "--display plain --max-retries 7 --max-connections 50 --fail-on-error --limit 5"
+    )
+    (words,) = ModelRun(Path("out"), hf, (FAVE,), None, {"data": "sample"}).commands([FAVE])
+    assert shown(words) == (
+        """lm_eval run --model hf --model_args '{"pretrained": "a/b"}' --tasks fave """
+        """--metadata '{"halu_data": "sample"}' """
+        "--output_path out/results --log_samples --use_cache out/replies --apply_chat_template --seed 1"
+    )
+
+
+def test_a_server_is_named_once_for_either_harness(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The same model as `halu-tasks run MODEL --base-url URL` takes it, with a key that the server does not need."""
+    path = tmp_path / "models.yaml"
+    server = f"model: openai-api/local/qwen, base_url: {URL}"
+    path.write_text(
+        f"models:\n  a: {{{server}, options: {{max-connections: 9}}}}\n  b: {{{server}, harness: lm_eval}}\n"
+    )
+    monkeypatch.delenv("LOCAL_API_KEY", raising=False)
+    inspect, lm_eval = read_models(path)
+    assert inspect == replace(
+        named_model("openai-api/local/qwen", None, URL),
+        name="a",
+        options={"model_base_url": URL, "max_connections": 9},
+    )
+    assert lm_eval == replace(named_model("openai-api/local/qwen", "lm_eval", URL), name="b")
+    assert inspect.placeholder_key == {"LOCAL_API_KEY": "none"}
+    # neither without an address, nor if there is a key, nor for lm-eval, which needs none
+    assert not named_model("openai-api/local/qwen").placeholder_key and not lm_eval.placeholder_key
+    monkeypatch.setenv("LOCAL_API_KEY", "s")
+    assert not inspect.placeholder_key
+
+
+# --- folders and what is done ---------------------------------------------------------------------
+
+
+def test_a_model_that_is_run_in_another_way_has_another_folder(tmp_path: Path) -> None:
+    """What does not change replies can change, such as the address of the server."""
+    model = HarnessModel("m", "lm_eval", "local-chat-completions", {"model": "x", "base_url": "http://h:1/v1"})
+    run = ModelRun(tmp_path / "m", model, (FAVE,))
+    moved = replace(model, arguments={"model": "x", "base_url": "http://h:2/v1", "num_concurrent": 9})
+    other = replace(model, arguments={"model": "y", "base_url": "http://h:1/v1"})
+    names = []
+    for one in (
+        run,
+        replace(run, model=moved, tasks=(TF,)),
+        replace(run, model=other),
+        replace(run, limit=3),
+        replace(run, options={"scoring": "paper"}),
+        replace(run, method=RunMethod("a")),
+        replace(run, further=("--seed", "1")),
+        replace(run, model=other),
+        run,
+    ):
+        (placed,) = in_folders([one])
+        placed.prepare()
+        names.append(placed.name)
+    assert names == ["m", "m", "m-2", "m-3", "m-4", "m-5", "m-6", "m-2", "m"]
+    # two of the same command do not share a folder
+    both = [replace(run, method=RunMethod("b", {"n": n})) for n in (1, 2)]
+    assert [placed.name for placed in in_folders(both)] == ["m-7", "m-8"]
+    assert json.loads((tmp_path / "m" / "settings.json").read_text())["arguments"]["model"] == "x"
 
 
 def test_a_folder_that_cannot_be_created_is_one_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(DataError, match=r"file/out: Not a directory; choose another folder with -o"):
-        new_folder(tmp_path / "file" / "out", "x")
+    with pytest.raises(DataError, match=r"file/m: Not a directory; choose another folder with -o"):
+        ModelRun(tmp_path / "file" / "m", HarnessModel("m", "lm_eval", "hf"), (FAVE,)).prepare()
 
 
-def single(folder: Path, model: SweepModel, *tasks: str, **environment: str) -> SingleRun:
-    folder.mkdir(parents=True)
-    return SingleRun(folder, model, tasks, {}, environment=environment)
+HARNESS = """
+import json, sys
+from pathlib import Path
+tasks, folder = (sys.argv[sys.argv.index(word) + 1] for word in ("--tasks", "--output_path"))
+if "fave" in tasks.split(","):
+    sys.exit("no judge")
+path = Path(folder) / f"results_{tasks}.json"
+path.parent.mkdir(parents=True, exist_ok=True)
+path.write_text(json.dumps({"results": dict.fromkeys(tasks.split(","))}))
+print("finished")
+"""
 
 
-def test_a_server_without_a_key_is_sent_one_that_the_command_shows(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_tasks_that_another_one_has_stopped_are_run_by_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("LOCAL_API_KEY", raising=False)
-    name = ModelName.parse("openai-api/local/NAME", URL)
-    model = for_harness(name, "inspect")
-    assert placeholder_key(name, model) == {"LOCAL_API_KEY": "none"}
-    line = single(tmp_path / "a", model, "fave", **placeholder_key(name, model)).line
-    assert line.startswith("LOCAL_API_KEY=none inspect eval halu_tasks/fave ")
-    # neither without an address, nor if there is a key, nor for lm-eval, which needs none
-    assert not placeholder_key(ModelName.parse("openai-api/local/NAME"), model)
-    assert not placeholder_key(name, for_harness(name, "lm_eval"))
-    monkeypatch.setenv("LOCAL_API_KEY", "s")
-    assert not placeholder_key(name, model)
+    module = tmp_path / "scripted_harness.py"
+    module.write_text(HARNESS)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr("halu_tasks.runs.command._MODULES", {"lm_eval": "scripted_harness"})
+    tasks = (FAVE, TF, RunTask("cfaith_choice"))
+    run = ModelRun(tmp_path / "m", HarnessModel("m", "lm_eval", "hf"), tasks, environment={"A": "1"})
+    runs = Runs(tmp_path, (run,))
+    lines: list[str] = []
+    run.prepare()
+    runs.work(0, 1, lines.append)
+    progress = run.progress()
+    assert progress.missing == ["fave"] and progress.message == "fave: no judge"
+    commands = (tmp_path / "m" / "command.txt").read_text().splitlines()
+    asked = [command.partition("--tasks ")[2].partition(" ")[0] for command in commands]
+    assert asked == ["fave,cfaith_tf,cfaith_choice", "fave", "cfaith_tf", "cfaith_choice"]
+    assert lines == [*commands, "m: 2 of 3 tasks done"] and all(line.startswith("A=1 lm_eval ") for line in commands)
+    runs.work(0, 1, lines.append)
+    assert len((tmp_path / "m" / "command.txt").read_text().splitlines()) == 1
 
 
 @pytest.mark.parametrize("ready", [True, False])
 def test_ctrl_c_prints_no_traceback(ready: bool, tmp_path: Path) -> None:
     """Also if it arrives before Python has read the first line of the harness."""
     (tmp_path / "harness_module.py").write_text("import time\nprint('ready', flush=True)\ntime.sleep(60)\n")
-    block_interrupts(True)
+    _block_interrupts(True)
     process = subprocess.Popen(
-        [sys.executable, "-m", "halu_tasks.sweeps.harness_process", "harness_module"],
+        [sys.executable, "-m", "halu_tasks.runs.command", "harness_module"],
         cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         # what runs in the background of a shell ignores Ctrl-C
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
-    block_interrupts(False)
+    _block_interrupts(False)
     assert process.stdout
     if ready:
         process.stdout.readline()
@@ -162,36 +332,19 @@ def test_ctrl_c_prints_no_traceback(ready: bool, tmp_path: Path) -> None:
     assert process.returncode == 130 and errors == ""
 
 
-def test_an_interrupted_run_says_what_it_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    class Interrupted:
-        def __init__(self, *_: Any, **__: Any) -> None:
-            pass
-
-        def wait(self, timeout: float | None = None) -> int:
-            if timeout is None:
-                raise KeyboardInterrupt
-            return 130
-
-    monkeypatch.setattr("halu_tasks.sweeps.single_run.subprocess.Popen", Interrupted)
-    in_lm_eval = single(tmp_path / "lm_eval", SweepModel("m", "lm_eval", "hf"), "fave")
-    with pytest.raises(RunInterrupted, match="nothing was kept: run the same command again"):
-        in_lm_eval.run()
-    # nothing is left of it
-    assert not in_lm_eval.folder.exists()
-    nothing = single(tmp_path / "nothing", SweepModel("m", "inspect", "m"), "fave")
-    with pytest.raises(RunInterrupted, match="interrupted; no reply was kept: run the same command again"):
-        nothing.run()
-    some = single(tmp_path / "a b", SweepModel("m", "inspect", "m"), "fave", "cfaith_choice", "refact", KEY="none")
+def test_an_interrupted_run_says_what_it_kept(tmp_path: Path) -> None:
+    some = ModelRun(tmp_path / "a", HarnessModel("a", "inspect", "m"), (FAVE, RunTask("cfaith_choice"), TF))
     for task, status in (("cfaith_choice", "success"), ("fave", "cancelled")):
         write_log(some.folder / "logs" / f"{task}.eval", task, status)
-    with pytest.raises(RunInterrupted) as raised:
-        some.run()
-    logs = some.folder / "logs"
-    assert str(raised.value) == (
-        "interrupted; complete: cfaith_choice; not complete: fave (replies kept: 1), to be continued with: "
-        f"KEY=none inspect eval-retry '{logs}/fave.eval' --log-dir '{logs}'; "
-        "not begun: run the same command with --tasks refact; "
-        f"afterwards, write the report with: halu-tasks report {tmp_path} -o {tmp_path}/report"
+    cached = ModelRun(tmp_path / "b", HarnessModel("b", "lm_eval", "hf"), (FAVE,))
+    cached.folder.mkdir()
+    with closing(sqlite3.connect(cached.folder / "replies_rank0.db")) as connection:
+        connection.execute("CREATE TABLE unnamed (key, value)")
+        connection.execute("INSERT INTO unnamed VALUES ('key', 'value')")
+        connection.commit()
+    assert Runs(tmp_path, (some, cached)).kept() == (
+        f"{tmp_path} keeps what is finished (a: 1 of 3 tasks, 1 replies of unfinished tasks; "
+        "b: 0 of 1 tasks, 1 replies of unfinished tasks), and the same command continues from there"
     )
 
 
@@ -205,3 +358,14 @@ def write_log(path: Path, task: str, status: Any) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     sample = EvalSample(id="1", epoch=1, input="a", target="b")
     write_eval_log(EvalLog(eval=spec, status=status, samples=[sample]), str(path))
+
+
+def test_tasks_are_selected_by_name_group_and_tag() -> None:
+    tasks, groups = registry()
+    group = next(iter(groups.values()))
+    unjudged, judged = tasks_selected(["halu_tasks"]), tasks_selected(["halu_tasks_judged"])
+    assert sorted(task.name for task in unjudged + judged) == sorted(tasks) and judged
+    first = group.members[0]
+    assert [task.name for task in tasks_selected([first, group.name, f" {first}"])] == list(group.members)
+    with pytest.raises(UsageError, match="unknown task"):
+        tasks_selected(["fav"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from halu_tasks.cli.tables import table, width
+from halu_tasks.cli.output import table, width
 
 
 @pytest.mark.parametrize(
@@ -15,8 +15,8 @@ def test_width_is_what_a_terminal_shows(text: str, columns: int) -> None:
     assert width(text) == columns
 
 
-def test_columns_line_up_under_their_heads() -> None:
-    assert table(["name", "n"], [["a", "1,000"], ["long name", "5"]], right=(1,)).splitlines() == [
+def test_columns_line_up_under_their_heads_and_numbers_to_the_right() -> None:
+    assert table([{"name": "a", "n": 1000, "none": ""}, {"name": "long name", "n": 5, "none": None}]).splitlines() == [
         "name           n",
         "---------  -----",
         "a          1,000",
@@ -25,13 +25,10 @@ def test_columns_line_up_under_their_heads() -> None:
 
 
 def test_wide_characters_keep_the_columns_straight() -> None:
-    lines = table(["word", "x"], [["正确", "1"], ["ab", "2"]]).splitlines()
+    lines = table([{"word": "正确", "x": 1}, {"word": "ab", "x": 2}]).splitlines()
     assert lines == ["word  x", "----  -", "正确  1", "ab    2"]
 
 
 def test_no_line_ends_in_white_space() -> None:
-    assert all(line == line.rstrip() for line in table(["a", "b"], [["long", ""], ["", "x"]]).splitlines())
-
-
-def test_a_table_without_rows_has_its_head() -> None:
-    assert table(["metric", "value"], []).splitlines() == ["metric  value", "------  -----"]
+    lines = table([{"a": "long", "b": ""}, {"a": "", "b": "x"}]).splitlines()
+    assert all(line == line.rstrip() for line in lines)

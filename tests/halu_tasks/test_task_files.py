@@ -515,8 +515,8 @@ def test_a_listing_without_scorers_is_that_of_the_registry() -> None:
 
 def test_path_of_a_task_and_of_a_group(here: Here) -> None:
     for name, path in {"fave": "fave/fave.yaml", "refact": "refact/_refact.yaml"}.items():
-        assert Path(here("path", name).stdout.strip()) == task_configs() / path == path_of(name)
-    told = here("path", "fav")
+        assert Path(here("show", "--path", name).stdout.strip()) == task_configs() / path == path_of(name)
+    told = here("show", "--path", "fav")
     assert told.returncode == 2 and "did you mean 'fave'?" in told.stderr
 
 

@@ -16,8 +16,13 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+import click
+
+from halu_tasks.cli import command_line
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", "CONTRIBUTING.md", *sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/**/*.md")))
@@ -129,13 +134,24 @@ NOT_RUN = (
     NotRun("docs/builders.md", r"inspect view ", ENDLESS),
     NotRun("docs/scanners.md", r"scout view$", ENDLESS),
     NotRun("docs/findings.md", r"git |python |halu-tasks score ", RELEASED),
-    NotRun("docs/report-example.md", r"for model in |halu-tasks report |halu-tasks compare ", RELEASED),
+    NotRun("docs/report-example.md", r"for model in |halu-tasks report |halu-tasks report --pairs ", RELEASED),
     NotRun("docs/leaderboards.md", r"inspect-evals-lint ", "is another project's program"),
     NotRun("docs/local-data.md", r"halu-tasks data fetch ", DOWNLOADS),
-    NotRun("docs/pipelines.md", r"halu-tasks documents biographies ", DOWNLOADS),
+    NotRun("docs/pipelines.md", r"halu-tasks build biographies ", DOWNLOADS),
     NotRun("docs/methods.md", r"inspect eval .* -S tool=", "searches the web"),
     NotRun("docs/train-a-detector.md", r"python docs/train_detector\.py ", "needs weights and a GPU"),
 )
+
+
+def parsed(words: Sequence[str]) -> click.Context:
+    """The context of a command of `halu-tasks` that is not run; raises what the command line says against it."""
+    command: click.Command = command_line()
+    context = command.make_context("halu-tasks", list(words))
+    while isinstance(command, click.Group):
+        name, called, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+        assert called
+        command, context = called, called.make_context(name, rest, parent=context)
+    return context
 
 
 def reason_not_to_run(command: Command) -> str | None:
@@ -157,14 +173,14 @@ class Ending(NamedTuple):
 
 
 ENDINGS: tuple[Ending, ...] = (
-    Ending("docs/builders.md", r"halu-tasks quality out/ --strict", 1, "flagged"),
-    Ending("docs/builders.md", r"halu-tasks annotate export-parts ", 3, "there are fewer than 300 of some"),
+    Ending("docs/builders.md", r"halu-tasks build quality out/ --strict", 1, "flagged"),
+    Ending("docs/builders.md", r"halu-tasks label parts ", 3, "there are fewer than 300 of some"),
     Ending("docs/judges.md", r"halu-tasks score .* --judge gpt-4o$", 2, ""),
     Ending("docs/judges.md", r".* http://localhost:9/v1$", 2, ""),
     # nothing is cached, as nothing was fetched
     Ending("docs/local-data.md", r"halu-tasks data verify ", 2, "is not cached; fetch it with"),
     Ending("docs/protocols.md", r"lm_eval --model halu-oracle --tasks c1", 0, r"prompts_[0-9a-f]{8}"),
-    Ending("docs/protocols.md", r"halu-tasks published", 0, "halluverse25_9shot_en"),
+    Ending("docs/protocols.md", r"halu-tasks show --published", 0, "halluverse25_9shot_en"),
     Ending("docs/task-files.md", r"lm_eval ", 0, r"\|my_refact *\|1\.0-sample-prompts_[0-9a-f]{8}\|"),
 )
 
@@ -193,8 +209,8 @@ RULES = (
     (r"/shared/out", "shared/out"),
     # the verifier in place of a model of the Hub; fewer documents and tasks
     (r"halu-tasks build refact_pipeline ", "halu-tasks build refact_pipeline -T nli_model=judge "),
-    (r"halu-tasks optimize ", "halu-tasks optimize --train 3 --validation 3 "),
-    (r"--tasks \d+\b", "--tasks 2"),
+    (r"halu-tasks build optimize ", "halu-tasks build optimize --train 3 --validation 3 "),
+    (r"--executor-tasks \d+\b", "--executor-tasks 2"),
     (r"\b(?:logs/LOG\.eval|LOG)\b", "{log}"),
 )
 

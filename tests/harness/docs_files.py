@@ -253,7 +253,7 @@ def _cluster(reader: Reader, command: str) -> None:
 
 def _derived(reader: Reader, command: str) -> None:
     path = reader.folder / "my_refact.yaml"
-    path.write_text(path.read_text().replace("TASKS", reader.need("halu-tasks path").strip()))
+    path.write_text(path.read_text().replace("TASKS", reader.need("halu-tasks show --path").strip()))
 
 
 def _replies(reader: Reader, command: str) -> None:
@@ -284,7 +284,7 @@ def _served_models(reader: Reader, command: str) -> None:
 
 
 def _first_night(reader: Reader, command: str) -> None:
-    sweep = re.search(r"halu-tasks sweep .*?(?= -o)", command)
+    sweep = re.search(r"halu-tasks run .*?(?= -o)", command)
     assert sweep
     reader.need(f"{sweep[0]} -o results/2026-01-01T0200")
 

@@ -23,7 +23,7 @@ PROGRAMS = ("halu-tasks", "inspect", "lm_eval", "scout")
 MODULES = {"halu_tasks": "halu-tasks", "inspect_ai": "inspect", "lm_eval": "lm_eval"}
 """What `python -m` runs as one of the programs."""
 IMPORTED = (
-    "halu_tasks.cli.parser", "halu_tasks._registry", "halu_tasks.lm_eval_adapter.models",
+    "halu_tasks.cli", "halu_tasks._registry", "halu_tasks.lm_eval_adapter.models",
     "halu_tasks.results.readers.read",
     "lm_eval.evaluator", "lm_eval.models.api_models", "openai", "datasets", "pandas", "inspect_ai._eval.eval",
     "torch", "transformers", "pytablewriter", "fastapi", "uvicorn", "IPython", "acp",

@@ -41,7 +41,7 @@ def annotate(parts: Path, kind: str, name: str, wrong: Callable[[Mapping[str, An
 @pytest.mark.slow
 def test_parts_are_sampled_labelled_and_compared(folder: Path, here: Cli, tmp_path: Path) -> None:
     parts = tmp_path / "parts"
-    done = here("annotate", "export-parts", folder, "-o", parts, "--sample", "300")
+    done = here("label", "parts", folder, "-o", parts, "--sample", "300")
     assert done.returncode == 3 and "there are fewer than 300 of some: answer, response, label" in done.stderr
     table = {line.split()[0].rpartition("/")[2]: line.split()[1:] for line in done.stdout.splitlines()[2:5]}
     # of ten drafts one could not be read; one answer, one response and one label did not pass
@@ -68,8 +68,8 @@ def test_parts_are_sampled_labelled_and_compared(folder: Path, here: Cli, tmp_pa
         kind: [annotate(parts, kind, name, wrong(kind, place)) for place, name in enumerate(("ana", "bo", "cy"))]
         for kind in WRONG
     }
-    given = [str(part) for kind, paths in files.items() for part in (f"--{kind}", *paths)]
-    done = here("annotate", "import-parts", parts, *given, "--json")
+    given = [str(part) for kind, paths in files.items() for path in paths for part in (f"--{kind}", path)]
+    done = here("label", "import-parts", parts, *given, "--json")
     assert done.returncode == 0, done.stderr
     kinds = json.loads(done.stdout)["kinds"]
     answers = kinds["answer"]
@@ -87,23 +87,23 @@ def test_parts_are_sampled_labelled_and_compared(folder: Path, here: Cli, tmp_pa
     assert agreement["fleiss_kappa"]["value"] == pytest.approx((25 / 27 - by_chance) / (1 - by_chance), abs=1e-4)
     pairs = 5 * 22 * 2 / (27 * 26)
     assert agreement["krippendorff_alpha"]["value"] == pytest.approx(1 - (2 / 27) / pairs, abs=1e-4)
-    shown = here("annotate", "import-parts", parts, "--answer", *files["answer"])
-    assert shown.returncode == 0 and "Krippendorff's alpha" in shown.stdout and "verified" in shown.stdout
+    shown = here("label", "import-parts", parts, *(part for path in files["answer"] for part in ("--answer", path)))
+    assert shown.returncode == 0 and "krippendorff_alpha: " in shown.stdout and "verified:" in shown.stdout
 
 
 @pytest.mark.slow
 def test_what_cannot_be_exported_or_read_is_one_line(folder: Path, here: Cli, tmp_path: Path) -> None:
-    done = here("annotate", "export-parts", folder, "-o", folder)
+    done = here("label", "parts", folder, "-o", folder)
     assert done.returncode == 2 and "exists; choose a new folder" in done.stderr
     parts = tmp_path / "parts"
-    assert here("annotate", "export-parts", folder, "-o", parts, "--sample", "4").returncode == 0
+    assert here("label", "parts", folder, "-o", parts, "--sample", "4").returncode == 0
     # the two samples of 4 share what is in both
     key = json.loads((parts / "sample.json").read_text(encoding="utf-8"))
     for kind, record in key["kinds"].items():
         arms = [arm for part in record["parts"].values() for arm in part["arms"]]
         assert arms.count("generated") == arms.count("verified") == 4 and len(record["parts"]) < 8, kind
-    done = here("annotate", "import-parts", parts)
+    done = here("label", "import-parts", parts)
     assert done.returncode == 2 and "name annotators' files" in done.stderr
     one = annotate(parts, "answer", "ana", lambda row: False)
-    done = here("annotate", "import-parts", parts, "--answer", one)
+    done = here("label", "import-parts", parts, "--answer", one)
     assert done.returncode == 2 and "expected labels of two annotators or more" in done.stderr

@@ -144,7 +144,7 @@ def test_neither_parts_nor_processes_nor_order_change_the_dataset(build: Run, cl
     _, parts = build(documents[::-1], HaluModel(CASES), "--part-size", "4", out="parts")
     assert len(list((parts / "documents").iterdir())) == 5
     assert files_of(parts) == files_of(whole)
-    _, tasks = build(documents, HaluModel(CASES), "--part-size", "4", "--tasks", "2", out="tasks")
+    _, tasks = build(documents, HaluModel(CASES), "--part-size", "4", "--executor-tasks", "2", out="tasks")
     assert files_of(tasks) == files_of(whole)
 
 
@@ -318,25 +318,25 @@ def test_logs_of_inspect_are_collected_too(build: Run, run_inspect: Run, here: C
     logs = folder.parent / "logs"
     for part in ("1/2", "0/2"):
         run_inspect("haluagent", model, {**own, "part": part})
-    done = here("collect", logs, "-o", folder.parent / "collected", "--json")
+    done = here("build", "collect", logs, "-o", folder.parent / "collected", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["documents"] == 12 and files_of(folder.parent / "collected") == files_of(folder)
     whole = set(logs.glob("*.eval"))
     # of a run with a limit the others are not done
     run_inspect("haluagent", model, {**own, "part": "0/2"}, limit=1)
-    done = here("collect", logs, "-o", folder.parent / "limited", "--json")
+    done = here("build", "collect", logs, "-o", folder.parent / "limited", "--json")
     assert done.returncode == 3 and "documents are not in the dataset" in done.stderr
     done_of = json.loads(done.stdout)
     assert 0 < done_of["documents_not_done"] == 12 - done_of["documents"]
     run_inspect("haluagent", model, {**own, "part": "0/2"}, temperature=0.5)
-    done = here("collect", logs, "-o", folder.parent / "mixed")
+    done = here("build", "collect", logs, "-o", folder.parent / "mixed")
     assert done.returncode == 2 and "used other models or model settings than" in done.stderr
     for path in set(logs.glob("*.eval")) - whole:
         path.unlink()
     next(logs.glob("*.eval")).unlink()
-    done = here("collect", logs, "-o", folder.parent / "half")
+    done = here("build", "collect", logs, "-o", folder.parent / "half")
     assert done.returncode == 2 and re.search(r"has no log of part (\d)/2; its parts are (?!\1)\d/2", done.stderr)
-    done = here("collect", logs)
+    done = here("build", "collect", logs)
     assert done.returncode == 2 and "name a folder with -o" in done.stderr
 
 

@@ -115,7 +115,7 @@ def test_damage_is_one_line_and_the_dataset_stays(build: Any, here: Cli, tmp_pat
             copy = tmp_path / f"damaged-{number}{''.join(partial)}"
             shutil.copytree(folder, copy)
             damage(copy)
-            done = here("collect", copy, *partial)
+            done = here("build", "collect", copy, *partial)
             if partial and damage is log_cut_off:
                 # no log that can be read is a part that is not done
                 assert done.returncode == 3 and "documents are not in the dataset" in done.stderr
@@ -123,21 +123,21 @@ def test_damage_is_one_line_and_the_dataset_stays(build: Any, here: Cli, tmp_pat
             assert done.returncode == 2 and done.stderr.count("\n") == 1, (damage.__name__, done.stderr)
             assert files_of(copy) == made, damage.__name__
     # what was not changed can be collected again
-    assert here("collect", folder).returncode == 0 and files_of(folder) == made
+    assert here("build", "collect", folder).returncode == 0 and files_of(folder) == made
 
 
 @pytest.mark.slow
 def test_damage_of_older_builds_is_found_too(build: Any, here: Cli, tmp_path: Path) -> None:
     _, folder = build(HaluModel())
     older(folder)
-    assert here("collect", folder).returncode == 0
+    assert here("build", "collect", folder).returncode == 0
     made = files_of(folder)
     # their sums are not known, but the number and the ids of the documents are
     for number, damage in enumerate([emptied, missing, one_line_short, *OTHERS]):
         copy = tmp_path / f"damaged-{number}"
         shutil.copytree(folder, copy)
         damage(copy)
-        done = here("collect", copy)
+        done = here("build", "collect", copy)
         assert done.returncode == 2 and done.stderr.count("\n") == 1, (damage.__name__, done.stderr)
         assert files_of(copy) == made, damage.__name__
 
@@ -187,8 +187,8 @@ def test_a_plan_that_is_damaged_is_one_line(build: Any, here: Cli) -> None:
     faults |= {f"{key} is null": {**plan, key: None} for key in plan}
     for name, fault in faults.items():
         (folder / "build.json").write_text(json.dumps(fault))
-        for command in (["collect", folder], ["quality", folder], ["annotate", "export", folder, "-o", folder / "a"]):
-            done = here(*command)
+        for command in (["build", "collect"], ["build", "quality"], ["label", "items", "-o", folder / "a"]):
+            done = here(*command, folder)
             assert done.returncode == 2 and "build.json" in done.stderr and done.stderr.count("\n") == 1, (
                 name,
                 command,

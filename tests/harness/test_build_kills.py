@@ -49,7 +49,7 @@ def start(
                 sys.executable, "-m", "halu_tasks", "build", "haluagent", source, "-o", tmp_path / out,
                 "--model", "openai/gpt-4o", "--model-base-url", server.url, "-M", "responses_api=false",
                 "-T", "language=en", "-T", "types=EntErr", "--part-size", part_size, "--display", "none", "--json",
-                "--max-connections", "4", "--tasks", tasks,
+                "--max-connections", "4", "--executor-tasks", tasks,
             ]  # fmt: skip
             return subprocess.Popen(
                 list(map(str, command)),

@@ -137,7 +137,7 @@ def test_what_the_source_filter_leaves_out_is_counted_everywhere(run_build: Run,
     assert quality["refused"] == expected
     card = (folder / "dataset" / "README.md").read_text(encoding="utf-8")
     assert all(f"| refused: {reason} | 1 |" in card for reason in expected) and '"min_score": 4' in card
-    shown = here("quality", folder)
+    shown = here("build", "quality", folder)
     assert re.search(r"documents not used: .*no score 1", shown.stdout), shown.stdout
     again, _ = run_build("refact_pipeline", documents, Model(), "-T", "nli_model=judge", told=False)
     line = next(line for line in again.splitlines() if "are refused" in line)

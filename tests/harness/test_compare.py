@@ -94,7 +94,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
     def call(*arguments: str | Path) -> str:
         capsys.readouterr()
-        assert main(["compare", *map(str, arguments)]) == 0, capsys.readouterr().err
+        assert main(["report", "--pairs", *map(str, arguments)]) == 0, capsys.readouterr().err
         return capsys.readouterr().out
 
     return call
@@ -106,7 +106,7 @@ def refused(capsys: pytest.CaptureFixture[str]) -> Run:
 
     def call(*arguments: str | Path) -> str:
         capsys.readouterr()
-        assert main(["compare", *map(str, arguments)]) == 2
+        assert main(["report", "--pairs", *map(str, arguments)]) == 2
         out, err = capsys.readouterr()
         assert out == "" and err.count("\n") == 1 and err.startswith("halu-tasks: ")
         return err

@@ -229,14 +229,14 @@ def test_methods_and_compare(
     server, judge = serve(lambda request: "答案"), serve(verdict)
     (tmp_path / "wiki.txt").write_text("A passage of knowledge.\n")
     given = (
-        "methods", TASK, f"with_knowledge:knowledge={tmp_path / 'wiki.txt'}", "--data", "sample", "--limit", "4",
-        "--model", "openai/gpt-4o",
-        "-M", "responses_api=false", "-M", f"api_key={SECRET}", "--log-dir", tmp_path / "logs", "--display", "none",
-        "-T", "judge=openai-api/local/m",
+        "run", "openai/gpt-4o", "--tasks", TASK, "--method", f"with_knowledge:knowledge={tmp_path / 'wiki.txt'}",
+        "--data", "sample", "--limit", "4", "--base-url", server.url, "-M", "responses_api=false", "-o", tmp_path / "out",
+        "--judge", "openai-api/local/m", "--json",
     )  # fmt: skip
-    refused = here(*given, "--model-base-url", server.url, "-T", f"judge_base_url={with_secret(judge.url)}")
-    assert refused.returncode == 2 and "credentials" in refused.stderr
-    done = here(*given, "--model-base-url", server.url, "-T", f"judge_base_url={judge.url}")
+    refused = here(*given, "--judge-base-url", judge.url, "-M", f"api_key={SECRET}")
+    assert refused.returncode == 2 and "contains a credential" in refused.stderr
+    done = here(*given, "--judge-base-url", judge.url)
     assert done.returncode == 0, done.stderr
-    shown = here("compare", tmp_path / "logs")
-    clean(refused.stdout, refused.stderr, done.stdout, done.stderr, shown.stdout, shown.stderr)
+    other = here(*given, "--judge-base-url", judge.url, "--scoring", "paper")
+    shown = here("report", "--pairs", *(tmp_path / "out").glob("openai*"))
+    clean(refused.stdout, refused.stderr, done.stdout, done.stderr, other.stdout, shown.stdout, shown.stderr)

@@ -111,7 +111,7 @@ def test_a_report_over_both_logs_shows_the_task(folder: Path) -> None:
 def test_a_log_is_compared_without_the_file(folder: Path) -> None:
     (folder / "my_refact.yaml").rename(folder / "elsewhere")
     try:
-        told = json.loads(run("halu_tasks", "compare", "results", "logs", "--json", folder=folder))
+        told = json.loads(run("halu_tasks", "report", "--pairs", "results", "logs", "--json", folder=folder))
     finally:
         (folder / "elsewhere").rename(folder / "my_refact.yaml")
     assert "my_refact" in json.dumps(told)

@@ -22,6 +22,7 @@ from docs_commands import (
     as_run,
     commands_in_text,
     commands_of,
+    parsed,
     reason_not_to_run,
     shown_files,
     words_of,
@@ -130,9 +131,7 @@ def _parse(program: str, arguments: Sequence[str], monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("argparse.ArgumentParser.error", _raise)
     try:
         if program == "halu-tasks":
-            from halu_tasks.cli.parser import build_parser
-
-            build_parser().parse_args(list(arguments))
+            parsed(arguments)
         elif program == "lm_eval":
             from lm_eval._cli import HarnessCLI
 
@@ -145,8 +144,10 @@ def _parse(program: str, arguments: Sequence[str], monkeypatch: pytest.MonkeyPat
             from inspect_scout._cli.main import scout
 
             _parse_click(scout, program, arguments)
-    except (ValueError, click.ClickException, SystemExit) as error:
+    except (ValueError, SystemExit) as error:
         return str(error)
+    except click.ClickException as error:
+        return error.format_message()
     return None
 
 

@@ -211,7 +211,7 @@ def test_peoples_labels_of_reports_give_the_factor_that_adjusted_figures_carry_o
 ) -> None:
     log = judged(Lab(false=2, unknown=1), limit=10)
     checks = tmp_path / "checks.csv"
-    assert main(["adjust", log.location, "--draw", "15", "-o", str(checks)]) == 0
+    assert main(["label", "reports", log.location, "--sample", "15", "-o", str(checks)]) == 0
     # sentences of unknown papers are no verdicts of the judge
     assert "15 of 20 reported hallucinations" in capsys.readouterr().out
     with checks.open(newline="") as file:
@@ -223,7 +223,7 @@ def test_peoples_labels_of_reports_give_the_factor_that_adjusted_figures_carry_o
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows(rows)
-    assert main(["adjust", str(checks), "--json"]) == 3
+    assert main(["label", "factor", str(checks), "--json"]) == 3
     printed = capsys.readouterr()
     told = json.loads(printed.out)
     assert "3 of 15 reports have no label" in printed.err
@@ -263,7 +263,7 @@ def test_labels_that_cannot_be_used_are_named(
     rows: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "checks.csv").write_text(rows)
-    assert main(["adjust", str(tmp_path / "checks.csv")]) == 2
+    assert main(["label", "factor", str(tmp_path / "checks.csv")]) == 2
     assert message in capsys.readouterr().err
 
 

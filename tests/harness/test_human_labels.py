@@ -127,7 +127,7 @@ def test_models_are_compared_by_the_corrected_rate_if_all_have_one(
         assert main(["report", *files, "-o", str(tmp_path / "report")]) == 0
         capsys.readouterr()
         report = json.loads((tmp_path / "report" / "report.json").read_text())
-        assert main(["compare", *files, "--json"]) == 0
+        assert main(["report", "--pairs", *files, "--json"]) == 0
         return report, json.loads(capsys.readouterr().out)
 
     half = [results("one", strange, "--human", str(human)), results("two", right)]
@@ -182,9 +182,9 @@ def test_the_documented_commands_draw_labels_and_use_them(
         printed.append(capsys.readouterr().out)
         if output:
             Path(output).write_text(printed[-1])
-        if words[0] == "annotate":
+        if words[0] == "label":
             label_drawn(Path("labels.csv"))
-    assert [command[1] for command in commands] == ["score", "annotate", "score", "report", "score"]
+    assert [command[1] for command in commands] == ["score", "label", "score", "report", "score"]
     assert "36 of 36 verdicts" in printed[1]
     assert re.search(r"^hallucination_rate_ppi +0\.6667", printed[2], re.M)
     assert re.search(r"^judge_kappa +1\.0000", printed[2], re.M)

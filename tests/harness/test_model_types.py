@@ -250,7 +250,7 @@ def test_the_commands_of_the_docs_lead_to_a_report_and_a_comparison(
         assert empty in warning["text"] and f"halu-tasks: {warning['text']}\n" in said
     for file in ("report.md", "index.html"):
         assert (tmp_path / "report" / file).read_text().count("are empty, as when a server fails") == 2
-    assert main(["compare", str(tmp_path / "results"), str(tmp_path / "logs")]) == 0
+    assert main(["report", "--pairs", str(tmp_path / "results"), str(tmp_path / "logs")]) == 0
     assert "0.2500" in capsys.readouterr().out
 
 

@@ -40,14 +40,11 @@ def commands(documents: Path, out: Path) -> dict[str, list[Any]]:
     own = ["haluagent", documents, "-o", out, "-T", "language=en", "-T", "types=EntErr"]
     return {
         "build": ["build", *own],
-        "optimize": ["optimize", *own, "--train", "2", "--validation", "2"],
-        "methods": ["methods", "cfaith_tf", "self_consistency", "--data", "sample", "--log-dir", out],
+        "optimize": ["build", "optimize", *own, "--train", "2", "--validation", "2"],
     }
 
 
-@pytest.mark.parametrize(
-    "command", ["build", *(pytest.param(name, marks=pytest.mark.slow) for name in ("optimize", "methods"))]
-)
+@pytest.mark.parametrize("command", ["build", "optimize"])
 @pytest.mark.parametrize(
     ("ready", "told"),
     [
@@ -173,9 +170,7 @@ def test_calls_that_are_tried_again_are_told_of_and_go_on(
 @pytest.mark.slow
 def test_retries_are_bounded_by_the_options(serve: Any, here: Cli, documents: Path, tmp_path: Path) -> None:
     server = serve(lambda request: 503)
-    own = ["methods", "cfaith_tf", "plain", "--data", "sample", "--limit", "1", "--log-dir", tmp_path / "out"]
-    done = here(*own, *model(server.url), "--max-retries", "0")
-    assert done.returncode == 2 and "plain ended as error" in done.stderr
+    own = [*commands(documents, tmp_path / "out")["build"], *model(server.url), "--part-size", "9"]
+    assert here(*own, "--max-retries", "0").returncode == 2
     once = len(server.asked)
-    done = here(*own, *model(server.url), "--max-retries", "1")
-    assert done.returncode == 2 and len(server.asked) == 3 * once
+    assert here(*own, "--max-retries", "1").returncode == 2 and len(server.asked) == 3 * once

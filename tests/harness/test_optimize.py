@@ -36,7 +36,7 @@ def optimize(
         source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         own = () if documents else ("-T", "types=EntErr", "--train", "6", "--validation", "10")
         done = here(
-            "optimize", builder, source, "-o", tmp_path / "out", "--model", "openai/gpt-4o",
+            "build", "optimize", builder, source, "-o", tmp_path / "out", "--model", "openai/gpt-4o",
             "--model-base-url", serve(model).url, "-M", "responses_api=false", "-T", "language=en",
             *own, "--display", "none", *arguments,
         )  # fmt: skip
@@ -78,7 +78,7 @@ def test_tasks_change_neither_the_rounds_nor_what_is_asked_again(optimize: Optim
     told = {}
     for tasks in ("1", "2"):
         model = Learning(best=1, each=4)
-        done, folder = optimize(model, "--json", "--rounds", "1", "--tasks", tasks)
+        done, folder = optimize(model, "--json", "--rounds", "1", "--executor-tasks", tasks)
         assert done.returncode == 0, done.stderr
         told[tasks] = json.loads(done.stdout)
         if tasks == "1":

@@ -215,5 +215,5 @@ def test_inspect_runs_a_file_under_its_values(
 
 
 def test_the_folder_is_printed(here: Callable[..., Any]) -> None:
-    assert Path(here("path", "--protocols").stdout.strip()) == PROTOCOLS
-    assert here("path", "refact", "--protocols").returncode == 2
+    assert Path(here("show", "--path", "--protocols").stdout.strip()) == PROTOCOLS
+    assert here("show", "--path", "refact", "--protocols").returncode == 2

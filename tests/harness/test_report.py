@@ -374,9 +374,9 @@ def test_the_exit_status_says_whether_a_result_is_missing(small: Path, tmp_path:
     other = json.loads(small.read_text())
     other["eval"] |= {"eval_id": "other"}
     (logs / "other.json").write_text(json.dumps(other))
-    assert main(["compare", str(logs)]) == 0
+    assert main(["report", "--pairs", str(logs)]) == 0
     shutil.copy(bad, logs)
-    assert main(["compare", str(logs)]) == 3
+    assert main(["report", "--pairs", str(logs)]) == 3
 
 
 @pytest.mark.slow
@@ -473,7 +473,7 @@ def test_scored_predictions_of_a_judged_task_are_read_with_the_verdicts_in_their
 def test_compare_sets_an_lm_eval_folder_against_an_inspect_log_task_by_task(
     lm_eval_file: Path, inspect_log: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["compare", str(lm_eval_file.parent), str(inspect_log), "--json"]) == 0
+    assert main(["report", "--pairs", str(lm_eval_file.parent), str(inspect_log), "--json"]) == 0
     told = json.loads(capsys.readouterr().out, parse_constant=no_constant)
     assert [own["task"] for own in told["comparisons"]] == list(MEMBERS) and told["apart"] == []
     for own in told["comparisons"]:
@@ -486,13 +486,13 @@ def test_entries_of_one_model_in_one_folder_are_compared_with_each_other(
 ) -> None:
     shutil.copytree(lm_eval_file.parent, tmp_path / "lm_eval")
     shutil.copy(inspect_log, tmp_path)
-    assert main(["compare", str(tmp_path), "--json"]) == 0
+    assert main(["report", "--pairs", str(tmp_path), "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["comparisons"]) == 5
-    assert main(["compare", str(tmp_path / "lm_eval")]) == 2
+    assert main(["report", "--pairs", str(tmp_path / "lm_eval")]) == 2
     assert "contains one result for each task; name another file or folder" in capsys.readouterr().err
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "a.json").write_text("{}")
-    assert main(["compare", str(tmp_path / "empty"), str(tmp_path)]) == 2
+    assert main(["report", "--pairs", str(tmp_path / "empty"), str(tmp_path)]) == 2
     assert "empty: contains no results of this package that can be read" in capsys.readouterr().err
 
 

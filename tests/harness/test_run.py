@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from halu_tasks.results.readers.read import read_results
-from halu_tasks.sweeps.finished import finished_tasks
+from halu_tasks.runs.run import finished_tasks
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "getting-started.md").read_text(encoding="utf-8")
 TASKS = ("--tasks", "refact_judgment_independent,cfaith_choice", "--data", "sample", "--limit", "4")
@@ -43,7 +43,7 @@ def test_runs_of_both_harnesses_end_in_one_report(serve: Any, tmp_path: Path) ->
     assert first.returncode == 0, first.stderr
     # what was run is printed before, and the harness shows its own table
     printed = shlex.split(first.stdout.splitlines()[0])
-    assert printed[:3] == ["$", "inspect", "eval"] and "hallucination_rate" in first.stdout
+    assert printed[:3] == ["$", "inspect", "eval-set"] and "hallucination_rate" in first.stdout
     logs = {path: path.read_bytes() for path in (tmp_path / "halu-runs").rglob("*.eval")}
     for arguments in (("halu/oracle", "--harness", "lm_eval"), served, (*served, "--harness", "lm_eval")):
         done = run(tmp_path, "run", *arguments, *TASKS, "--", "--seed", "3")
@@ -51,7 +51,7 @@ def test_runs_of_both_harnesses_end_in_one_report(serve: Any, tmp_path: Path) ->
         assert done.stdout.splitlines()[0].endswith("--seed 3")
     assert all(path.read_bytes() == content for path, content in logs.items()) and len(logs) == 2
     assert entries(tmp_path / "halu-runs") == {"halu-baseline", "halu-oracle", "openai-api/local/NAME", "NAME"}
-    # a second run of a model is beside the first one
+    # the same model in another harness is beside the first one
     assert {path.name for path in (tmp_path / "halu-runs").iterdir()} == {
         *("halu_baseline", "halu_oracle", "openai-api_local_NAME", "openai-api_local_NAME-2", "report"),
     }
@@ -65,20 +65,17 @@ def test_a_task_that_fails_in_inspect_is_a_failure(serve: Any, tmp_path: Path) -
     server = serve(lambda request: 400 if "Final Verdict" in json.dumps(request) else "A")
     served = ("openai-api/local/NAME", "--base-url", server.url)
     done = run(tmp_path, "run", *served, *TASKS, "-o", "out")
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "halu-tasks: refact_judgment_independent: no complete result" in done.stderr
-    assert "cfaith_choice: no complete" not in done.stderr
-    (finished,) = finished_tasks("inspect", tmp_path / "out" / "openai-api_local_NAME")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "openai-api_local_NAME: no complete result of refact_judgment_independent; see the output of" in done.stderr
+    (finished,) = finished_tasks(tmp_path / "out" / "openai-api_local_NAME")
     assert finished == "cfaith_choice" and entries(tmp_path / "out") == {"openai-api/local/NAME"}
 
 
-@pytest.mark.slow
-def test_a_server_that_is_not_there_is_the_harnesss_failure(tmp_path: Path) -> None:
+def test_a_server_that_is_not_there_is_one_error(tmp_path: Path) -> None:
     arguments = ("openai-api/local/NAME", "--base-url", "http://127.0.0.1:9/v1", "-M", "max_retries=0")
     done = run(tmp_path, "run", *arguments, *TASKS)
-    assert done.returncode == 1 and "cannot be reached" in done.stderr and "complete result" not in done.stderr
-    # nothing is left of it
-    assert not list((tmp_path / "halu-runs").iterdir())
+    assert done.returncode == 2 and "cannot be reached" in done.stderr and done.stderr.count("\n") == 1
+    assert not (tmp_path / "halu-runs").exists()
 
 
 def test_what_cannot_be_run_is_one_error(here: Any, tmp_path: Path) -> None:
@@ -122,39 +119,39 @@ def test_data_may_be_named_in_the_harnesss_own_options(
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_is_continued_by_the_command_that_it_prints(serve: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_is_continued_by_the_same_command(serve: Any, tmp_path: Path, ending: int) -> None:
     server = serve(lambda request: "Final Verdict: True", delay=0.3)
+    command = [
+        *(sys.executable, "-m", "halu_tasks", "run", "openai-api/local/NAME", "--base-url", server.url),
+        *("--tasks", "refact_judgment_independent", "--data", "sample", "--", "--max-connections", "2"),
+    ]
+    environment = {**os.environ, "INSPECT_DISPLAY": "plain", "LOCAL_API_KEY": ""}
     with subprocess.Popen(
-        [
-            *(sys.executable, "-m", "halu_tasks", "run", "openai-api/local/NAME", "--base-url", server.url),
-            *("--tasks", "refact_judgment_independent", "--data", "sample", "--", "--max-connections", "2"),
-        ],
+        command,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=tmp_path, start_new_session=True,
-        env={**os.environ, "INSPECT_DISPLAY": "plain", "LOCAL_API_KEY": ""},
+        env=environment,
         # what runs in the background of a shell ignores Ctrl-C
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:  # fmt: skip
         while len(server.asked) < 8 and process.poll() is None:
             time.sleep(0.05)
-        # as a terminal does
-        os.killpg(process.pid, signal.SIGINT)
+        # Ctrl-C in a terminal reaches all processes; who ends a command ends only that one
+        if ending == signal.SIGINT:
+            os.killpg(process.pid, signal.SIGINT)
+        else:
+            process.terminate()
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130 and "Traceback" not in errors
+    assert "halu-tasks: interrupted; halu-runs keeps what is finished (openai-api_local_NAME: 0 of 1" in errors
     server.delay = 0
-    message = errors.splitlines()[-1]
-    assert "interrupted; not complete: refact_judgment_independent (" in message
-    retry, _, report = message.partition("to be continued with: ")[2].partition("; afterwards, write the report with: ")
-    assert retry.startswith("LOCAL_API_KEY=none inspect eval-retry halu-runs/openai-api_local_NAME/logs/")
-    done = subprocess.run(
-        retry.replace("inspect", f"{sys.executable} -m inspect_ai", 1), shell=True, cwd=tmp_path, capture_output=True,
-        text=True, timeout=120, env=os.environ | {"INSPECT_DISPLAY": "plain"},
-    )  # fmt: skip
+    asked = len(server.asked)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("$ LOCAL_API_KEY=none inspect eval-set halu_tasks/refact_judgment_independent ")
+    assert len(server.asked) < 64 + asked and len({str(request) for request in server.asked}) == 64
     results = read_results([str(tmp_path / "halu-runs")])
     assert len(results.runs) == 1 and len(results.runs[0].answers) == 64
-    assert report == "halu-tasks report halu-runs -o halu-runs/report"
-    # the log that was continued is no loss
-    assert [(one.lost, "was continued in" in one.why) for one in results.skipped] == [(False, True)]
 
 
 @pytest.mark.slow

@@ -136,7 +136,7 @@ def test_what_both_harnesses_log_of_a_transformers_model_becomes_a_report_and_a_
     runs, skipped = read_results(results)
     assert not skipped and [len(own.answers) for own in runs] == [2, 2]
     assert main(["report", *results, "-o", str(tmp_path / "report")]) == 0
-    assert main(["compare", *results]) == 0
+    assert main(["report", "--pairs", *results]) == 0
 
 
 def test_lm_eval_weighs_the_choices_of_a_transformers_model(model: Path, tmp_path: Path) -> None:

@@ -190,7 +190,7 @@ def _check_failures(folder: Folder) -> None:
     raise DataError(
         f"{len(unfinished)} of {len(folder.numbers)} parts have documents that failed (part {unfinished[0] + 1}: "
         f"{failures}); {folder.path} keeps what is finished; run the same command again to repeat the others, or leave "
-        f"them out with: halu-tasks collect {folder.path} --partial"
+        f"them out with: halu-tasks build collect {folder.path} --partial"
     )
 
 

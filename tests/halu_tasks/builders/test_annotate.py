@@ -52,7 +52,7 @@ def answered(tasks: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> l
 
 
 def test_a_pipeline_without_guidelines_is_not_exported(here: Here, built: Built, toys: Toys, tmp_path: Path) -> None:
-    result = here("annotate", "export", built([toys(0)]), "-o", tmp_path / "tasks.jsonl")
+    result = here("label", "items", built([toys(0)]), "-o", tmp_path / "tasks.jsonl")
     assert result.returncode == 2 and "there are no guidelines for annotators of toy" in result.stderr
     assert "builders/guidelines/toy.md" in result.stderr
     assert not (tmp_path / "tasks.jsonl").exists()
@@ -65,7 +65,7 @@ def test_export_and_import_keep_what_annotators_keep(
     (tmp_path / "toy.md").write_text("Choose.")
     items = [toys(place, kind="one" if place < 20 else "other") for place in range(40)]
     folder, out = built(items), tmp_path / "out" / "tasks.jsonl"
-    assert here("annotate", "export", folder, "-o", out).returncode == 0
+    assert here("label", "items", folder, "-o", out).returncode == 0
     rows = rows_of(out)
     assert {row["item"] for row in rows} == {item.id for item in items}
     assert all(set(row) == {"text", "label", "item"} and row["label"] == [] for row in rows)
@@ -85,18 +85,18 @@ def test_export_and_import_keep_what_annotators_keep(
         for name, number in keeps.items()
     ]
     kept = tmp_path / "kept"
-    result = here("annotate", "import", folder, *files, "--rule", "two", "-o", kept)
+    result = here("label", "import", folder, *files, "--rule", "two", "-o", kept)
     assert result.returncode == 0, result.stderr
     assert [item.id for item in items_of(kept / "dataset")] == [item.id for item in items[:20]]
     assert len(rows_of(kept / "dataset" / "generative_qa.jsonl")) == 20
     assert (kept / "build.json").read_text() == (folder / "build.json").read_text()
     report = json.loads((kept / "dataset" / "annotation.json").read_text())
     assert report["dropped"] == {"voted invalid": {"other": 20}} and report["kept"] == 20
-    assert "kept 20 of 40 items, 0 of them changed" in result.stdout and "voted invalid" in result.stdout
+    assert "20 were kept by the rule `two`" in result.stdout and "| voted invalid | other | 20 |" in result.stdout
     # nothing is overwritten, and without a folder nothing is written
-    again = here("annotate", "import", folder, *files, "-o", kept)
+    again = here("label", "import", folder, *files, "-o", kept)
     assert again.returncode == 2 and "nothing is overwritten" in again.stderr
-    told = json.loads(here("annotate", "import", folder, *files, "--rule", "two", "--json").stdout)
+    told = json.loads(here("label", "import", folder, *files, "--rule", "two", "--json").stdout)
     assert told == report
 
 
@@ -109,14 +109,14 @@ def test_what_annotators_keep_has_a_card_of_its_own(here: Here, built: Built, to
         for name in ("ana", "bo")
     ]
     kept.mkdir()  # an empty folder may be there
-    result = here("annotate", "import", folder, *files, "-o", kept)
+    result = here("label", "import", folder, *files, "-o", kept)
     assert result.returncode == 0, result.stderr
     told = (kept / "dataset" / "README.md").read_text(encoding="utf-8")
     assert "2 annotators labelled 3 of 6 items; 3 were kept" in told and "| not annotated | one | 3 |" in told
     assert json.loads((kept / "dataset" / "quality.json").read_text())["items"] == 3
     assert not (tmp_path / "kept.part").exists()
     # the folder can be annotated and reported like that of a build
-    assert json.loads(here("quality", kept, "--json").stdout)["items"] == 3
+    assert json.loads(here("build", "quality", kept, "--json").stdout)["items"] == 3
 
 
 def test_a_sample_is_drawn_by_the_seed_alone(toy: Pipeline, toys: Toys) -> None:
@@ -236,11 +236,11 @@ def test_labels_of_one_annotator_are_not_enough(
     folder = built([toys(0)])
     file = written(tmp_path / "all.jsonl", answered(tasks(toy, items_of(folder / "dataset")), {"item0": "valid"}))
     empty = written(tmp_path / "admin.jsonl", [{"item": "item0", "label": []}])
-    result = here("annotate", "import", folder, file, empty)
+    result = here("label", "import", folder, file, empty)
     assert result.returncode == 2 and "two annotators or more" in result.stderr and len(result.stderr.splitlines()) == 1
     assert "admin contains no usable labels (no label 1)" in result.stderr
     other = written(tmp_path / "documents.jsonl", [{"id": "a", "text": "b"}, {"id": "c", "text": "d"}])
-    result = here("annotate", "import", folder, file, other)
+    result = here("label", "import", folder, file, other)
     assert result.returncode == 2 and len(result.stderr.splitlines()) == 1
     assert "documents contains no annotations (2 rows without item ids)" in result.stderr
 
@@ -257,14 +257,14 @@ def test_rows_that_cannot_be_used_have_a_status_of_their_own(
     ana, bo = (written(tmp_path / f"{name}.jsonl", answered(rows, given)) for name in ("ana", "bo"))
     # an item that an annotator has not come to yet is no fault
     dee = written(tmp_path / "dee.jsonl", answered(rows, {"item0": "valid"}))
-    assert here("annotate", "import", folder, ana, bo, dee).returncode == 0
+    assert here("label", "import", folder, ana, bo, dee).returncode == 0
     cy = written(tmp_path / "cy.jsonl", [*answered(rows, given), {"item": "other", "label": ["valid"]}])
-    result = here("annotate", "import", folder, ana, cy)
+    result = here("label", "import", folder, ana, cy)
     assert result.returncode == 3 and result.stderr == (
         "halu-tasks: annotator cy: 1 of 3 rows give no label (unknown item 1)\n"
     )
     empty = written(tmp_path / "eve.jsonl", [])
-    result = here("annotate", "import", folder, ana, bo, empty)
+    result = here("label", "import", folder, ana, bo, empty)
     assert result.returncode == 3 and result.stderr == "halu-tasks: annotator eve: no rows\n"
 
 

@@ -141,7 +141,7 @@ def services() -> Iterator[Services]:
 def fetch(services: Services, here: Here, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     def run(*arguments: str, out: str = "out") -> subprocess.CompletedProcess[str]:
         own = ("-o", tmp_path / out, "--contact", CONTACT, *services.arguments)
-        return here("documents", "biographies", *own, *arguments)
+        return here("build", "biographies", *own, *arguments)
 
     return run
 

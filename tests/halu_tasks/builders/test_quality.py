@@ -151,16 +151,15 @@ def test_a_feature_that_is_the_same_in_both_texts_has_no_interval(
     # one pair in which it is not the same
     other = items[0].row | {"halu_answer": items[0].row["halu_answer"] + "\n"}
     folder = built([items[0]._replace(row=other), *items[1:]])
-    found = json.loads(here("quality", folder, "--json").stdout)["leaks"]
+    found = json.loads(here("build", "quality", folder, "--json").stdout)["leaks"]
     assert found["digits"]["same"] and not found["line ends"]["same"]
-    lines = here("quality", folder).stdout.splitlines()
-    row = next(line for line in lines if line.startswith("digits"))
-    assert row.split() == ["digits", "0.500", "0.500", "same", "in", "every", "pair"]
-    assert "[" in next(line for line in lines if line.startswith("line ends"))
+    lines = here("build", "quality", folder).stdout.splitlines()
+    assert "| digits | 0.500 | 0.500 | same in every pair |" in lines
+    assert "[" in next(line for line in lines if line.startswith("| line ends"))
 
 
 def test_strict_fails_where_leaks_could_not_be_tested(here: Here, built: Callable[..., Path], toys: Toys) -> None:
-    result = here("quality", built([toys(place) for place in range(4)]), "--strict")
+    result = here("build", "quality", built([toys(place) for place in range(4)]), "--strict")
     assert result.returncode == 1 and "  not tested: too few documents" in result.stdout
 
 
@@ -169,7 +168,7 @@ def test_strict_fails_where_leaks_could_not_be_tested(here: Here, built: Callabl
     [
         (90.0, "not checked again (dropped when collected, at 90% similarity or more: 3)"),
         (100.0, "not checked (equal items dropped when collected: 3)"),
-        (None, "not checked\n"),
+        (None, "not checked.\n"),
     ],
 )
 def test_duplicates_that_collect_dropped_are_told(
@@ -178,8 +177,8 @@ def test_duplicates_that_collect_dropped_are_told(
     folder = built([toys(place) for place in range(4)])
     collected = {"dropped": {"duplicate": 3}} | ({} if near is None else {"near": near})
     (folder / "collected.json").write_text(json.dumps(collected))
-    assert f"near-duplicates: {told}" in here("quality", folder).stdout
-    assert "near-duplicates: 3\n" in here("quality", folder, "--near", "95").stdout
+    assert f"nearly the same: {told}" in here("build", "quality", folder).stdout
+    assert "nearly the same: 3.\n" in here("build", "quality", folder, "--near", "95").stdout
 
 
 def test_nothing_at_all_has_no_figures(toy: Pipeline) -> None:
@@ -309,19 +308,19 @@ def test_the_command_tells_what_is_bad_and_strict_fails(here: Here, built: Calla
     items[3] = toys(3, question=question["question"])
     items[5] = items[5]._replace(row={**items[5].row, "question": items[4].row["question"]})
     folder = built(items)
-    result = here("quality", folder, "--against", SAMPLE)
+    result = here("build", "quality", folder, "--against", SAMPLE)
     assert result.returncode == 0, result.stderr
     out = result.stdout
-    assert "40 items of 20 documents, 40 of 40 pairs" in out
-    assert "LEAK" in next(line for line in out.splitlines() if line.startswith("line ends"))
+    assert "Based on 40 of 40 pairs" in out
+    assert "LEAK" in next(line for line in out.splitlines() if line.startswith("| line ends")).upper()
     assert "balance: " not in out and "1 of 40 items are the same as an earlier one" in out
     assert "benchmarks: 1 of 40 items share text with cfaith" in out
-    assert "not compared, as they are not available locally: " in out
-    assert here("quality", folder, "--strict").returncode == 1
-    shown: dict[str, Any] = json.loads(here("quality", folder, "--json").stdout)
+    assert "Not compared with (not available locally): " in out
+    assert here("build", "quality", folder, "--strict").returncode == 1
+    shown: dict[str, Any] = json.loads(here("build", "quality", folder, "--json").stdout)
     assert shown["benchmarks"]["compared"] == [] and shown["duplicates"]["same"]["n"] == 1
 
 
 def test_a_folder_that_is_no_build_is_an_error_of_one_line(here: Here, tmp_path: Path) -> None:
-    result = here("quality", tmp_path)
+    result = here("build", "quality", tmp_path)
     assert result.returncode == 2 and len(result.stderr.splitlines()) == 1

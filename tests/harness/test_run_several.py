@@ -1,5 +1,5 @@
-"""`halu-tasks sweep` with both harnesses: a killed sweep continues, what fails stops nothing else, and judges cost no
-more than is allowed."""
+"""`halu-tasks run` of several models in both harnesses: what is killed continues, what fails stops nothing else, and
+judges cost no more than is allowed."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from test_judge import ITEMS
 from test_judge_budget import COST, priced, questions
 
 from halu_tasks.core.options import Options
-from halu_tasks.doctor.sweep import unanswered, with_servers
-from halu_tasks.sweeps.models_file import read_models
+from halu_tasks.doctor.question import has_server, unanswered
+from halu_tasks.runs.models import read_models
 from halu_tasks.tasks import build
 
 DEAD = "http://127.0.0.1:9/v1"
@@ -28,8 +28,8 @@ FIRST = [item.prompt for item in build("refact_correction", Options(data="sample
 SECOND = [item.prompt for item in build("halueval_summarization", Options(data="sample")).items]
 
 
-def sweep(folder: Path, tasks: str = TASKS, *more: str) -> list[str]:
-    words = ["sweep", "models.yaml", "--tasks", tasks, "--data", "sample", "-o", str(folder), "--json", *more]
+def several(folder: Path, tasks: str = TASKS, *more: str) -> list[str]:
+    words = ["run", "models.yaml", "--tasks", tasks, "--data", "sample", "-o", str(folder), "--json", *more]
     return [sys.executable, "-m", "halu_tasks", *words]
 
 
@@ -47,7 +47,7 @@ def environment_for(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_models_are_asked_before_a_sweep(serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_are_asked_before_a_run(serve: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Through the harness that would run them, and with the key that a server without one is sent."""
     monkeypatch.delenv("LOCAL_API_KEY", raising=False)
     server, refuses = serve(lambda request: "ready"), serve(lambda request: "No", ready=401)
@@ -68,12 +68,11 @@ def test_models_are_asked_before_a_sweep(serve: Any, tmp_path: Path, monkeypatch
             weights={"harness": "lm_eval", "model": "hf", "arguments": {"pretrained": "a/b"}},
         )
     )
-    asked = with_servers(models)
-    assert [model.name for model in models if model not in asked] == ["embedded", "weights"]
-    why = unanswered(asked)
+    assert [model.name for model in models if not has_server(model)] == ["embedded", "weights"]
+    why = unanswered(models)
     assert list(why) == ["dead_lm", "refused"]
-    assert f"x at {DEAD}/chat/completions cannot be reached" in why["dead_lm"]
-    assert "rejects the API key" in why["refused"]
+    assert f"x at {DEAD}/chat/completions cannot be reached" in str(why["dead_lm"])
+    assert "rejects the API key" in str(why["refused"])
     assert server.probed == 2 and len(server.asked) == 1
 
 
@@ -84,14 +83,14 @@ def test_a_server_of_ones_own_is_corrected_and_continued(serve: Any, tmp_path: P
     local = {"model": "openai-api/local/x"}
     good = {**local, "harness": "lm_eval", "base_url": server.url}
     models_file(tmp_path, wrong={**local, "base_url": DEAD}, good=good)
-    command, environment = sweep(tmp_path / "out"), environment_for(tmp_path)
+    command, environment = several(tmp_path / "out"), environment_for(tmp_path)
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600)
     assert done.returncode == 3, done.stderr
     models = json.loads(done.stdout)["models"]
     assert len(models["good"]["done"]) == 2 and models["wrong"]["done"] == []
     assert f"at {DEAD} cannot be reached" in models["wrong"]["message"]
-    assert "wrong: 2 of 2 tasks are missing; start its server or correct the models file" in done.stderr
-    assert not (tmp_path / "out" / "wrong" / "output.txt").exists()
+    assert "wrong: no complete result of refact_correction, halueval_summarization; not run: " in done.stderr
+    assert not (tmp_path / "out" / "wrong").exists()
 
     models_file(tmp_path, wrong={**local, "base_url": server.url}, good=good)
     probed = server.probed
@@ -104,7 +103,7 @@ def test_a_server_of_ones_own_is_corrected_and_continued(serve: Any, tmp_path: P
 
 
 @pytest.mark.slow
-def test_an_interrupted_sweep_says_what_is_kept_and_continues(serve: Any, tmp_path: Path) -> None:
+def test_an_interrupted_run_says_what_is_kept_and_continues(serve: Any, tmp_path: Path) -> None:
     waiting, released = threading.Event(), threading.Event()
 
     def reply(request: dict[str, Any]) -> Any:
@@ -116,7 +115,7 @@ def test_an_interrupted_sweep_says_what_is_kept_and_continues(serve: Any, tmp_pa
     server = serve(reply)
     options = {"max-connections": 1, "max-tasks": 1}
     models_file(tmp_path, api={"model": "openai-api/local/x", "base_url": server.url, "options": options})
-    command, environment = sweep(tmp_path / "out"), environment_for(tmp_path)
+    command, environment = several(tmp_path / "out"), environment_for(tmp_path)
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as begun:
         assert waiting.wait(600)
         begun.send_signal(signal.SIGINT)
@@ -143,7 +142,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def printed_by(command: list[str], folder: Path, environment: dict[str, str], status: int) -> dict[str, Any]:
-    """Run a sweep in a folder; return the models that it prints."""
+    """Run a command in a folder; return the models that it prints."""
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=1200)
     assert done.returncode == status, done.stderr
     return dict(json.loads(done.stdout)["models"])
@@ -176,7 +175,7 @@ def test_a_killed_sweep_continues_and_ends_in_one_report(
         api={**api, "base_url": server.url},
         broken={"model": "openai/x", "base_url": DEAD, "options": {"max-retries": 0}},
     )
-    command = sweep(tmp_path / "out")
+    command = several(tmp_path / "out")
     with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as begun:
         while len(server.asked) < len(FIRST) + 11 and begun.poll() is None:
             time.sleep(0.05)
@@ -202,7 +201,7 @@ def test_a_task_that_fails_stops_no_other_of_its_model(tmp_path: Path, environme
     """`cfaith_gen` has a judge that does not answer, `cfaith_choice` needs none."""
     models_file(tmp_path, a={"harness": "lm_eval", "model": "halu-oracle"}, b={"model": "halu/oracle"})
     judge = ["--judge", "openai/gpt-4o", "--judge-base-url", DEAD]
-    models = printed_by(sweep(tmp_path / "out", "cfaith_gen,cfaith_choice", *judge), tmp_path, environment, 3)
+    models = printed_by(several(tmp_path / "out", "cfaith_gen,cfaith_choice", *judge), tmp_path, environment, 3)
     for model in ("a", "b"):
         assert models[model]["done"] == ["cfaith_choice"] and models[model]["missing"] == ["cfaith_gen"]
         assert models[model]["message"].startswith("cfaith_gen: ")
@@ -224,7 +223,7 @@ def test_the_judges_of_all_models_share_one_budget(serve: Any, tmp_path: Path, e
         c={"harness": "lm_eval", "model": "openai-api/local/x", "base_url": server.url},
     )
     judge = ["--judge", "openai/gpt-4o", "--judge-base-url", server.url, "--judge-price", "2.50/10"]
-    command = sweep(tmp_path / "out", "cfaith_gen", *judge, "--executor-tasks", "2", "--judge-max-cost")
+    command = several(tmp_path / "out", "cfaith_gen", *judge, "--executor-tasks", "2", "--judge-max-cost")
     for _ in range(2):
         models = printed_by([*command, "0.14"], tmp_path, environment, 3)
         assert len(ITEMS) < questions(server) and questions(server) * COST <= 0.14
