@@ -129,7 +129,7 @@ def option(default: Any, about: str, *, file: str | None = None) -> Any:
 
     Args:
         default: The default.
-        about: What the option does, for `halu-tasks build --options`.
+        about: What the option does, for `halu-tasks build options`.
         file: For the path of a file, its name in the folder of a build, which keeps a copy.
     """
     return field(default=default, metadata={"about": about, "file": file})

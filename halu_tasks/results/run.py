@@ -158,7 +158,7 @@ class Run:
 
     @property
     def method(self) -> str:
-        """The method as it is written for `halu-tasks methods`.
+        """The method as it is written for `halu-tasks run --method`.
 
         `plain prompt` if the model was asked once; `method unknown` if it is not known how it was asked.
         """

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
-import logging
 import multiprocessing
 import os
 import shutil
-import sys
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,20 +26,13 @@ Figures = Mapping[tuple[str, str], Mapping[str, float]]
 """Metrics by name, by task and model."""
 
 
-class Size(NamedTuple):
-    """The number of items of a task, and of the clusters that they are in."""
-
-    items: int
-    clusters: int
-
-
 class Demo(NamedTuple):
     """What a demo found.
 
     Attributes:
         folder: Where the results are.
         figures: The metrics of every task and model, as Inspect reports them.
-        sizes: The size of each task.
+        sizes: The number of items of each task, and of the clusters that they are in.
         compared: The number of figures that both harnesses report.
         differences: How many of them differ.
         page: The report's page; None if the extra `report` is not installed.
@@ -51,7 +40,7 @@ class Demo(NamedTuple):
 
     folder: Path
     figures: Figures
-    sizes: Mapping[str, Size]
+    sizes: Mapping[str, tuple[int, int]]
     compared: int
     differences: int
     page: Path | None
@@ -71,14 +60,14 @@ def run_demo(tasks: Sequence[str], folder: Path, warn: Callable[[str], None]) ->
     # the models and the data are in the package, so nothing may use the network
     os.environ |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
     spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=spawn) as beside:
-        lm_eval = beside.submit(lm_eval_figures, tasks, folder / LM_EVAL)
+    with ProcessPoolExecutor(2, mp_context=spawn, initializer=_silence) as pool:
+        lm_eval = pool.submit(lm_eval_figures, tasks, folder / LM_EVAL)
+        inspect = pool.submit(inspect_figures, tasks, folder / INSPECT)
         if reported := not missing_modules("report"):
-            # this process is slower, so the other one prepares the report
-            beside.submit(_import_report)
-        with _quiet():
-            in_inspect, sizes = inspect_figures(tasks, folder / INSPECT)
-        page, warnings = beside.submit(_report, folder).result() if reported else (None, [])
+            # lm-eval is faster, so its process prepares the report
+            pool.submit(importlib.import_module, "halu_tasks.report.write")
+        in_inspect, sizes = inspect.result()
+        page, warnings = pool.submit(_report, folder).result() if reported else (None, [])
         in_lm_eval = lm_eval.result()
     for message in warnings:
         warn(message)
@@ -104,8 +93,11 @@ def prepare_folder(folder: Path) -> None:
     create_folder(folder)
 
 
-def _import_report() -> None:
-    importlib.import_module("halu_tasks.report.write")
+def _silence() -> None:
+    """Discard what a harness, and the programs that it starts, log and print in this process."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    for number in (1, 2):
+        os.dup2(null, number)
 
 
 def _report(folder: Path) -> tuple[Path, list[str]]:
@@ -113,44 +105,40 @@ def _report(folder: Path) -> tuple[Path, list[str]]:
     from halu_tasks.report.write import write_report
 
     messages: list[str] = []
-    with _quiet():
-        written = write_report([str(folder / INSPECT)], folder / _REPORT, "Demo", messages.append)
+    written = write_report([str(folder / INSPECT)], folder / _REPORT, "Demo", messages.append)
     return written.page, messages
 
 
 def lm_eval_figures(tasks: Sequence[str], folder: Path) -> Figures:
     """Run tasks in lm-eval with the embedded models, and write its results with all replies."""
-    with _quiet():
-        from lm_eval import simple_evaluate
-        from lm_eval.loggers import EvaluationTracker
-        from lm_eval.tasks import TaskManager
+    from lm_eval import simple_evaluate
+    from lm_eval.loggers import EvaluationTracker
+    from lm_eval.tasks import TaskManager
 
-        from halu_tasks import task_configs
-        from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM
+    from halu_tasks import task_configs
+    from halu_tasks.lm_eval_adapter.models import BaselineLM, OracleLM
 
-        # only this package's folder: reading lm-eval's thousands of YAML files takes longer than everything else
-        manager = TaskManager(
-            include_path=next(iter(task_configs.__path__)), include_defaults=False, metadata={"halu_data": "sample"}
-        )
-        figures: dict[tuple[str, str], dict[str, float]] = {}
-        for model, lm in zip(MODELS, (OracleLM(), BaselineLM()), strict=True):
-            tracker = EvaluationTracker(output_path=str(folder / model))
-            results: Any = simple_evaluate(
-                model=lm, tasks=list(tasks), task_manager=manager, evaluation_tracker=tracker
-            )
-            samples = results.pop("samples")
-            tracker.save_results_aggregated(results=results, samples=samples)
-            for task in tasks:
-                tracker.save_results_samples(task_name=task, samples=samples[task])
-                figures[task, model] = {
-                    key.removesuffix(",none"): value
-                    for key, value in results["results"][task].items()
-                    if key.endswith(",none")
-                }
+    # only this package's folder: reading lm-eval's thousands of YAML files takes longer than everything else
+    manager = TaskManager(
+        include_path=next(iter(task_configs.__path__)), include_defaults=False, metadata={"halu_data": "sample"}
+    )
+    figures: dict[tuple[str, str], dict[str, float]] = {}
+    for model, lm in zip(MODELS, (OracleLM(), BaselineLM()), strict=True):
+        tracker = EvaluationTracker(output_path=str(folder / model))
+        results: Any = simple_evaluate(model=lm, tasks=list(tasks), task_manager=manager, evaluation_tracker=tracker)
+        samples = results.pop("samples")
+        tracker.save_results_aggregated(results=results, samples=samples)
+        for task in tasks:
+            tracker.save_results_samples(task_name=task, samples=samples[task])
+            figures[task, model] = {
+                key.removesuffix(",none"): value
+                for key, value in results["results"][task].items()
+                if key.endswith(",none")
+            }
     return figures
 
 
-def inspect_figures(tasks: Sequence[str], folder: Path) -> tuple[Figures, dict[str, Size]]:
+def inspect_figures(tasks: Sequence[str], folder: Path) -> tuple[Figures, dict[str, tuple[int, int]]]:
     """Run tasks in Inspect with the embedded models; return the figures, and the size of each task."""
     from inspect_ai import eval
 
@@ -167,7 +155,7 @@ def inspect_figures(tasks: Sequence[str], folder: Path) -> tuple[Figures, dict[s
         log_realtime=False,
     )
     figures: dict[tuple[str, str], dict[str, float]] = {}
-    sizes: dict[str, Size] = {}
+    sizes: dict[str, tuple[int, int]] = {}
     for log in logs:
         if log.status != "success" or not log.results or not log.samples:
             raise RuntimeError(f"{log.eval.task} ended as {log.status}: {log.error.message if log.error else ''}")
@@ -175,28 +163,5 @@ def inspect_figures(tasks: Sequence[str], folder: Path) -> tuple[Figures, dict[s
         task, model = log.eval.task.removeprefix("halu_tasks/"), log.eval.model.removeprefix("halu/")
         figures[task, model] = {name: float(metric.value) for name, metric in metrics.items()}
         clusters = {sample.metadata_as(SampleMetadata).cluster for sample in log.samples}
-        sizes[task] = Size(len(log.samples), len(clusters))
+        sizes[task] = len(log.samples), len(clusters)
     return figures, sizes
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Discard what a harness, and the programs that it starts, log and print."""
-    sys.stdout.flush()
-    saved = {number: os.dup(number) for number in (1, 2)}
-    null = os.open(os.devnull, os.O_WRONLY)
-    logging.disable(logging.WARNING)
-    try:
-        for number in saved:
-            os.dup2(null, number)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        for number, file in saved.items():
-            os.dup2(file, number)
-            os.close(file)
-        os.close(null)
-        logging.disable(logging.NOTSET)

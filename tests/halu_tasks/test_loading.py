@@ -255,7 +255,11 @@ def test_what_cannot_be_described_is_an_error_of_one_line(here: Here, tmp_path: 
         "halu-tasks: no benchmark, group, task or build folder 'refat' (did you mean 'refact'"
     )
     missing = here("data", "describe", "refact", "fave", "--data", SAMPLE / "fave")
-    assert missing.returncode == 3 and missing.stderr.startswith("halu-tasks: ReFACT: ") and "source: fave\n" in missing.stdout
+    assert (
+        missing.returncode == 3
+        and missing.stderr.startswith("halu-tasks: ReFACT: ")
+        and "source: fave\n" in missing.stdout
+    )
     other = here("data", "describe", "fave", "--subset", "single_error", "--data", "sample")
     assert other.stderr == "halu-tasks: fave has no option --subset\n"
     assert "No such option: --data" in here("data", "list", "--data", "sample").stderr

@@ -230,8 +230,8 @@ def test_methods_and_compare(
     (tmp_path / "wiki.txt").write_text("A passage of knowledge.\n")
     given = (
         "run", "openai/gpt-4o", "--tasks", TASK, "--method", f"with_knowledge:knowledge={tmp_path / 'wiki.txt'}",
-        "--data", "sample", "--limit", "4", "--base-url", server.url, "-M", "responses_api=false", "-o", tmp_path / "out",
-        "--judge", "openai-api/local/m", "--json",
+        "--data", "sample", "--limit", "4", "--base-url", server.url, "-M", "responses_api=false",
+        "-o", tmp_path / "out", "--judge", "openai-api/local/m", "--json",
     )  # fmt: skip
     refused = here(*given, "--judge-base-url", judge.url, "-M", f"api_key={SECRET}")
     assert refused.returncode == 2 and "contains a credential" in refused.stderr
