@@ -104,7 +104,7 @@ def main(argv: list[str] | None = None) -> int:
         return ended.exit_code
     except click.ClickException as error:
         of = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "halu-tasks"
-        return _report(f"{redacted(error.format_message())}; see {of} --help", 2)
+        return _report(f"{redacted(error.format_message()).rstrip('.')}; see {of} --help", 2)
     except BrokenPipeError:
         # the reader of a pipe has closed it, as `| head` does
         _discard_output()

@@ -32,6 +32,7 @@ FURTHER = "further"
 
 _NOT_ASKED = ("scoring", "fewshot")
 _OF_PROMPTS = ("cot", "structured")
+_OF_REPLIES = ("judge", "reader", "human", "reference", "assume")
 
 
 class OptionGroup(Enum):
@@ -48,7 +49,7 @@ class OptionGroup(Enum):
     def _left_out(self) -> Sequence[str]:
         if self is OptionGroup.REPLIES:
             return ("fewshot", *_OF_PROMPTS)
-        return [name for name in Options.specs() if name in _NOT_ASKED or name.startswith(("judge", "reader", "human"))]
+        return [name for name in Options.specs() if name in _NOT_ASKED or name.startswith(_OF_REPLIES)]
 
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -169,39 +170,28 @@ class Command(click.Command):
             params = [param for field, hint in fields for param in self._parameters(field, hint)]
             self._gather(name, kind, [field.name for field, _ in fields])
             return params
-        required = parameter.default is inspect.Parameter.empty
-        settings: dict[str, Any] = {"required": required}
-        if not required:
-            settings["default"] = parameter.default
-        placeholder = next((extra for extra in extras if isinstance(extra, str) and not extra.startswith("-")), None)
-        many = get_origin(kind) is Sequence
+        many = get_origin(kind) in (Sequence, Mapping)
         if get_origin(kind) is Mapping:
-            many, placeholder, flag = True, "KEY=VALUE", extras[0]
+            flag = extras[0]
             self._conversions.append(lambda values: values.update({name: key_values(values[name], flag)}))
-            kind = str
+            kind, extras = str, [*extras, "KEY=VALUE"]
         elif many:
             kind, inner = _unwrapped(get_args(kind)[0])
-            extras += inner
-        if many and not required:
-            settings["default"] = ()
+            extras = [*extras, *inner]
+        required = parameter.default is inspect.Parameter.empty
         given = next((extra for extra in extras if isinstance(extra, click.ParamType)), None)
-        settings["type"] = given or _click_type(kind)
-        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
-            metavar = (placeholder or name.upper()) + ("…" if many else "")
-            metavar = metavar if required else f"[{metavar}]"
-            return [_Argument([name], nargs=-1 if many else 1, metavar=metavar, about=self._about[name], **settings)]
-        flag = f"--{name.replace('_', '-')}"
-        flags = [extra for extra in extras if isinstance(extra, str) and extra.startswith("-")] or [flag]
-        if kind is bool:
-            settings |= {"is_flag": True, "type": None}
-            if parameter.default is None:
-                flags = [f"{flag}/--no-{flag[2:]}"]
-        about = self._about[name] + ("; can be repeated" if many else "")
-        shown = not required and not many and kind is not bool and parameter.default is not None
-        option = click.Option(
-            [*flags, name], metavar=placeholder, help=about, show_default=shown, multiple=many, **settings
-        )
-        return [option]
+        settings: dict[str, Any] = {"required": required, "type": given or _click_type(kind)}
+        if not required:
+            settings["default"] = () if many else parameter.default
+        words = [extra for extra in extras if isinstance(extra, str)]
+        flags = [word for word in words if word.startswith("-")]
+        settings["metavar"] = next((word for word in words if word not in flags), None)
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+            about = self._about[name] + ("; can be repeated" if many else "")
+            return [_option(name, flags, kind, multiple=many, help=about, **settings)]
+        metavar = (settings["metavar"] or name.upper()) + ("…" if many else "")
+        settings["metavar"] = metavar if required else f"[{metavar}]"
+        return [_Argument([name], nargs=-1 if many else 1, about=self._about[name], **settings)]
 
     def _gather(self, name: str, kind: Callable[..., Any], fields: Sequence[str]) -> None:
         """Have the values of some options made into one."""
@@ -323,6 +313,17 @@ def _task_option(spec: OptionSpec) -> click.Option:
         settings["metavar"] = spec.metavar
     shown = bool not in kind.accepts and spec.default not in (None, ())
     return click.Option([spec.flag, spec.name], default=spec.default, help=spec.about, show_default=shown, **settings)
+
+
+def _option(name: str, flags: Sequence[str], kind: Any, **settings: Any) -> click.Option:
+    """Return an option; `flags` replace the one that its name gives."""
+    flag = f"--{name.replace('_', '-')}"
+    default = settings.get("default")
+    if kind is bool:
+        settings |= {"is_flag": True, "type": None}
+        flag = f"{flag}/--no-{flag[2:]}" if default is None else flag
+    shown = kind is not bool and default not in (None, ())
+    return click.Option([*(flags or [flag]), name], show_default=shown, **settings)
 
 
 def _unwrapped(annotation: Any) -> tuple[Any, list[Any]]:

@@ -19,7 +19,7 @@ from openpyxl import Workbook
 from selections import one_of_each
 
 from halu_tasks import __version__
-from halu_tasks.cli import main
+from halu_tasks.cli import COMMANDS, main
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.data.cache import cached_path
@@ -97,7 +97,8 @@ def loaded_by(code: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["--version"], ["score", "--help"], ["score"], ["compare"], ["methods", "--help"]]
+    "arguments",
+    [["--help"], ["--version"], ["score", "--help"], ["score"], ["report"], ["run", "--help"], ["build", "--help"]],
 )
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     code = f"""
@@ -111,7 +112,7 @@ except SystemExit:
     assert "halu_tasks.cli" in found and not found & {*HEAVY, "halu_tasks.tasks"}
 
 
-@pytest.mark.parametrize("arguments", [["list"], ["path", "fave"]])
+@pytest.mark.parametrize("arguments", [["list"], ["show", "--path", "fave"]])
 def test_listings_make_no_scorers(arguments: list[str]) -> None:
     found = loaded_by(f"from halu_tasks.cli import main\nmain({arguments!r})")
     assert "halu_tasks.tasks" in found
@@ -137,25 +138,8 @@ for info in pkgutil.walk_packages(halu_tasks.scorers.__path__, "halu_tasks.score
 def test_help_names_every_command(here: Cli) -> None:
     shown = here("--help")
     assert shown.returncode == 0 and shown.stderr == ""
-    for command in (
-        "list",
-        "path",
-        "show",
-        "check",
-        "data",
-        "items",
-        "export",
-        "score",
-        "agree",
-        "published",
-        "compare",
-        "methods",
-        "doctor",
-        "run",
-        "sweep",
-        "demo",
-    ):
-        assert re.search(rf"^ +{command} +\w", shown.stdout, re.M)
+    commands = re.findall(r"^  ([a-z]+)  +[A-Z]", shown.stdout, re.M)
+    assert commands == list(COMMANDS) and len(commands) == 14
 
 
 def test_version(here: Cli) -> None:
@@ -186,7 +170,7 @@ def test_list_as_json_names_the_metrics_of_both_modes(run: Run) -> None:
 
 
 def test_path_is_the_folder_of_the_yaml_files(run: Run) -> None:
-    folder = Path(run("path").strip())
+    folder = Path(run("show", "--path").strip())
     assert {path.stem for path in folder.glob("**/*.yaml") if not path.stem.startswith("_")} == set(TASKS)
 
 
@@ -613,23 +597,19 @@ def test_a_bad_row_of_an_array_or_a_table_is_named(
 @pytest.mark.parametrize(
     ("arguments", "command", "message"),
     [
-        (
-            ("score", "--cot", "t", "p"),
-            " score",
-            "unrecognized arguments: --cot (an option of items, doctor, run, sweep)",
-        ),
-        (("score", "t", "p", "--partail"), " score", "unrecognized arguments: --partail (did you mean '--partial'?)"),
-        (("report", "r", "--titel=x"), " report", "unrecognized arguments: --titel=x (did you mean '--title'?)"),
-        (("label", "items", "o", "-o", "t", "--sead", "1"), " annotate export", "(did you mean '--seed'?)"),
-        (("run", "m", "--taks", "refact"), " run", "unrecognized arguments: --taks (did you mean '--tasks'?)"),
-        (("report", "r", "--tit", "x"), " report", "unrecognized arguments: --tit (did you mean '--title'?)"),
+        (("score", "--cot", "t", "p"), " score", "No such option '--cot'"),
+        (("score", "t", "p", "--partail"), " score", "'--partial'?)"),
+        (("report", "r", "--titel=x"), " report", "'--title'?)"),
+        (("label", "items", "o", "-o", "t", "--sead", "1"), " label items", "Did you mean '--seed'?"),
+        (("report", "r", "--tit", "x"), " report", "'--title'?)"),
         (
             ("run", "m", "--tasks", "refact", "--max-tokens", "9"),
             " run",
-            "unrecognized arguments: --max-tokens (options of the harness follow --, as in -- --max-tokens …)",
+            "(options of the harness follow --, as in -- --max-tokens …)",
         ),
-        (("scroe", "t", "p"), "", "(did you mean 'score'?)"),
-        (("score", "t", "p", "--scoring", "papre"), " score", "(did you mean 'paper'?)"),
+        (("scroe", "t", "p"), "", "no command 'scroe' (did you mean 'score'?)"),
+        (("score", "t", "p", "--scoring", "papre"), " score", "'papre' is not one of 'strict', 'paper'"),
+        (("items",), " items", "Missing argument 'TASK'"),
     ],
 )
 def test_a_misspelt_option_is_one_line_that_suggests_what_was_meant(
@@ -637,7 +617,7 @@ def test_a_misspelt_option_is_one_line_that_suggests_what_was_meant(
 ) -> None:
     shown = here(*arguments)
     assert shown.returncode == 2 and shown.stderr.count("\n") == 1
-    assert shown.stderr.startswith(f"halu-tasks{command}: error: ")
+    assert shown.stderr.startswith("halu-tasks: ")
     assert shown.stderr.endswith(f"{message}; see halu-tasks{command} --help\n")
 
 

@@ -284,9 +284,9 @@ def _served_models(reader: Reader, command: str) -> None:
 
 
 def _first_night(reader: Reader, command: str) -> None:
-    sweep = re.search(r"halu-tasks run .*?(?= -o)", command)
-    assert sweep
-    reader.need(f"{sweep[0]} -o results/2026-01-01T0200")
+    night = re.search(r"halu-tasks run .*?(?= -o)", command)
+    assert night
+    reader.need(f"{night[0]} -o results/2026-01-01T0200")
 
 
 def _one_edit(reader: Reader, command: str) -> None:
@@ -386,10 +386,10 @@ QWEN = "Qwen/Qwen2.5-0.5B-Instruct"
 BUILD = "halu-tasks build haluagent documents.jsonl -o out --model openai/gpt-4o -T language=en"
 
 BEFORE = (
-    Step(None, r"halu-tasks (build|collect) .*-o out\b|export eee .*-o out\b", _removed("out")),
+    Step(None, r"halu-tasks build (collect )?.*-o out\b|export eee .*-o out\b", _removed("out")),
     Step(None, r"-o shared/out", _removed("shared/out")),
     Step("docs/exports.md", r"export hub out/", _removed("out")),
-    Step("docs/judges.md", r"adjust logs", _removed("logs")),
+    Step("docs/judges.md", r"label reports logs", _removed("logs")),
     Step(None, r"build halluverse25_pipeline biographies", _documents, "biographies/en.jsonl"),
     Step(None, r"documents\.jsonl", _documents, "documents.jsonl"),
     Step(None, r"answers\.jsonl", _answers, "answers.jsonl"),
@@ -405,7 +405,7 @@ BEFORE = (
     Step(None, r"slurm\.yaml", _cluster, "slurm.yaml"),
     Step("docs/task-files.md", r"check my_refact\.yaml", _derived),
     Step(None, r"replies(\.jsonl|/| )", _replies),
-    Step("docs/leaderboards.md", r"sweep models\.yaml", _served_models),
+    Step("docs/leaderboards.md", r"run models\.yaml", _served_models),
     Step("docs/planning.md", r"plan x y", f"{PILOT} halu-oracle --output_path x", "x"),
     Step("docs/planning.md", r"plan x y", f"{PILOT} halu-baseline --output_path y", "y"),
     Step("docs/leaderboards.md", r"nightly\.sh", _first_night),
@@ -418,18 +418,18 @@ BEFORE = (
     Step("docs/exports.md", r" results ", f"{ORACLE} --metadata halu_data=path/to/data", "results"),
     Step("docs/report.md", r" results ", ORACLE, "results"),
     # one model each, for a comparison
-    Step(None, r"compare results logs", _removed("results", "logs")),
-    Step(None, r"compare results logs", ORACLE, "results"),
-    Step(None, r"compare results logs", "inspect eval halu_tasks/refact_judgment", "logs"),
+    Step(None, r"report --pairs results logs", _removed("results", "logs")),
+    Step(None, r"report --pairs results logs", ORACLE, "results"),
+    Step(None, r"report --pairs results logs", "inspect eval halu_tasks/refact_judgment", "logs"),
     Step("docs/scanners.md", r" \./logs", "inspect eval rag.py --model openai/gpt-4o-mini", "logs"),
-    Step("docs/judges.md", r"adjust logs", "inspect eval halu_tasks/fave -T judge=openai/gpt-4o", "logs"),
+    Step("docs/judges.md", r"label reports logs", "inspect eval halu_tasks/fave -T judge=openai/gpt-4o", "logs"),
 )
 
 AFTER = (
-    Step(None, r"annotate verdicts .*-o labels\.csv", _column("labels.csv", "hallucinated")),
-    Step(None, r"adjust .*-o checks\.csv", _column("checks.csv", "confirmed")),
-    Step(None, r"annotate export ", _annotated),
-    Step(None, r"annotate export-parts ", _annotated_parts),
+    Step(None, r"label verdicts .*-o labels\.csv", _column("labels.csv", "hallucinated")),
+    Step(None, r"label reports .*-o checks\.csv", _column("checks.csv", "confirmed")),
+    Step(None, r"label items ", _annotated),
+    Step(None, r"label parts ", _annotated_parts),
     Step("README.md", r"report results logs", _reports("report", QWEN, "openai/gpt-4o-mini")),
     Step(
         "docs/getting-started.md",

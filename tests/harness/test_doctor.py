@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from halu_tasks.doctor.installation import TESTED, check_version
+from halu_tasks.doctor.checks import TESTED, check_version
 
 DEAD = "http://127.0.0.1:9/v1"
 TASK = ("--tasks", "refact_judgment_independent", "--data", "sample")
@@ -113,7 +113,7 @@ def test_a_hub_that_does_not_answer_is_asked_once(examine: Any, monkeypatch: pyt
     """The Hub's own client would try again for half a minute."""
     from huggingface_hub import constants, file_download
 
-    from halu_tasks.sweeps import model_files
+    from halu_tasks.runs import model_files
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
@@ -142,7 +142,7 @@ def test_a_model_that_reasons_needs_a_higher_limit(serve: Any, examine: Any, har
 
 
 def test_what_is_missing_is_named_with_what_to_type(examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from halu_tasks.doctor import providers
+    from halu_tasks.doctor import model as providers
 
     monkeypatch.delenv("OPENAI_API_KEY")
     monkeypatch.setattr(providers, "find_spec", lambda module: None)
@@ -176,7 +176,7 @@ def test_a_judge_that_does_not_answer_is_a_failure(examine: Any) -> None:
 def test_a_model_that_would_be_loaded_is_not_asked(
     examine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from halu_tasks.doctor import providers
+    from halu_tasks.doctor import model as providers
 
     # it is not asked where torch is installed, either
     monkeypatch.setattr(providers, "find_spec", lambda module: module)

@@ -16,7 +16,7 @@ import pytest
 from executor_jobs import Writing
 
 from halu_tasks.core.errors import DataError, TaskLost, UsageError
-from halu_tasks.executors.choice import executor_named
+from halu_tasks.executors import executor_named
 from halu_tasks.executors.job import Executor
 from halu_tasks.executors.local import LocalExecutor
 from halu_tasks.executors.ray import RayExecutor
@@ -167,7 +167,7 @@ def test_slurm_gets_its_options_and_the_same_command_waits_for_its_tasks(cluster
     executor = executor_named("slurm", 2, config)
     # an earlier command was killed after it had submitted the tasks
     command = (
-        "import pathlib; from executor_jobs import Writing; from halu_tasks.executors.choice import executor_named\n"
+        "import pathlib; from executor_jobs import Writing; from halu_tasks.executors import executor_named\n"
         f"executor = executor_named('slurm', 2, pathlib.Path({str(config)!r}))\n"
         f"executor.run(Writing(pathlib.Path({str(tmp_path)!r}), held=True), print)"
     )
@@ -178,7 +178,7 @@ def test_slurm_gets_its_options_and_the_same_command_waits_for_its_tasks(cluster
     earlier.kill()
     earlier.wait()
     lines: list[str] = []
-    with pytest.raises(DataError, match="still works on 2 tasks; wait for it with --tasks 2"):
+    with pytest.raises(DataError, match="still works on 2 tasks; wait for it with --executor-tasks 2"):
         executor_named("slurm", 3, config).run(job, lines.append)
 
     def report(line: str) -> None:

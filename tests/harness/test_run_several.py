@@ -150,14 +150,14 @@ def printed_by(command: list[str], folder: Path, environment: dict[str, str], st
 
 @pytest.mark.slow
 @pytest.mark.parametrize("harness", ["inspect", "lm_eval"])
-def test_a_killed_sweep_continues_and_ends_in_one_report(
+def test_a_killed_run_continues_and_ends_in_one_report(
     harness: str, serve: Any, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     """The API model is killed in its second task: its first is not asked again. `broken` has no server."""
     killed = threading.Event()
 
     def reply(request: dict[str, Any]) -> Any:
-        # after some replies the server waits until the sweep is killed, however slow the machine is
+        # after some replies the server waits until the run is killed, however slow the machine is
         return "No" if len(server.asked) <= len(FIRST) + 10 or killed.wait(600) else 500
 
     server = serve(reply)
