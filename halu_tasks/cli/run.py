@@ -19,6 +19,7 @@ from halu_tasks.core.options import JUDGE_COST_OPTIONS, Options
 from halu_tasks.text.figures import format_interval
 
 if TYPE_CHECKING:
+    from halu_tasks.report.write import WrittenReport
     from halu_tasks.runs.demo import Demo
     from halu_tasks.runs.models import HarnessModel
     from halu_tasks.runs.run import ModelRun, RunMethod, RunTask
@@ -257,20 +258,27 @@ def _finish(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError], fo
     for run in runs:
         if run.model.name in left_out and done[run.name].missing:
             done[run.name] = done[run.name]._replace(message=f"not run: {left_out[run.model.name]}")
-    page = None
+    written = None
     if any(row.done for row in done.values()):
         if missing_modules("report"):
             warn(f"no report is written; {install_hint('report')}, then: halu-tasks report {folder}")
         else:
-            page = _report(folder, runs[0].folder if len(runs) == 1 else None)
+            written = _report(folder, runs[0].folder if len(runs) == 1 else None)
     if json:
-        print_json({"models": {name: row._asdict() for name, row in done.items()}, "report": page})
+        print_json(
+            {
+                "models": {name: row._asdict() for name, row in done.items()},
+                "report": str(written.page) if written else None,
+            }
+        )
     else:
         rows = [
             {"model": name, "done": str(len(row.done)), "missing": ",".join(row.missing), "why": row.message}
             for name, row in done.items()
         ]
-        print("\n\n".join([*([table(rows)] if len(rows) > 1 else []), page or "no report: nothing is done yet"]))
+        if len(rows) > 1:
+            print(table(rows))
+        print(f"\n{summary(written) if written else 'no report'}")
     for run in runs:
         row = done[run.name]
         if row.missing:
@@ -280,21 +288,18 @@ def _finish(runs: Sequence[ModelRun], left_out: Mapping[str, HaluTasksError], fo
     return EXIT_PARTIAL if any(row.missing for row in done.values()) else 0
 
 
-def _report(folder: Path, warn_about: Path | None) -> str:
-    """Write the report on all results in a folder; return the page, and what it contains."""
+def _report(folder: Path, warn_about: Path | None) -> WrittenReport:
+    """Write the report on all results in a folder."""
     from halu_tasks.report.write import write_report
 
     sys.stdout.flush()
     progress("Writing the report …")
     try:
-        written = write_report(
-            [str(folder)], folder / REPORT, "Runs", warn, warn_about=warn_about, warn_unfinished=False
-        )
+        return write_report([str(folder)], folder / REPORT, "Runs", warn, warn_about=warn_about, warn_unfinished=False)
     except KeyboardInterrupt:
         raise RunInterrupted(
             f"interrupted; all replies are kept, write the report with: halu-tasks report {folder} -o {folder / REPORT}"
         ) from None
-    return summary(written)
 
 
 def doctor(
@@ -317,17 +322,11 @@ def doctor(
     from halu_tasks.doctor.checks import examine
     from halu_tasks.runs.models import LOADED
 
-    named: HarnessModel | HaluTasksError | None = None
-    if model:
-        # its files are checked later
-        loaded = model.partition("/")[0] in LOADED and not reached.base_url and reached.harness != "inspect"
-        in_lm_eval = loaded and (reached.harness == "lm_eval" or model.startswith("hf/"))
-        try:
-            named = (replace(reached, chat_template=False) if in_lm_eval else reached).create(model)
-        except UsageError:
-            raise
-        except HaluTasksError as error:
-            named = error
+    provider = (model or "").partition("/")[0]
+    if provider in LOADED and not reached.base_url and (reached.harness or provider) in ("lm_eval", "hf"):
+        # whether there is a chat template is checked later
+        reached = replace(reached, chat_template=False)
+    named = reached.create(model) if model else None
     selected = [task for task, _ in _tasks(tasks)] if tasks else []
     checks = list(examine(named, selected, options))
     if json:

@@ -40,11 +40,11 @@ _LEAST_FREE = 1 << 30
 _CONCURRENT = 8
 
 
-def examine(model: HarnessModel | HaluTasksError | None, tasks: Sequence[Task], options: Options) -> Iterator[Check]:
+def examine(model: HarnessModel | None, tasks: Sequence[Task], options: Options) -> Iterator[Check]:
     """Make all checks, in the order in which they are shown.
 
     Args:
-        model: The model, or why there is none of that name; None to check everything else.
+        model: The model; None to check everything else.
         tasks: The tasks that the user named; without any, the data of all that need no judge are looked at.
         options: The options of the tasks.
     """
@@ -54,9 +54,7 @@ def examine(model: HarnessModel | HaluTasksError | None, tasks: Sequence[Task], 
     yield _check_cache()
     yield from check_data(tasks or tasks_selected([TAG]), options, named=bool(tasks))
     yield from check_judge(tasks, options)
-    if isinstance(model, HaluTasksError):
-        yield failed("model", model)
-    elif model:
+    if model:
         yield from check_model(model, tasks, options)
     else:
         yield Check("model", "not checked", "none was named", "halu-tasks doctor MODEL --tasks A,B")
