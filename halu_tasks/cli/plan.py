@@ -66,7 +66,6 @@ def plan(
             flag = f"--{given.replace('_', '-')}"
             raise UsageError(f"{flag} is an assumption, which a pilot replaces; leave out the option or the results")
         pilot = read_pilot(results, metric, warn)
-        variances = of_pilot(pilot, correlation)
         stated: dict[str, Any] = {"correlation": correlation}
     else:
         if share is None or (difference is None and calls is None):
@@ -78,11 +77,12 @@ def plan(
         stated = {**assumptions, "correlation": correlation}
         stated |= {"cluster_size": cluster_size or 1.0, "intraclass": intraclass or 0.0}
         try:
-            variances = assumed(difference=difference or 0.0, **stated)
+            assumed_variances = assumed(difference=difference or 0.0, **stated)
         except ValueError as error:
             raise UsageError(str(error)) from None
     planned = None
     if not pilot or difference or calls:
+        variances = of_pilot(pilot, correlation) if pilot else assumed_variances
         available = items or (pilot.available if pilot else None)
         planned = plan_of(variances, power, difference=difference, calls=calls, available=available)
     print_record(

@@ -6,12 +6,12 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol, Self
 
 from halu_tasks.core import errors
-from halu_tasks.core.errors import HaluTasksError, RunInterrupted
+from halu_tasks.core.errors import HaluTasksError, RunInterrupted, TaskLost
 
 ATTEMPTS = 4
 """How often a task is started if its process is killed."""
@@ -97,6 +97,23 @@ class Failure(NamedTuple):
         """Return an error of the same class; a RuntimeError if it is not one of this package."""
         kind = getattr(errors, self.kind, RuntimeError)
         return kind(self.message) if issubclass(kind, Exception) else RuntimeError(self.message)
+
+
+def raise_first(failures: Sequence[Failure], lost: Sequence[str]) -> None:
+    """Raise the first error of the tasks of a job, or say which task was lost.
+
+    Args:
+        failures: The errors that tasks have raised.
+        lost: Descriptions of the tasks that were killed too often.
+
+    Raises:
+        HaluTasksError: A task has raised it.
+        TaskLost: A task was lost.
+    """
+    if failures:
+        raise failures[0].error()
+    if lost:
+        raise TaskLost(f"{lost[0]}; what is finished is kept, and the same command continues from there")
 
 
 def unfinished(job: Job, tasks: int) -> list[int]:

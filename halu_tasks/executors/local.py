@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
-from halu_tasks.core.errors import RunInterrupted, TaskLost
-from halu_tasks.executors.job import ATTEMPTS, Failure, Job, Report, attempt, unfinished
+from halu_tasks.core.errors import RunInterrupted
+from halu_tasks.executors.job import ATTEMPTS, Failure, Job, Report, attempt, raise_first, unfinished
 
 _GRACE = 10
 """Seconds that a task has to write what is finished, after its run was interrupted or killed."""
@@ -95,12 +95,7 @@ class _Running:
                         lost.append(how)
                     continue
                 self.failures += [failure] if failure else []
-        if self.failures:
-            raise self.failures[0].error()
-        if lost:
-            raise TaskLost(
-                f"{lost[0]}, {self.attempts} times; what is finished is kept, and the same command continues from there"
-            )
+        raise_first(self.failures, [f"{how}, {self.attempts} times" for how in lost])
 
     def interrupt(self) -> None:
         """Interrupt the tasks as Ctrl-C does, and wait a while for them to write what is finished."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from halu_tasks.core.errors import RunInterrupted, TaskLost, UsageError
+from halu_tasks.core.errors import RunInterrupted, UsageError
 from halu_tasks.core.extras import require_extra
-from halu_tasks.executors.job import Failure, Job, Report, attempt, unfinished
+from halu_tasks.executors.job import Failure, Job, Report, attempt, raise_first, unfinished
 
 _CONNECTION = ("address", "namespace", "runtime_env")
 """Options of `ray.init` that users can set; all others are options of a task."""
@@ -118,7 +118,4 @@ def _wait(running: dict[Any, int], job: Job, tasks: int, report: Report) -> None
         except ray.exceptions.RayError as error:
             lost.append(f"task {rank + 1} of {tasks}: {str(error).strip().partition(chr(10))[0]}")
         report(f"{job.name}: {total - len(running)} of {total} tasks ended")
-    if failures:
-        raise failures[0].error()
-    if lost:
-        raise TaskLost(f"{lost[0]}; what is finished is kept, and the same command continues from there")
+    raise_first(failures, lost)

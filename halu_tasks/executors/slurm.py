@@ -25,10 +25,10 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from halu_tasks.core.errors import DataError, RunInterrupted, TaskLost, UsageError
+from halu_tasks.core.errors import DataError, RunInterrupted, UsageError
 from halu_tasks.core.files import atomic_write_text
 from halu_tasks.data.rows import read_json_object
-from halu_tasks.executors.job import ATTEMPTS, Failure, Job, Report, attempt, unfinished
+from halu_tasks.executors.job import ATTEMPTS, Failure, Job, Report, attempt, raise_first, unfinished
 
 _JOB, _ARRAYS = "job.json", "slurm.json"
 _OURS = ("array", "job-name", "output", "error", "open-mode", "parsable", "requeue", "wait", "wrap", "chdir")
@@ -195,14 +195,8 @@ class _Array:
                 arrays.append(self._submit(again, arrays))
                 gone = {}
             time.sleep(min(10, 0.5 + (now - began) / 60) if waiting else 0)
-        if failures:
-            raise failures[0].error()
-        if lost:
-            raise TaskLost(
-                f"task {lost[0] + 1} of {self.executor.tasks} was killed {self.executor.attempts} times, see "
-                f"{self.folder / f'task-{lost[0]}.log'}; what is finished is kept, and the same command continues from "
-                "there"
-            )
+        killed = f"of {self.executor.tasks} was killed {self.executor.attempts} times, see {self.folder}"
+        raise_first(failures, [f"task {rank + 1} {killed}/task-{rank}.log" for rank in lost])
 
     def _ended(self, rank: int) -> Path:
         return _ended(self.folder, rank)

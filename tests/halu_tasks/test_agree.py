@@ -81,7 +81,7 @@ def test_missing_replies_are_counted_and_agree_with_nothing(agree: Agree, tmp_pa
             ["c", "d"],
             "agreement is only defined for labels, and replies to refact_correction have none",
         ),
-        ("cfaith_gen", ["a", "b"], "agreement is only defined for labels, and replies to cfaith_gen have none"),
+        ("cfaith_gen", ["c", "d"], "agreement is only defined for labels, and replies to cfaith_gen have none"),
     ],
 )
 def test_what_cannot_be_compared_is_an_error_of_one_line(

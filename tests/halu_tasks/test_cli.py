@@ -416,7 +416,7 @@ def test_an_unknown_source(here: Cli) -> None:
 def test_a_command_line_that_is_none_ends_with_2(arguments: list[str], here: Cli) -> None:
     shown = here(*arguments)
     assert shown.returncode == 2 and shown.stdout == "" and "Traceback" not in shown.stderr
-    assert "error: " in shown.stderr.splitlines()[-1]
+    assert shown.stderr.startswith("halu-tasks: ") and "; see halu-tasks" in shown.stderr
 
 
 # --- output that nobody takes ---------------------------------------------------------------------

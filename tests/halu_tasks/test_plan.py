@@ -94,7 +94,7 @@ def test_a_report_with_a_margin(pilots: list[str], tmp_path: Path) -> None:
         (("--share", "0.7", "--difference", "0"), "no number of items detects 0"),
         (("--share", "0.7", "--difference", "0.1"), "expected either a correlation or a discordance"),
         (("--share", "0.7", "--calls", "9", "--metric", "acc"), "--metric is the metric of a pilot"),
-        (("--share", "0.7", "--difference", "0.1", "--correlation", "1"), "expected a number from -1 to below 1"),
+        (("--share", "0.7", "--difference", "0.1", "--correlation", "1"), "is not in the range -1<=x<1"),
         (("absent.json", "--share", "0.7"), "--share is an assumption, which a pilot replaces"),
         (("absent.json",), "absent.json: no such file or folder of results"),
     ],
