@@ -12,7 +12,7 @@ from contextlib import suppress
 import click
 
 from halu_tasks import __version__
-from halu_tasks.cli.command import Group, Subcommands
+from halu_tasks.cli.command import CommandGroup, Subcommands
 from halu_tasks.core.credentials import redacted
 from halu_tasks.core.errors import HaluTasksError, RunInterrupted
 
@@ -68,9 +68,9 @@ COMMANDS: Mapping[str, str | Subcommands] = {
 """The function of each command."""
 
 
-def command_line() -> Group:
+def command_line() -> CommandGroup:
     """Return the command line."""
-    group = Group("halu-tasks", Subcommands(ABOUT, COMMANDS))
+    group = CommandGroup("halu-tasks", Subcommands(ABOUT, COMMANDS))
     group.context_settings = {"max_content_width": 100}
     return click.version_option(__version__, message="halu-tasks %(version)s")(group)
 

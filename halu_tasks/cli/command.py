@@ -224,7 +224,7 @@ class Subcommands(NamedTuple):
     default: str = ""
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """Commands by name, whose modules are imported when they are needed.
 
     Args:
@@ -247,7 +247,7 @@ class Group(click.Group):
         if path is None:
             return None
         if isinstance(path, Subcommands):
-            return Group(cmd_name, path)
+            return CommandGroup(cmd_name, path)
         module, _, function = path.partition(":")
         return Command(cmd_name, getattr(import_module(f"{__package__}.{module}"), function))
 

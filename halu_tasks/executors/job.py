@@ -75,7 +75,7 @@ class Executor(Protocol):
         """
 
 
-class Failure(NamedTuple):
+class TaskFailure(NamedTuple):
     """The error that a task has raised, in a form that other processes can read.
 
     Attributes:
@@ -99,7 +99,7 @@ class Failure(NamedTuple):
         return kind(self.message) if issubclass(kind, Exception) else RuntimeError(self.message)
 
 
-def raise_first(failures: Sequence[Failure], lost: Sequence[str]) -> None:
+def raise_first(failures: Sequence[TaskFailure], lost: Sequence[str]) -> None:
     """Raise the first error of the tasks of a job, or say which task was lost.
 
     Args:
@@ -121,7 +121,7 @@ def unfinished(job: Job, tasks: int) -> list[int]:
     return [rank for rank in range(tasks) if not job.finished(rank, tasks)]
 
 
-def attempt(job: Job, rank: int, tasks: int) -> Failure | None:
+def attempt(job: Job, rank: int, tasks: int) -> TaskFailure | None:
     """Run a task in a process that an executor has started for it; return the error that it raised, if any.
 
     Raises:
@@ -136,5 +136,5 @@ def attempt(job: Job, rank: int, tasks: int) -> Failure | None:
     except (KeyboardInterrupt, RunInterrupted):
         raise SystemExit(RunInterrupted.exit_status) from None
     except Exception as error:
-        return Failure.of(error)
+        return TaskFailure.of(error)
     return None

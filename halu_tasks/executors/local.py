@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 
 from halu_tasks.core.errors import RunInterrupted
-from halu_tasks.executors.job import ATTEMPTS, Failure, Job, Report, attempt, raise_first, unfinished
+from halu_tasks.executors.job import ATTEMPTS, Job, Report, TaskFailure, attempt, raise_first, unfinished
 
 _GRACE = 10
 """Seconds that a task has to write what is finished, after its run was interrupted or killed."""
@@ -57,7 +57,7 @@ class _Running:
     attempts: int
     processes: dict[int, tuple[SpawnProcess, Connection]] = field(default_factory=dict)
     started: Counter[int] = field(default_factory=Counter)
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[TaskFailure] = field(default_factory=list)
 
     def start(self, ranks: list[int]) -> None:
         """Start tasks."""
@@ -85,7 +85,7 @@ class _Running:
                 _kill_group(process)
                 process.join()
                 try:
-                    failure: Failure | None = receiver.recv()
+                    failure: TaskFailure | None = receiver.recv()
                 except EOFError:
                     how = f"task {rank + 1} of {self.tasks} was killed (exit status {process.exitcode})"
                     if self.started[rank] < self.attempts:

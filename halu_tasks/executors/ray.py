@@ -12,7 +12,7 @@ from typing import Any
 
 from halu_tasks.core.errors import RunInterrupted, UsageError
 from halu_tasks.core.extras import require_extra
-from halu_tasks.executors.job import Failure, Job, Report, attempt, raise_first, unfinished
+from halu_tasks.executors.job import Job, Report, TaskFailure, attempt, raise_first, unfinished
 
 _CONNECTION = ("address", "namespace", "runtime_env")
 """Options of `ray.init` that users can set; all others are options of a task."""
@@ -91,7 +91,7 @@ class RayExecutor:
             ) from None
 
 
-def _attempt(job: Job, rank: int, tasks: int, folder: Path) -> Failure | None:
+def _attempt(job: Job, rank: int, tasks: int, folder: Path) -> TaskFailure | None:
     """Run a task in the folder in which the command was given, as a job's relative paths start there."""
     os.chdir(folder)
     return attempt(job, rank, tasks)
@@ -106,7 +106,7 @@ def _wait(running: dict[Any, int], job: Job, tasks: int, report: Report) -> None
     """
     import ray
 
-    failures: list[Failure] = []
+    failures: list[TaskFailure] = []
     lost: list[str] = []
     total = len(running)
     while running:

@@ -28,7 +28,7 @@ from pydantic import TypeAdapter
 from halu_tasks.core.errors import DataError, RunInterrupted, UsageError
 from halu_tasks.core.files import atomic_write_text
 from halu_tasks.data.rows import read_json_object
-from halu_tasks.executors.job import ATTEMPTS, Failure, Job, Report, attempt, raise_first, unfinished
+from halu_tasks.executors.job import ATTEMPTS, Job, Report, TaskFailure, attempt, raise_first, unfinished
 
 _JOB, _ARRAYS = "job.json", "slurm.json"
 _OURS = ("array", "job-name", "output", "error", "open-mode", "parsable", "requeue", "wait", "wrap", "chdir")
@@ -170,7 +170,7 @@ class _Array:
             HaluTasksError: The first error of a task.
             TaskLost: A task was killed too often.
         """
-        failures: list[Failure] = []
+        failures: list[TaskFailure] = []
         lost: list[int] = []
         gone: dict[int, float] = {}
         total = len(waiting)
@@ -181,7 +181,7 @@ class _Array:
             ended = [rank for rank in waiting if self._ended(rank).is_file()]
             for rank in ended:
                 failure = read_json_object(self._ended(rank))["failure"]
-                failures += [Failure(*failure)] if failure else []
+                failures += [TaskFailure(*failure)] if failure else []
             waiting -= set(ended)
             if ended:
                 self.report(f"{self.job.name}: {total - len(waiting)} of {total} tasks ended")
