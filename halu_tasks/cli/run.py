@@ -231,8 +231,6 @@ def _left_out(
     from halu_tasks.doctor.model import check_key, check_packages
     from halu_tasks.doctor.question import has_server, unanswered
 
-    for check in check_data(tasks, options, named=True):
-        check.require()
     left_out: dict[str, HaluTasksError] = {}
     distinct = list({model.name: model for model in models}.values())
     for model in distinct:
@@ -241,6 +239,10 @@ def _left_out(
                 check.require()
         except UsageError as error:
             left_out[model.name] = error
+    if distinct and len(left_out) == len(distinct):
+        return left_out
+    for check in check_data(tasks, options, named=True):
+        check.require()
     asked = [model for model in distinct if model.name not in left_out and has_server(model)]
     if asked and not no_check:
         if len(distinct) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import multiprocessing
 import os
 import shutil
@@ -13,14 +14,14 @@ from typing import Any, NamedTuple
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.core.extras import missing_modules
-from halu_tasks.core.files import create_folder
+from halu_tasks.core.files import atomic_write_text, create_folder
 
 TASKS = ("refact_judgment_independent", "halluverse25_en", "halueval_summarization", "cfaith_choice")
 """One task of each of four benchmarks; none needs a judge."""
 MODELS = ("oracle", "baseline")
 
-LM_EVAL, INSPECT, _REPORT = "lm_eval", "inspect", "report"
-"""What the demo writes in its folder. A folder with anything else is not written."""
+_RECORD, LM_EVAL, INSPECT, _REPORT = "demo.json", "lm_eval", "inspect", "report"
+"""What the demo writes in its folder. Only a folder with the record is written again."""
 
 Figures = Mapping[tuple[str, str], Mapping[str, float]]
 """Metrics by name, by task and model."""
@@ -83,14 +84,15 @@ def prepare_folder(folder: Path) -> None:
         UsageError: The folder contains other files.
         DataError: The folder cannot be created.
     """
-    own = (LM_EVAL, INSPECT, _REPORT)
+    record = folder / _RECORD
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is a file; name another folder with -o FOLDER")
-    if folder.is_dir() and any(path.name not in own for path in folder.iterdir()):
+    if folder.is_dir() and any(folder.iterdir()) and not record.is_file():
         raise UsageError(f"{folder}: contains other files; name another folder with -o FOLDER")
-    for part in own:
+    for part in (LM_EVAL, INSPECT, _REPORT):
         shutil.rmtree(folder / part, ignore_errors=True)
     create_folder(folder)
+    atomic_write_text(record, json.dumps({"written_by": "halu-tasks demo"}) + "\n")
 
 
 def _silence() -> None:

@@ -262,4 +262,4 @@ def test_what_cannot_be_described_is_an_error_of_one_line(here: Here, tmp_path: 
     )
     other = here("data", "describe", "fave", "--subset", "single_error", "--data", "sample")
     assert other.stderr == "halu-tasks: fave has no option --subset\n"
-    assert "No such option: --data" in here("data", "list", "--data", "sample").stderr
+    assert "No such option '--data'" in here("data", "list", "--data", "sample").stderr

@@ -117,7 +117,7 @@ def test_a_pilot_that_cannot_be_read_is_warned_of(pilots: list[str], capsys: pyt
 
 def test_one_pilot_needs_a_correlation(pilots: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", pilots[1]]) == 0
-    assert "is not known with one reply to each item" in capsys.readouterr().out
+    assert "within: null" in capsys.readouterr().out
     assert main(["plan", pilots[1], "--difference", "0.1"]) == 2
     assert "a pilot of one run needs --correlation" in capsys.readouterr().err
     assert main(["plan", pilots[1], "--difference", "0.1", "--correlation", "0"]) == 0

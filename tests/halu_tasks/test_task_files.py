@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from halu_tasks.core.errors import UsageError
 from halu_tasks.scorers.registry import READINGS, SCORERS, scorer_factory
@@ -524,23 +525,24 @@ def test_path_of_a_task_and_of_a_group(here: Here) -> None:
 def test_show_says_what_is_asked_and_what_is_computed(task: str, here: Here) -> None:
     shown, told = json.loads(here("show", task, "--json").stdout), here("show", task).stdout
     first = json.loads(here("items", task, "--data", "sample", "--limit", "1", "--json").stdout)
-    assert shown["first_item"]["prompt"] == first["prompt"] and first["prompt"] in told and first["system"] in told
+    assert shown["first_item"]["prompt"] == first["prompt"] and yaml.safe_load(told) == shown
     assert shown["metrics"][0]["name"] == TASKS[task].headline
     assert {m["name"] for m in shown["metrics"]} == {m.name for s in TASKS[task].scoring.values() for m in s.metrics}
     for metric in shown["metrics"]:
-        assert metric["name"] in told and all(len(meaning) > 10 for meaning in metric["about"].values()), metric
+        assert all(len(meaning) > 10 for meaning in metric["about"].values()), metric
     source = TASKS[task].reader.source
     for text in (str(TASKS[task].path), source.paper, source.licence, TASKS[task].about, *TASKS[task].task_options):
-        assert text and text in told
+        assert text and text in str(shown)
     for mode in ("strict", "paper"):
-        assert shown["scorers"][mode]["about"] and f"Scorer, {mode}: {shown['scorers'][mode]['name']}" in told
+        assert shown["scorers"][mode]["about"] and shown["scorers"][mode]["name"]
     if TASKS[task].answer.name == "label":
         assert len(shown["answer"]["reading"]["about"]) > 10
 
 
 def test_commands_take_the_path_of_a_task_file(here: Here, tmp_path: Path) -> None:
     path = derived(tmp_path, INDEPENDENT, "doc_to_text: 'Mine: {{answer}}'\nbaseline: 'True'\n")
-    assert "derived from            refact_judgment_independent, with other baseline" in here("show", path).stdout
+    shown = yaml.safe_load(here("show", path).stdout)
+    assert shown["reference_task"] == INDEPENDENT and "baseline" in shown["changed"]
     items = [json.loads(line) for line in here("items", path, "--data", "sample", "--json").stdout.splitlines()]
     assert all(item["prompt"].startswith("Mine: ") for item in items)
     replies = tmp_path / "replies.jsonl"
