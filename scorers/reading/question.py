@@ -107,11 +107,7 @@ class Question:
         for item in objects(text):
             if label := self._field(item):
                 return Answer(label)
-        found = []
-        for sentence in joined(sentences(text)):
-            folded = fold(self.prepare(sentence.text))
-            tokens = self._scan(folded)
-            found.append(Read(folded, tokens, clauses(tokens, folded), *sentence[1:]))
+        found = self.sentences(text)
         another = next((index for index, read in enumerate(found) if index and read.text.startswith("question:")), 0)
         if another:  # a base model goes on with the next question
             answer = self._read_part(found[:another])
@@ -119,13 +115,22 @@ class Question:
                 return answer
         return self._read_part(found)
 
+    def sentences(self, text: str) -> list[Read]:
+        """Return the sentences of a reply without reasoning, with their clauses."""
+        found = []
+        for sentence in joined(sentences(text)):
+            folded = fold(self.prepare(sentence.text))
+            tokens = self._scan(folded)
+            found.append(Read(folded, tokens, clauses(tokens, folded), *sentence[1:]))
+        return found
+
     def _scan(self, folded: str) -> list[Token]:
         known = ("", *self.labels)
         return [token for token in self.lexicon.scan(folded) if token.kind != "label" or token.label in known]
 
     def _read_part(self, found: list[Read]) -> Answer[str]:
         """Return the label of sentences; if they take something back, that of what follows."""
-        retracts = [index for index, read in enumerate(found) if index and self._retracts(read)]
+        retracts = [index for index, read in enumerate(found) if index and self.retracts(read)]
         for index in reversed(retracts[-_MOST_RETRACTIONS:]):
             answer = self._read([found[index]._replace(starts_line=True), *found[index + 1 :]])
             if answer.value:
@@ -135,7 +140,7 @@ class Question:
             return Answer(None, "declines", abstained=True)
         return answer
 
-    def _retracts(self, read: Read) -> bool:
+    def retracts(self, read: Read) -> bool:
         """Return whether a sentence begins with words that take something back."""
         first = next((token for token in read.tokens if token.kind not in _LEADING), None)
         if first is None or first.kind != "retract":
