@@ -34,12 +34,13 @@ _ENDS = r"[ \t]{0,3}(?:$|[\n.,;!:|。，；：！、…()（）\[\]{}–—-]|(?
 _SENTENCE_END = re.compile(r"[.。！!\n](?:\s|$)|[。！]")
 _LONGEST_REASON = 4_000
 _REASON_NAME = re.compile(rf"^\W{{0,4}}(?:{'|'.join(_REASONS)})[*_]{{0,4}}\s?[:：][*_]{{0,4}}\s*", re.IGNORECASE)
-# "Here is my verdict:" announces the judge's own verdict, "The text ends with:" that of another
-_OWN = re.compile(r"\b(?:json|my|answer|object|verdict|result|output|assessment|critique)\b|结论|结果|如下|对象", re.I)
+# "The text ends with:" announces the verdict of another
 _REPORTS = re.compile(
-    r"\b(?:texts?|passages?|claims?|documents?|papers?|says?|ends|reads|contains?|asks?|tells?|orders?|quotes?)\b|文字|文本|写",
+    r"\b(?:says?|said|ends|reads|contains?|includes?|asks?|tells?|told|orders?|instructs?|quot\w+|claims|writes|wants|inject\w*)\b"
+    r"|写|自称|声称|要求|注入",
     re.IGNORECASE,
 )
+_TAG = re.compile(r"</?(?:answer|output|response|verdict)>", re.IGNORECASE)
 
 
 class VerdictReader:
@@ -90,7 +91,7 @@ class VerdictReader:
         text = strip_reasoning(reply)
         if text is None:
             return Answer(None, "unclosed reasoning")
-        text = ends(text.replace("\r\n", "\n").strip())
+        text = ends(_TAG.sub("", text.replace("\r\n", "\n")).strip())
         if not text:
             return Answer(None, "empty")
         if label := self.label(text):
@@ -157,7 +158,8 @@ class VerdictReader:
         quoted = False
         for index, line in enumerate(lines):
             quoted = quoted and bool(line)  # until the end of the paragraph
-            name = self._name.match(line) or self._name.match(_LEADS.sub("", line, count=1))
+            titled = line.rstrip(":：") + ":" if _plain(line) in self.names else line
+            name = self._name.match(titled) or self._name.match(_LEADS.sub("", titled, count=1))
             if not quoted and (name or index in at_ends):
                 value = name.string[name.end() :].strip() if name else line
                 following = next((line for line in lines[index + 1 :] if line), "")
@@ -211,7 +213,7 @@ def is_own(text: str, value: Value) -> bool:
     if _is_open(before) or (before.endswith((":", "：")) and not _introduces_own(last_line)):
         return False
     on_line = text[: value.start].rpartition("\n")[2].strip(" \t`[")
-    if on_line and not on_line.endswith((":", "：")):
+    if on_line and not on_line.endswith((":", "：", ".", "。")):
         return False
     rest = after.lstrip(" \t`]")
     return not rest.strip("\n`] \t") or (rest.startswith("\n") and (not before or before.endswith((":", "："))))
@@ -220,11 +222,11 @@ def is_own(text: str, value: Value) -> bool:
 def _is_reported(text: str, value: Value) -> bool:
     """Return whether the sentence that a value is part of reports what the judged text says."""
     before = text[max(value.start - 200, 0) : value.start].rstrip("`[ \t\n").removesuffix("```json").rstrip("` \t\n")
-    return bool(_REPORTS.search(_SENTENCE_END.split(before)[-1]))
+    return not _introduces_own(before)
 
 
 def _introduces_own(line: str) -> bool:
-    return len(line) < 200 and bool(_OWN.search(line)) and not _REPORTS.search(line)
+    return not _REPORTS.search(_SENTENCE_END.split(line[-200:].rstrip())[-1])
 
 
 def _is_open(text: str) -> bool:
