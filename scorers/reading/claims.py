@@ -53,6 +53,7 @@ _PART = re.compile(
 )
 _FORM = re.compile(r"\byes ?(?:/|\||or) ?no\b", re.IGNORECASE)  # of the prompt
 _RULE = re.compile(r"[|:\s-]*-[|:\s-]*")
+_AGAIN = re.compile(r".*[,.?!–—-] (?:wait|on (?:second thought|reflection)|correction|actually)\b[,:]?\s+", re.IGNORECASE)
 _NOT_EITHER = re.compile(r"\b(?:is|are|was|were) not\W*$")
 _NOT_CHECKED = re.compile(r"\W*(?:none|n/a|nothing|no (?:\w+ )?claims?)\b.{0,30}", re.IGNORECASE)
 _COUNT = re.compile(r"\b(\d{1,3}) ?(?:/|(?:out )?of(?: the)?) ?(\d{1,3})\b")
@@ -143,6 +144,8 @@ def _of_lines(lines: list[str]) -> Iterator[tuple[int, bool]]:
         body = _MARK.sub("", line, count=1).strip("| ")
         is_claim = body != line or "|" in line or bool(_CLAIM.match(line))
         following = lines[index + 1] if index + 1 < len(lines) else ""
+        if again := _AGAIN.match(body):
+            body, is_claim, below = body[again.end() :], False, True
         heading = read_support.begun(re.sub(r"\bclaims?\b.*", "", line)) if line.endswith(":") else None
         if heading and not is_claim and (_MARK.match(following) or group):
             group = heading
