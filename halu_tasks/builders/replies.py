@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.reading.verdicts import VerdictReader, own_value
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
+from halu_tasks.scorers.reading.verdicts import VerdictReader, own_value
 
 _OPENS = {"object": "{", "array": "["}
 _MOST_STARTS = 200

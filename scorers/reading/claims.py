@@ -53,7 +53,7 @@ _PART = re.compile(
 )
 _FORM = re.compile(r"\byes ?(?:/|\||or) ?no\b", re.IGNORECASE)  # of the prompt
 _RULE = re.compile(r"[|:\s-]*-[|:\s-]*")
-_AGAIN = re.compile(r".*[,.?!–—-] (?:wait|on (?:second thought|reflection)|correction|actually)\b[,:]?\s+", re.IGNORECASE)
+_AGAIN = re.compile(r".*[,.?!–—-] (?:wait|on reflection|correction|actually)\b[,:]?\s+", re.IGNORECASE)
 _NOT_EITHER = re.compile(r"\b(?:is|are|was|were) not\W*$")
 _NOT_CHECKED = re.compile(r"\W*(?:none|n/a|nothing|no (?:\w+ )?claims?)\b.{0,30}", re.IGNORECASE)
 _COUNT = re.compile(r"\b(\d{1,3}) ?(?:/|(?:out )?of(?: the)?) ?(\d{1,3})\b")
