@@ -542,7 +542,7 @@ def test_show_says_what_is_asked_and_what_is_computed(task: str, here: Here) -> 
 def test_commands_take_the_path_of_a_task_file(here: Here, tmp_path: Path) -> None:
     path = derived(tmp_path, INDEPENDENT, "doc_to_text: 'Mine: {{answer}}'\nbaseline: 'True'\n")
     shown = yaml.safe_load(here("show", path).stdout)
-    assert shown["reference_task"] == INDEPENDENT and "baseline" in shown["changed"]
+    assert shown["reference_task"] == "refact_judgment_independent" and "baseline" in shown["changed"]
     items = [json.loads(line) for line in here("items", path, "--data", "sample", "--json").stdout.splitlines()]
     assert all(item["prompt"].startswith("Mine: ") for item in items)
     replies = tmp_path / "replies.jsonl"
