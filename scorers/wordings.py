@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from halu_tasks.core.items import WORDING
-from halu_tasks.scorers.metrics import Array, Metric
+from halu_tasks.scorers.columns import Array, Columns
+from halu_tasks.scorers.metrics import NO_ERROR, ItemSums, Metric, Terms, mean_of
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.jackknife import Value
 
 SPREAD = "wording_sd"
 
@@ -41,41 +41,27 @@ def with_wordings(metrics: Sequence[Metric], wordings: Sequence[str]) -> tuple[M
         return tuple(metrics)
     headline = metrics[0]
     parts = [headline.only(WORDING, name, f"{headline.name}_wording_{name}") for name in wordings]
-    about = f"standard deviation of {headline.name} over the wordings of the prompt"
-    spread = _over_wordings(SPREAD, headline, wordings, lambda figures: np.std(figures, axis=-1, ddof=1))
-    spread = replace(spread, higher_is_better=None, classes=None, has_error=False, shared=None, about=about)
-    return (*metrics, *([] if headline.pooled else [spread]), *parts)
+    return (*metrics, *([_spread(headline, parts)] if headline.has_sums else []), *parts)
 
 
 def mean_over_wordings(headline: Metric, wordings: Sequence[str]) -> Metric:
     """Create the unweighted mean of a metric over wordings, which are the values of the tag `WORDING`.
 
     Its error is over clusters of items. Each has its items in all wordings, which are not taken for independent.
-
-    Raises:
-        ValueError: The metric is pooled, for which no error of the mean can be computed.
     """
-    if headline.pooled:
-        raise ValueError(f"{headline.name}: cannot average a metric that compares items across clusters")
-    return _over_wordings(headline.name, headline, wordings, lambda figures: figures.mean(axis=-1))
+    return mean_of(headline.name, dict.fromkeys(wordings, headline), WORDING)
 
 
-def _over_wordings(name: str, headline: Metric, wordings: Sequence[str], reduce: Value) -> Metric:
-    """Create a function of a metric's values in all wordings, shape (…, W)."""
-    parts = [headline.only(WORDING, wording, headline.name) for wording in wordings]
-    width = len(headline.counts([]))
+def _spread(headline: Metric, parts: Sequence[Metric]) -> Metric:
+    """Create the standard deviation of the headline over the wordings."""
 
-    def by_wording(sums: Array) -> Array:
-        return sums.reshape(*sums.shape[:-1], len(parts), width)
+    def terms(columns: Columns) -> Terms:
+        sums = [part.sums_of_items(columns) for part in parts]
+        return tuple(column for part in sums if isinstance(part, ItemSums) for column in part.terms.T)
 
-    classes, shared = headline.classes, headline.shared
-    return replace(
-        headline,
-        name=name,
-        counts=lambda scores: [number for part in parts for number in part.counts(scores)],
-        value=lambda sums: np.asarray(reduce(headline.value(by_wording(sums)))),
-        item=None,
-        contributes=lambda table: headline.contributes(by_wording(table).sum(axis=-2)),
-        classes=classes and (lambda table: classes(by_wording(table).sum(axis=-2))),
-        shared=shared and (lambda sums: np.asarray(shared(by_wording(sums)).mean(axis=-1))),
-    )
+    def value(sums: Array) -> Array:
+        by_wording = sums.reshape(*sums.shape[:-1], len(parts), -1)
+        return np.asarray(np.std(headline.value(by_wording), axis=-1, ddof=1))
+
+    about = f"standard deviation of {headline.name} over the wordings of the prompt"
+    return replace(headline, name=SPREAD, terms=terms, value=value, about=about, higher_is_better=None, error=NO_ERROR)

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.metrics import Array, Estimate, jackknife
+from halu_tasks.scorers.columns import Array
+from halu_tasks.scorers.metrics import Estimate, jackknife
 from halu_tasks.scorers.statistics.jackknife import Value
 
 Labels = Sequence[str | None]
@@ -250,4 +251,4 @@ def _estimate(
     common = int(labels.sum(axis=0).argmax())
     both = np.stack([labels[:, common], labels.sum(axis=1) - labels[:, common]], axis=1)
     classes = np.stack([np.bincount(number.ravel(), column) > 0 for column in both.T], axis=1)
-    return jackknife(value, items.sum(axis=0), table, bounds, classes, averaged=True)
+    return jackknife(value, items.sum(axis=0), table, bounds, classes)
