@@ -147,5 +147,5 @@ def pairs_of(row: Column, part: Column, parts: tuple[str, str]) -> tuple[Column,
         repeat = np.arange(len(own)) - np.searchsorted(row[own], row[own])
         positions.append(own)
         keys.append(row[own] * (len(row) + 1) + repeat)
-    _, first, second = np.intersect1d(*keys, assume_unique=True, return_indices=True)
+    _, first, second = np.intersect1d(keys[0], keys[1], assume_unique=True, return_indices=True)
     return positions[0][first], positions[1][second]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,9 +34,9 @@ class Columns:
         clusters: The number of clusters.
     """
 
-    def __init__(self, read: Callable[[str], npt.NDArray[np.generic]], cluster: Numbers, clusters: int) -> None:
+    def __init__(self, read: Callable[[str], npt.NDArray[Any]], cluster: Numbers, clusters: int) -> None:
         self._read = read
-        self._known: dict[str, npt.NDArray[np.generic]] = {}
+        self._known: dict[str, npt.NDArray[Any]] = {}
         self.cluster = cluster
         self.clusters = clusters
 
@@ -45,7 +46,7 @@ class Columns:
         cluster = np.arange(len(scores)) if cluster is None else cluster
         return cls(lambda name: _column(scores, name, cluster), cluster, int(cluster.max(initial=-1)) + 1)
 
-    def __getitem__(self, name: str) -> npt.NDArray[np.generic]:
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
         if name not in self._known:
             self._known[name] = self._read(name)
         return self._known[name]
@@ -71,7 +72,7 @@ def by_cluster(scores: Iterable[Score]) -> Columns:
     return Columns.of(scores, np.array(cluster, dtype=np.int64))
 
 
-def _column(scores: Sequence[Score], name: str, cluster: Numbers) -> npt.NDArray[np.generic]:
+def _column(scores: Sequence[Score], name: str, cluster: Numbers) -> npt.NDArray[Any]:
     if name == "score":
         return _objects(scores)
     if name in FIELDS:
@@ -87,6 +88,6 @@ def _column(scores: Sequence[Score], name: str, cluster: Numbers) -> npt.NDArray
     return np.array([score.measurements.get(name, np.nan) for score in scores], dtype=np.float64)
 
 
-def _objects(values: Sequence[object]) -> npt.NDArray[np.generic]:
+def _objects(values: Sequence[object]) -> npt.NDArray[Any]:
     # `np.array` would make a matrix of lists of the same length
     return np.fromiter(values, dtype=object, count=len(values))

@@ -10,16 +10,16 @@ A metric is a function whose parameters name columns (`columns.Columns`). It ret
     @metric
     def char_precision(shared_chars, predicted_chars):
         "Share of the returned characters that are gold."
-        return shared_chars, predicted_chars  # sums over items, of which `value` makes the figure; by default their ratio
+        return shared_chars, predicted_chars  # the ratio of their sums, or another `value` of them
 
     @metric
     def median_length(text_chars):
         "Median length of a text."
-        return np.median(text_chars)  # the figure itself
+        return np.median(text_chars)  # the metric itself
 
 It must accept columns of no items. The error comes from leaving out one cluster at a time (`statistics.jackknife`), and
 the interval from the error (`statistics.intervals`). Sums over items are exact: they do not depend on the order of
-items, nor on how these are divided among processes, and do not need all items in memory. A figure that is returned
+items, nor on how these are divided among processes, and do not need all items in memory. A metric that is returned
 itself does.
 """
 
@@ -54,8 +54,8 @@ from halu_tasks.scorers.statistics.jackknife import (
 __all__ = ["Array", "Columns", "by_cluster"]
 
 _T = TypeVar("_T")
-Terms = float | npt.NDArray[Any] | tuple[npt.ArrayLike, ...]
-"""What the function of a metric returns."""
+Terms = Any
+"""What the function of a metric returns: a number for each item, several of these as a tuple, or the metric itself."""
 _ROUNDING = 1e-9
 """A bias up to this is a rounding error."""
 
@@ -144,7 +144,7 @@ class Metric:
         of_nothing, _ = self._of_nothing
         if isinstance(of_nothing, tuple) or np.ndim(of_nothing) == 0:
             return None
-        return lambda score: float(self.terms(Columns.of([score]))[0])  # type: ignore[index]
+        return lambda score: float(self.terms(Columns.of([score]))[0])
 
     @property
     def has_sums(self) -> bool:
@@ -220,14 +220,15 @@ class ItemSums(NamedTuple):
 
     def spread(self, kept: Flags) -> ItemSums:
         """Return the sums of all items, of which only those that are kept add anything."""
-        every = ItemSums(*(np.zeros((len(kept), part.shape[1]), dtype=part.dtype) for part in self))
-        for part, own in zip(every, self, strict=True):
-            part[kept] = own
-        return every
+        terms = np.zeros((len(kept), self.terms.shape[1]))
+        classes = np.zeros((len(kept), self.classes.shape[1]), dtype=bool)
+        terms[kept], classes[kept] = self
+        return ItemSums(terms, classes)
 
     def by_cluster(self, cluster: Numbers, clusters: int) -> Chunk:
         """Sum up the items of each cluster, each sum rounded once."""
-        sums = np.stack([np.bincount(cluster, column, clusters) for column in self.terms.T], axis=1)
+        sums = np.zeros((clusters, self.terms.shape[1]))
+        np.add.at(sums, cluster, self.terms)
         # the sum of two numbers, or of integers, is only rounded once anyway
         fractions = np.flatnonzero((self.terms != np.rint(self.terms)).any(axis=0))
         sizes = np.bincount(cluster, minlength=clusters)

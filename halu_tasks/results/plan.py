@@ -165,7 +165,7 @@ def read_pilot(paths: Sequence[str], metric: str | None, warn: Callable[[str], N
         variances = variances_of(chosen, *scores)
     except ValueError as error:
         raise UsageError(f"{error}; choose another metric with --metric") from None
-    figure = difference(chosen, *scores) if others else estimate(chosen, by_cluster(first.scores))
+    figure = difference(chosen, scores[0], scores[1]) if others else estimate(chosen, by_cluster(first.scores))
     if variances is None or figure is None or figure.stderr is None:
         raise DataError(f"{first.source}: {chosen.name} has no standard error, and so no variance to plan with")
     items = items_of(chosen, first.scores)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +26,9 @@ PART, TRAIN, TEST = "part", "train", "test"
 _ROUNDING = 1e-12
 """Probabilities this close to the threshold are equal to it, since averages are subject to rounding errors."""
 
-_of_probability = partial(metric, requires_option="probability")
+
+def _of_probability(**properties: Any) -> Callable[[Callable[..., Terms]], Metric]:
+    return metric(requires_option="probability", **properties)
 
 
 def probability_metrics(label: str) -> tuple[Metric, ...]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
 from halu_tasks.scorers.columns import Array, Columns
 from halu_tasks.scorers.human_labels import FEWEST, HUMAN, STRONG, Reference
@@ -194,7 +195,7 @@ def _errors(reference: Reference, option: str, suffix: str, calls: str, whose: s
         labels, positive, judge, both = cells(columns)
         return labels - positive - judge + both, labels - positive
 
-    def classes(columns: Columns) -> list[Array]:
+    def classes(columns: Columns) -> list[npt.ArrayLike]:
         labels, positive, *_ = cells(columns)
         return [positive > 0, labels > positive]
 

@@ -274,7 +274,7 @@ def variances_of(metric: Metric, *runs: Sequence[Score]) -> Variances | None:
     """
     if not metric.item:
         raise ValueError(f"{metric.name} has no value for single items, and so no variance between and within them")
-    figure = difference(metric, *runs) if len(runs) > 1 else estimate(metric, by_cluster(runs[0]))
+    figure = difference(metric, runs[0], runs[1]) if len(runs) > 1 else estimate(metric, by_cluster(runs[0]))
     stderr = figure and figure.stderr
     if stderr is None:
         return None

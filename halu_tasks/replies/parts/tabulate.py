@@ -204,7 +204,8 @@ def _write_metric(path: Path, metric: Metric, clusters: ClusteredScores) -> Exac
     """Write what the jackknife of a metric reads again; return its sums."""
     if not metric.has_sums:
         columns = clusters.columns()
-        np.savez(path, cluster=columns.cluster, **{name: columns[name] for name in metric.columns})
+        own: dict[str, Any] = {name: columns[name] for name in metric.columns}
+        np.savez(path, cluster=columns.cluster, **own)
         return None
     total, rows = metric_table(metric, clusters)
     np.savez(path, terms=rows.terms, classes=rows.classes, times=np.asarray(rows.times))

@@ -10,6 +10,7 @@ from halu_tasks.report.model.report import GroupResult, ReportColumn, ReportGrou
 from halu_tasks.results.entry import Entry
 from halu_tasks.scorers.methods.cost import total
 from halu_tasks.scorers.metrics import Estimate, estimates
+from halu_tasks.scorers.reading.judge import FAILED
 
 
 def column_record(column: Column, names: Names) -> ReportColumn:
@@ -68,7 +69,9 @@ def results(column: Column, names: Names, ranks: Mapping[Entry, tuple[int, int]]
             n=len(run.scores),
             **run.unanswered,
             # their number, since the share may be one of sentences, and is undefined if the judge was asked about none
-            judge_failed=round(failed.counts(run.scores)[0]) if failed and run.judge else None,
+            judge_failed=sum(verdict.label == FAILED for score in run.scores for verdict in score.verdicts)
+            if failed and run.judge
+            else None,
             metrics=estimates(column.metrics, run.scores),
             rank=ranks.get(entry),
             cost=_round_costs(total(run.costs)) if run.costs else None,

@@ -112,7 +112,7 @@ def _record(tested: Tested, names: Names) -> PairDifference:
         low=test.paired.low,
         high=test.paired.high,
         p=test.paired.p,
-        by=test.paired.by,
+        by="jackknife",
         items=test.paired.items,
         clusters=test.paired.clusters,
         mcnemar=_exact_test(test),
