@@ -228,30 +228,44 @@ def _middle(sums: Array) -> Array:
     return np.asarray(averages.mean(axis=-1))
 
 
-_TUNED: dict[str, Callable[[Column, Column, Column], tuple[float, float]]] = {
-    "acc": lambda called, has, known: (((called == has) & known).sum(), len(has)),
-    "precision": lambda called, has, known: ((called & has).sum(), called.sum()),
-    "recall": lambda called, has, known: ((called & has).sum(), has.sum()),
-    "f1": lambda called, has, known: (2 * (called & has).sum(), called.sum() + has.sum()),
+Counted = Callable[[Column, Column], tuple[Column, Column]]
+"""Returns what a figure counts in its numerator and in its denominator, from whether each item is predicted to have the
+label, and has it."""
+_TUNED: dict[str, Counted] = {
+    "acc": lambda called, has: (called == has, np.ones(len(has), dtype=bool)),
+    "precision": lambda called, has: (called & has, called),
+    "recall": lambda called, has: (called & has, has),
+    "f1": lambda called, has: (2 * (called & has), called.astype(np.int64) + has),
 }
-"""Numerator and denominator of each figure, from which items are predicted to have the label, have it, and have a
-probability."""
 
 
-def _at_threshold(figure: str, label: str, compute: Callable[[Column, Column, Column], tuple[float, float]]) -> Metric:
-    classes = of_columns(lambda target, tag_part: [(target == label) & (tag_part == TEST)]) if figure == "f1" else None
+def _at_threshold(figure: str, label: str, counted: Counted) -> Metric:
+    def counts(probability: Column, target: Column, tag_part: Column) -> tuple[Column, Column] | None:
+        """Return the numerator and the denominator of each item; None without a threshold."""
+        has, known = target == label, ~np.isnan(probability)
+        train, test = (tag_part == TRAIN) & known, tag_part == TEST
+        if not (train & has).any() or not (train & ~has).any():
+            return None
+        sides = [math.fsum(probability[train & side]) / np.count_nonzero(train & side) for side in (has, ~has)]
+        called = probability > np.mean(sides) + _ROUNDING  # NaN is not
+        part, whole = counted(called, has)
+        return part * (test & known), whole * test
+
+    def classes(probability: Column, target: Column, tag_part: Column) -> list[Column]:
+        # the error rests on the items that count, of which F1 has those with the label
+        known = counts(probability, target, tag_part)
+        rests_on = (known[1] > 0) if known else np.zeros(len(target), dtype=bool)
+        return [rests_on & (target == label)] if figure == "f1" else [rests_on]
+
     of = "" if figure == "acc" else f" of {label}"
     about = f"{figure}{of} over the test items at the tuned threshold"
 
-    @_of_probability(name=f"{figure}_tuned", about=about, error=ErrorModel(classes))
+    @_of_probability(name=f"{figure}_tuned", about=about, error=ErrorModel(of_columns(classes)))
     def tuned(probability: Column, target: Column, tag_part: Column) -> Terms:
-        has, known = target == label, ~np.isnan(probability)
-        train, test = (tag_part == TRAIN) & known, tag_part == TEST
-        if not test.any() or not (train & has).any() or not (train & ~has).any():
+        known = counts(probability, target, tag_part)
+        if known is None or not (tag_part == TEST).any():
             return math.nan
-        sides = [math.fsum(probability[train & side]) / np.count_nonzero(train & side) for side in (has, ~has)]
-        called = probability[test] > np.mean(sides) + _ROUNDING  # NaN is not
-        part, whole = compute(called, has[test], known[test])
-        return part / whole if whole else 0.0
+        part, whole = known
+        return part.sum() / whole.sum() if whole.any() else 0.0
 
     return tuned

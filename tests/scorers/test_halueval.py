@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.scorers.benchmarks import halueval, localization
+from halu_tasks.scorers.benchmarks import halueval, localization, published
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.claims import checks
 from halu_tasks.scorers.reading.questions import hallucinates
@@ -72,9 +72,9 @@ def test_a_summary_is_hallucinated_when_a_claim_is_not_supported(
 
 def test_the_published_readings_of_the_other_forms() -> None:
     reasoned = "No date is given. Yesterday is wrong.\n#Your Judgement#: Yes"
-    assert halueval.published_reasoned_judgement(reasoned).value == "Yes"
-    assert halueval.published_judgement(reasoned).value is None
-    assert halueval.published_reasoned_judgement("It is right. No").value == "No"
+    assert published.published_reasoned_judgement(reasoned).value == "Yes"
+    assert published.published_judgement(reasoned).value is None
+    assert published.published_reasoned_judgement("It is right. No").value == "No"
     assert halueval.score_claims_published(item(), "Claim: A\nSupported: No\nSupported: no").answer == "Yes"
     assert halueval.score_claims_published(item(), "1. A - Yes").answer is None
 
