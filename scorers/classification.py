@@ -43,7 +43,7 @@ def score_label(id: str, cluster: str, target: str, answer: Answer[str], tags: M
     return Score(id, cluster, answer.value, target, {"correct": correct}, tags, answer.reason, answer.outcome)
 
 
-def _part_and_whole(figure: Figure, hits: Column, predicted: Column, actual: Column) -> tuple[Column, Column]:
+def part_and_whole(figure: Figure, hits: Column, predicted: Column, actual: Column) -> tuple[Column, Column]:
     """Return what precision, recall or F1 is the ratio of, from whether items are hits, predicted and actual."""
     if figure == "f1":
         return 2 * hits, predicted + actual
@@ -80,7 +80,7 @@ def label_metric(figure: Figure, label: str, name: str, *, unparsed: Unparsed = 
             predicted += missing & (target != label)
         if unparsed == "ignored":
             actual *= ~missing
-        return _part_and_whole(figure, predicted * (answer == target), predicted, actual)
+        return part_and_whole(figure, predicted * (answer == target), predicted, actual)
 
     return of_label
 
@@ -102,7 +102,7 @@ def macro_metric(figure: Figure, labels: Sequence[str], name: str, *, unparsed_i
         hits, predicted, actual = np.moveaxis(sums.reshape(*sums.shape[:-1], len(names), 3), -1, 0)
         # over all rows at once: leaving out the only cluster with a label must not change which labels are averaged
         occurs = ((predicted + actual) > 0).reshape(-1, len(names)).any(axis=0)
-        figures = ratio_or_zero(np.stack(_part_and_whole(figure, hits, predicted, actual), axis=-1))
+        figures = ratio_or_zero(np.stack(part_and_whole(figure, hits, predicted, actual), axis=-1))
         return np.asarray(figures[..., occurs].mean(axis=-1)) if occurs.any() else np.full(sums.shape[:-1], np.nan)
 
     unparsed = "one more label" if unparsed_is_label else "misses"

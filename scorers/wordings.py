@@ -9,8 +9,9 @@ import numpy as np
 
 from halu_tasks.core.items import WORDING
 from halu_tasks.scorers.columns import Array, Columns
-from halu_tasks.scorers.metrics import NO_ERROR, ItemSums, Metric, Terms, mean_of
+from halu_tasks.scorers.metrics import NO_ERROR, ItemSums, Metric, Terms
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.jackknife import Value
 
 SPREAD = "wording_sd"
 
@@ -41,27 +42,34 @@ def with_wordings(metrics: Sequence[Metric], wordings: Sequence[str]) -> tuple[M
         return tuple(metrics)
     headline = metrics[0]
     parts = [headline.only(WORDING, name, f"{headline.name}_wording_{name}") for name in wordings]
-    return (*metrics, *([_spread(headline, parts)] if headline.has_sums else []), *parts)
+    about = f"standard deviation of {headline.name} over the wordings of the prompt"
+    spread = _over_wordings(headline, wordings, lambda figures: np.std(figures, axis=-1, ddof=1))
+    spread = replace(spread, name=SPREAD, about=about, higher_is_better=None, error=NO_ERROR)
+    return (*metrics, *([spread] if headline.has_sums else []), *parts)
 
 
 def mean_over_wordings(headline: Metric, wordings: Sequence[str]) -> Metric:
     """Create the unweighted mean of a metric over wordings, which are the values of the tag `WORDING`.
 
     Its error is over clusters of items. Each has its items in all wordings, which are not taken for independent.
+
+    Raises:
+        ValueError: The metric has no sums, for which no error of the mean can be computed.
     """
-    return mean_of(headline.name, dict.fromkeys(wordings, headline), WORDING)
+    if not headline.has_sums:
+        raise ValueError(f"{headline.name}: cannot average a metric that is computed from all items at once")
+    return _over_wordings(headline, wordings, lambda figures: figures.mean(axis=-1))
 
 
-def _spread(headline: Metric, parts: Sequence[Metric]) -> Metric:
-    """Create the standard deviation of the headline over the wordings."""
+def _over_wordings(headline: Metric, wordings: Sequence[str], reduce: Value) -> Metric:
+    """Create a function of a metric's values in all wordings, shape (…, W)."""
+    parts = [headline.only(WORDING, name, name) for name in wordings]
 
     def terms(columns: Columns) -> Terms:
         sums = [part.sums_of_items(columns) for part in parts]
         return tuple(column for part in sums if isinstance(part, ItemSums) for column in part.terms.T)
 
     def value(sums: Array) -> Array:
-        by_wording = sums.reshape(*sums.shape[:-1], len(parts), -1)
-        return np.asarray(np.std(headline.value(by_wording), axis=-1, ddof=1))
+        return np.asarray(reduce(headline.value(sums.reshape(*sums.shape[:-1], len(parts), -1))))
 
-    about = f"standard deviation of {headline.name} over the wordings of the prompt"
-    return replace(headline, name=SPREAD, terms=terms, value=value, about=about, higher_is_better=None, error=NO_ERROR)
+    return replace(headline, terms=terms, value=value)

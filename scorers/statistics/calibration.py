@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from halu_tasks.scorers.classification import Figure, part_and_whole, ratio_or_zero
 from halu_tasks.scorers.columns import Array
 from halu_tasks.scorers.metrics import NO_ERROR, ErrorModel, Metric, Terms, metric, of_columns, ratio
 
@@ -207,65 +208,45 @@ def tuned_metrics(label: str) -> tuple[Metric, ...]:
 
     The metrics are `threshold`, and `acc_tuned`, `precision_tuned`, `recall_tuned` and `f1_tuned` over the test items;
     the latter three are of `label`. All are undefined unless there are probabilities of training items with the label
-    and of others. Precision, recall and F1 are 0 if their denominator is.
+    and of others. Precision, recall and F1 are 0 if their denominator is. Their errors are given the threshold: in
+    simulations, that of the threshold hardly adds to them (docs/decisions/0006-metrics-as-functions.md).
     """
+    about = f"probability of {label} above which items are predicted as {label}, tuned on the training part"
 
-    @_of_probability(
-        about=f"probability of {label} above which items are predicted as {label}, tuned on the training part",
-        higher_is_better=None,
-        tag_filter=(PART, TRAIN),
-        value=_middle,
-    )
-    def threshold(probability: Column, target: Column) -> Terms:
-        known, has = ~np.isnan(probability), target == label
-        return probability * has, known & has, probability * ~has, known & ~has
+    @_of_probability(about=about, higher_is_better=None, value=_middle)
+    def threshold(probability: Column, target: Column, tag_part: Column) -> Terms:
+        return _training(probability, target == label, tag_part)
 
-    return threshold, *(_at_threshold(figure, label, compute) for figure, compute in _TUNED.items())
+    figures: tuple[Figure | Literal["acc"], ...] = ("acc", "precision", "recall", "f1")
+    return threshold, *(_at_threshold(figure, label) for figure in figures)
+
+
+def _training(probability: Column, has: Column, part: Column) -> tuple[Column, ...]:
+    """Return the terms of the two averages: a sum and a number for the items with the label, and for those without."""
+    known = (part == TRAIN) & ~np.isnan(probability)
+    return probability * (known & has), known & has, probability * (known & ~has), known & ~has
 
 
 def _middle(sums: Array) -> Array:
-    averages = np.stack([ratio(sums[..., :2]), ratio(sums[..., 2:])], axis=-1)
-    return np.asarray(averages.mean(axis=-1))
+    return np.asarray(np.stack([ratio(sums[..., :2]), ratio(sums[..., 2:])], axis=-1).mean(axis=-1))
 
 
-Counted = Callable[[Column, Column], tuple[Column, Column]]
-"""Returns what a figure counts in its numerator and in its denominator, from whether each item is predicted to have the
-label, and has it."""
-_TUNED: dict[str, Counted] = {
-    "acc": lambda called, has: (called == has, np.ones(len(has), dtype=bool)),
-    "precision": lambda called, has: (called & has, called),
-    "recall": lambda called, has: (called & has, has),
-    "f1": lambda called, has: (2 * (called & has), called.astype(np.int64) + has),
-}
-
-
-def _at_threshold(figure: str, label: str, counted: Counted) -> Metric:
-    def counts(probability: Column, target: Column, tag_part: Column) -> tuple[Column, Column] | None:
-        """Return the numerator and the denominator of each item; None without a threshold."""
-        has, known = target == label, ~np.isnan(probability)
-        train, test = (tag_part == TRAIN) & known, tag_part == TEST
-        if not (train & has).any() or not (train & ~has).any():
-            return None
-        sides = [math.fsum(probability[train & side]) / np.count_nonzero(train & side) for side in (has, ~has)]
-        called = probability > np.mean(sides) + _ROUNDING  # NaN is not
-        part, whole = counted(called, has)
-        return part * (test & known), whole * test
-
-    def classes(probability: Column, target: Column, tag_part: Column) -> list[Column]:
-        # the error rests on the items that count, of which F1 has those with the label
-        known = counts(probability, target, tag_part)
-        rests_on = (known[1] > 0) if known else np.zeros(len(target), dtype=bool)
-        return [rests_on & (target == label)] if figure == "f1" else [rests_on]
-
+def _at_threshold(figure: Figure | Literal["acc"], label: str) -> Metric:
     of = "" if figure == "acc" else f" of {label}"
     about = f"{figure}{of} over the test items at the tuned threshold"
+    classes = of_columns(lambda target, tag_part: [(target == label) & (tag_part == TEST)]) if figure == "f1" else None
 
-    @_of_probability(name=f"{figure}_tuned", about=about, error=ErrorModel(of_columns(classes)))
+    @_of_probability(name=f"{figure}_tuned", about=about, value=ratio_or_zero, error=ErrorModel(classes))
     def tuned(probability: Column, target: Column, tag_part: Column) -> Terms:
-        known = counts(probability, target, tag_part)
-        if known is None or not (tag_part == TEST).any():
+        has, test = target == label, tag_part == TEST
+        sums = [math.fsum(np.nan_to_num(column).tolist()) for column in _training(probability, has, tag_part)]
+        threshold = float(_middle(np.array(sums)))
+        if math.isnan(threshold) or not test.any():
             return math.nan
-        part, whole = known
-        return part.sum() / whole.sum() if whole.any() else 0.0
+        called = 1.0 * (test & (probability > threshold + _ROUNDING))  # NaN is not
+        actual = 1.0 * (test & has)
+        if figure == "acc":
+            return test & (called == actual) & ~np.isnan(probability), test
+        return part_and_whole(figure, called * actual, called, actual)
 
     return tuned

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -121,13 +122,12 @@ TEXT = '1. Night\n2. Boat - a "small" one\n3. Kite\nBoats are made of stone. The
 def test_passages_are_scored_by_their_characters() -> None:
     text = "Boats are made of stone. They float."
     gold = item("", text, (0, 24))
-    assert localization.score_passages(gold, "Boats are made of stone.").measurements["iou"] == 1.0
-    assert localization.score_passages(gold, text).measurements["iou"] == pytest.approx(24 / 36)
-    assert localization.score_passages(gold, "They float.").measurements["iou"] == 0.0
+    passages = partial(localization.score_quotations, unit="passage")
+    assert passages(gold, "Boats are made of stone.").measurements["iou"] == 1.0
+    assert passages(gold, text).measurements["iou"] == pytest.approx(24 / 36)
+    assert passages(gold, "They float.").measurements["iou"] == 0.0
     # a string that is nowhere adds its length to the union
-    assert localization.score_passages(gold, "- Boats are made of stone.\n- glass!").measurements[
-        "iou"
-    ] == pytest.approx(24 / 30)
+    assert passages(gold, "- Boats are made of stone.\n- glass!").measurements["iou"] == pytest.approx(24 / 30)
 
 
 # --- properties -------------------------------------------------------------------------------------

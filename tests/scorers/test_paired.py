@@ -250,10 +250,10 @@ def test_intervals_cover_where_few_items_flip_and_all_one_way(expected: int) -> 
 
 def test_thousands_of_clusters_take_no_time() -> None:
     ones, others = drawn(np.random.default_rng(9), 2_500)
-    begin = time.perf_counter()
+    begin = time.process_time()
     for metric in (ACC, MACRO, AUC):
         compared(metric, ones, others)
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2
 
 
 MANY = st.lists(
@@ -261,7 +261,7 @@ MANY = st.lists(
 )  # fmt: skip
 
 
-@given(MANY, st.sampled_from([ACC, MACRO, CLAIMS]), st.randoms(use_true_random=False))
+@given(MANY, st.sampled_from([ACC, CLAIMS]), st.randoms(use_true_random=False))
 def test_a_difference_is_the_other_way_round_for_the_other_order_whatever_the_order_of_scores(
     rows: list[tuple[int, float, float, float]], metric: Metric, shuffling: random.Random
 ) -> None:
