@@ -156,7 +156,7 @@ def _show_parts(report: VerificationReport) -> None:
         for arm, result in arms.items():
             agreement, right = result.agreement, result.right
             share = figure(right.share if right else None)
-            measures = (agreement.pairwise_agreement, agreement.fleiss_kappa, agreement.krippendorff_alpha)
+            measures = (agreement.pairwise_agreement, agreement.krippendorff_alpha)
             rows.append([kind, arm, f"{result.items:,}", f"{result.labelled:,}", share, *map(figure, measures)])
             for pair in agreement.pairs:
                 both = [", ".join(pair.annotators), f"{pair.items:,}", figure(pair.agreement), figure(pair.cohen_kappa)]
@@ -197,7 +197,6 @@ def _show_agreement(agreement: Agreement) -> None:
     size, items = agreement.annotators_per_item, f"{agreement.items:,}"
     rows = [
         [f"pairwise agreement ({size} labels per item)", items, figure(agreement.pairwise_agreement)],
-        [f"Fleiss' kappa ({size} labels per item)", items, figure(agreement.fleiss_kappa)],
         ["Krippendorff's alpha (2 labels per item or more)", "", figure(agreement.krippendorff_alpha)],
     ]
     for pair in agreement.pairs:
