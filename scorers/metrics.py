@@ -350,7 +350,7 @@ def _estimate_of_mean(metric: Metric, columns: Columns) -> Estimate | None:
         for member, part in zip(metric.members, parts, strict=True)
     ]
     ends = [(each.low, each.high) for each in known if each and each.low is not None and each.high is not None]
-    if len(ends) < len(known):
+    if len(ends) < len(known) or any(len(part.without) != columns.clusters for part in parts):
         return None if None in known else Estimate(mean.value, None, None, None)
     errors = np.zeros((len(parts), columns.clusters))
     for row, part in zip(errors, parts, strict=True):

@@ -179,7 +179,7 @@ def _check_clusters(clusters: Sequence[str] | None, items: int) -> None:
 def _counts(coded: npt.NDArray[np.int64]) -> Array:
     """Count how often each item has each label, shape (N, L)."""
     codes = np.arange(int(coded.max(initial=0)) + 1)
-    return (coded[:, :, None] == codes).sum(axis=1).astype(np.float64)
+    return np.asarray((coded[:, :, None] == codes).sum(axis=1), dtype=np.float64)
 
 
 def _over(part: Array, whole: Array) -> Array:

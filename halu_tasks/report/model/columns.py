@@ -81,7 +81,7 @@ def results(column: Column, names: Names, ranks: Mapping[Entry, tuple[int, int]]
 def _sum_of(metric: Metric, scores: Sequence[Score]) -> int:
     sums = metric.sums_of_items(by_cluster(scores))
     assert isinstance(sums, ItemSums)
-    return round(sums.terms[:, 0].sum())
+    return round(float(sums.terms[:, 0].sum()))
 
 
 def _round_costs(cost: Mapping[str, float]) -> dict[str, float]:
