@@ -119,6 +119,7 @@ class Metric:
         value: Computes the metric from sums of shape (…, K), if the function returns what is summed up.
         requires_option: The option without which the metric is undefined, if any.
         tag_filter: A tag and its value, if the metric is computed only over the items with this tag.
+        within: Further tags with their values, if the metric was already restricted before.
         error: What the error of the metric depends on.
         members: The metrics whose mean this one is (`mean_of`).
     """
@@ -131,12 +132,15 @@ class Metric:
     value: Value = ratio
     requires_option: str | None = None
     tag_filter: tuple[str, str] | None = None
+    within: tuple[tuple[str, str], ...] = ()
     error: ErrorModel = ErrorModel()
     members: tuple[Metric, ...] = ()
 
     def only(self, tag: str, value: str, name: str) -> Metric:
         """Restrict the metric to the items whose `tag` is `value`, under a new name."""
-        return replace(self, name=name, tag_filter=(tag, value), about=f"{self.about} ({tag}: {value})")
+        within = (*self.within, self.tag_filter) if self.tag_filter else self.within
+        about = f"{self.about} ({tag}: {value})"
+        return replace(self, name=name, tag_filter=(tag, value), within=within, about=about)
 
     @property
     def item(self) -> Callable[[Score], float] | None:
@@ -172,7 +176,7 @@ class Metric:
         columns = Columns.of([])
         with np.errstate(all="ignore"):
             terms = self.terms(columns)
-        names = [TAG + self.tag_filter[0]] if self.tag_filter else []
+        names = [TAG + tag for tag, _ in (self.tag_filter, *self.within)] if self.tag_filter else []
         return terms, tuple(dict.fromkeys([*columns.names, *names]))
 
     def counted(self, columns: Columns) -> Columns:
@@ -181,8 +185,7 @@ class Metric:
 
     def _has_tag(self, columns: Columns) -> Flags:
         assert self.tag_filter
-        tag, value = self.tag_filter
-        return np.asarray(columns[TAG + tag] == value, dtype=bool)
+        return np.all([columns[TAG + tag] == value for tag, value in (self.tag_filter, *self.within)], axis=0)
 
     def sums_of_items(self, columns: Columns) -> ItemSums | float:
         """Compute what each item adds to the sums of the metric; or the metric, if its function does so itself."""
@@ -452,4 +455,6 @@ def mean_of(name: str, members: Mapping[str, Metric], tag: str) -> Metric:
         tag: The tag that tells the groups apart.
     """
     parts = tuple(metric.only(tag, value, metric.name) for value, metric in members.items())
-    return replace(parts[0], name=name, about="", tag_filter=None, members=parts, terms=lambda columns: math.nan)
+    return replace(
+        parts[0], name=name, about="", tag_filter=None, within=(), members=parts, terms=lambda columns: math.nan
+    )

@@ -200,6 +200,14 @@ def test_a_group_mean_is_undefined_while_a_member_is() -> None:
     assert estimate(mean_of("v", members, "task"), by_cluster(scores[:1])) is None
 
 
+def test_a_part_of_a_part_is_of_the_items_with_both_tags() -> None:
+    tags = [{"task": task, "type": kind} for task in "st" for kind in "ab"]
+    scores = [Score(str(i), str(i), "x", "x", {"v": float(i)}, own) for i, own in enumerate(tags)]
+    of_type = mean("v", "v").only("type", "b", "v_b")
+    assert found(of_type.only("task", "t", "v"), scores).value == 3
+    assert found(mean_of("v_b", {"s": of_type, "t": of_type}, "task"), scores).value == 2
+
+
 def test_members_that_share_sources_do_not_count_as_independent() -> None:
     members = {"one": mean("v", "v"), "two": mean("v", "v")}
     values = [0.0, 1.0] * 20
