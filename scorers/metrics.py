@@ -185,7 +185,8 @@ class Metric:
 
     def _has_tag(self, columns: Columns) -> Flags:
         assert self.tag_filter
-        return np.all([columns[TAG + tag] == value for tag, value in (self.tag_filter, *self.within)], axis=0)
+        filters = self.tag_filter, *self.within
+        return np.asarray(np.all([columns[TAG + tag] == value for tag, value in filters], axis=0), dtype=bool)
 
     def sums_of_items(self, columns: Columns) -> ItemSums | float:
         """Compute what each item adds to the sums of the metric; or the metric, if its function does so itself."""
