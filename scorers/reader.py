@@ -10,8 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
+
 from halu_tasks.scorers.answer import Outcome
-from halu_tasks.scorers.metrics import Metric, ratio
+from halu_tasks.scorers.columns import Columns
+from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.reading.judge import FAILED, LONGEST, JudgeSpec, fence
 from halu_tasks.scorers.reading.verdicts import VerdictReader
 from halu_tasks.scorers.score import Score
@@ -51,34 +54,30 @@ def with_reader(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     `reader_failed` the share that it gave no reading of, whose answer stays that of the rules.
     """
     headline = metrics[0]
-    item = headline.item
+    classes = headline.error.classes
     by_reader = replace(
         headline,
         name=f"{headline.name}_reader",
-        counts=lambda scores: headline.counts(list(map(read_again, scores))),
-        item=item and (lambda score: item(read_again(score))),
-        pooled=None,
+        terms=lambda columns: headline.terms(_read_again(columns)),
+        error=replace(headline.error, classes=classes and (lambda columns: classes(_read_again(columns)))),
         about=f"{headline.name}, where a model read the replies whose answer the rules infer or do not find",
     )
     return (
         *metrics,
-        *([] if headline.pooled else [by_reader]),
+        by_reader,
         _share("read_by_reader", "a model read", lambda score: bool(score.verdicts)),
         _share("changed_by_reader", "a model read otherwise than the rules", _is_changed),
         _share("reader_failed", "the model gave no reading of", _has_failed),
     )
 
 
+def _read_again(columns: Columns) -> Columns:
+    return Columns.of([read_again(score) for score in columns["score"]], columns.cluster)
+
+
 def _share(name: str, what: str, counts: Callable[[Score], bool]) -> Metric:
-    return Metric(
-        name,
-        lambda scores: (sum(map(counts, scores)), len(scores)),
-        ratio,
-        None,
-        item=lambda score: float(counts(score)),
-        by_item=True,
-        about=f"share of replies that {what}",
-    )
+    about = f"share of replies that {what}"
+    return Metric(name, lambda columns: np.array([*map(counts, columns["score"])], dtype=bool), about, None)
 
 
 def _has_failed(score: Score) -> bool:

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from halu_tasks.core.items import WORDING
-from halu_tasks.scorers.metrics import Array, Metric
+from halu_tasks.scorers.columns import Array, Columns
+from halu_tasks.scorers.metrics import NO_ERROR, ItemSums, Metric, Terms
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.jackknife import Value
 
@@ -42,9 +43,9 @@ def with_wordings(metrics: Sequence[Metric], wordings: Sequence[str]) -> tuple[M
     headline = metrics[0]
     parts = [headline.only(WORDING, name, f"{headline.name}_wording_{name}") for name in wordings]
     about = f"standard deviation of {headline.name} over the wordings of the prompt"
-    spread = _over_wordings(SPREAD, headline, wordings, lambda figures: np.std(figures, axis=-1, ddof=1))
-    spread = replace(spread, higher_is_better=None, classes=None, has_error=False, shared=None, about=about)
-    return (*metrics, *([] if headline.pooled else [spread]), *parts)
+    spread = _over_wordings(headline, wordings, lambda figures: np.std(figures, axis=-1, ddof=1))
+    spread = replace(spread, name=SPREAD, about=about, higher_is_better=None, error=NO_ERROR)
+    return (*metrics, *([spread] if headline.has_sums else []), *parts)
 
 
 def mean_over_wordings(headline: Metric, wordings: Sequence[str]) -> Metric:
@@ -53,29 +54,22 @@ def mean_over_wordings(headline: Metric, wordings: Sequence[str]) -> Metric:
     Its error is over clusters of items. Each has its items in all wordings, which are not taken for independent.
 
     Raises:
-        ValueError: The metric is pooled, for which no error of the mean can be computed.
+        ValueError: The metric has no sums, for which no error of the mean can be computed.
     """
-    if headline.pooled:
-        raise ValueError(f"{headline.name}: cannot average a metric that compares items across clusters")
-    return _over_wordings(headline.name, headline, wordings, lambda figures: figures.mean(axis=-1))
+    if not headline.has_sums:
+        raise ValueError(f"{headline.name}: cannot average a metric that is computed from all items at once")
+    return _over_wordings(headline, wordings, lambda figures: figures.mean(axis=-1))
 
 
-def _over_wordings(name: str, headline: Metric, wordings: Sequence[str], reduce: Value) -> Metric:
+def _over_wordings(headline: Metric, wordings: Sequence[str], reduce: Value) -> Metric:
     """Create a function of a metric's values in all wordings, shape (…, W)."""
-    parts = [headline.only(WORDING, wording, headline.name) for wording in wordings]
-    width = len(headline.counts([]))
+    parts = [headline.only(WORDING, name, name) for name in wordings]
 
-    def by_wording(sums: Array) -> Array:
-        return sums.reshape(*sums.shape[:-1], len(parts), width)
+    def terms(columns: Columns) -> Terms:
+        sums = [part.sums_of_items(columns) for part in parts]
+        return tuple(column for part in sums if isinstance(part, ItemSums) for column in part.terms.T)
 
-    classes, shared = headline.classes, headline.shared
-    return replace(
-        headline,
-        name=name,
-        counts=lambda scores: [number for part in parts for number in part.counts(scores)],
-        value=lambda sums: np.asarray(reduce(headline.value(by_wording(sums)))),
-        item=None,
-        contributes=lambda table: headline.contributes(by_wording(table).sum(axis=-2)),
-        classes=classes and (lambda table: classes(by_wording(table).sum(axis=-2))),
-        shared=shared and (lambda sums: np.asarray(shared(by_wording(sums)).mean(axis=-1))),
-    )
+    def value(sums: Array) -> Array:
+        return np.asarray(reduce(headline.value(sums.reshape(*sums.shape[:-1], len(parts), -1))))
+
+    return replace(headline, terms=terms, value=value)

@@ -23,7 +23,7 @@ from halu_tasks.builders.optimize import optimize
 from halu_tasks.core.items import Reply
 from halu_tasks.core.options import Options
 from halu_tasks.scorers import answer
-from halu_tasks.scorers.benchmarks import factchd, fave, halueval, refact_published, refact_published_strings
+from halu_tasks.scorers.benchmarks import factchd, fave, halueval, published
 from halu_tasks.scorers.reading import claims, declining, judge, questions, strings
 from halu_tasks.tasks import build, registry
 
@@ -107,9 +107,9 @@ def readers() -> dict[str, Read]:
         "halueval.claims_verdict": halueval.claims_verdict,
         "halueval.published_judgement": halueval.published_judgement,
         "optimize.rewritten": lambda reply: optimize.rewritten(reply, "Write about {text}."),
-        "refact_published_strings.entities": refact_published_strings.entities,
-        "refact_published_strings.sentence": refact_published_strings.sentence,
-        "refact_published_strings.replacements": refact_published_strings.replacements,
+        "published.entities": published.entities,
+        "published.sentence": published.sentence,
+        "published.replacements": published.replacements,
         "strings.quotations, entity": lambda reply: strings.quotations(reply, TEXT, "entity"),
         "strings.quotations, sentence": lambda reply: strings.quotations(reply, TEXT, "sentence"),
         "strings.quotations, passage": lambda reply: strings.quotations(reply, TEXT, "passage"),
@@ -127,10 +127,10 @@ def readers() -> dict[str, Read]:
         "verdicts": (2,),
         "choice": (2,),
     }
-    for module in (replies, judge, refact_published):
+    for module in (replies, judge, published):
         short = module.__name__.rpartition(".")[2]
         for name, function in inspect.getmembers(module, inspect.isfunction):
-            if function.__module__ == module.__name__ and (name.startswith("read_") or module is refact_published):
+            if function.__module__ == module.__name__ and (name.startswith("read_") or module is published):
                 more = arguments.get(name.removeprefix("read_"), ())
                 if not name.startswith("_") and _fits(function, len(more)):
                     known[f"{short}.{name}"] = lambda reply, read=function, more=more: read(reply, *more)

@@ -14,12 +14,14 @@ often the second covers the true rate, which it does not estimate.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.metrics import Array, Estimate, estimate_of_sums, jackknife, ratio
+from halu_tasks.scorers.columns import Array
+from halu_tasks.scorers.metrics import Estimate, estimate_of_sums, jackknife, ratio
 from halu_tasks.scorers.statistics.jackknife import Chunk
 from halu_tasks.scorers.statistics.judge_error import judge_error_metrics
 
@@ -81,8 +83,8 @@ def estimates(sample: Sample) -> dict[str, Estimate | None]:
     sums = table(sample)
     values = {"raw": jackknife(ratio, sums[:, [1, 0]].sum(axis=0), sums[:, [1, 0]])}
     for name, key in (("ppi", "rate_ppi"), ("assumed", "rate_assumed_low")):
-        metric = METRICS[key]
-        values[name] = estimate_of_sums(metric, sums.sum(axis=0), lambda: [Chunk(sums)])
+        chunk = Chunk(sums, sums[:, [0 if name == "assumed" else 2]] > 0)
+        values[name] = estimate_of_sums(METRICS[key], sums.sum(axis=0), partial(list, [chunk]))
     labelled = sums[sums[:, 2] > 0][:, [3, 2]]
     values["labels"] = jackknife(ratio, labelled.sum(axis=0), labelled)
     return values
@@ -141,13 +143,12 @@ def strong_estimates(design: StrongDesign, generator: np.random.Generator) -> di
         chosen = (generator.random(design.replies) < design.drawn)[sample.cluster]
     sums = table(sample._replace(true=strong.astype(float), label=chosen.astype(float)))
     metric = METRICS["rate_ppi"]  # the same figure as rate_ppi_strong, of other measurements
-    assert metric.classes
     one = np.zeros((len(sums), 2))
     np.add.at(one, sample.cluster, np.array([strong.astype(float), np.ones(design.replies)]).T)
     labelled = sums[sums[:, 2] > 0][:, [3, 2]]
     return {
         "cheap": jackknife(ratio, sums[:, [1, 0]].sum(axis=0), sums[:, [1, 0]]),
-        "both": jackknife(metric.value, sums.sum(axis=0), sums, metric.range, metric.classes(sums)),
+        "both": estimate_of_sums(metric, sums.sum(axis=0), lambda: [Chunk(sums, sums[:, [2]] > 0)]),
         "drawn": jackknife(ratio, labelled.sum(axis=0), labelled),
         "all": jackknife(ratio, one.sum(axis=0), one),
     }

@@ -24,11 +24,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from halu_tasks.scorers.metrics import Metric, mean, mean_of
-from halu_tasks.scorers.statistics.bootstrap import Paired, bootstrap_of_sums
-from halu_tasks.scorers.statistics.paired import Sums
-from halu_tasks.scorers.statistics.significance import holm
-from halu_tasks.scorers.statistics.simultaneous import LEVEL, Contrast, adjusted_p_values, influence_of_sums
+from halu_tasks.scorers.metrics import mean, ratio
+from halu_tasks.scorers.statistics.jackknife import Chunk, LeftOut, leave_out
+from halu_tasks.scorers.statistics.paired import Difference, differences_of
+from halu_tasks.scorers.statistics.simultaneous import LEVEL, Contrast, adjusted_p_values, holm, influence
 
 Floats = npt.NDArray[np.float64]
 
@@ -100,10 +99,9 @@ def simulated_tables(rng: np.random.Generator, design: Design) -> tuple[list[Flo
 
 
 class Measure(NamedTuple):
-    """A task, or the mean over the tasks: its metric, the sums of all models, and the names of the clusters."""
+    """A task, or the mean over the tasks: the accuracy of all models, and the names of the clusters."""
 
-    metric: Metric
-    sums: list[Sums]
+    models: list[LeftOut]
     names: list[str]
     items: int
 
@@ -111,27 +109,18 @@ class Measure(NamedTuple):
 def measures(rng: np.random.Generator, design: Design) -> Iterator[Measure]:
     """Simulate a report's tasks, and their mean if there are several."""
     rights, sizes = simulated_tables(rng, design)
-    tables = [
-        [np.column_stack([right[:, model], size]) for right, size in zip(rights, sizes, strict=True)]
-        for model in range(design.models)
-    ]
     names = [[f"{0 if design.shared else task}-{c}" for c in range(design.clusters)] for task in range(design.tasks)]
-    for task in range(design.tasks):
-        sums = [(table[task].sum(axis=0), table[task]) for table in tables]
-        yield Measure(ACCURACY, sums, names[task], int(sizes[task].sum()))
+    every = names[0] if design.shared else [name for own in names for name in own]
+    parts: list[list[LeftOut]] = [[] for _ in range(design.models)]
+    for task, (right, size) in enumerate(zip(rights, sizes, strict=True)):
+        for model in range(design.models):
+            table = np.zeros((len(every), 2))
+            table[[every.index(name) for name in names[task]]] = np.column_stack([right[:, model], size])
+            nothing = np.zeros((len(table), 0), dtype=bool)
+            parts[model].append(leave_out(ratio, table.sum(axis=0), Chunk(table, nothing)))
+        yield Measure([own[-1] for own in parts], every, int(size.sum()))
     if design.tasks > 1:
-        metric = mean_of("acc", {str(task): ACCURACY for task in range(design.tasks)}, "task")
-        joined = [np.hstack(table) if design.shared else _block_diagonal(table) for table in tables]
-        all_names = names[0] if design.shared else [name for own in names for name in own]
-        yield Measure(metric, [(own.sum(axis=0), own) for own in joined], all_names, int(sum(map(np.sum, sizes))))
-
-
-def _block_diagonal(tables: Sequence[Floats]) -> Floats:
-    rows = [len(table) for table in tables]
-    joined = np.zeros((sum(rows), 2 * len(tables)))
-    for number, (table, end) in enumerate(zip(tables, np.cumsum(rows), strict=True)):
-        joined[end - len(table) : end, 2 * number : 2 * number + 2] = table
-    return joined
+        yield Measure([LeftOut.mean(own) for own in parts], every, int(sum(map(np.sum, sizes))))
 
 
 class Claim(NamedTuple):
@@ -146,12 +135,11 @@ class Claim(NamedTuple):
 
 def claims(rng: np.random.Generator, design: Design, draws: int) -> list[Claim]:
     """Simulate a report, and return all its differences; the rule used before did not test means."""
-    differences: list[tuple[int | None, tuple[int, int], Paired]] = []
+    differences: list[tuple[int | None, tuple[int, int], Difference]] = []
     contrasts = []
     for number, measure in enumerate(measures(rng, design)):
-        influences = [influence_of_sums(measure.metric, sums, measure.names, "") for sums in measure.sums]
-        paired = bootstrap_of_sums(measure.metric, measure.sums, measure.items, draws, seed=int(rng.integers(2**32)))
-        for (i, j), difference in paired.items():
+        influences = [influence(model, measure.names, "") for model in measure.models]
+        for (i, j), difference in differences_of(ACCURACY, measure.models, measure.items).items():
             differences.append((number if number < design.tasks else None, (i, j), difference))
             contrasts.append(Contrast(difference.value, difference.p, influences[i], influences[j]))
     now = adjusted_p_values(contrasts, draws, seed=int(rng.integers(2**32)))
@@ -199,7 +187,7 @@ def main() -> None:
         "--draws",
         type=int,
         default=1_000,
-        help="draws of each bootstrap (default: 1,000; reports use 10,000, which is slower and a little stricter)",
+        help="draws of the adjustment (default: 1,000; reports use 10,000, which is slower and a little stricter)",
     )
     parser.add_argument("--only", choices=("equal", "power"), help="print one of the tables")
     parser.add_argument("--models", type=int, nargs="*", help="print only the designs with these numbers of models")

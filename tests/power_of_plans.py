@@ -22,10 +22,10 @@ import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 from scipy.stats import binomtest
 
-from halu_tasks.scorers.metrics import mean
-from halu_tasks.scorers.statistics.bootstrap import Paired, bootstrap_of_sums
-from halu_tasks.scorers.statistics.planning import Variances, clusters_needed, needed
-from halu_tasks.scorers.statistics.significance import items_needed
+from halu_tasks.scorers.metrics import mean, ratio
+from halu_tasks.scorers.statistics.jackknife import Chunk, leave_out
+from halu_tasks.scorers.statistics.paired import Difference, differences_of
+from halu_tasks.scorers.statistics.planning import Variances, clusters_needed, items_needed, needed
 
 Floats = npt.NDArray[np.float64]
 ACC = mean("acc", "correct")
@@ -68,12 +68,13 @@ def right(rng: np.random.Generator, design: Design, clusters: int) -> Floats:
     return np.asarray(rng.binomial(design.epochs, probability), dtype=np.float64)
 
 
-def difference(replies: Floats, epochs: int, draws: int, margin: float | None = None) -> Paired:
+def difference(replies: Floats, epochs: int, margin: float | None = None) -> Difference:
     """Return the second model's accuracy minus the first's."""
     _, clusters, size = replies.shape
     tables = [np.column_stack([own.sum(axis=1), np.full(clusters, float(size * epochs))]) for own in replies[::-1]]
-    sums = [(table.sum(axis=0), table) for table in tables]
-    return bootstrap_of_sums(ACC, sums, clusters * size, draws, margin=margin)[0, 1]
+    nothing = np.zeros((clusters, 0), dtype=bool)
+    runs = [leave_out(ratio, table.sum(axis=0), Chunk(table, nothing)) for table in tables]
+    return differences_of(ACC, runs, clusters * size, margin)[0, 1]
 
 
 def truth(design: Design) -> Variances:
@@ -85,7 +86,7 @@ def truth(design: Design) -> Variances:
     return Variances(per_cluster * design.size - within / 64, within, float(design.size))
 
 
-def print_epochs(runs: int, draws: int) -> None:
+def print_epochs(runs: int) -> None:
     """Print how often equal models are called different."""
     for epochs in (1, 2, 4, 10):
         design = Design(epochs=epochs, cluster=0.0, item=0.7)
@@ -97,7 +98,7 @@ def print_epochs(runs: int, draws: int) -> None:
             answers = [rng.permuted(np.arange(epochs) < own[:, None], axis=1) for own in replies[:, :, 0]]
             more, fewer = int((answers[0] & ~answers[1]).sum()), int((~answers[0] & answers[1]).sum())
             before += more + fewer > 0 and binomtest(more, more + fewer).pvalue < 0.05
-            p = difference(replies, epochs, draws).p
+            p = difference(replies, epochs).p
             now += p is not None and p < 0.05
         print(
             f"  {epochs:2} epochs: McNemar over replies {before / runs:.3f}, the difference {now / runs:.3f}",
@@ -105,7 +106,7 @@ def print_epochs(runs: int, draws: int) -> None:
         )
 
 
-def print_needed(runs: int, draws: int) -> None:
+def print_needed(runs: int) -> None:
     """Print what pilots say about the number of items."""
     for design, clusters in (
         (Design(0.05), 300),
@@ -119,7 +120,7 @@ def print_needed(runs: int, draws: int) -> None:
         rng = np.random.default_rng([clusters, design.epochs])
         ratios, before, covered = [], [], 0
         for _ in range(runs):
-            found = difference(right(rng, design, clusters), design.epochs, draws)
+            found = difference(right(rng, design, clusters), design.epochs)
             counted = items_needed(found)
             if counted is None or not found.stderr:
                 continue
@@ -136,7 +137,7 @@ def print_needed(runs: int, draws: int) -> None:
         )
 
 
-def print_plans(runs: int, draws: int) -> None:
+def print_plans(runs: int) -> None:
     """Print the power that planned runs reach."""
     for design in (
         Design(0.1),
@@ -152,7 +153,7 @@ def print_plans(runs: int, draws: int) -> None:
         rng = np.random.default_rng([planned.items, planned.epochs])
         found = 0
         for _ in range(runs):
-            paired = difference(right(rng, design, planned.clusters), design.epochs, draws)
+            paired = difference(right(rng, design, planned.clusters), design.epochs)
             found += paired.p is not None and paired.p < 0.05 and paired.value > 0
         print(
             f"  {design!s:62} {planned.items:,} items in {planned.clusters:,} clusters: power {found / runs:.3f}",
@@ -160,7 +161,7 @@ def print_plans(runs: int, draws: int) -> None:
         )
 
 
-def print_margins(runs: int, draws: int) -> None:
+def print_margins(runs: int) -> None:
     """Print how often models are called equal."""
     for design in (Design(), Design(size=4), Design(share=0.9), Design(epochs=4)):
         margin = 0.05
@@ -170,7 +171,7 @@ def print_margins(runs: int, draws: int) -> None:
             equal = 0
             for _ in range(runs):
                 replies = right(rng, design._replace(difference=by), clusters)
-                p = difference(replies, design.epochs, draws, margin).p_equal
+                p = difference(replies, design.epochs, margin).p_equal
                 equal += p is not None and p < 0.05
             other = design._replace(difference=by)
             print(f"  {other!s:62} called equal within {margin}: {equal / runs:.3f}", flush=True)
@@ -183,14 +184,13 @@ def main() -> None:
     """Parse the arguments, and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=2_000, help="simulated runs of each kind (default: 2,000)")
-    parser.add_argument("--draws", type=int, default=1_000, help="draws of each bootstrap (default: 1,000)")
     parser.add_argument("--only", choices=PARTS, help="print one of the tables")
     arguments = parser.parse_args()
-    print(f"{arguments.runs} simulated runs of each kind, {arguments.draws} draws")
+    print(f"{arguments.runs} simulated runs of each kind")
     for name, part in PARTS.items():
         if arguments.only in (None, name):
             print(name)
-            part(arguments.runs, arguments.draws)
+            part(arguments.runs)
 
 
 if __name__ == "__main__":

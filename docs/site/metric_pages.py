@@ -60,7 +60,7 @@ def _page(name: str, uses: list[Use]) -> Page:
     facts = {
         "direction": DIRECTIONS[first.higher_is_better],
         "range": f"{low:g} to {high:g}",
-        "interval": "95%, clustered" if first.has_error else "none",
+        "interval": "95%, clustered" if first.error.interval else "none",
         "computed only with the option": ", ".join(f"`{option}`" for option in needs),
         "also by type": ", ".join(f"`{other}`" for other in by_type),
     }

@@ -12,7 +12,7 @@ from halu_tasks.core.items import Reply
 from halu_tasks.data.hub import SCHEME, HubAddress
 from halu_tasks.exports.models import Model, is_named_after_file
 from halu_tasks.results.run import Run
-from halu_tasks.scorers.metrics import Estimate, Metric, by_cluster, estimates
+from halu_tasks.scorers.metrics import Estimate, Metric, estimates
 from halu_tasks.scorers.score import Score
 
 ALL_RIGHT = ("exact", "acc")
@@ -111,7 +111,7 @@ class Exported:
 
     def _figure(self, metric: Metric, value: Estimate, judged: bool) -> Figure:
         counted = self.counted(metric)
-        return Figure(metric, value, len(counted), len(by_cluster(counted)), judged)
+        return Figure(metric, value, len(counted), len({score.cluster for score in counted}), judged)
 
     def counted(self, metric: Metric) -> Sequence[Score]:
         """Return the scores that a metric is over: those with its tag, and with a value if it has one for items."""

@@ -234,8 +234,8 @@ class ScoringTask:
         hallucinations, 1 would be shown as correct.
         """
         headline = self.task.headline_metric(self.mode)
-        if headline.range == (0.0, 1.0):
-            figure = headline.item(score) if headline.item else math.nan
+        if headline.item and headline.range == (0.0, 1.0):
+            figure = headline.item(score)
             share = figure if headline.higher_is_better else 1 - figure
         else:
             acc = self.acc(score)

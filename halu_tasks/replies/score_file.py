@@ -35,9 +35,8 @@ from halu_tasks.replies.parts.tabulate import Tables, all_metrics
 from halu_tasks.replies.predictions import ID_FIELD, OUTPUT_FIELD, Fields
 from halu_tasks.replies.scoring import RequestInfo, prepare_judge, task_failure_warnings, task_reply_warnings
 from halu_tasks.scorers.answer import Outcome
-from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate_of_sums
+from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimate, estimate_of_sums
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.jackknife import Chunk
 from halu_tasks.tasks import Built, build
 
 _TABLE = 100_000
@@ -304,7 +303,6 @@ def _scored(run: Opened, request: ScoreRequest, tables: Tables, outcomes: Counte
 
 def _estimate(metric: Metric, number: int, tables: Tables) -> Estimate | None:
     """Estimate a metric from its tables, in two passes over their rows."""
-    if metric.pooled:
-        total, table = metric.pooled.sums(tables.items(number))
-        return estimate_of_sums(metric, total, lambda: [Chunk(table)])
+    if not metric.has_sums:
+        return estimate(metric, tables.items(number))
     return estimate_of_sums(metric, tables.total(number).values(), lambda: tables.chunks(number))

@@ -171,14 +171,14 @@ def adjustment_of(checks: Sequence[Check]) -> Adjustment:
     factor = estimate(mean("confirmed", "confirmed"), clusters)
     if factor is None or factor.low is None or factor.high is None:
         raise UsageError(
-            f"{len(labelled)} of {len(checks)} reports have a label, from {len(clusters)} "
-            f"summar{'y' if len(clusters) == 1 else 'ies'}; label reports of two summaries or more"
+            f"{len(labelled)} of {len(checks)} reports have a label, from {clusters.clusters} "
+            f"summar{'y' if clusters.clusters == 1 else 'ies'}; label reports of two summaries or more"
         )
     return Adjustment(
         confirmed=sum(bool(check.confirmed) for check in labelled),
         checked=len(labelled),
         unlabelled=len(checks) - len(labelled),
-        summaries=len(clusters),
+        summaries=clusters.clusters,
         factor=factor,
         error=(factor.high - factor.low) / (2 * NORMAL),
     )

@@ -14,7 +14,7 @@ from halu_tasks.results.published import Published, published_for
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.methods.cost import total
 from halu_tasks.scorers.metrics import Estimate, Metric, as_json, estimates
-from halu_tasks.scorers.statistics.bootstrap import paired_bootstrap
+from halu_tasks.scorers.statistics.paired import difference, without_clusters
 from halu_tasks.scorers.statistics.simultaneous import influence
 from halu_tasks.tasks import Task
 
@@ -148,11 +148,12 @@ def _test(metrics: Sequence[Metric], runs: Sequence[Run], number: int, margin: f
     scope = runs[0].benchmark_task.benchmark
     results = []
     for metric in metrics:
-        paired = paired_bootstrap(metric, [scores, first_scores], margin=margin).get((0, 1))
+        paired = difference(metric, scores, first_scores, margin)
         if paired is None:
             continue
-        influences = influence(metric, scores, scope), influence(metric, first_scores, scope)
-        results.append(Tested(number, 1, paired_test(metric, scores, first_scores, paired, influences)))
+        clusters = sorted({score.cluster for score in scores})
+        own, other = (influence(without_clusters(metric, each), clusters, scope) for each in (scores, first_scores))
+        results.append(Tested(number, 1, paired_test(metric, scores, first_scores, paired, (own, other))))
     return results
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from scipy.stats import binomtest
+
 from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.bootstrap import Paired
-from halu_tasks.scorers.statistics.significance import ItemsNeeded, McNemar, items_needed, mcnemar
+from halu_tasks.scorers.statistics.paired import Difference, same_items
+from halu_tasks.scorers.statistics.planning import ItemsNeeded, items_needed
 from halu_tasks.scorers.statistics.simultaneous import (
     LEVEL,
     Contrast,
@@ -16,6 +19,64 @@ from halu_tasks.scorers.statistics.simultaneous import (
     adjusted_equality,
     adjusted_p_values,
 )
+
+
+class McNemar(NamedTuple):
+    """McNemar's test (1947) of a metric that is 0 or 1 for each item.
+
+    Attributes:
+        first_higher: The number of items with 1 in the first run and 0 in the second one. If higher is better, as for
+            `correct`, only the first run has them right; if lower is better, as for `unparsed`, only the second one.
+        second_higher: The number of items with 0 in the first run and 1 in the second one.
+        items: The number of items for which the metric is defined in both runs.
+        unknown: The number of items for which it is undefined (NaN) in one of the runs, for instance because a judge
+            failed; they are not included in the other counts.
+        p: The exact two-sided binomial p-value of the hypothesis that items flip in both directions with equal
+            probability; 1 if none flips.
+    """
+
+    first_higher: int
+    second_higher: int
+    items: int
+    unknown: int
+    p: float
+
+
+def mcnemar(metric: Metric, ones: Sequence[Score], others: Sequence[Score]) -> McNemar | None:
+    """Test two runs on the same items with McNemar's exact test of the metric's values of single items.
+
+    The test assumes independent items: if those of a cluster flip together, p is too small, and an interval over
+    clusters (`bootstrap.paired_bootstrap`) should be used. There is no test of runs that repeat their items (epochs),
+    since the repeats of an item are not independent: in simulations, it would call 16% of equal runs different at four
+    epochs, and 31% at ten.
+
+    Args:
+        metric: The metric.
+        ones: The scores of the first run, in any order.
+        others: The scores of the second run, in any order.
+
+    Returns:
+        The test; None if the metric has no value for single items, or one that is neither 0 nor 1 (partial credit), or
+        if items are repeated.
+
+    Raises:
+        ValueError: The runs differ in their items or clusters.
+    """
+    if problem := same_items(ones, others):
+        raise ValueError(problem)
+    if not metric.item or len({s.id for s in ones}) < len(ones):
+        return None
+    first, second = (
+        [metric.item(s) for s in sorted(scores, key=lambda s: s.id) if metric.tag_filter in (None, *s.tags.items())]
+        for scores in (ones, others)
+    )
+    pairs = [pair for pair in zip(first, second, strict=True) if not any(map(math.isnan, pair))]
+    if any(value not in (0, 1) for pair in pairs for value in pair):
+        return None
+    first_higher, second_higher = pairs.count((1, 0)), pairs.count((0, 1))
+    flips = first_higher + second_higher
+    p = float(binomtest(first_higher, flips).pvalue) if flips else 1.0
+    return McNemar(first_higher, second_higher, len(pairs), len(first) - len(pairs), p)
 
 
 class PairedTest(NamedTuple):
@@ -35,7 +96,7 @@ class PairedTest(NamedTuple):
 
     metric: str
     higher_is_better: bool | None
-    paired: Paired
+    paired: Difference
     only_first: int | None
     only_second: int | None
     mcnemar: McNemar | None
@@ -47,7 +108,7 @@ def paired_test(
     metric: Metric,
     first: Sequence[Score],
     second: Sequence[Score],
-    paired: Paired,
+    paired: Difference,
     influences: tuple[Influence, Influence],
 ) -> PairedTest:
     """Test the difference between two runs in one metric.
@@ -56,7 +117,7 @@ def paired_test(
         metric: The metric.
         first: The scores of the first run.
         second: The scores of the second run, of the same items.
-        paired: The difference between them, as `paired_bootstrap` computes it.
+        paired: The difference between them, as `differences` computes it.
         influences: The influence of clusters on the figures of both runs.
     """
     exact = mcnemar(metric, first, second)

@@ -12,8 +12,7 @@ from halu_tasks.results.comparison import chosen_metrics
 from halu_tasks.results.readers.read import read_results
 from halu_tasks.results.run import Run
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
-from halu_tasks.scorers.statistics.bootstrap import paired_bootstrap
-from halu_tasks.scorers.statistics.paired import items_of
+from halu_tasks.scorers.statistics.paired import difference, items_of
 from halu_tasks.scorers.statistics.planning import (
     Design,
     Variances,
@@ -166,7 +165,7 @@ def read_pilot(paths: Sequence[str], metric: str | None, warn: Callable[[str], N
         variances = variances_of(chosen, *scores)
     except ValueError as error:
         raise UsageError(f"{error}; choose another metric with --metric") from None
-    figure = paired_bootstrap(chosen, scores)[0, 1] if others else estimate(chosen, by_cluster(first.scores))
+    figure = difference(chosen, scores[0], scores[1]) if others else estimate(chosen, by_cluster(first.scores))
     if variances is None or figure is None or figure.stderr is None:
         raise DataError(f"{first.source}: {chosen.name} has no standard error, and so no variance to plan with")
     items = items_of(chosen, first.scores)

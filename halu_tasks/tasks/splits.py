@@ -23,7 +23,7 @@ def sampled(cases: Iterable[Case], options: Options) -> Iterator[Case]:
     if options.split == "all":
         yield from cases
         return
-    from halu_tasks.scorers.statistics.threshold import PART, TEST, TRAIN  # imports numpy, which listings avoid
+    from halu_tasks.scorers.statistics.calibration import PART, TEST, TRAIN  # imports numpy, which listings avoid
 
     held = list(cases)
     drawn = sorted({case.cluster for case in held}, key=lambda cluster: (stable_hash(options.seed, cluster), cluster))

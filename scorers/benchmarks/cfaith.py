@@ -1,27 +1,29 @@
 """C-FAITH: hallucination rates of its three formats, overall and per type (section 4.2).
 
-In `paper`, the reply without surrounding white space must be the answer and nothing else, after the paper's only
-sentence on the extraction of answers: that they are compared directly with the correct one. The authors released no
-evaluator.
+In `paper`, the reply without surrounding white space must be the answer and nothing else (`published`), after the
+paper's only sentence on the extraction of answers: that they are compared directly with the correct one.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from rapidfuzz import fuzz
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.answer import Answer
 from halu_tasks.scorers.classification import score_label
-from halu_tasks.scorers.metrics import Array, Metric, mean, ratio, share_free_of, share_unparsed
+from halu_tasks.scorers.metrics import Terms, mean, metric, ratio, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.judge import CONFLICT, FAILED, LONGEST, JudgeSpec, fence, read_verdict
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.judge_error import judge_error_metrics
+
+Column = npt.NDArray[Any]
 
 TYPES = {
     "虚构事实": "FactFab",
@@ -36,18 +38,6 @@ TYPES = {
 
 _KEPT = 1_000
 """Maximum length in characters of the open answer that a score keeps."""
-
-
-def letter_alone(reply: str) -> Answer[str]:
-    """Read a reply that is one of the letters A to D and nothing else (`paper`)."""
-    letter = reply.strip()
-    return Answer(letter) if letter in ("A", "B", "C", "D") else Answer(None, "not a letter alone")
-
-
-def truth_word_alone(reply: str) -> Answer[str]:
-    """Read a reply that is 正确 (True) or 错误 (False) and nothing else (`paper`)."""
-    word = {"正确": "True", "错误": "False"}.get(reply.strip())
-    return Answer(word, "" if word else "not one of the two words alone")
 
 
 def hallucination_rate_scorer(reading: str | Reading, of_truth: bool = False) -> TaskScorer:
@@ -85,7 +75,7 @@ def hallucination_rate_scorer(reading: str | Reading, of_truth: bool = False) ->
             "share of the correct answers that are not called correct",
             higher_is_better=False,
         ),
-        _balanced_error(),
+        balanced_error_rate,
     )
     return TaskScorer(score, (_RATE, _ACC, *(rates if of_truth else ()), share_unparsed()))
 
@@ -139,25 +129,10 @@ def score_open(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
     return Score(item.id, item.cluster, shortened or None, item.target, measurements, item.tags, reason)
 
 
-def _balanced_error() -> Metric:
-    """Create the mean of the false negative and the false positive rate, 0 to 1."""
-    kinds = ("false_negative", "false_positive")
-
-    def counts(scores: Sequence[Score]) -> Sequence[float]:
-        return [
-            number
-            for kind in kinds
-            for number in (
-                math.fsum(s.measurements.get(kind, 0.0) for s in scores),
-                sum(kind in s.measurements for s in scores),
-            )
-        ]
-
-    def value(sums: Array) -> Array:
-        return (ratio(sums[..., :2]) + ratio(sums[..., 2:])) / 2
-
-    about = "mean of false_negative_rate and false_positive_rate"
-    return Metric("balanced_error_rate", counts, value, higher_is_better=False, by_item=True, about=about)
+@metric(higher_is_better=False, value=lambda sums: (ratio(sums[..., :2]) + ratio(sums[..., 2:])) / 2)
+def balanced_error_rate(false_negative: Column, false_positive: Column) -> Terms:
+    """Mean of false_negative_rate and false_positive_rate."""
+    return false_negative, ~np.isnan(false_negative), false_positive, ~np.isnan(false_positive)
 
 
 _RATE = mean("hallucination_rate", "hallucinated", "share of items answered incorrectly", higher_is_better=False)
@@ -172,11 +147,12 @@ def open_scorer() -> TaskScorer:
         `judge_error_metrics`, for which a judge is needed, and `closer_to_correct`; all are shares from 0 to 1, except
         for `judge_kappa`. A reply on which the judge gave no verdict counts in neither `hallucination_rate` nor `acc`.
     """
-    conflict = replace(_RATE, about="share of replies that conflict with the correct answer, by the judge")
+    about = "share of replies that conflict with the correct answer, by the judge"
+    conflict = replace(_RATE, about=about)
     about = "share of replies that do not conflict with the correct answer, 1 - hallucination_rate"
     consistent = replace(_ACC, about=about, requires_option="judge")
     about = "share of replies on which the judge gave no verdict"
-    failed = replace(mean("judge_failed", "judge_failed", about, higher_is_better=False), requires_option="judge")
+    failed = mean("judge_failed", "judge_failed", about, higher_is_better=False, requires_option="judge")
     about = "share of replies closer to the correct answer than to the hallucinated one, by rapidfuzz's ratio"
     closer = mean("closer_to_correct", "closer_to_correct", about)
     corrected = judge_error_metrics("hallucination_rate", "hallucinated")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rapidfuzz import fuzz
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.benchmarks import refact_published_strings as published
+from halu_tasks.scorers.benchmarks import published
 from halu_tasks.scorers.metrics import mean, share_unparsed
 from halu_tasks.scorers.reading.strings import normalise, replacements
 from halu_tasks.scorers.registry import TaskScorer

@@ -1,6 +1,6 @@
 """FactCHD: label and explanation of a reply, FactCls and ExpMatch (section 5.1).
 
-`strict` reads the label wherever a reply states it. `paper` reads and counts as the authors' evaluator
+`strict` reads the label wherever a reply states it. `paper` reads (`published`) and counts as the authors' evaluator
 (`evaluate/` in their repository) does:
 
 - a prefix `Output:`, then one `Response:`, then `FACTS:` is removed, the last being a label of its own;
@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Literal
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
+from halu_tasks.scorers.benchmarks import published
 from halu_tasks.scorers.benchmarks.expmatch import ALPHA, Parts, expmatch, expmatch_published, parts_scores, split
 from halu_tasks.scorers.classification import Unparsed, label_metric, score_label
 from halu_tasks.scorers.metrics import Metric, mean, share_unparsed
@@ -91,50 +91,12 @@ def _with_facts(item: Item, answer: Answer[str], facts: dict[str, float | None])
     return replace(base, measurements={**base.measurements, **stated})
 
 
-# --- as published -----------------------------------------------------------------------------------
-
-_PUNCTUATION = re.compile(r"[!\"#$%&()*+,\-./:;<=>?@\[\]\\^`{|}~_']")
-# No reply to the paper's models was so long; it bounds the time that a model caught in a loop costs.
-_LONGEST = 1_000_000
-_ARTICLE = re.compile(r"\b(?:a|an|the)\b")
-
-
-def published_label(text: str) -> str | None:
-    """Return the label that a cleaned text begins with, by the authors' normalisation."""
-    plain = " ".join(_ARTICLE.sub(" ", _PUNCTUATION.sub(" ", text.lower())).split())
-    if plain.startswith("non factual"):
-        return NON_FACTUAL
-    return FACTUAL if plain.startswith("factual") else None
-
-
-def published_clean(text: str) -> str:
-    """Return a text without the prefixes that the authors' evaluator removes."""
-    text = text.strip().removeprefix("Output:").removeprefix("Response:")
-    if text.startswith("FACTS:"):
-        label = NON_FACTUAL if "NON-FACTS" in text else FACTUAL
-        text = f"{label}.{text.removeprefix('FACTS:')}"
-    return text
-
-
-def published_parts(text: str) -> Parts:
-    """Return the parts of a cleaned text, its label cut off where it is written in one case throughout."""
-    text = text.strip()
-    for label in ("non-factual", NON_FACTUAL, "factual", FACTUAL):
-        if text.startswith(label):
-            text = text.removeprefix(label)
-            break
-    else:
-        first = next((at for at, char in enumerate(text) if char.isalpha()), None)
-        text = text if first is None else text[first:]
-    return split(text.lstrip(" .,;:'\"\n"))
-
-
 def score_published(item: Item, reply: str) -> Score:
     """Score of a reply as the authors' evaluator gives it, but for its stemmer and its rounding."""
-    cleaned = published_clean(reply[:_LONGEST])
-    label = published_label(cleaned)
-    gold = published_parts(published_clean(str(item.gold["reason"])))
-    found = {part: value or 0.0 for part, value in parts_scores(published_parts(cleaned), gold).items()}
+    cleaned = published.published_clean(reply[:_LONGEST])
+    label = published.published_label(cleaned)
+    gold = published.published_parts(published.published_clean(str(item.gold["reason"])))
+    found = {part: value or 0.0 for part, value in parts_scores(published.published_parts(cleaned), gold).items()}
     facts: dict[str, float | None] = {
         "expmatch": expmatch_published(found, _alpha(item)),
         **{f"expmatch_{k}": v for k, v in found.items()},
@@ -142,34 +104,29 @@ def score_published(item: Item, reply: str) -> Score:
     return _with_facts(item, Answer(label, "" if label else "does not begin with a label"), facts)
 
 
-# --- metrics ----------------------------------------------------------------------------------------
+_LONGEST = 1_000_000
+"""No reply to the paper's models was so long; it bounds the time that a model caught in a loop costs."""
 
-_CLASS: dict[str, Literal["precision", "recall", "f1"]] = {
-    "factcls": "f1",
-    "precision": "precision",
-    "recall": "recall",
-}
+# --- metrics ----------------------------------------------------------------------------------------
 
 
 def _metrics(unparsed: Unparsed) -> tuple[Metric, ...]:
-    factcls, *others = (label_metric(figure, NON_FACTUAL, name, unparsed=unparsed) for name, figure in _CLASS.items())
-    # an F1 has no figure of one item; what a harness shows beside it is whether its label is right
-    factcls = replace(factcls, item=lambda s: s.measurements["correct"])
     about = (
         "mean match of explanation and gold explanation: α body + (1 - α)/2 head + (1 - α)/2 tail; α is 0.7, or alpha"
     )
-    everywhere = (
-        factcls,
-        *others,
+    return (
+        label_metric("f1", NON_FACTUAL, "factcls", unparsed=unparsed),
+        label_metric("precision", NON_FACTUAL, "precision", unparsed=unparsed),
+        label_metric("recall", NON_FACTUAL, "recall", unparsed=unparsed),
         mean("acc", "correct", "share of items answered with the target"),
         share_unparsed(),
         mean("expmatch", "expmatch", about),
+        *(
+            mean(f"expmatch_{part}", f"expmatch_{part}", f"mean match of the explanation's {part}")
+            for part in Parts._fields
+        ),
+        *probability_metrics(NON_FACTUAL),
     )
-    parts = tuple(
-        mean(f"expmatch_{part}", f"expmatch_{part}", f"mean match of the explanation's {part}")
-        for part in Parts._fields
-    )
-    return (*everywhere, *parts, *probability_metrics(NON_FACTUAL))
 
 
 METRICS = _metrics("miss")

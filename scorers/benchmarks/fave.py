@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import NamedTuple, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypedDict
+
+import numpy.typing as npt
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.citations.citations import cited
 from halu_tasks.scorers.citations.references import Paper, Reference, references
-from halu_tasks.scorers.metrics import Metric, mean, micro, ratio, share_free_of, share_unparsed
+from halu_tasks.scorers.metrics import NO_ERROR, Metric, Terms, mean, metric, micro, share_free_of, share_unparsed
 from halu_tasks.scorers.reading.claims import UNSUPPORTED, read_support
 from halu_tasks.scorers.reading.judge import FAILED, LONGEST, JudgeSpec, fence
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
@@ -24,6 +25,8 @@ from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.judge_error import judge_error_metrics
 from halu_tasks.text.sentences import sentences
+
+Column = npt.NDArray[Any]
 
 
 class GoldPaper(TypedDict):
@@ -163,8 +166,6 @@ def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
             "hallucinations": float(wrong),
             "any": float(wrong > 0),
             "factor": float(item.gold["adjustment"]),
-            # logs of older versions have no error
-            "factor_error": float(item.gold.get("adjustment_error", 0.0)),
         }
     reason = "" if summary else "empty" if strip_reasoning(reply) is not None else "unclosed reasoning"
     return Score(item.id, item.cluster, summary and summary[:_KEPT], item.target, measurements, item.tags, reason)
@@ -172,58 +173,29 @@ def score(item: Item, reply: str, verdicts: Sequence[str] | None) -> Score:
 
 def _count(name: str, measurement: str, about: str, *, higher_is_better: bool | None = False) -> Metric:
     """Create the mean of a count, 0 or more."""
-    return replace(mean(name, measurement, about, higher_is_better=higher_is_better), range=(0.0, math.inf))
+    return mean(name, measurement, about, higher_is_better=higher_is_better, range=(0.0, math.inf))
 
 
-def _adjusted(
-    name: str,
-    real: Callable[[float, float], float],
-    slope: Callable[[float, float], float],
-    about: str,
-    *,
-    share: bool = False,
-    higher_is_better: bool | None = False,
-) -> Metric:
-    """Create the mean of a number that depends on the adjustment factor, whose error it carries (the delta method).
+@metric(higher_is_better=False, range=(0.0, math.inf), requires_option="judge")
+def hallucinations_per_summary_adjusted(hallucinations: Column, factor: Column) -> Terms:
+    """The mean of hallucinations times the adjustment factor."""
+    return hallucinations * factor
 
-    Args:
-        name: The metric's name.
-        real: Computes the number of a summary from the reported hallucinations, k, and the factor.
-        slope: Its derivative by the factor.
-        about: One line that explains the metric.
-        share: Whether the number is a share, 0 to 1.
-        higher_is_better: Whether higher values are better; None if neither direction is.
+
+@metric(higher_is_better=False, requires_option="judge")
+def summaries_with_any_adjusted(hallucinations: Column, factor: Column) -> Terms:
+    """The mean of 1 - (1 - adjustment factor)^k over summaries with k reported hallucinations.
+
+    This is the probability that one of them is real, if each is so independently.
     """
-
-    def of(function: Callable[[float, float], float], s: Score) -> float:
-        return function(s.measurements["hallucinations"], s.measurements["factor"])
-
-    def counts(scores: Sequence[Score]) -> Sequence[float]:
-        judged = [s for s in scores if "factor" in s.measurements]
-        errors = (of(slope, s) * s.measurements.get("factor_error", 0.0) for s in judged)
-        return math.fsum(of(real, s) for s in judged), len(judged), math.fsum(errors)
-
-    return Metric(
-        name,
-        counts,
-        ratio,
-        higher_is_better,
-        item=lambda s: of(real, s) if "factor" in s.measurements else math.nan,
-        requires_option="judge",
-        by_item=True,
-        range=(0.0, 1.0 if share else math.inf),
-        shared=lambda sums: ratio(sums[..., [2, 1]]),
-        about=about,
-    )
+    return 1 - (1 - factor) ** hallucinations
 
 
-def _any_real(reported: float, factor: float) -> float:
-    """Return the probability that one of the reported hallucinations is real, if each is so independently."""
-    return float(1 - (1 - factor) ** reported)
-
-
-def _any_real_slope(reported: float, factor: float) -> float:
-    return float(reported * (1 - factor) ** (reported - 1)) if reported else 0.0
+# it does not vary between summaries
+@metric(higher_is_better=None, requires_option="judge", error=NO_ERROR)
+def adjustment_factor(factor: Column) -> Terms:
+    """Share of reported hallucinations that are taken to be real."""
+    return factor
 
 
 def fave_scorer() -> TaskScorer:
@@ -231,59 +203,33 @@ def fave_scorer() -> TaskScorer:
 
     Returns:
         A scorer with `METRICS`: those of hallucinations, for which a judge is needed, and numbers of sentences and
-        citations. The adjusted ones assume that a certain share of reported hallucinations is real, and carry the error
-        of this share.
+        citations. The adjusted ones assume that a certain share of reported hallucinations is real.
     """
     return TaskScorer(score, METRICS)
 
 
 METRICS = (
     _count("hallucinations_per_summary", "hallucinations", "mean number of cited sentences that are not supported"),
-    *(
-        replace(metric, requires_option="judge")
-        for metric in (
-            mean(
-                "summaries_with_any",
-                "any",
-                "share of summaries with a cited sentence that is not supported",
-                higher_is_better=False,
-            ),
-            share_free_of("acc", "hallucinations", "share of summaries without one, 1 - summaries_with_any"),
-            _adjusted(
-                "hallucinations_per_summary_adjusted",
-                lambda reported, factor: reported * factor,
-                lambda reported, _: reported,
-                "hallucinations_per_summary times the adjustment factor",
-            ),
-            _adjusted(
-                "summaries_with_any_adjusted",
-                _any_real,
-                _any_real_slope,
-                "mean of 1 - (1 - adjustment factor)^k over summaries with k reported hallucinations, each of which is "
-                "taken to be real independently of the others",
-                share=True,
-            ),
-            # it does not vary between summaries, so that its error is the given one alone
-            replace(
-                _adjusted(
-                    "adjustment_factor",
-                    lambda _, factor: factor,
-                    lambda *_: 1.0,
-                    "share of reported hallucinations that are taken to be real; known exactly unless adjustment_error "
-                    "is given",
-                    share=True,
-                    higher_is_better=None,
-                ),
-                has_error=False,
-            ),
-            micro(
-                "judge_failed",
-                "failed",
-                "asked",
-                "share of the judged sentences on which the judge gave no verdict",
-                higher_is_better=False,
-            ),
-        )
+    mean(
+        "summaries_with_any",
+        "any",
+        "share of summaries with a cited sentence that is not supported",
+        higher_is_better=False,
+        requires_option="judge",
+    ),
+    share_free_of(
+        "acc", "hallucinations", "share of summaries without one, 1 - summaries_with_any", requires_option="judge"
+    ),
+    hallucinations_per_summary_adjusted,
+    summaries_with_any_adjusted,
+    adjustment_factor,
+    micro(
+        "judge_failed",
+        "failed",
+        "asked",
+        "share of the judged sentences on which the judge gave no verdict",
+        higher_is_better=False,
+        requires_option="judge",
     ),
     *judge_error_metrics("hallucinations_per_summary", "hallucinations", math.inf),
     micro("share_cited", "known", "sentences", "share of all sentences that cite a paper of the list"),

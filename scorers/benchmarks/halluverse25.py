@@ -40,10 +40,14 @@ def _score(item: Item, answer: Answer[str]) -> Score:
 
 def _confusion(target: str, answer: str) -> Metric:
     """Create one cell of the confusion matrix, as a share (0 to 1) of its row."""
-    name = f"rate_{target}_as_{answer}"
-    rate = mean(name, f"as_{answer}", higher_is_better=False).only("type", target, name)
-    rate = replace(rate, about=f"share of the items of type {target} that are answered {answer}")
-    return replace(rate, requires_option="with_zero") if NONE in (target, answer) else rate
+    return mean(
+        f"rate_{target}_as_{answer}",
+        f"as_{answer}",
+        f"share of the items of type {target} that are answered {answer}",
+        higher_is_better=False,
+        tag_filter=("type", target),
+        requires_option="with_zero" if NONE in (target, answer) else None,
+    )
 
 
 def error_type_scorer(alone: bool = False) -> TaskScorer:

@@ -1,10 +1,7 @@
-"""HaluEval: readings of judgements, scores of checked claims, and their metrics.
+"""HaluEval: scores of checked claims, and their metrics.
 
-In `paper`, a judgement is read as by `evaluation/evaluate.py` in the authors' repository: with full stops removed,
-exactly one of the strings "Yes" and "No" must occur, anywhere in a word; otherwise the judgement has failed and counts
-as wrong. After a chain of thought, only what follows the last "#Your Judgement#" is read, since "No" also occurs in
-words such as "November". The check of a claim is read in the form that Factored Verification's prompt prescribes
-(section A.1.3), a line "Supported: Yes" or "Supported: No".
+In `paper`, the check of a claim is read in the form that Factored Verification's prompt prescribes (section A.1.3), a
+line "Supported: Yes" or "Supported: No".
 """
 
 from __future__ import annotations
@@ -28,18 +25,6 @@ CUE = "#Your Judgement#"
 """The heading of the judgement after a chain of thought."""
 KINDS = ("right", "hallucinated")
 """The tags of the two summaries of a row, with which the ids of their items end."""
-
-
-def published_reasoned_judgement(reply: str) -> Answer[str]:
-    """Read the judgement after the last cue as the authors' evaluator does (`paper`)."""
-    return published_judgement(reply.rpartition(CUE)[2])
-
-
-def published_judgement(reply: str) -> Answer[str]:
-    """Read Yes or No as the authors' evaluator does (`paper`); its result "failed!" is unparsed."""
-    text = reply.replace(".", "")
-    words = [word for word in (YES, NO) if word in text]
-    return Answer(words[0]) if len(words) == 1 else Answer(None, "both Yes and No" if words else "neither Yes nor No")
 
 
 def claims_verdict(reply: str) -> Answer[str]:
@@ -107,7 +92,7 @@ def claims_scorer(published: bool = False) -> TaskScorer:
         lambda item, reply, _: score(item, reply),
         (
             *labels.metrics,
-            replace(mean("claims", "claims", "mean number of claims", higher_is_better=None), range=(0.0, math.inf)),
+            mean("claims", "claims", "mean number of claims", higher_is_better=None, range=(0.0, math.inf)),
             mean("supported", "supported", "mean share of the claims that are supported", higher_is_better=None),
         ),
     )

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Literal, get_args
+from typing import Any, get_args
+
+import numpy as np
+import numpy.typing as npt
 
 from halu_tasks.scorers.classification import (
+    NO_LABEL,
+    Figure,
     Unparsed,
     both_right,
     label_metric,
@@ -14,12 +18,13 @@ from halu_tasks.scorers.classification import (
     pairs_of,
     score_label,
 )
-from halu_tasks.scorers.metrics import Metric, mean, ratio, share_unparsed
+from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, share_unparsed
 from halu_tasks.scorers.registry import Reading, TaskScorer, reading_named
-from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.calibration import probability_metrics
 
-_FIGURES: tuple[Literal["precision", "recall", "f1"], ...] = ("precision", "recall", "f1")
+Column = npt.NDArray[Any]
+
+_FIGURES: tuple[Figure, ...] = ("precision", "recall", "f1")
 
 
 def verdict_scorer(
@@ -82,15 +87,13 @@ def _two(argument: str, endings: Sequence[str]) -> tuple[str, str]:
 
 
 def _of_classes(names: Mapping[str, str], unparsed: Unparsed) -> list[Metric]:
-    first = next(iter(names))
-    positive = [label_metric(figure, first, figure, unparsed=unparsed) for figure in _FIGURES]
-    named = [
-        label_metric(figure, label, f"{figure}_{name}", unparsed=unparsed)
-        for label, name in names.items()
-        if name
+    """Create the metrics of the first label, which have no label in their names, and of each that has a name."""
+    classes = [(next(iter(names)), ""), *((label, f"_{name}") for label, name in names.items() if name)]
+    return [
+        label_metric(figure, label, figure + ending, unparsed=unparsed)
+        for label, ending in classes
         for figure in _FIGURES
     ]
-    return [*positive, *named]
 
 
 def position_bias(first: str) -> Metric:
@@ -98,29 +101,30 @@ def position_bias(first: str) -> Metric:
 
     Replies without an answer count in neither share: they would change it if their targets are not balanced.
     """
-
-    def counts(scores: Sequence[Score]) -> Sequence[float]:
-        answered = [s for s in scores if s.answer is not None]
-        return sum(s.answer == first for s in answered) - sum(s.target == first for s in answered), len(answered)
-
     about = f"share of {first} among the answers minus its share among the targets of these replies; 0 is no bias"
-    return Metric("position_bias", counts, ratio, higher_is_better=None, by_item=True, range=(-1.0, 1.0), about=about)
+
+    @metric(about=about, higher_is_better=None, range=(-1.0, 1.0))
+    def position_bias(answer: Column, target: Column) -> Terms:
+        answered = answer != NO_LABEL
+        return 1.0 * (answer == first) - (answered & (target == first)), answered
+
+    return position_bias
 
 
 def _of_orders(orders: tuple[str, str]) -> tuple[Metric, Metric]:
     """Create `acc_consistent`, the share (0 to 1) of questions answered right in both orders, and `flip_rate`."""
-    consistent = replace(both_right("acc_consistent", orders), requires_option="both_orders")
-    return consistent, replace(_flip_rate(orders), requires_option="both_orders")
 
-
-def _flip_rate(orders: tuple[str, str]) -> Metric:
-    """Create the share (0 to 1) of questions whose answer changes with the order, of those answered in both."""
-
-    def counts(scores: Sequence[Score]) -> Sequence[float]:
-        answered = [pair for pair in pairs_of(scores, orders) if all(s.answer is not None for s in pair)]
+    @metric(
+        about="share of the questions answered in both orders whose answer changes with the order",
+        higher_is_better=False,
+        requires_option="both_orders",
+    )
+    def flip_rate(row: Column, part: Column, answer: Column, correct: Column) -> Terms:
+        first, second = pairs_of(row, part, orders)
+        flipped, both = np.zeros((2, len(row)))
+        both[first] = (answer[first] != NO_LABEL) & (answer[second] != NO_LABEL)
         # the same choice is right in both orders or wrong in both
-        flipped = sum(one.measurements["correct"] != other.measurements["correct"] for one, other in answered)
-        return flipped, len(answered)
+        flipped[first] = both[first] * (correct[first] != correct[second])
+        return flipped, both
 
-    about = "share of the questions answered in both orders whose answer changes with the order"
-    return Metric("flip_rate", counts, ratio, higher_is_better=False, endings=orders, about=about)
+    return both_right("acc_consistent", orders, requires_option="both_orders"), flip_rate

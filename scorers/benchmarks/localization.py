@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
 
 from halu_tasks.core.items import Item
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks import refact_published_strings as published
-from halu_tasks.scorers.metrics import Array, Metric, mean, micro, ratio, share_unparsed
+from halu_tasks.scorers.benchmarks import published
+from halu_tasks.scorers.metrics import Metric, Terms, mean, metric, micro, of_columns, share_unparsed
+from halu_tasks.scorers.reading.sections import Unit
 from halu_tasks.scorers.reading.strings import normalise, quotations
 from halu_tasks.scorers.registry import TaskScorer
 from halu_tasks.scorers.score import Score
 from halu_tasks.text.spans import Text, char_counts, merge
 
+Column = npt.NDArray[Any]
 Span = tuple[int, int]
 """Start and end, in characters of the text."""
 
 
-def score_entities(item: Item, reply: str) -> Score:
-    """Score the entities that a reply lists."""
-    return score_strings(item, quotations(reply, item.gold["text"], "entity"))
+def score_quotations(item: Item, reply: str, unit: Unit) -> Score:
+    """Score what a reply returns of the text: each `entity`, one `sentence`, or each `passage` of any length."""
+    return score_strings(item, quotations(reply, item.gold["text"], unit))
 
 
-def score_sentence(item: Item, reply: str) -> Score:
-    """Score the sentence that a reply returns."""
-    return score_strings(item, quotations(reply, item.gold["text"], "sentence"))
-
-
-def score_passages(item: Item, reply: str) -> Score:
-    """Score the passages that a reply returns."""
-    return score_strings(item, quotations(reply, item.gold["text"], "passage"))
+score_entities, score_sentence = (partial(score_quotations, unit=unit) for unit in ("entity", "sentence"))
 
 
 def score_strings(item: Item, answer: Answer[list[str]]) -> Score:
@@ -86,25 +84,24 @@ def score_strings(item: Item, answer: Answer[list[str]]) -> Score:
 
 def score_entities_published(item: Item, reply: str) -> Score:
     """Score entities as the authors' evaluation does: recall of raw strings, and IoU of their first occurrences."""
-    return _score_published(item, published.entities(reply), published.set_recall)
+    returned = published.entities(reply)
+    return _score_published(item, returned, published.set_recall(item.gold["strings"], returned))
 
 
 def score_sentence_published(item: Item, reply: str) -> Score:
     """Score a sentence as the authors' evaluation does: equality of strings, and IoU of their first occurrences."""
-    sentence = published.sentence(reply)
-    return _score_published(item, [sentence], lambda gold, returned: published.sentence_match(gold[0], returned[0]))
+    returned = published.sentence(reply)
+    return _score_published(item, [returned], float(returned == item.gold["strings"][0]))
 
 
-def _score_published(item: Item, returned: list[str], accuracy: Callable[[Sequence[str], list[str]], float]) -> Score:
+def _score_published(item: Item, returned: list[str], acc: float) -> Score:
     gold = list(item.gold["strings"])
-    texts = [item.gold[name] for name in ("text", "other_text") if name in item.gold]
-    ious = [published.iou(text, gold, returned) for text in texts]
-    acc = accuracy(gold, returned)
+    ious = [published.iou(item.gold[name], gold, returned) for name in ("text", "other_text") if name in item.gold]
     measurements = {
         "acc": acc,
         "iou": ious[0],
-        "joined": float(len(texts)),
-        "acc_joined": acc * len(texts),
+        "joined": float(len(ious)),
+        "acc_joined": acc * len(ious),
         "iou_joined": sum(ious),
     }
     answer = returned if any(string.strip() for string in returned) else None
@@ -121,20 +118,11 @@ def _spans(item: Item) -> list[Span]:
     return [(int(start), int(end)) for start, end in item.gold["spans"]]
 
 
-def _f1(sums: Array) -> Array:
-    return ratio(sums * [2.0, 1.0])
+@metric
+def char_f1(shared_chars: Column, gold_chars: Column, predicted_chars: Column) -> Terms:
+    """Harmonic mean of char_precision and char_recall."""
+    return 2 * shared_chars, gold_chars + predicted_chars
 
-
-CHAR_F1 = Metric(
-    "char_f1",
-    lambda scores: (
-        sum(s.measurements["shared_chars"] for s in scores),
-        sum(s.measurements["gold_chars"] + s.measurements["predicted_chars"] for s in scores),
-    ),
-    _f1,
-    by_item=True,
-    about="harmonic mean of char_precision and char_recall",
-)
 
 METRICS = (
     mean("acc", "acc", "mean share of the gold strings that are returned"),
@@ -149,7 +137,7 @@ METRICS = (
     micro(
         "char_recall", "shared_chars", "gold_chars", "share of the gold characters that are returned, over all items"
     ),
-    CHAR_F1,
+    char_f1,
     micro(
         "unplaced",
         "unplaced",
@@ -159,27 +147,21 @@ METRICS = (
     ),
     share_unparsed(),
 )
-
-
-def _mean_of_items(name: str, number: Callable[[Score], float]) -> Metric:
-    return Metric(name, lambda scores: (math.fsum(map(number, scores)), len(scores)), ratio, by_item=True)
-
-
 FIXED_REPLIES = {
     "marking all": (
-        _mean_of_items("acc", lambda s: 1.0),
-        _mean_of_items("iou", lambda s: s.measurements["gold_chars"] / s.measurements["text_chars"]),
+        Metric("acc", lambda columns: np.ones(len(columns))),
+        Metric("iou", of_columns(lambda gold_chars, text_chars: gold_chars / text_chars)),
     ),
-    "marking nothing": (_mean_of_items("acc", lambda s: 0.0), _mean_of_items("iou", lambda s: 0.0)),
+    "marking nothing": (
+        Metric("acc", lambda columns: np.zeros(len(columns))),
+        Metric("iou", lambda columns: np.zeros(len(columns))),
+    ),
 }
 """What trivial replies score on the same items.
 
 `marking all` lists every part of the text, so its recall, which is `acc`, is 1; `marking nothing` lists none.
 """
-
-
 _JOIN = " an item counts twice if a row of the other error type has its id, the second time with the text of that row"
-
 PUBLISHED_METRICS = (
     mean("acc", "acc", "mean share of the gold strings that are returned, as raw strings"),
     mean("iou", "iou", "mean intersection over union of the first occurrences of the strings"),
@@ -214,5 +196,9 @@ def iou_scorer(returns: Literal["sentence", "entities", "passages"], published: 
     return TaskScorer(lambda item, reply, _: score(item, reply), METRICS, FIXED_REPLIES)
 
 
-_STRICT = {"sentence": score_sentence, "entities": score_entities, "passages": score_passages}
+_STRICT = {
+    "sentence": score_sentence,
+    "entities": score_entities,
+    "passages": partial(score_quotations, unit="passage"),
+}
 _PUBLISHED = {"sentence": score_sentence_published, "entities": score_entities_published}

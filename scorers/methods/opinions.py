@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from halu_tasks.scorers.classification import UNPARSED
 from halu_tasks.scorers.metrics import Estimate, estimates, mean
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.agreement import cohen_kappa, pairwise_agreement
-from halu_tasks.scorers.statistics.paired import flip_table
 
 Opinions = Mapping[str, str | None]
 """The label given by each role for one item; None if it gave none."""
 
-FLIPS = ("kept_right", "kept_wrong", "flipped_to_right", "flipped_to_wrong")
-"""The counts of `flip_table`."""
+NO_LABEL = "unparsed"
+"""What counts as the label of a role that gave none."""
+FLIPS = {
+    "kept_right": (True, True),
+    "kept_wrong": (False, False),
+    "flipped_to_right": (False, True),
+    "flipped_to_wrong": (True, False),
+}
+"""Whether a role's label and the answer are right."""
 
 
 def opinion_figures(scores: Sequence[Score], opinions: Sequence[Opinions | None]) -> dict[str, Estimate]:
@@ -51,7 +56,7 @@ def opinion_figures(scores: Sequence[Score], opinions: Sequence[Opinions | None]
     figures = estimates(
         (mean(f"{name}_{role}", f"{name}_{role}") for name in ("acc", "unparsed") for role in roles), measured
     )
-    labels = [[by_role[role] or UNPARSED for by_role in filled] for role in roles]
+    labels = [[by_role[role] or NO_LABEL for by_role in filled] for role in roles]
     clusters = [score.cluster for score in scores]
     if share := pairwise_agreement(labels, clusters):
         figures["agreement"] = share
@@ -68,6 +73,6 @@ def _measure(score: Score, opinions: Opinions) -> dict[str, float]:
     measurements: dict[str, float] = {}
     for role, label in opinions.items():
         measurements |= {f"acc_{role}": float(label == target), f"unparsed_{role}": float(label is None)}
-        flips = flip_table([label], [answer], [target])
-        measurements |= {f"{flip}_{role}": float(flips[flip]) for flip in FLIPS}
+        right = label == target, answer == target
+        measurements |= {f"{flip}_{role}": float(right == both) for flip, both in FLIPS.items()}
     return measurements

@@ -8,14 +8,14 @@ labelled, Krippendorff's alpha on those with two labels or more. Each figure the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.metrics import Array, Estimate, jackknife
+from halu_tasks.scorers.columns import Array
+from halu_tasks.scorers.metrics import Estimate, jackknife, ratio
 from halu_tasks.scorers.statistics.jackknife import Value
 
 Labels = Sequence[str | None]
@@ -52,7 +52,9 @@ def pairwise_agreement(raters: Sequence[Labels], clusters: Sequence[str] | None 
         ValueError: There are fewer than two raters or no items, or the sequences differ in length.
     """
     coded, names = _complete(_coded(raters), clusters)
-    return _estimate(partial(_agreed, raters=len(raters)), _counts(coded), names, (0.0, 1.0))
+    squares = (_counts(coded) ** 2).sum(axis=1)
+    pairs = len(raters) * (len(raters) - 1)
+    return _estimate(ratio, np.stack([squares - len(raters), np.full(len(coded), pairs)], axis=1), names, (0.0, 1.0))
 
 
 def cohen_kappa(one: Labels, other: Labels, clusters: Sequence[str] | None = None) -> Estimate | None:
@@ -80,37 +82,11 @@ def cohen_kappa(one: Labels, other: Labels, clusters: Sequence[str] | None = Non
     def kappa(sums: Array) -> Array:
         table = sums.reshape(*sums.shape[:-1], labels, labels)
         n = table.sum(axis=(-2, -1))
-        by_chance = (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1)
-        return _beyond_chance(_over(np.trace(table, axis1=-2, axis2=-1), n), _over(by_chance, n**2))
+        by_chance = _over((table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1), n**2)
+        agreed = _over(np.trace(table, axis1=-2, axis2=-1), n)
+        return _over(agreed - by_chance, np.where(by_chance < 1 - 1e-12, 1 - by_chance, 0.0))
 
-    return _estimate(kappa, cells.reshape(len(coded), labels**2), names, (-1.0, 1.0), _counts(coded)[:, 2:])
-
-
-def fleiss_kappa(raters: Sequence[Labels], clusters: Sequence[str] | None = None) -> Estimate | None:
-    """Compute Fleiss' kappa (1971) of any number of raters, at most 1.
-
-    It is computed like Cohen's, with the agreement by chance from the pooled shares of labels.
-
-    Args:
-        raters: R >= 2 sequences of N labels, all in the same order of items. Items without a label of one of the raters
-            are left out.
-        clusters: The clusters of the N items; by default, each item is a cluster.
-
-    Returns:
-        The estimate; None if there is no item that all raters labelled, or all give every item one and the same label.
-
-    Raises:
-        ValueError: There are fewer than two raters or no items, or the sequences differ in length.
-    """
-
-    def kappa(sums: Array) -> Array:
-        labels = sums[..., 2:]
-        shares = _over(labels, labels.sum(axis=-1, keepdims=True))
-        return _beyond_chance(_agreed(sums, len(raters)), (shares**2).sum(axis=-1))
-
-    coded, names = _complete(_coded(raters), clusters)
-    counts = _counts(coded)
-    return _estimate(kappa, counts, names, (-1.0, 1.0), counts[:, 2:])
+    return _estimate(kappa, cells.reshape(len(coded), labels**2), names, (-1.0, 1.0), _counts(coded))
 
 
 def krippendorff_alpha(raters: Sequence[Labels], clusters: Sequence[str] | None = None) -> Estimate | None:
@@ -130,7 +106,7 @@ def krippendorff_alpha(raters: Sequence[Labels], clusters: Sequence[str] | None 
         ValueError: There are fewer than two raters or no items, or the sequences differ in length.
     """
     coded = _coded(raters)
-    counts = _counts(coded)[:, 2:]
+    counts = _counts(coded)
     given = counts.sum(axis=1)
     counts[given < 2] = 0
     # the pairs of different labels of an item, each counted 1 / (labels of the item - 1) times
@@ -148,7 +124,7 @@ def krippendorff_alpha(raters: Sequence[Labels], clusters: Sequence[str] | None 
 def agreement(raters: Mapping[str, Labels], clusters: Sequence[str] | None = None) -> dict[str, Measured]:
     """Compute all measures of agreement by name.
 
-    These are `pairwise_agreement`, `fleiss_kappa` and `krippendorff_alpha` of all raters, and `agreement (a, b)` and
+    These are `pairwise_agreement` and `krippendorff_alpha` of all raters, and `agreement (a, b)` and
     `cohen_kappa (a, b)` of each pair.
 
     Args:
@@ -163,7 +139,6 @@ def agreement(raters: Mapping[str, Labels], clusters: Sequence[str] | None = Non
     complete = int(given.all(axis=1).sum())
     measures = {
         "pairwise_agreement": Measured(complete, pairwise_agreement(everyone, clusters)),
-        "fleiss_kappa": Measured(complete, fleiss_kappa(everyone, clusters)),
         "krippendorff_alpha": Measured(int((given.sum(axis=1) > 1).sum()), krippendorff_alpha(everyone, clusters)),
     }
     for (i, one), (j, other) in combinations(enumerate(raters), 2):
@@ -202,18 +177,9 @@ def _check_clusters(clusters: Sequence[str] | None, items: int) -> None:
 
 
 def _counts(coded: npt.NDArray[np.int64]) -> Array:
-    """Compute for each item 1, the sum of its squared label counts, and its label counts; shape (N, 2 + labels)."""
-    codes = range(int(coded.max(initial=0)) + 1)
-    counts = np.stack([(coded == code).sum(axis=1) for code in codes], axis=1)
-    return np.column_stack([np.ones(len(counts)), (counts**2).sum(axis=1), counts]).astype(np.float64)
-
-
-def _agreed(sums: Array, raters: int) -> Array:
-    return _over(sums[..., 1] - sums[..., 0] * raters, sums[..., 0] * raters * (raters - 1))
-
-
-def _beyond_chance(agreed: Array, by_chance: Array) -> Array:
-    return _over(agreed - by_chance, np.where(by_chance < 1 - 1e-12, 1 - by_chance, 0.0))
+    """Count how often each item has each label, shape (N, L)."""
+    codes = np.arange(int(coded.max(initial=0)) + 1)
+    return np.asarray((coded[:, :, None] == codes).sum(axis=1), dtype=np.float64)
 
 
 def _over(part: Array, whole: Array) -> Array:
@@ -250,4 +216,4 @@ def _estimate(
     common = int(labels.sum(axis=0).argmax())
     both = np.stack([labels[:, common], labels.sum(axis=1) - labels[:, common]], axis=1)
     classes = np.stack([np.bincount(number.ravel(), column) > 0 for column in both.T], axis=1)
-    return jackknife(value, items.sum(axis=0), table, bounds, classes, averaged=True)
+    return jackknife(value, items.sum(axis=0), table, bounds, classes)

@@ -1,36 +1,35 @@
-"""Metrics of the probability of a label other than ROC-AUC: average precision, Brier score, calibration error.
+"""Metrics of the probability of a label: how well it ranks items, how well it is calibrated, and at a tuned threshold.
 
-An item without a probability counts as 0.5 in the Brier score and the calibration error, and is never retrieved in the
-average precision. All metrics are undefined if no item has a probability.
+An item without a probability counts as 0.5 in the Brier score and the calibration error, ties with every other item in
+the area under the ROC curve, and is never retrieved in the average precision. All metrics are undefined if no item has
+a probability.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import partial
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.metrics import Array, Items, Metric, Pooled, ratio
-from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.jackknife import Value
-from halu_tasks.scorers.statistics.probability import (
-    FACT,
-    PROBABILITY_COLUMNS,
-    Probabilities,
-    probability_row,
-    roc_auc,
-)
-from halu_tasks.scorers.statistics.threshold import tuned_metrics
+from halu_tasks.scorers.classification import Figure, part_and_whole, ratio_or_zero
+from halu_tasks.scorers.columns import Array
+from halu_tasks.scorers.metrics import NO_ERROR, ErrorModel, Metric, Terms, metric, of_columns, ratio
+
+Column = npt.NDArray[Any]
 
 BINS = 10
 """The number of bins of equal width in the calibration error."""
+PART, TRAIN, TEST = "part", "train", "test"
+"""The tag that says whether an item is a training or a test item, and its values."""
+_ROUNDING = 1e-12
+"""Probabilities this close to the threshold are equal to it, since averages are subject to rounding errors."""
 
-_LARGEST = 64
-"""The largest number of items of a cluster that is left out at the same time as others."""
+
+def _of_probability(**properties: Any) -> Callable[[Callable[..., Terms]], Metric]:
+    return metric(requires_option="probability", **properties)
 
 
 def probability_metrics(label: str) -> tuple[Metric, ...]:
@@ -38,8 +37,31 @@ def probability_metrics(label: str) -> tuple[Metric, ...]:
 
     These are `roc_auc`, `auprc`, `brier`, `ece`, `ece_by_chance`, `no_probability`, and those of a tuned threshold.
     """
-    area, missing = roc_auc(label)
-    return area, auprc(label), brier(label), ece(label), ece_by_chance(label), missing, *tuned_metrics(label)
+    ranking = roc_auc(label), auprc(label)
+    return *ranking, brier(label), ece(label), ece_by_chance(label), no_probability(), *tuned_metrics(label)
+
+
+def roc_auc(label: str) -> Metric:
+    """Create `roc_auc`, the area under the ROC curve of the probability of `label`.
+
+    It is the share of pairs of an item with the label and one without in which the former has the higher probability,
+    where ties count as half.
+    """
+    error = ErrorModel(of_columns(lambda target: [target == label, target != label]))
+
+    @_of_probability(about=f"area under the ROC curve of the probability of {label}", error=error)
+    def roc_auc(probability: Column, target: Column) -> Terms:
+        has, known = target == label, ~np.isnan(probability)
+        if not known.any():
+            return math.nan
+        lower = np.sort(probability[~has & known])
+        higher = probability[has & known]
+        won = (np.searchsorted(lower, higher, "left") + np.searchsorted(lower, higher, "right")).sum() / 2
+        pairs = has.sum() * (~has).sum()
+        ties = pairs - len(higher) * len(lower)
+        return (won + ties / 2) / pairs if pairs else math.nan
+
+    return roc_auc
 
 
 def auprc(label: str) -> Metric:
@@ -48,124 +70,30 @@ def auprc(label: str) -> Metric:
     It is the sum over thresholds of the precision at each times the increase in recall, where equal probabilities share
     a threshold. It estimates the area under the precision-recall curve without interpolation.
     """
+    error = ErrorModel(of_columns(lambda target: [target == label, target != label]))
 
-    def sums(pooled: Items) -> tuple[Array, Array]:
-        items = Probabilities.of(pooled)
-        table = np.zeros((pooled.clusters, 3))
-        if np.isnan(items.probability).all():
-            return np.array([np.nan, 0.0, 0.0]), table
-        whole, without_one = average_precision(items, pooled.clusters)
-        table[:, 0] = whole - without_one
-        table[:, 1], table[:, 2] = (
-            np.bincount(items.cluster[one], minlength=len(table)) for one in (items.has, ~items.has)
-        )
-        return np.array([whole, 0.0, 0.0]), table
+    @_of_probability(about=f"average precision of the probability of {label}", error=error)
+    def auprc(probability: Column, target: Column) -> Terms:
+        has = target == label
+        order = np.argsort(-probability, kind="stable")[: np.count_nonzero(~np.isnan(probability))]  # NaN comes last
+        if not len(order) or not has.any():
+            return math.nan
+        ends = np.flatnonzero(np.append(np.diff(probability[order]) != 0, True))
+        hits = np.cumsum(has[order])[ends].astype(np.float64)
+        return (np.diff(hits, prepend=0) * hits / (ends + 1.0)).sum() / has.sum()
 
-    return Metric(
-        "auprc",
-        lambda scores: (len(scores),),
-        lambda sums: np.asarray(sums[..., 0]),
-        pooled=Pooled(PROBABILITY_COLUMNS, partial(probability_row, label=label), sums),
-        classes=lambda table: np.asarray(table[:, 1:] > 0),
-        requires_option="probability",
-        contributes=lambda table: np.asarray(table[:, 1:].sum(axis=1) > 0),
-        about=f"average precision of the probability of {label}",
-    )
+    return auprc
 
 
-def average_precision(items: Probabilities, clusters: int) -> tuple[float, Array]:
-    """Compute the average precision of items, and that without each cluster.
+def no_probability() -> Metric:
+    """Create the share of items without a probability, which is undefined unless the run asked for some."""
 
-    Sorted by probability, an item with the label adds H / R, where R items are above the end of its threshold, H of
-    them with the label. Without a cluster that has r of the R items and h of the H, it adds (H - h) / (R - r). Between
-    two items of the cluster, r and h do not change, so that the sum is a cumulative sum of H / (R - r) minus h times
-    one of 1 / (R - r). There are as many such sums as a cluster has items; larger clusters are left out one by one.
+    @_of_probability(about="share of items without a probability", higher_is_better=False, value=_if_any)
+    def no_probability(probability: Column, no_probability: Column) -> Terms:
+        missing = np.isnan(probability)
+        return missing, 1.0, ~missing | (no_probability == 1)
 
-    Args:
-        items: The items.
-        clusters: The number C of clusters.
-
-    Returns:
-        The value and the values without each cluster, shape (C,); NaN without items with the label.
-    """
-    ranked = _Ranked.of(items)
-    positives = np.bincount(items.cluster[items.has], minlength=clusters).astype(np.float64)
-    sums = _without_each(ranked, clusters)
-    for large in np.flatnonzero(np.bincount(items.cluster, minlength=clusters) > _LARGEST):
-        rest = items.cluster != large
-        sums[large] = _Ranked.of(Probabilities(items.cluster[rest], items.has[rest], items.probability[rest])).total()
-    with np.errstate(divide="ignore", invalid="ignore"):
-        left = positives.sum() - positives
-        return float(ranked.total() / positives.sum()), np.asarray(np.where(left > 0, sums / left, np.nan))
-
-
-class _Ranked(NamedTuple):
-    """The N items with a probability, in descending order of it.
-
-    Attributes:
-        cluster: The number of each item's cluster, shape (N,).
-        has: Whether each item has the label, shape (N,).
-        begin: The first item at the threshold of each, shape (N,).
-        end: The last item at the threshold of each, shape (N,).
-        retrieved: The number of items up to `end`, shape (N,).
-        hits: The number of items up to `end` with the label, shape (N,).
-    """
-
-    cluster: npt.NDArray[np.int64]
-    has: npt.NDArray[np.bool_]
-    begin: npt.NDArray[np.int64]
-    end: npt.NDArray[np.int64]
-    retrieved: Array
-    hits: Array
-
-    @classmethod
-    def of(cls, items: Probabilities) -> _Ranked:
-        order = np.argsort(-items.probability, kind="stable")  # NaN comes last
-        order = order[: np.count_nonzero(~np.isnan(items.probability))]
-        cluster, has, probability = items.cluster[order], items.has[order], items.probability[order]
-        ends = np.flatnonzero(np.append(np.diff(probability) != 0, True)) if len(order) else order
-        threshold = np.searchsorted(ends, np.arange(len(order)))
-        begin, end = np.append(0, ends[:-1] + 1)[threshold], ends[threshold]
-        retrieved, hits = (column.astype(np.float64) for column in (end + 1, np.cumsum(has)[end]))
-        return cls(cluster, has, begin, end, retrieved, hits)
-
-    def total(self) -> float:
-        """Compute the sum of H / R over the items with the label."""
-        ends = np.flatnonzero(self.end == np.arange(len(self.end)))
-        return float((np.diff(self.hits[ends], prepend=0) * self.hits[ends] / self.retrieved[ends]).sum())
-
-
-def _without_each(ranked: _Ranked, clusters: int) -> Array:
-    """Compute the sum of (H - h) / (R - r) over the items that are left with the label, without each small cluster."""
-    cluster, has, begin, end, retrieved, hits = ranked
-    items = len(cluster)
-    by_cluster = np.argsort(cluster, kind="stable")
-    size = np.bincount(cluster, minlength=clusters)
-    first = np.cumsum(size) - size
-    own = has[by_cluster].astype(np.float64)
-    before = np.cumsum(own) - own
-    own_hits = before + own - np.repeat(before[first[size > 0]], size[size > 0])
-
-    def left(r: Array | int) -> Array:
-        return np.where(retrieved > r, 1 / np.maximum(retrieved - r, 1), 0.0)
-
-    sums = np.zeros(clusters)
-    for r in range(int(size[size <= _LARGEST].max(initial=0)) + 1):
-        # from the threshold of the r-th item of a cluster up to that of its next one
-        which = np.flatnonzero((size >= r) & (size <= _LARGEST))
-        last = first[which] + r - 1
-        starts = begin[by_cluster[last]] if r else np.zeros(len(which), dtype=np.int64)
-        stops = np.full(len(which), items)
-        more = size[which] > r
-        stops[more] = begin[by_cluster[last[more] + 1]]
-        share = has * left(r)
-        precisions, shares = np.append(0.0, np.cumsum(hits * share)), np.append(0.0, np.cumsum(share))
-        h = own_hits[last] if r else np.zeros(len(which))
-        sums[which] += precisions[stops] - precisions[starts] - h * (shares[stops] - shares[starts])
-    # these sums include the cluster's own items
-    last = np.searchsorted(cluster[by_cluster] * items + by_cluster, cluster * items + end, side="right") - 1
-    added = has * (hits - own_hits[last]) * left(last - first[cluster] + 1.0)
-    return np.asarray(sums - np.bincount(cluster, added, clusters))
+    return no_probability
 
 
 def brier(label: str) -> Metric:
@@ -173,20 +101,19 @@ def brier(label: str) -> Metric:
 
     The difference is to 1 if the item has the label and to 0 if not. A constant probability of 0.5 scores 0.25.
     """
+    about = f"mean squared difference between the probability of {label} and 1 if it is the target, else 0"
 
-    def counts(scores: Sequence[Score]) -> Sequence[float]:
-        errors = math.fsum((s.measurements.get(FACT, 0.5) - (s.target == label)) ** 2 for s in scores)
-        return errors, len(scores), sum(FACT in s.measurements for s in scores)
+    @_of_probability(about=about, higher_is_better=False, value=_if_any)
+    def brier(probability: Column, target: Column) -> Terms:
+        known = ~np.isnan(probability)
+        return (np.where(known, probability, 0.5) - (target == label)) ** 2, 1.0, known
 
-    return Metric(
-        "brier",
-        counts,
-        _if_any(lambda sums: ratio(sums[..., :2])),
-        higher_is_better=False,
-        requires_option="probability",
-        by_item=True,
-        about=f"mean squared difference between the probability of {label} and 1 if it is the target, else 0",
-    )
+    return brier
+
+
+def _if_any(sums: Array) -> Array:
+    """Divide the first sum by the second; undefined if the third is 0."""
+    return np.asarray(np.where(sums[..., 2] > 0, ratio(sums), np.nan))
 
 
 def ece(label: str) -> Metric:
@@ -199,22 +126,17 @@ def ece(label: str) -> Metric:
     root of the number of items: `ece_by_chance` is that part. An interval around the error would leave out the true
     one, so it has none.
     """
-
-    def value(sums: Array) -> Array:
-        gaps = np.abs(sums[..., _GAPS]).sum(axis=-1)
-        return ratio(np.stack([gaps, sums[..., _ITEMS].sum(axis=-1)], axis=-1))
-
     about = f"expected calibration error of the probability of {label}, in {BINS} bins"
-    return Metric(
-        "ece",
-        partial(_binned, label=label),
-        _if_any(value),
-        higher_is_better=False,
-        requires_option="probability",
-        by_item=True,
-        has_error=False,
-        about=about,
-    )
+
+    @_of_probability(about=about, higher_is_better=False, error=NO_ERROR)
+    def ece(probability: Column, target: Column) -> Terms:
+        if np.isnan(probability).all():
+            return math.nan
+        known, bins = _binned(probability)
+        gaps = np.abs(_sums(known - (target == label), bins))
+        return gaps.sum() / len(known)
+
+    return ece
 
 
 def ece_by_chance(label: str) -> Metric:
@@ -224,42 +146,31 @@ def ece_by_chance(label: str) -> Metric:
     has about the binomial distribution with the same mean and variance, whose mean absolute deviation is
     2 (1 - p) k C(n, k) pᵏ (1 - p)ⁿ⁻ᵏ with k = ⌊n p⌋ + 1 (de Moivre 1730).
     """
+    about = "expected ece of calibrated probabilities, which is the part of ece that is due to chance"
 
-    def value(sums: Array) -> Array:
-        items, expected, squares = sums[..., _ITEMS], sums[..., _EXPECTED], sums[..., _SQUARES]
+    @_of_probability(about=about, higher_is_better=None, error=NO_ERROR)
+    def ece_by_chance(probability: Column) -> Terms:
+        if np.isnan(probability).all():
+            return math.nan
+        known, bins = _binned(probability)
+        items, expected, squares = np.bincount(bins, minlength=BINS), _sums(known, bins), _sums(known**2, bins)
         # of the items with and without the label, the rarer ones are counted
         rest = items - expected
-        rare = np.minimum(expected, rest)
         of_rest = items - 2 * expected + squares
-        gaps = _mean_deviation(rare, np.where(expected <= rest, squares, of_rest))
-        return ratio(np.stack([gaps.sum(axis=-1), items.sum(axis=-1)], axis=-1))
+        gaps = _mean_deviation(np.minimum(expected, rest), np.where(expected <= rest, squares, of_rest))
+        return gaps.sum() / len(known)
 
-    about = "expected ece of calibrated probabilities, which is the part of ece that is due to chance"
-    return Metric(
-        "ece_by_chance",
-        partial(_binned, label=label),
-        _if_any(value),
-        higher_is_better=None,
-        requires_option="probability",
-        by_item=True,
-        has_error=False,
-        about=about,
-    )
+    return ece_by_chance
 
 
-_ITEMS, _EXPECTED, _SQUARES, _GAPS = (slice(i * BINS, (i + 1) * BINS) for i in range(4))
-"""The sums by bin: of items, their probabilities, the squares of these, and the probabilities minus 1 or 0."""
+def _binned(probability: Column) -> tuple[Array, npt.NDArray[np.int64]]:
+    """Return the probabilities without missing ones, and the bin of each."""
+    known = np.where(np.isnan(probability), 0.5, probability)
+    return known, np.minimum((known * BINS).astype(np.int64), BINS - 1)
 
 
-def _binned(scores: Sequence[Score], label: str) -> Sequence[float]:
-    """Compute the sums by bin, then the number of items with a probability."""
-    numbers: list[list[float]] = [[] for _ in range(4 * BINS)]
-    for s in scores:
-        probability = s.measurements.get(FACT, 0.5)
-        index = min(int(probability * BINS), BINS - 1)
-        for part, number in enumerate((1.0, probability, probability**2, probability - (s.target == label))):
-            numbers[part * BINS + index].append(number)
-    return *map(math.fsum, numbers), sum(FACT in s.measurements for s in scores)
+def _sums(column: Array, bins: npt.NDArray[np.int64]) -> Array:
+    return np.array([math.fsum(column[bins == number].tolist()) for number in range(BINS)])
 
 
 def _mean_deviation(expected: Array, squares: Array) -> Array:
@@ -280,6 +191,62 @@ def _mean_deviation(expected: Array, squares: Array) -> Array:
     return np.asarray(np.where(expected > 0, 2 * (1 - p) * k * np.exp(log), 0.0))
 
 
-def _if_any(value: Value) -> Value:
-    """Make a metric undefined if the last sum, the number of probabilities, is 0."""
-    return lambda sums: np.asarray(np.where(sums[..., -1] > 0, value(sums), np.nan))
+# --- at a tuned threshold -------------------------------------------------------------------------------
+
+
+def tuned_metrics(label: str) -> tuple[Metric, ...]:
+    """Create the metrics of the probability of `label` at a threshold tuned on a training part of the items, 0 to 1.
+
+    This is the method of Factored Verification (George and Stuhlmüller 2023, arXiv 2310.10627, section 2.3). The
+    threshold is the mean of two averages over the training items: the average probability of the items with a label
+    and that of the items without it. A test item is predicted to have the label if its probability is above it. The
+    paper uses the probability that a summary is correct, which is one minus that of a hallucination: "below the
+    threshold" there is above it here, and an item at the threshold does not have the label.
+
+    Training items without a probability are ignored; test items without one are wrong: misses of their class, and false
+    alarms of none.
+
+    The metrics are `threshold`, and `acc_tuned`, `precision_tuned`, `recall_tuned` and `f1_tuned` over the test items;
+    the latter three are of `label`. All are undefined unless there are probabilities of training items with the label
+    and of others. Precision, recall and F1 are 0 if their denominator is. Their errors are given the threshold: in
+    simulations, that of the threshold hardly adds to them (docs/decisions/0006-metrics-as-functions.md).
+    """
+    about = f"probability of {label} above which items are predicted as {label}, tuned on the training part"
+
+    @_of_probability(about=about, higher_is_better=None, value=_middle)
+    def threshold(probability: Column, target: Column, tag_part: Column) -> Terms:
+        return _training(probability, target == label, tag_part)
+
+    figures: tuple[Figure | Literal["acc"], ...] = ("acc", "precision", "recall", "f1")
+    return threshold, *(_at_threshold(figure, label) for figure in figures)
+
+
+def _training(probability: Column, has: Column, part: Column) -> tuple[Column, ...]:
+    """Return the terms of the two averages: a sum and a number for the items with the label, and for those without."""
+    known = (part == TRAIN) & ~np.isnan(probability)
+    return probability * (known & has), known & has, probability * (known & ~has), known & ~has
+
+
+def _middle(sums: Array) -> Array:
+    return np.asarray(np.stack([ratio(sums[..., :2]), ratio(sums[..., 2:])], axis=-1).mean(axis=-1))
+
+
+def _at_threshold(figure: Figure | Literal["acc"], label: str) -> Metric:
+    of = "" if figure == "acc" else f" of {label}"
+    about = f"{figure}{of} over the test items at the tuned threshold"
+    classes = of_columns(lambda target, tag_part: [(target == label) & (tag_part == TEST)]) if figure == "f1" else None
+
+    @_of_probability(name=f"{figure}_tuned", about=about, value=ratio_or_zero, error=ErrorModel(classes))
+    def tuned(probability: Column, target: Column, tag_part: Column) -> Terms:
+        has, test = target == label, tag_part == TEST
+        sums = [math.fsum(np.nan_to_num(column).tolist()) for column in _training(probability, has, tag_part)]
+        threshold = float(_middle(np.array(sums)))
+        if math.isnan(threshold) or not test.any():
+            return math.nan
+        called = 1.0 * (test & (probability > threshold + _ROUNDING))  # NaN is not
+        actual = 1.0 * (test & has)
+        if figure == "acc":
+            return test & (called == actual) & ~np.isnan(probability), test
+        return part_and_whole(figure, called * actual, called, actual)
+
+    return tuned

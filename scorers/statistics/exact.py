@@ -7,7 +7,6 @@ divided into parts.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -90,12 +89,3 @@ def _units(column: Array, times: npt.NDArray[np.int64]) -> int:
         for place, (high, low) in enumerate(zip(upper, lower, strict=True))
         if high or low
     )
-
-
-def column_sums(table: Array) -> Array:
-    """Sum up the columns of a table, shape (N, K), each rounded once, whatever the order of the rows."""
-    sums = np.asarray(table.sum(axis=0), dtype=np.float64)
-    exact = (np.abs(table).sum(axis=0) < _EXACT) & (table == np.rint(table)).all(axis=0)
-    for column in np.flatnonzero(~exact):
-        sums[column] = math.fsum(table[:, column].tolist())
-    return sums

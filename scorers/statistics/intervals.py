@@ -24,12 +24,13 @@ variance, and is added to the other by the squares of the two distances (Zou and
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from halu_tasks.scorers.statistics.exact import column_sums
+from halu_tasks.scorers.statistics.exact import ExactSums
 
 Array = npt.NDArray[np.float64]
 
@@ -41,6 +42,10 @@ NORMAL = 1.959963984540054
 
 _NO_VARIANCE = 1e-18
 """A variance up to this, on the scale of a share, is a rounding error."""
+
+
+Interval = Callable[["float", "Moments", "tuple[float, float]", "int | None"], "tuple[float, float]"]
+"""Computes a 95% interval: (value, moments, bounds, clusters that it rests on) -> (low, high)."""
 
 
 class Moments(NamedTuple):
@@ -61,8 +66,8 @@ class Moments(NamedTuple):
     @classmethod
     def of(cls, deviations: Array) -> Moments:
         """Compute the moments of the deviation of each cluster, shape (C,)."""
-        powers = column_sums(np.stack([deviations**2, deviations**3, deviations**4], axis=1))
-        return cls(len(deviations), *map(float, powers))
+        powers = ExactSums.of(np.stack([deviations**2, deviations**3, deviations**4], axis=1))
+        return cls(len(deviations), *powers.values().tolist())
 
     @classmethod
     def of_values(cls, number: int, powers: Array) -> Moments:
@@ -251,7 +256,85 @@ def _skewed_end(v: float, moments: Moments, t: float) -> float:
     return v + skew / 2 + math.sqrt(t * t * moments.second + skew**2 / 4)
 
 
-def mean_interval(ends: Array, values: Array, correlation: Array) -> tuple[float, float]:
+class DifferenceError(NamedTuple):
+    """The error of a difference between two runs.
+
+    The interval is Student's t around the difference, limited to the differences that the metric's range allows, with
+    the degrees of freedom of `carriers`. They are about 2k if k clusters differ and the others do not.
+
+    If all clusters differ by the same amount, as in two equal runs, the standard error is 0. The interval then assumes
+    that up to t²/(n + t²) of all clusters, the upper end of Wilson's interval for a share of 0 out of n, differ from
+    those observed as far as the metric's range allows. Two equal runs of 100 clusters thus differ by 0 ± 0.04 in a
+    share. Without an upper bound, there is no interval in this case. If k clusters differ, this part is reduced by the
+    factor k, and the interval reaches as far as the root of the sum of both squares, so that one item that flips does
+    not narrow it.
+
+    Attributes:
+        stderr: The jackknife standard error; 0 if all clusters differ by the same amount.
+        degrees: The degrees of freedom of the standard error.
+        width: The width of the metric's range, which is the largest possible difference; may be infinite.
+        unseen: The weight, 0 to 1, of clusters that differ from all that were seen; 1 if the standard error is 0, and 0
+            if the width is infinite.
+        clusters: The number of clusters on which the difference rests (`support`).
+    """
+
+    stderr: float
+    degrees: float
+    width: float
+    unseen: float
+    clusters: int
+
+    def interval(self, value: float) -> tuple[float, float] | None:
+        """Return the 95% interval of a difference; None if there is none."""
+        if not (self.stderr > 0 or self.unseen > 0):
+            return None
+        below, above = (self._reach(0.025, room) for room in (self.width + value, self.width - value))
+        return max(value - below, -self.width), min(value + above, self.width)
+
+    def tail(self, value: float, room: float | None = None) -> float:
+        """Return the p-value of "the difference is not above 0"; below 0.025 if and only if the interval is above 0.
+
+        Args:
+            value: By how much the difference is above 0.
+            room: How far unseen clusters can differ from it downwards; by default as far as the range allows.
+        """
+        from scipy.optimize import brentq
+        from scipy.special import stdtr
+
+        room = self.width + value if room is None else room
+        if not self.unseen:
+            return float(stdtr(self.degrees, -value / self.stderr)) if self.stderr else 0.5
+        size, least = abs(value), 1e-100
+        if not size or self._reach(least, room) <= size:
+            below = 0.5 if not size else least
+        else:
+            below = math.exp(
+                brentq(lambda log: self._reach(math.exp(log), room) - size, math.log(least), math.log(0.5))
+            )
+        return below if value >= 0 else 1 - below
+
+    def outside(self, value: float, margin: float) -> float:
+        """Return the p-value of "the difference is `margin` or more in either direction"."""
+        above = self.tail(value + margin, self.width + value)
+        return max(above, self.tail(margin - value, self.width - value))
+
+    def _reach(self, tail: float, room: float) -> float:
+        """Return how far an end of the interval is from the value.
+
+        Args:
+            tail: The probability beyond this end, up to 0.5.
+            room: How far unseen clusters can differ from the value in this direction.
+        """
+        from scipy.special import stdtrit
+
+        seen = abs(float(stdtrit(self.degrees, tail))) * self.stderr
+        if not self.unseen:
+            return seen
+        t = float(stdtrit(self.clusters - 1, tail))
+        return math.hypot(seen, math.sqrt(self.unseen) * room * unseen_share(self.clusters, t))
+
+
+def mean_interval(ends: Array, values: Array, covariance: Array) -> tuple[float, float]:
     """Compute the 95% interval of the mean of M values from the intervals of each.
 
     This is the method of variance estimates recovery, MOVER (Zou and Donner 2008): each distance from a value to an end
@@ -261,11 +344,15 @@ def mean_interval(ends: Array, values: Array, correlation: Array) -> tuple[float
     Args:
         ends: The lower and the upper ends, shape (2, M).
         values: The values, shape (M,).
-        correlation: The correlation between the errors of each two values, shape (M, M).
+        covariance: The covariance of the errors of each two values, shape (M, M).
 
     Returns:
         The lower and the upper end.
     """
+    sizes = np.sqrt(np.diag(covariance))
+    # a value without variance is correlated with none
+    correlation = covariance / np.outer(*[np.where(sizes > 0, sizes, 1.0)] * 2)
+    np.fill_diagonal(correlation, 1.0)
     below, above = values - ends[0], ends[1] - values
     down, up = (math.sqrt(max(float(reach @ correlation @ reach), 0.0)) / len(values) for reach in (below, above))
     return float(values.mean()) - down, float(values.mean()) + up

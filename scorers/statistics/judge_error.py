@@ -14,14 +14,13 @@ Each estimate is a function of sums over clusters, λ included, so its error is 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from halu_tasks.scorers.columns import Array, Columns
 from halu_tasks.scorers.human_labels import FEWEST, HUMAN, STRONG, Reference
-from halu_tasks.scorers.metrics import Array, Metric, ratio
-from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.metrics import ErrorModel, Metric, Terms, ratio
 from halu_tasks.scorers.statistics.jackknife import Value
 
 _VERDICTS = ("verdicts_read", "verdicts_positive")
@@ -142,16 +141,15 @@ def _corrected(
         names += [f"assumed_sensitivity_{assumed[0]}", f"assumed_specificity_{assumed[1]}"]
     marker = names[6] if assumed else reference.labels
 
-    def counts(scores: Sequence[Score]) -> Sequence[float]:
-        known = [s.measurements for s in scores if marker in s.measurements]
-        counted = [values for values in known if measurement in values]
-        return [
-            *(math.fsum(values.get(name, 0.0) for values in known) for name in names),
-            len(known),
-            math.fsum(values[measurement] - values["verdicts_positive"] for values in counted),
-            math.fsum(values["verdicts"] for values in counted),
-            len(counted),
-        ]
+    def terms(columns: Columns) -> Terms:
+        known, counted = ~np.isnan(columns[marker]), ~np.isnan(columns[marker]) & ~np.isnan(columns[measurement])
+        return (
+            *(np.where(known, columns[name], 0.0) for name in names),
+            known,
+            np.where(counted, columns[measurement] - columns["verdicts_positive"], 0.0),
+            np.where(counted, columns["verdicts"], 0.0),
+            counted,
+        )
 
     def uncut(sums: Array) -> Array:
         without_judge, verdicts, replies = np.moveaxis(sums[..., -3:], -1, 0)
@@ -165,15 +163,13 @@ def _corrected(
 
     return Metric(
         name,
-        counts,
-        lambda sums: np.clip(uncut(sums), 0.0, top),
+        terms,
+        about,
         higher_is_better=False,
-        requires_option=option,
-        by_item=True,
         range=(0.0, top),
-        classes=lambda table: np.asarray(table[:, [-4 if assumed else 2]] > 0),
-        supported=supported,
-        about=about,
+        value=lambda sums: np.clip(uncut(sums), 0.0, top),
+        requires_option=option,
+        error=ErrorModel(lambda columns: [columns[marker] > (-1 if assumed else 0)], supported=supported),
     )
 
 
@@ -188,48 +184,42 @@ def _errors(reference: Reference, option: str, suffix: str, calls: str, whose: s
         whose: The reference, for the explanation of kappa.
     """
 
-    def cells(scores: Sequence[Score]) -> tuple[float, float, float, float]:
-        return tuple(math.fsum(s.measurements.get(name, 0.0) for s in scores) for name in reference)  # type: ignore[return-value]
+    def cells(columns: Columns) -> tuple[Array, ...]:
+        return tuple(np.nan_to_num(np.asarray(columns[name], dtype=np.float64)) for name in reference)
 
-    def hits(scores: Sequence[Score]) -> Sequence[float]:
-        _, positive, _, both = cells(scores)
+    def hits(columns: Columns) -> Terms:
+        _, positive, _, both = cells(columns)
         return both, positive
 
-    def rejections(scores: Sequence[Score]) -> Sequence[float]:
-        labels, positive, judge, both = cells(scores)
+    def rejections(columns: Columns) -> Terms:
+        labels, positive, judge, both = cells(columns)
         return labels - positive - judge + both, labels - positive
 
-    def classes(table: Array) -> npt.NDArray[np.bool_]:
-        labels, positive = table[:, 0], table[:, 1]
-        return np.stack([positive > 0, labels > positive], axis=1)
+    def classes(columns: Columns) -> list[npt.ArrayLike]:
+        labels, positive, *_ = cells(columns)
+        return [positive > 0, labels > positive]
 
     return (
         Metric(
             f"judge_sensitivity{suffix}",
             hits,
-            ratio,
+            f"of what {calls}, the share that the judge calls one",
             requires_option=option,
-            by_item=True,
-            about=f"of what {calls}, the share that the judge calls one",
         ),
         Metric(
             f"judge_specificity{suffix}",
             rejections,
-            ratio,
+            f"of everything except what {calls}, the share that the judge does not call one",
             requires_option=option,
-            by_item=True,
-            about=f"of everything except what {calls}, the share that the judge does not call one",
         ),
         Metric(
             f"judge_kappa{suffix}",
             cells,
-            _kappa,
-            requires_option=option,
-            by_item=True,
+            f"Cohen's kappa of the judge and {whose}",
             range=(-1.0, 1.0),
-            classes=classes,
-            supported=lambda total: bool(total[0] >= FEWEST),
-            about=f"Cohen's kappa of the judge and {whose}",
+            value=_kappa,
+            requires_option=option,
+            error=ErrorModel(classes, supported=lambda total: bool(total[0] >= FEWEST)),
         ),
     )
 

@@ -1,4 +1,4 @@
-"""Comparison of two runs on the same items: the difference of a metric, and the items that flip.
+"""Differences between runs on the same items.
 
 The error of a difference comes from leaving out one cluster of both runs at a time. What the runs share (hard items,
 hard documents) therefore cancels, as in a paired t-test, which it would not in two separate errors.
@@ -9,19 +9,22 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import ndtri, stdtr, stdtrit
 
-from halu_tasks.scorers.metrics import Array, Metric, by_cluster
+from halu_tasks.scorers.metrics import Metric, by_cluster, left_out
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.agreement import Labels
-from halu_tasks.scorers.statistics.intervals import Moments, carriers, deviations, support, unseen_share, unseen_weight
-
-Sums = tuple[Array, Array]
-"""The result of `Metric.sums`: sums over all clusters, shape (K,), and the part lost with each one, shape (C, K)."""
+from halu_tasks.scorers.statistics.intervals import (
+    DifferenceError,
+    Moments,
+    carriers,
+    deviations,
+    support,
+    unseen_weight,
+)
+from halu_tasks.scorers.statistics.jackknife import LeftOut
 
 
 class Difference(NamedTuple):
@@ -29,18 +32,28 @@ class Difference(NamedTuple):
 
     Attributes:
         value: The difference, in the metric's unit.
-        stderr: Its standard error; None, as are `low` and `high`, if fewer than two clusters contribute or the
-            difference is undefined without one of them.
-        low: The lower end of the 95% interval.
+        low: The lower end of the 95% interval; None, as is `high`, if fewer than two clusters contribute, the
+            difference is undefined without one of them, or all differ by the same amount in a metric without an upper
+            bound.
         high: The upper end of the 95% interval.
+        p: The two-sided p-value of no difference, which is below 0.05 if and only if the interval excludes 0; None if
+            there is no interval.
+        stderr: The jackknife standard error; 0 if all clusters differ by the same amount.
         items: The number of items in each run, only counting those with the metric's tag if it has one.
+        clusters: The number of clusters that contribute to the difference.
+        p_equal: The p-value of "the difference is the margin or more, in either direction", which is below 0.05 if and
+            only if the 90% interval is within the margin on both sides of 0 (two one-sided tests, Schuirmann 1987);
+            None without a margin or an interval.
     """
 
     value: float
-    stderr: float | None
     low: float | None
     high: float | None
+    p: float | None
+    stderr: float | None
     items: int
+    clusters: int
+    p_equal: float | None = None
 
 
 def same_items(ones: Sequence[Score], others: Sequence[Score]) -> str:
@@ -63,149 +76,12 @@ def same_items(ones: Sequence[Score], others: Sequence[Score]) -> str:
     return f"the runs differ in their items: {'; '.join(problems)}" if problems else ""
 
 
-class JackknifeDifference(NamedTuple):
-    """The difference of a metric between two runs, with its error from leaving out one cluster at a time.
+def without_clusters(metric: Metric, scores: Sequence[Score]) -> LeftOut:
+    """Compute a metric of a run without each cluster, in the order of the clusters' names.
 
-    Attributes:
-        value: The difference, in the metric's unit.
-        stderr: Its jackknife standard error; 0 if all clusters differ by the same amount, None if fewer than two
-            contribute, the difference is undefined without one of them, or the metric has no error.
-        degrees: The degrees of freedom of the standard error.
-        clusters: The number of clusters that contribute to the difference.
-        width: The width of the metric's range, which is the largest possible difference; may be infinite.
-        unseen: The weight, 0 to 1, of clusters that differ from all that were seen; 1 if the standard error is 0, and 0
-            if the width is infinite.
-        rests_on: The number of clusters on which the difference rests (`intervals.support`).
-        shared: The part of the standard error that does not come from the clusters (`Metric.shared`), which is not in
-            `stderr`.
+    Runs on the same items therefore have the same order. Repeats of an item keep theirs.
     """
-
-    value: float
-    stderr: float | None
-    degrees: float
-    clusters: int
-    width: float
-    unseen: float = 0.0
-    rests_on: int = 0
-    shared: float = 0.0
-
-    @property
-    def total_stderr(self) -> float | None:
-        """The standard error with the shared part."""
-        return self.stderr if self.stderr is None else math.hypot(self.stderr, self.shared)
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The 95% interval, which `difference` explains; None if there is none."""
-        if not self._has_interval:
-            return None
-        below, above = (self._reach(0.025, room) for room in (self.width + self.value, self.width - self.value))
-        return max(self.value - below, -self.width), min(self.value + above, self.width)
-
-    @property
-    def tails(self) -> tuple[float, float] | None:
-        """The one-sided p-values of "not above 0" and "not below 0"; None if there is no interval.
-
-        A p-value is below 0.025 if and only if that end of the interval excludes 0.
-        """
-        if not self._has_interval:
-            return None
-        return self._tail(self.value, self.width + self.value), self._tail(-self.value, self.width - self.value)
-
-    def outside(self, margin: float) -> float | None:
-        """Return the p-value of "the difference is `margin` or more in either direction"; None without an interval."""
-        if not self._has_interval:
-            return None
-        below = self._tail(self.value + margin, self.width + self.value)
-        return max(below, self._tail(margin - self.value, self.width - self.value))
-
-    @property
-    def _has_interval(self) -> bool:
-        return self.stderr is not None and (self.stderr > 0 or self.unseen > 0)
-
-    def _reach(self, tail: float, room: float) -> float:
-        """Return how far an end of the interval is from the value.
-
-        Args:
-            tail: The probability beyond this end, up to 0.5.
-            room: How far unseen clusters can differ from the value in this direction.
-        """
-        assert self.stderr is not None
-        seen = math.hypot(float(stdtrit(self.degrees, tail)) * self.stderr, float(ndtri(tail)) * self.shared)
-        if not self.unseen:
-            return seen
-        t = float(stdtrit(self.rests_on - 1, tail))
-        return math.hypot(seen, math.sqrt(self.unseen) * room * unseen_share(self.rests_on, t))
-
-    def _tail(self, value: float, room: float) -> float:
-        """Return the p-value of "the difference is not above 0", for a difference that is `value` above 0."""
-        if not self.unseen and not self.shared:
-            return float(stdtr(self.degrees, -value / self.stderr)) if self.stderr else 0.5
-        size = abs(value)
-        least = 1e-100
-        if not size or self._reach(least, room) <= size:
-            tail = 0.5 if not size else least
-        else:
-            tail = math.exp(brentq(lambda log: self._reach(math.exp(log), room) - size, math.log(least), math.log(0.5)))
-        return tail if value >= 0 else 1 - tail
-
-
-def left_out(metric: Metric, one: Sums, other: Sums) -> JackknifeDifference | None:
-    """Compute the difference of a metric between two runs with its jackknife error.
-
-    Args:
-        metric: The metric.
-        one: The sums of the first run.
-        other: The sums of the second run, with the clusters in the same order.
-
-    Returns:
-        The difference; None if the metric is undefined in one of the runs.
-    """
-    (total, table), (other_total, other_table) = one, other
-    value = float(metric.value(total)) - float(metric.value(other_total))
-    if math.isnan(value):
-        return None
-    width = metric.range[1] - metric.range[0]
-    contributes = metric.contributes(table) | metric.contributes(other_table)
-    table, other_table = table[contributes], other_table[contributes]
-    clusters = len(table)
-    rests_on: int | None = clusters
-    if metric.classes:
-        either = metric.classes(table) | metric.classes(other_table)
-        rests_on = support(either.sum(axis=0), averaged=metric.averages_classes)
-    if not (metric.supported(total) or metric.supported(other_total)):
-        rests_on = None
-    without_one = metric.value(total - table) - metric.value(other_total - other_table)
-    if clusters < 2 or not rests_on or not metric.has_error or np.isnan(without_one).any():
-        return JackknifeDifference(value, None, clusters - 1.0, clusters, width)
-    unit = width if math.isfinite(width) else 1.0
-    rests_on = min(rests_on, clusters)
-    spread = carriers(Moments.of(deviations(without_one) / unit))
-    return JackknifeDifference(
-        value,
-        math.sqrt(spread.variance) * unit,
-        min(spread.degrees, rests_on - 1.0),
-        clusters,
-        width,
-        unseen_weight(spread, 1 / rests_on) if math.isfinite(width) else 0.0,
-        rests_on,
-        float(abs(metric.shared(total) - metric.shared(other_total))) if metric.shared else 0.0,
-    )
-
-
-def rounding(metric: Metric) -> float:
-    """Return the size up to which a difference of the metric is a rounding error."""
-    width = metric.range[1] - metric.range[0]
-    return 1e-9 * width if math.isfinite(width) else 1e-9
-
-
-def sums_of(metric: Metric, scores: Sequence[Score]) -> Sums:
-    """Compute the metric's sums over the clusters of a run, in an order independent of that of the scores.
-
-    Metrics that leave out groups of clusters therefore form the same groups in all runs. Repeats of an item keep their
-    order.
-    """
-    return metric.sums(by_cluster(sorted(scores, key=lambda s: (s.cluster, s.id))))
+    return left_out(metric, by_cluster(sorted(scores, key=lambda s: (s.cluster, s.id))))
 
 
 def items_of(metric: Metric, scores: Sequence[Score]) -> int:
@@ -213,26 +89,16 @@ def items_of(metric: Metric, scores: Sequence[Score]) -> int:
     return len({s.id for s in scores if metric.tag_filter is None or metric.tag_filter in s.tags.items()})
 
 
-def difference(metric: Metric, ones: Sequence[Score], others: Sequence[Score]) -> Difference | None:
+def difference(
+    metric: Metric, ones: Sequence[Score], others: Sequence[Score], margin: float | None = None
+) -> Difference | None:
     """Compute the difference of a metric between two runs on the same items.
-
-    The interval is Student's t around the difference, limited to the differences that the metric's range allows. If
-    few clusters differ, or some are much larger than others, the standard error rests on few clusters and is itself
-    uncertain. Its degrees of freedom are therefore Satterthwaite's (1946), 2·V²/Var(V) for a variance V, with Var(V)
-    from the contributions of the clusters (Pan and Wall 2002), and at most the number of clusters minus one. They are
-    about 2k if k clusters differ and the others do not.
-
-    If all clusters differ by the same amount, as in two equal runs, the standard error is 0. The interval then assumes
-    that up to t²/(n + t²) of all clusters, the upper end of Wilson's interval for a share of 0 out of n, differ from
-    those observed as far as the metric's range allows. Two equal runs of 100 clusters thus differ by 0 ± 0.04 in a
-    share. For a metric without an upper bound, `low` and `high` are None in this case. If k clusters differ, this part
-    is reduced by the factor k, and the interval reaches as far as the root of the sum of both squares, so that one item
-    that flips does not narrow it (see `intervals`).
 
     Args:
         metric: The metric.
         ones: The scores of the first run, in any order.
         others: The scores of the second run, in any order.
+        margin: The difference below which two runs count as equal, in the metric's unit; None to test no equality.
 
     Returns:
         The difference; None if the metric is undefined in one of the runs.
@@ -240,62 +106,77 @@ def difference(metric: Metric, ones: Sequence[Score], others: Sequence[Score]) -
     Raises:
         ValueError: The runs differ in their items or clusters.
     """
-    if problem := same_items(ones, others):
-        raise ValueError(problem)
-    if not ones:
-        return None
-    jackknife = left_out(metric, sums_of(metric, ones), sums_of(metric, others))
-    if jackknife is None:
-        return None
-    low, high = jackknife.interval or (None, None)
-    return Difference(jackknife.value, jackknife.total_stderr, low, high, items_of(metric, ones))
+    return differences(metric, [ones, others], margin).get((0, 1))
 
 
-def flips(ones: Sequence[Score], others: Sequence[Score]) -> dict[str, int]:
-    """Count the items that are right (`correct` is 1) in both runs, in only one of them, and in neither.
-
-    The counts are named as in `flip_table`, from the first run to the second. Repeats of an item are paired in order.
-
-    Raises:
-        ValueError: The runs differ in their items or clusters, or `correct` of an item is neither 0 nor 1.
-    """
-    if problem := same_items(ones, others):
-        raise ValueError(problem)
-    before, after = (sorted(scores, key=lambda s: s.id) for scores in (ones, others))
-    return _count_flips([_correct(s) for s in before], [_correct(s) for s in after])
-
-
-def flip_table(before: Labels, after: Labels, targets: Sequence[str]) -> dict[str, int]:
-    """Count how N labels, such as those of one role, compare with later ones, such as the final verdicts.
+def differences(
+    metric: Metric, runs: Sequence[Sequence[Score]], margin: float | None = None
+) -> dict[tuple[int, int], Difference]:
+    """Compute the differences of a metric between run i and run j, for all i < j of M runs on the same items.
 
     Args:
-        before: The earlier labels; a missing label is wrong.
-        after: The later labels, in the same order of items.
-        targets: The right labels.
+        metric: The metric.
+        runs: The scores of each run, in any order.
+        margin: The difference below which two runs count as equal; None to test no equality.
 
     Returns:
-        How many labels stayed right (`kept_right`) or wrong (`kept_wrong`, even if the label changed), and how many
-        changed from wrong to right (`flipped_to_right`) or from right to wrong (`flipped_to_wrong`).
+        The difference of each pair (i, j); pairs are left out if the metric is undefined in one of the runs.
 
     Raises:
-        ValueError: The sequences differ in length.
+        ValueError: The runs differ in their items or clusters.
     """
-    if not len(before) == len(after) == len(targets):
-        raise ValueError(f"expected {len(targets)} labels before and after, got {len(before)} and {len(after)}")
-    return _count_flips(*([a == b for a, b in zip(labels, targets, strict=True)] for labels in (before, after)))
+    for number, run in enumerate(runs[1:], 1):
+        if problem := same_items(runs[0], run):
+            raise ValueError(problem if len(runs) == 2 else f"runs 0 and {number}: {problem}")
+    if len(runs) < 2 or not runs[0]:
+        return {}
+    return differences_of(metric, [without_clusters(metric, run) for run in runs], items_of(metric, runs[0]), margin)
 
 
-def _count_flips(before: Sequence[bool], after: Sequence[bool]) -> dict[str, int]:
-    cells = Counter(zip(before, after, strict=True))
-    return {
-        "kept_right": cells[True, True],
-        "kept_wrong": cells[False, False],
-        "flipped_to_right": cells[False, True],
-        "flipped_to_wrong": cells[True, False],
-    }
+def differences_of(
+    metric: Metric, runs: Sequence[LeftOut], items: int, margin: float | None = None
+) -> dict[tuple[int, int], Difference]:
+    """Compute `differences` from the metric of each run without each cluster.
+
+    Args:
+        metric: The metric.
+        runs: What `without_clusters` computes of each run.
+        items: The number of items in each run.
+        margin: The difference below which two runs count as equal; None to test no equality.
+    """
+    pairs = {}
+    for i, j in combinations(range(len(runs)), 2):
+        change = runs[i].minus(runs[j])
+        if math.isnan(change.value):
+            continue
+        clusters = int(change.contributes.sum())
+        error = _error(metric, change)
+        low, high = (error.interval(change.value) if error else None) or (None, None)
+        p = p_equal = None
+        if error and low is not None:
+            p = min(2 * min(error.tail(change.value), error.tail(-change.value)), 1.0)
+            p_equal = None if margin is None else error.outside(change.value, margin)
+        pairs[i, j] = Difference(change.value, low, high, p, error and error.stderr, items, clusters, p_equal)
+    return pairs
 
 
-def _correct(score: Score) -> bool:
-    if score.measurements.get("correct") not in (0, 1):
-        raise ValueError(f"item {score.id}: expected 'correct' to be 0 or 1, got {score.measurements.get('correct')}")
-    return score.measurements["correct"] == 1
+def _error(metric: Metric, change: LeftOut) -> DifferenceError | None:
+    """Compute the error of a difference; None if there is too little for one."""
+    without = change.without[change.contributes]
+    clusters = len(without)
+    rests_on: int | None = clusters
+    if metric.error.classes:
+        rests_on = support(change.classes[change.contributes].sum(axis=0), averaged=metric.error.averaged)
+    if clusters < 2 or not rests_on or not change.supported or not metric.error.interval or np.isnan(without).any():
+        return None
+    rests_on = min(rests_on, clusters)
+    width = metric.range[1] - metric.range[0]
+    unit = width if math.isfinite(width) else 1.0
+    spread = carriers(Moments.of(deviations(without) / unit))
+    return DifferenceError(
+        stderr=math.sqrt(spread.variance) * unit,
+        degrees=min(spread.degrees, rests_on - 1.0),
+        width=width,
+        unseen=unseen_weight(spread, 1 / rests_on) if math.isfinite(width) else 0.0,
+        clusters=rests_on,
+    )

@@ -29,7 +29,7 @@ from scipy.special import nctdtr, stdtrit
 
 from halu_tasks.scorers.metrics import Metric, by_cluster, estimate
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.paired import left_out, same_items, sums_of
+from halu_tasks.scorers.statistics.paired import Difference, difference
 
 POWER = 0.8
 """The usual probability with which a difference is to be detected."""
@@ -274,15 +274,8 @@ def variances_of(metric: Metric, *runs: Sequence[Score]) -> Variances | None:
     """
     if not metric.item:
         raise ValueError(f"{metric.name} has no value for single items, and so no variance between and within them")
-    for other in runs[1:]:
-        if problem := same_items(runs[0], other):
-            raise ValueError(problem)
-    if len(runs) > 1:
-        jackknife = left_out(metric, *(sums_of(metric, run) for run in runs))
-        stderr = jackknife and jackknife.stderr
-    else:
-        figure = estimate(metric, by_cluster(runs[0]))
-        stderr = figure and figure.stderr
+    figure = difference(metric, runs[0], runs[1]) if len(runs) > 1 else estimate(metric, by_cluster(runs[0]))
+    stderr = figure and figure.stderr
     if stderr is None:
         return None
     used = [s for s in runs[0] if metric.tag_filter is None or metric.tag_filter in s.tags.items()]
@@ -310,3 +303,63 @@ def _within(metric: Metric, runs: Sequence[Sequence[Score]]) -> float | None:
             return None
         sums += float(np.mean(variances))
     return sums
+
+
+class ItemsNeeded(NamedTuple):
+    """How many items a test needs to detect a difference.
+
+    Attributes:
+        items: The number of items.
+        clusters: The number of clusters that these items are in.
+        low: The lower end of the 95% interval of `items`.
+        high: The upper end; None if there is no bound.
+    """
+
+    items: int
+    clusters: int
+    low: int
+    high: int | None
+
+
+def items_needed(difference: Difference, power: float = POWER, level: float = LEVEL) -> ItemsNeeded | None:
+    """Compute how many items a paired two-sided test would need to detect a difference as large as the observed one.
+
+    The items are of the same composition: in clusters of the same sizes with the same correlation, each answered the
+    same number of times.
+
+    The number is as uncertain as the difference. Its interval has the numbers for the differences at the ends of the
+    difference's interval. If that includes 0, there is no bound: with less than the true difference, any number can be
+    too few. It is not the power of the present run, which would only restate its p-value (Hoenig and Heisey 2001), and
+    a difference that more items would make significant is not thereby shown to exist.
+
+    Args:
+        difference: The observed difference.
+        power: The probability with which the difference is to be detected.
+        level: The significance level of the test.
+
+    Returns:
+        The numbers; None for the reasons of `not_estimated`.
+    """
+    if not_estimated(difference):
+        return None
+    assert difference.stderr is not None and difference.low is not None and difference.high is not None
+    variance = difference.clusters * difference.stderr**2
+    clusters, least = (
+        clusters_needed(variance, size, power, level)
+        for size in (difference.value, max(abs(difference.low), abs(difference.high)))
+    )
+    most = None
+    if difference.low > 0 or difference.high < 0:
+        most = clusters_needed(variance, min(abs(difference.low), abs(difference.high)), power, level)
+    each = difference.items / difference.clusters
+    items, low = math.ceil(clusters * each), math.ceil(least * each)
+    return ItemsNeeded(items, clusters, low, None if most is None else math.ceil(most * each))
+
+
+def not_estimated(difference: Difference) -> str:
+    """Say why `items_needed` has no numbers for a difference; an empty string if it has."""
+    if difference.low is None or difference.high is None or difference.stderr is None:
+        return "the difference has no interval"
+    if not difference.value:
+        return "the difference is 0"
+    return "" if difference.stderr else "the difference is the same in all clusters"

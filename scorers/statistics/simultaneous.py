@@ -8,7 +8,7 @@ is the weighted sum of what the clusters contribute to it. The three differences
 asked about the same documents, and a mean with its members are thus correlated in the draws as they are in the data.
 
 Each difference enters by its own p-value, converted to a normal deviate. A difference that rests on a few items, whose
-standard error is uncertain or 0, has the large p-value that `paired_bootstrap` gives it, and cannot dominate the
+standard error is uncertain or 0, has the large p-value that `paired.difference` gives it, and cannot dominate the
 maximum.
 
 `tests/error_rates_of_reports.py` prints how often equal models are called different, and how often differences are
@@ -18,7 +18,7 @@ found.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,10 +26,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from halu_tasks.scorers.metrics import Array, Metric
-from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.paired import Sums, sums_of
-from halu_tasks.scorers.statistics.significance import holm
+from halu_tasks.scorers.columns import Array
+from halu_tasks.scorers.statistics.jackknife import LeftOut
 
 LEVEL = 0.05
 """The probability of any false claim in a family of differences."""
@@ -74,34 +72,18 @@ class Contrast(NamedTuple):
     p_equal: float | None = None
 
 
-def influence(metric: Metric, scores: Sequence[Score], scope: str) -> Influence:
+def influence(left_out: LeftOut, clusters: Sequence[str], scope: str) -> Influence:
     """Compute the influence of clusters on a metric of one run.
 
     Args:
-        metric: The metric.
-        scores: The scores of the run, in any order.
+        left_out: The metric without each cluster, as `without_clusters` computes it.
+        clusters: The names of all clusters in order.
         scope: What the names of clusters refer to.
     """
-    return influence_of_sums(metric, sums_of(metric, scores), sorted({score.cluster for score in scores}), scope)
-
-
-def influence_of_sums(metric: Metric, sums: Sums, clusters: Sequence[str], scope: str) -> Influence:
-    """Compute the influence of clusters on a metric of one run from the metric's sums.
-
-    Args:
-        metric: The metric.
-        sums: The sums, as `sums_of` computes them.
-        clusters: The names of the clusters, in the order of the sums.
-        scope: What the names of clusters refer to.
-    """
-    total, table = sums
-    if len(table) != len(clusters):
-        # a metric that leaves out groups of clusters at a time: its groups are no clusters of other metrics
-        clusters = [f"{metric.name} {number}" for number in range(len(table))]
-    values = np.zeros(len(table))
-    contributes = metric.contributes(table)
-    values[contributes] = metric.value(total - table[contributes]) - metric.value(total)
-    return Influence(scope, clusters, values)
+    if len(left_out.without) != len(clusters):
+        # groups of clusters were left out, which are no clusters of other metrics
+        clusters = [f"group {number} of {len(left_out.without)}" for number in range(len(left_out.without))]
+    return Influence(scope, clusters, np.where(left_out.contributes, left_out.without - left_out.value, 0.0))
 
 
 def adjusted_p_values(contrasts: Sequence[Contrast], draws: int = 10_000, seed: int = 0) -> list[float | None]:
@@ -188,6 +170,33 @@ def adjusted_equality(contrasts: Sequence[Contrast], draws: int = 10_000, seed: 
     shares[by_rank] = np.maximum.accumulate((counts[by_rank] + 1) / (draws + 1))
     for column, share in zip(family.equal, np.maximum(np.minimum(shares, limits), p_values).tolist(), strict=True):
         adjusted[family.order[column]] = share
+    return adjusted
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Adjust p-values for multiple comparisons by Holm's step-down method (1979).
+
+    If hypotheses are rejected at an adjusted p-value of at most alpha, the probability of any false rejection is at
+    most alpha, whatever the dependence between the tests. The k-th smallest of m p-values is multiplied by m - k + 1,
+    raised to the previous adjusted one if that is larger, and limited to 1.
+
+    Args:
+        p_values: The p-values; None for a comparison that could not be tested, which does not count among the m.
+
+    Returns:
+        The adjusted p-values in the same order; None stays None.
+
+    Raises:
+        ValueError: A p-value is not between 0 and 1.
+    """
+    tested = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
+    if invalid := [p for p, _ in tested if not 0 <= p <= 1]:
+        raise ValueError(f"expected p-values from 0 to 1, got {invalid[0]}")
+    adjusted: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for rank, (p, index) in enumerate(tested):
+        largest = max(largest, min((len(tested) - rank) * p, 1.0))
+        adjusted[index] = largest
     return adjusted
 
 
@@ -282,3 +291,26 @@ class _Scope(NamedTuple):
         for row, figure in enumerate(inside):
             table[row, [columns[name] for name in figure.clusters]] = figure.values
         return cls(inside, table)
+
+
+def rank_ranges(better: Iterable[tuple[int, int]], runs: int) -> list[tuple[int, int]]:
+    """Compute confidence sets for the ranks of M runs, where 1 is the best.
+
+    These are the sets of Mogstad, Romano, Shaikh and Wilhelm (2024, "Inference for Ranks", Review of Economic Studies
+    91). They range from 1 + the number of runs that are significantly better to M - the number that are significantly
+    worse. If the probability that any of the claims is false is at most 5%, as for the p-values of
+    `adjusted_p_values`, then with a probability of 95% the sets of all runs contain their ranks, and if
+    runs tie, all ranks that they share.
+
+    Args:
+        better: The pairs of runs of which the first is significantly better than the second.
+        runs: The number M of runs.
+
+    Returns:
+        The best and the worst rank of each run.
+    """
+    ranges = [(1, runs)] * runs
+    for winner, loser in set(better):
+        ranges[winner] = ranges[winner][0], ranges[winner][1] - 1
+        ranges[loser] = ranges[loser][0] + 1, ranges[loser][1]
+    return ranges

@@ -10,8 +10,7 @@ from typing import Any
 from halu_tasks.builders.replies import read_verdict as read_builder_verdict
 from halu_tasks.core.options import Options
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks import factchd, halluverse25, halueval, refact_published, refact_published_strings
-from halu_tasks.scorers.benchmarks.halluverse25_binary import yes_no_alone
+from halu_tasks.scorers.benchmarks import factchd, halluverse25, halueval, published
 from halu_tasks.scorers.reading.claims import checks, read_support
 from halu_tasks.scorers.reading.declining import declines
 from halu_tasks.scorers.reading.judge import read_verdict
@@ -76,15 +75,15 @@ STRICT: dict[str, Callable[[Row], Answer[Any]]] = {
 }
 
 PAPER: dict[str, Callable[[Row], Answer[Any]]] = {
-    "factchd": lambda row: Answer(factchd.published_label(factchd.published_clean(row["reply"])), "-"),
+    "factchd": lambda row: Answer(published.published_label(published.published_clean(row["reply"])), "-"),
     "halluverse25": type_as_published,
-    "halluverse25_binary": lambda row: yes_no_alone(row["reply"]),
-    "halueval_summarization": lambda row: halueval.published_judgement(row["reply"]),
-    "refact_judgment_comparative": lambda row: refact_published.published_pick(row["reply"]),
-    "refact_judgment_independent": lambda row: refact_published.published_true_false(row["reply"]),
-    "refact_correction": lambda row: Answer(refact_published_strings.replacements(row["reply"]), ""),
-    "refact_localization_entity": lambda row: Answer(refact_published_strings.entities(row["reply"]), ""),
-    "refact_localization_negation": lambda row: Answer(refact_published_strings.sentence(row["reply"]), ""),
+    "halluverse25_binary": lambda row: published.yes_no_alone(row["reply"]),
+    "halueval_summarization": lambda row: published.published_judgement(row["reply"]),
+    "refact_judgment_comparative": lambda row: published.published_pick(row["reply"]),
+    "refact_judgment_independent": lambda row: published.published_true_false(row["reply"]),
+    "refact_correction": lambda row: Answer(published.replacements(row["reply"]), ""),
+    "refact_localization_entity": lambda row: Answer(published.entities(row["reply"]), ""),
+    "refact_localization_negation": lambda row: Answer(published.sentence(row["reply"]), ""),
 }
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 from sklearn.metrics import average_precision_score, brier_score_loss, roc_auc_score
 
-from halu_tasks.scorers.metrics import estimates, jackknife
+from halu_tasks.scorers.metrics import Estimate, estimates
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.bootstrap import paired_bootstrap
-from halu_tasks.scorers.statistics.calibration import average_precision, probability_metrics
-from halu_tasks.scorers.statistics.probability import Probabilities, pair_sums, with_probability
+from halu_tasks.scorers.statistics.calibration import probability_metrics
+from halu_tasks.scorers.statistics.paired import difference
+from halu_tasks.scorers.statistics.probability import with_probability
 
 METRICS = probability_metrics("Yes")
 
@@ -78,33 +77,6 @@ def test_intervals_cover_the_figures_of_a_population() -> None:
     assert all(0.90 <= number / 200 <= 0.995 for number in covered.values()), covered
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 12), st.booleans(), st.none() | st.sampled_from([0.0, 0.05, 0.3, 0.31, 0.5, 1.0])),
-        min_size=20,
-        max_size=200,
-    )
-)
-@pytest.mark.slow
-def test_average_precision_is_left_out_by_cluster(rows: list[tuple[int, bool, float | None]]) -> None:
-    """A cluster of more than 64 items, of which there are some, is left out in another way."""
-    clusters = np.array([min(c, 8) for c, _, _ in rows])  # the last one is large
-    has, probability = np.array([y for _, y, _ in rows]), np.array([np.nan if p is None else p for _, _, p in rows])
-    value, without = average_precision(Probabilities(clusters, has, probability), 9)
-    retrieved = np.where(np.isnan(probability), -1.0, probability)  # at a threshold of its own, which adds nothing
-
-    def definition(rest: npt.NDArray[np.bool_]) -> float:
-        return sum(
-            (np.sum(has[rest] & (retrieved[rest] >= p)) / np.sum(retrieved[rest] >= p))
-            for p in retrieved[rest & has]
-            if p >= 0
-        ) / np.sum(has[rest])
-
-    with np.errstate(invalid="ignore"):
-        for cluster, found in [(-1, value), *enumerate(without)]:
-            assert found == pytest.approx(definition(clusters != cluster), abs=1e-12, nan_ok=True)
-
-
 def test_the_order_of_items_changes_nothing() -> None:
     rng = np.random.default_rng(5)
     rows = [
@@ -132,23 +104,14 @@ def test_intervals_of_rankings_cover_where_a_class_is_rare(name: str, n: int, ra
     """Intervals from all clusters cover 69 to 88%."""
     rng = np.random.default_rng(n)
     metric = next(metric for metric in METRICS if metric.name == name)
-    assert metric.classes
-    truth = []
-    found = []
-    for run in range(240):
-        has = rng.random(n if run >= 40 else 20_000) < rare / n
-        probability = norm.cdf(3 * has - 1.5 + rng.normal(size=len(has)))
-        items = Probabilities(np.arange(len(has)), has, probability)
-        if name == "roc_auc":
-            total, table = pair_sums(items, len(has))
-        else:
-            whole, without = average_precision(items, len(has))
-            total, table = np.array([whole, 0, 0]), np.column_stack([whole - without, has, ~has])
-        if run < 40:
-            truth.append(float(metric.value(total)))
-        elif (e := jackknife(metric.value, total, table, metric.range, metric.classes(table))) and e.low is not None:
-            found.append(e)
-    expected = np.mean(truth)
+
+    def drawn(size: int) -> Estimate | None:
+        has = rng.random(size) < rare / n
+        probability = norm.cdf(3 * has - 1.5 + rng.normal(size=size))
+        return estimates([metric], scores(list(zip(has.tolist(), probability.tolist(), strict=True)))).get(name)
+
+    expected = np.mean([e.value for _ in range(40) if (e := drawn(20_000))])
+    found = [e for _ in range(200) if (e := drawn(n)) and e.low is not None]
     assert len(found) > 100
     assert np.mean([e.low <= expected <= e.high for e in found]) > 0.925  # type: ignore[operator]
 
@@ -178,5 +141,5 @@ def test_the_calibration_error_has_no_interval() -> None:
         e = estimates(METRICS, scores(list(rows)))[name]
         assert e.stderr is None and e.low is None and e.high is None
     metric = next(metric for metric in METRICS if metric.name == "ece")
-    pair = paired_bootstrap(metric, [scores(list(rows)), scores([(y, p / 2) for y, p in rows])], draws=200)[0, 1]
-    assert pair.value and pair.low is None and pair.p is None
+    pair = difference(metric, scores(list(rows)), scores([(y, p / 2) for y, p in rows]))
+    assert pair and pair.value and pair.low is None and pair.p is None

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halu_tasks.scorers.statistics.exact import ExactSums, column_sums
+from halu_tasks.scorers.statistics.exact import ExactSums
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max_value=1e300)
 
@@ -19,7 +19,7 @@ def test_parts_add_up_to_the_rounded_sum(numbers: list[float], cut: int) -> None
     sums = ExactSums([0])
     for part in (numbers[:cut], numbers[cut:]):
         sums.add(ExactSums.of(np.array(part, dtype=np.float64).reshape(-1, 1)))
-    assert sums.values()[0] == math.fsum(numbers) == column_sums(np.array(numbers)[:, None])[0]
+    assert sums.values()[0] == math.fsum(numbers)
 
 
 @given(st.lists(st.tuples(NUMBERS, st.integers(1, 5_000)), min_size=1, max_size=8))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from halu_tasks.core.items import Item
-from halu_tasks.scorers.benchmarks import factchd
+from halu_tasks.scorers.benchmarks import factchd, published
 from halu_tasks.scorers.benchmarks.expmatch import (
     Parts,
     expmatch,
@@ -134,10 +134,10 @@ def test_figures_by_hand() -> None:
 
 
 def test_the_published_split_keeps_a_label_in_mixed_case() -> None:
-    assert factchd.published_parts("Factual. One. Two.") == Parts("One. ", "Factual. ", "Two. ")
-    assert factchd.published_parts("FACTUAL. One. Two.") == Parts("One. Two. ", "", "")
-    assert factchd.published_parts("**FACTUAL. One.") == Parts("FACTUAL. One. ", "", "")
-    assert factchd.published_parts("123") == Parts("123. ", "", "")
+    assert published.published_parts("Factual. One. Two.") == Parts("One. ", "Factual. ", "Two. ")
+    assert published.published_parts("FACTUAL. One. Two.") == Parts("One. Two. ", "", "")
+    assert published.published_parts("**FACTUAL. One.") == Parts("FACTUAL. One. ", "", "")
+    assert published.published_parts("123") == Parts("123. ", "", "")
 
 
 # --- ROUGE-L ----------------------------------------------------------------------------------------

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from halu_tasks.core.items import Item, Reply
-from halu_tasks.scorers.benchmarks import halueval, localization
+from halu_tasks.scorers.benchmarks import halueval, localization, published
 from halu_tasks.scorers.metrics import estimates
 from halu_tasks.scorers.reading.claims import checks
 from halu_tasks.scorers.reading.questions import hallucinates
@@ -72,9 +73,9 @@ def test_a_summary_is_hallucinated_when_a_claim_is_not_supported(
 
 def test_the_published_readings_of_the_other_forms() -> None:
     reasoned = "No date is given. Yesterday is wrong.\n#Your Judgement#: Yes"
-    assert halueval.published_reasoned_judgement(reasoned).value == "Yes"
-    assert halueval.published_judgement(reasoned).value is None
-    assert halueval.published_reasoned_judgement("It is right. No").value == "No"
+    assert published.published_reasoned_judgement(reasoned).value == "Yes"
+    assert published.published_judgement(reasoned).value is None
+    assert published.published_reasoned_judgement("It is right. No").value == "No"
     assert halueval.score_claims_published(item(), "Claim: A\nSupported: No\nSupported: no").answer == "Yes"
     assert halueval.score_claims_published(item(), "1. A - Yes").answer is None
 
@@ -121,13 +122,12 @@ TEXT = '1. Night\n2. Boat - a "small" one\n3. Kite\nBoats are made of stone. The
 def test_passages_are_scored_by_their_characters() -> None:
     text = "Boats are made of stone. They float."
     gold = item("", text, (0, 24))
-    assert localization.score_passages(gold, "Boats are made of stone.").measurements["iou"] == 1.0
-    assert localization.score_passages(gold, text).measurements["iou"] == pytest.approx(24 / 36)
-    assert localization.score_passages(gold, "They float.").measurements["iou"] == 0.0
+    passages = partial(localization.score_quotations, unit="passage")
+    assert passages(gold, "Boats are made of stone.").measurements["iou"] == 1.0
+    assert passages(gold, text).measurements["iou"] == pytest.approx(24 / 36)
+    assert passages(gold, "They float.").measurements["iou"] == 0.0
     # a string that is nowhere adds its length to the union
-    assert localization.score_passages(gold, "- Boats are made of stone.\n- glass!").measurements[
-        "iou"
-    ] == pytest.approx(24 / 30)
+    assert passages(gold, "- Boats are made of stone.\n- glass!").measurements["iou"] == pytest.approx(24 / 30)
 
 
 # --- properties -------------------------------------------------------------------------------------

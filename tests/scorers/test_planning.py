@@ -12,6 +12,7 @@ from statsmodels.stats.power import TTestPower
 from halu_tasks.scorers.classification import macro_metric
 from halu_tasks.scorers.metrics import mean
 from halu_tasks.scorers.score import Score
+from halu_tasks.scorers.statistics.paired import Difference, difference
 from halu_tasks.scorers.statistics.planning import (
     Design,
     Variances,
@@ -19,7 +20,9 @@ from halu_tasks.scorers.statistics.planning import (
     assumed,
     clusters_needed,
     detectable,
+    items_needed,
     needed,
+    not_estimated,
     of_difference,
     power_reached,
     smallest,
@@ -51,13 +54,13 @@ def test_power_is_that_of_statsmodels(clusters: int, difference: float) -> None:
 
 
 def test_the_number_needed_is_the_least_with_that_power() -> None:
-    for variance, difference in ((1.0, 0.3), (0.2, 0.01), (1e-6, 0.5), (100.0, 0.5)):
-        clusters = clusters_needed(variance, difference)
-        assert power_reached(variance, clusters, difference) >= 0.8
-        assert clusters == 2 or power_reached(variance, clusters - 1, difference) < 0.8
+    for variance, size in ((1.0, 0.3), (0.2, 0.01), (1e-6, 0.5), (100.0, 0.5)):
+        clusters = clusters_needed(variance, size)
+        assert power_reached(variance, clusters, size) >= 0.8
+        assert clusters == 2 or power_reached(variance, clusters - 1, size) < 0.8
         detected = detectable(variance, clusters)
         assert detected is not None
-        assert detected <= abs(difference) * (1 + 1e-6) or clusters == 2
+        assert detected <= abs(size) * (1 + 1e-6) or clusters == 2
 
 
 def test_assumptions_by_hand() -> None:
@@ -133,3 +136,38 @@ def test_what_has_no_variance_of_items() -> None:
     assert variances_of(ACC, [replace(score, cluster="0") for score in scores]) is None
     with pytest.raises(ValueError, match="variance of replies"):
         Variances(0.1, None, 1.0).per_item(2)
+
+
+def test_items_needed_are_those_of_a_t_test() -> None:
+    """0.05 with an error of 0.02 in 300 clusters: an effect of 0.05 / (0.02·√300) standard deviations."""
+    found = Difference(-0.05, -0.09, -0.01, 0.01, 0.02, 1_200, 300)
+    for power in (0.8, 0.9):
+        clusters = [
+            math.ceil(TTestPower().solve_power(size / (0.02 * math.sqrt(300)), alpha=0.05, power=power))
+            for size in (0.05, 0.09, 0.01)
+        ]
+        assert items_needed(found, power) == (4 * clusters[0], clusters[0], 4 * clusters[1], 4 * clusters[2])
+    assert not_estimated(found) == ""
+    for nothing, why in (
+        (found._replace(value=0.0), "is 0"),
+        (found._replace(stderr=None), "no interval"),
+        (found._replace(low=None, high=None, stderr=0.0), "no interval"),
+        (found._replace(stderr=0.0), "the same in all clusters"),
+    ):
+        assert items_needed(nothing) is None and not_estimated(nothing).endswith(why)
+
+
+def test_a_difference_that_may_be_0_needs_items_without_bound() -> None:
+    needed = items_needed(Difference(0.03, -0.01, 0.07, 0.14, 0.02, 600, 300))
+    assert needed and needed.high is None and needed.low < needed.items == 2 * needed.clusters
+
+
+def test_repeats_of_items_do_not_raise_the_number_that_is_needed() -> None:
+    rng = np.random.default_rng(12)
+    ones, others = ((rng.random(60) < share).astype(float).tolist() for share in (0.7, 0.55))
+
+    def run(rights: list[float], epochs: int) -> list[Score]:
+        return [Score(str(i), str(i), None, "", {"correct": r}) for _ in range(epochs) for i, r in enumerate(rights)]
+
+    once, repeated = (difference(ACC, run(ones, epochs), run(others, epochs)) for epochs in (1, 4))
+    assert once and repeated and items_needed(once) == items_needed(repeated)

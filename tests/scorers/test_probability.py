@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from halu_tasks.scorers.metrics import by_cluster, estimate
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.probability import Token, probability_of, roc_auc, with_probability
+from halu_tasks.scorers.statistics.calibration import no_probability, roc_auc
+from halu_tasks.scorers.statistics.probability import Token, probability_of, with_probability
 
 YES_NO = ("Yes", "No")
-AUC, MISSING = roc_auc("Yes")
+AUC, MISSING = roc_auc("Yes"), no_probability()
 
 
 def token(text: str, **logprobs: float) -> Token:
@@ -76,14 +77,15 @@ def test_the_area_and_its_error_are_those_of_their_definitions(
     found = estimate(AUC, own)
     assert found and found.value == pytest.approx(by_pairs(rows))
     without: list[float] = []
-    for left_out in range(len(own)):
-        rest = [rows[int(s.id)] for number, cluster in enumerate(own) if number != left_out for s in cluster]
+    clusters = [[row for i, row in enumerate(rows) if i % sources == c] for c in range(own.clusters)]
+    for left_out in range(own.clusters):
+        rest = [row for number, cluster in enumerate(clusters) if number != left_out for row in cluster]
         without.append(by_pairs(rest) if len({positive for positive, _ in rest}) == 2 else math.nan)
-    holding = [sum(any((s.target == "Yes") == has for s in cluster) for cluster in own) for has in (True, False)]
+    holding = [sum(any(positive == has for positive, _ in cluster) for cluster in clusters) for has in (True, False)]
     if min(holding) < 5:
         assert found.stderr is None and found.low is None and found.high is None
     else:
-        spread = (len(own) - 1) / len(own) * np.sum((np.array(without) - np.mean(without)) ** 2)
+        spread = (own.clusters - 1) / own.clusters * np.sum((np.array(without) - np.mean(without)) ** 2)
         assert found.stderr == pytest.approx(math.sqrt(spread), abs=1e-9)
         assert found.low is not None and found.high is not None and found.low <= found.value <= found.high
 

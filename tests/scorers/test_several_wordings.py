@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -52,16 +50,6 @@ def test_the_same_replies_in_every_wording_say_no_more_than_in_one(row: list[boo
 def test_two_wordings_have_a_spread_and_a_figure_each() -> None:
     added = with_wordings([ACC], ["w0", "w1"])[1:]
     assert [metric.name for metric in added] == ["wording_sd", "acc_wording_w0", "acc_wording_w1"]
-
-
-def test_wordings_share_the_error_of_a_judge() -> None:
-    """Each wording has its own sums, and a rate of the judge moves all of them."""
-    scores = scored([[True, False] * 10, [True] * 20])
-    moved = replace(ACC, shared=lambda sums: 0.1 * sums[..., 0] / sums[..., 1])
-    alone, both = (
-        estimate(mean_over_wordings(metric, wordings_of(scores)), by_cluster(scores)) for metric in (ACC, moved)
-    )
-    assert alone and both and both.stderr == pytest.approx(np.hypot(alone.stderr or 0, 0.1 * (0.5 + 1) / 2))
 
 
 def test_one_wording_adds_nothing() -> None:

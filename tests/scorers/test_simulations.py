@@ -18,8 +18,6 @@ def test_intervals_of_every_shape_cover_about_as_often_as_they_say() -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-1000:]
     rows = [line.strip("| ").split(" | ") for line in done.stdout.splitlines() if line.startswith("| ")][1:]
-    shown = {row[0]: row for row in rows if "no interval" not in " ".join(row)}
-    assert len(rows) == 20 and set(shown) == {row[0] for row in rows} - {"ece"}
-    for shape, row in shown.items():
-        lowest, median = float(row[4]), float(row[5])
-        assert lowest > 0.85 and median > 0.93, shape
+    assert len(rows) == 17
+    for shape, _, lowest, median, *_ in rows:
+        assert float(lowest) > 0.85 and float(median) > 0.93, shape

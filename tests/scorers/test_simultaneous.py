@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from itertools import combinations
 
@@ -12,17 +13,18 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal, norm, studentized_range
 from statsmodels.stats.multitest import multipletests
 
-from halu_tasks.scorers.metrics import mean, mean_of
+from halu_tasks.scorers.metrics import Metric, mean, mean_of
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.bootstrap import paired_bootstrap
-from halu_tasks.scorers.statistics.probability import roc_auc
-from halu_tasks.scorers.statistics.significance import holm
+from halu_tasks.scorers.statistics.calibration import roc_auc
+from halu_tasks.scorers.statistics.paired import differences, without_clusters
 from halu_tasks.scorers.statistics.simultaneous import (
     Contrast,
     Influence,
     adjusted_equality,
     adjusted_p_values,
+    holm,
     influence,
+    rank_ranges,
 )
 
 ACC = mean("acc", "correct")
@@ -146,20 +148,24 @@ def run(rights: object, task: str = "", clusters: int = 60) -> list[Score]:
     ]
 
 
+def influenced(metric: Metric, scores: list[Score], scope: str) -> Influence:
+    return influence(without_clusters(metric, scores), sorted({score.cluster for score in scores}), scope)
+
+
 def test_influences_are_what_a_figure_loses_without_a_cluster() -> None:
     scores = run([1, 0, 0, 1, 1, 1], clusters=3)
-    own = influence(ACC, scores[::-1], "a")
+    own = influenced(ACC, scores[::-1], "a")
     assert list(own.clusters) == ["0", "1", "2"]
     assert own.values == pytest.approx([2 / 4 - 4 / 6, 3 / 4 - 4 / 6, 3 / 4 - 4 / 6])
 
 
 def test_a_metric_that_compares_items_has_influences_too() -> None:
-    auc, _ = roc_auc("Yes")
+    auc = roc_auc("Yes")
     scores = [
         Score(str(i), str(i), "x", "Yes" if i % 2 else "No", {"probability": p})
         for i, p in enumerate(RNG.random(20).tolist())
     ]
-    own = influence(auc, scores, "a")
+    own = influenced(auc, scores, "a")
     assert len(own.values) == 20 and np.abs(own.values).max() > 0
 
 
@@ -167,8 +173,8 @@ def test_a_mean_depends_on_its_members() -> None:
     """The mean of two tasks on the same documents, and one of the tasks: 0.71 or more correlated."""
     tasks = {name: RNG.random((2, 60)) < 0.6 for name in ("s", "t")}
     metric = mean_of("acc", {"s": ACC, "t": ACC}, "task")
-    of_mean = [influence(metric, run(tasks["s"][m], "s") + run(tasks["t"][m], "t"), "a") for m in (0, 1)]
-    of_task = [influence(ACC, run(tasks["s"][m], "s"), "a") for m in (0, 1)]
+    of_mean = [influenced(metric, run(tasks["s"][m], "s") + run(tasks["t"][m], "t"), "a") for m in (0, 1)]
+    of_task = [influenced(ACC, run(tasks["s"][m], "s"), "a") for m in (0, 1)]
     means = of_mean[0].values - of_mean[1].values
     member = of_task[0].values - of_task[1].values
     assert np.corrcoef(means, member)[0, 1] > 0.5
@@ -182,8 +188,8 @@ def claimed(rng: np.random.Generator, skills: list[float], tasks: int, items: in
     for task in range(tasks):
         hard = rng.normal(size=items)
         runs = [run(hard + rng.normal(size=items) < skill, str(task), items) for skill in skills]
-        influences = [influence(ACC, own, "a") for own in runs]
-        for (i, j), pair in paired_bootstrap(ACC, runs, draws=300).items():
+        influences = [influenced(ACC, own, "a") for own in runs]
+        for (i, j), pair in differences(ACC, runs).items():
             contrasts.append(Contrast(pair.value, pair.p, influences[i], influences[j]))
             places.append((task, i, j) if pair.value > 0 else (task, j, i))
     p_values = adjusted_p_values(contrasts, draws=500)
@@ -244,3 +250,46 @@ def test_better_and_equal_together_make_few_false_claims() -> None:
             claimed += p_equal is not None and p_equal < 0.05
         false += wrong
     assert false / 400 < 0.08 and claimed > 20
+
+
+# --- Holm's correction --------------------------------------------------------------------------
+
+
+def test_holm_by_hand() -> None:
+    """Of four: 0.005·4, 0.01·3 and 0.03·2, and the largest, 0.04·1, is raised to the one before it."""
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.6, 0.7]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_a_comparison_that_could_not_be_tested_is_none_of_those_corrected_for() -> None:
+    assert holm([0.01, None, 0.04]) == pytest.approx([0.02, None, 0.04])
+    assert holm([None]) == [None]
+
+
+@pytest.mark.parametrize("wrong", [math.nan, -0.1, 1.5])
+def test_what_is_no_p_value_has_no_correction(wrong: float) -> None:
+    with pytest.raises(ValueError, match="expected p-values from 0 to 1"):
+        holm([0.5, wrong])
+
+
+@given(st.lists(st.floats(0, 1), max_size=12), st.randoms(use_true_random=False))
+def test_corrected_p_values_are_larger_in_the_same_order_wherever_they_stand(
+    p_values: list[float], shuffling: random.Random
+) -> None:
+    adjusted = [p for p in holm(p_values) if p is not None]
+    assert all(p <= own <= 1 for p, own in zip(p_values, adjusted, strict=True))
+    by_size = sorted(zip(p_values, adjusted, strict=True))
+    assert [own for _, own in by_size] == sorted(adjusted)
+    order = shuffling.sample(range(len(p_values)), len(p_values))
+    assert holm([p_values[i] for i in order]) == [adjusted[i] for i in order]
+
+
+# --- ranks --------------------------------------------------------------------------------------
+
+
+def test_ranks_by_hand() -> None:
+    """Run 0 is better than both others, which are not told apart; run 3 was compared with run 0 alone."""
+    assert rank_ranges([(0, 1), (0, 2), (0, 3)], 4) == [(1, 1), (2, 4), (2, 4), (2, 4)]
+    assert rank_ranges([(2, 0), (2, 1), (1, 0)], 3) == [(3, 3), (2, 2), (1, 1)]
+    assert rank_ranges([], 3) == [(1, 3)] * 3

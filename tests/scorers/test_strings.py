@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from halu_tasks.benchmarks.refact_tags import original_strings, tagged_spans
-from halu_tasks.scorers.benchmarks import refact_published_strings as published
+from halu_tasks.scorers.benchmarks import published
 from halu_tasks.scorers.reading.strings import normalise, quotations, replacements
 
 DATA = Path(os.environ.get("HALU_TASKS_TEST_DATA") or Path(__file__).resolve().parents[2].parent / "shared" / "data")

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halu_tasks.scorers.answer import Answer
-from halu_tasks.scorers.benchmarks.refact_published import published_pick, published_true_false
+from halu_tasks.scorers.benchmarks.published import published_pick, published_true_false
 from halu_tasks.scorers.reading.questions import choice, pick, true_false, true_false_zh
 from halu_tasks.scorers.reading.reasoning import strip_reasoning
 from halu_tasks.tasks import task_named

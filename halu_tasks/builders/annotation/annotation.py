@@ -16,7 +16,6 @@ from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, mean
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.agreement import (
     cohen_kappa,
-    fleiss_kappa,
     krippendorff_alpha,
     pairwise_agreement,
 )
@@ -55,7 +54,6 @@ class Agreement:
             groups of annotators may share the work.
         with_other_numbers: The number of items with more or fewer labels.
         pairwise_agreement: The share of pairs of labels that are equal.
-        fleiss_kappa: Fleiss' kappa.
         krippendorff_alpha: Krippendorff's alpha, over all items with two labels or more.
     """
 
@@ -64,7 +62,6 @@ class Agreement:
     items: int = 0
     with_other_numbers: int = 0
     pairwise_agreement: Estimate | None = None
-    fleiss_kappa: Estimate | None = None
     krippendorff_alpha: Estimate | None = None
 
     def to_json(self) -> dict[str, Any]:
@@ -77,7 +74,6 @@ class Agreement:
             **content,
             "with_other_numbers": self.with_other_numbers,
             "pairwise_agreement": as_json(self.pairwise_agreement),
-            "fleiss_kappa": as_json(self.fleiss_kappa),
             "krippendorff_alpha": as_json(self.krippendorff_alpha),
         }
 
@@ -267,7 +263,6 @@ class Annotation:
             items=len(items),
             with_other_numbers=sum(bool(given) for given in labels.values()) - len(items),
             pairwise_agreement=rounded(pairwise_agreement(raters, clusters)),
-            fleiss_kappa=rounded(fleiss_kappa(raters, clusters)),
             krippendorff_alpha=rounded(self._alpha()),
         )
 

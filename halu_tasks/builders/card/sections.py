@@ -72,7 +72,6 @@ def annotation_section(report: AnnotationReport) -> Iterator[str]:
     )
     rows = [
         ["pairwise agreement", f"{agreement.items:,}", format_estimate(agreement.pairwise_agreement)],
-        ["Fleiss' kappa", f"{agreement.items:,}", format_estimate(agreement.fleiss_kappa)],
         ["Krippendorff's alpha", f"{report.annotated:,}", format_estimate(agreement.krippendorff_alpha)],
     ]
     for pair in agreement.pairs:

@@ -15,7 +15,8 @@ from halu_tasks.builders.quality.sampling import Sampled
 from halu_tasks.scorers.methods.ngram import tokens
 from halu_tasks.scorers.metrics import Estimate, by_cluster, estimate, mean
 from halu_tasks.scorers.score import Score
-from halu_tasks.scorers.statistics.probability import FACT, roc_auc
+from halu_tasks.scorers.statistics.calibration import roc_auc
+from halu_tasks.scorers.statistics.probability import FACT
 
 TRUE, HALLUCINATED = "true", "hallucinated"
 LIMITS = (0.4, 0.6)
@@ -27,7 +28,7 @@ others."""
 LEAK, NONE, UNSURE, TOO_FEW = "leak", "none", "unsure", "too few documents"
 """Verdicts: certainly different from chance and outside `LIMITS`; certainly within them; neither; too little data."""
 
-_AREA = roc_auc(HALLUCINATED)[0]
+_AREA = roc_auc(HALLUCINATED)
 _MORE = mean("more", "more")
 
 

@@ -25,11 +25,12 @@ from halu_tasks.replies.parts.score_part import (
     repeated_id,
 )
 from halu_tasks.replies.scoring import score_replies
-from halu_tasks.scorers.metrics import Items, Metric
+from halu_tasks.scorers.columns import Columns
+from halu_tasks.scorers.metrics import Metric
 from halu_tasks.scorers.score import Score
 from halu_tasks.scorers.statistics.exact import ExactSums
 from halu_tasks.scorers.statistics.jackknife import Chunk
-from halu_tasks.scorers.tables import ClusteredScores, IdParts, metric_table, pooled_items
+from halu_tasks.scorers.tables import ClusteredScores, IdParts, metric_table
 from halu_tasks.tasks import Built
 
 _MISSING = Place(-1, 0)
@@ -201,14 +202,14 @@ def _repeated(run: Opened, records: npt.NDArray[np.void]) -> tuple[Place, str] |
 
 def _write_metric(path: Path, metric: Metric, clusters: ClusteredScores) -> ExactSums | None:
     """Write what the jackknife of a metric reads again; return its sums."""
-    if metric.pooled:
-        items = pooled_items(metric, clusters)
-        np.savez(path, cluster=items.cluster, columns=items.columns)
+    if not metric.has_sums:
+        columns = clusters.columns()
+        own: dict[str, Any] = {name: columns[name] for name in metric.columns}
+        np.savez(path, cluster=columns.cluster, **own)
         return None
-    sums = metric_table(metric, clusters)
-    if sums.rows:
-        np.savez(path, table=sums.rows.table, times=np.asarray(sums.rows.times))
-    return sums.total
+    total, rows = metric_table(metric, clusters)
+    np.savez(path, terms=rows.terms, classes=rows.classes, times=np.asarray(rows.times))
+    return total
 
 
 class Tables:
@@ -240,19 +241,19 @@ class Tables:
     def chunks(self, metric: int) -> Iterator[Chunk]:
         """Read the rows of a metric, table by table."""
         for columns in self._columns(metric):
-            yield Chunk(columns["table"], columns["times"])
+            yield Chunk(columns["terms"], columns["classes"], columns["times"])
 
-    def items(self, metric: int) -> Items:
-        """Read the items of a metric that compares them across clusters."""
-        before, numbers, columns = 0, [], []
+    def items(self, metric: int) -> Columns:
+        """Read the columns of a metric that is computed from all items at once."""
+        before, parts = 0, []
         for facts, arrays in zip((f for f in self.facts if f.clusters), self._columns(metric), strict=True):
-            numbers.append(arrays["cluster"] + before)
-            columns.append(arrays["columns"])
+            parts.append(arrays | {"cluster": arrays["cluster"] + before})
             before += facts.clusters
-        return Items(np.concatenate(numbers), np.concatenate(columns), before)
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return Columns(columns.__getitem__, columns["cluster"], before)
 
     def _columns(self, metric: int) -> Iterator[dict[str, Any]]:
         for folder, facts in zip(self._folders, self.facts, strict=True):
             if facts.clusters:
-                with np.load(folder / f"metric-{metric:03d}.npz") as arrays:
+                with np.load(folder / f"metric-{metric:03d}.npz", allow_pickle=True) as arrays:
                     yield dict(arrays)

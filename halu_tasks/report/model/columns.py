@@ -9,7 +9,8 @@ from halu_tasks.report.model.names import Names
 from halu_tasks.report.model.report import GroupResult, ReportColumn, ReportGroup, Result
 from halu_tasks.results.entry import Entry
 from halu_tasks.scorers.methods.cost import total
-from halu_tasks.scorers.metrics import Estimate, estimates
+from halu_tasks.scorers.metrics import Estimate, ItemSums, Metric, by_cluster, estimates
+from halu_tasks.scorers.score import Score
 
 
 def column_record(column: Column, names: Names) -> ReportColumn:
@@ -68,13 +69,19 @@ def results(column: Column, names: Names, ranks: Mapping[Entry, tuple[int, int]]
             n=len(run.scores),
             **run.unanswered,
             # their number, since the share may be one of sentences, and is undefined if the judge was asked about none
-            judge_failed=round(failed.counts(run.scores)[0]) if failed and run.judge else None,
+            judge_failed=_sum_of(failed, run.scores) if failed and run.judge else None,
             metrics=estimates(column.metrics, run.scores),
             rank=ranks.get(entry),
             cost=_round_costs(total(run.costs)) if run.costs else None,
             entry=names.entries[entry],
             column=names.columns[column],
         )
+
+
+def _sum_of(metric: Metric, scores: Sequence[Score]) -> int:
+    sums = metric.sums_of_items(by_cluster(scores))
+    assert isinstance(sums, ItemSums)
+    return round(float(sums.terms[:, 0].sum()))
 
 
 def _round_costs(cost: Mapping[str, float]) -> dict[str, float]:

@@ -12,10 +12,8 @@ from halu_tasks.report.model.leaderboard import Column, Mean
 from halu_tasks.results.entry import Entry
 from halu_tasks.results.paired_test import Adjusted, PairedTest, adjusted, paired_test
 from halu_tasks.scorers.metrics import Metric
-from halu_tasks.scorers.statistics.bootstrap import Paired, bootstrap_of_sums
-from halu_tasks.scorers.statistics.paired import items_of, sums_of
-from halu_tasks.scorers.statistics.significance import rank_ranges
-from halu_tasks.scorers.statistics.simultaneous import Influence, influence_of_sums
+from halu_tasks.scorers.statistics.paired import Difference, differences_of, items_of, without_clusters
+from halu_tasks.scorers.statistics.simultaneous import Influence, influence, rank_ranges
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +31,7 @@ class Measure:
     place: Column | Mean
     metric: Metric
     entries: Sequence[Entry]
-    differences: Mapping[tuple[int, int], Paired]
+    differences: Mapping[tuple[int, int], Difference]
     influences: Sequence[Influence]
 
     @classmethod
@@ -56,14 +54,14 @@ class Measure:
         else:
             # items of two tasks may have the same ids
             items = sum(items_of(column.headline, column.scores(entries[0])) for column in place.columns)
-        all_sums = {entry: sums_of(metric, place.scores(entry)) for entry in entries}
-        sums = {entry: own for entry, own in all_sums.items() if not math.isnan(metric.value(own[0]))}
+        all_sums = {entry: without_clusters(metric, place.scores(entry)) for entry in entries}
+        sums = {entry: own for entry, own in all_sums.items() if not math.isnan(own.value)}
         return cls(
             place,
             metric,
             list(sums),
-            bootstrap_of_sums(metric, list(sums.values()), items, margin=margin) if len(sums) > 1 else {},
-            [influence_of_sums(metric, own, clusters, scope) for own in sums.values()],
+            differences_of(metric, list(sums.values()), items, margin),
+            [influence(own, clusters, scope) for own in sums.values()],
         )
 
 

@@ -11,7 +11,7 @@ from halu_tasks.report.model.names import Names
 from halu_tasks.report.model.report import ExactTest, Needed, PairDifference, Wins
 from halu_tasks.results.entry import Entry
 from halu_tasks.results.paired_test import PairedTest
-from halu_tasks.scorers.statistics.significance import not_estimated
+from halu_tasks.scorers.statistics.planning import not_estimated
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _record(tested: Tested, names: Names) -> PairDifference:
         low=test.paired.low,
         high=test.paired.high,
         p=test.paired.p,
-        by=test.paired.by,
+        by="jackknife",
         items=test.paired.items,
         clusters=test.paired.clusters,
         mcnemar=_exact_test(test),

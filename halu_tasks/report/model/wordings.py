@@ -103,7 +103,7 @@ def _row(headline: Metric, scores: Sequence[Sequence[Score]], id: str) -> Wordin
         return None
     values = list(defined.values())
     mean: Estimate | None = None
-    if not headline.pooled:
+    if headline.has_sums:
         metric = mean_over_wordings(headline, list(defined))
         mean = estimate(metric, by_cluster(score.tagged({WORDING: n}) for n in defined for score in scores[int(n)]))
     return WordingRow(

@@ -1,0 +1,93 @@
+"""Scores as columns, from which metrics are computed: an array for each field, measurement and tag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from halu_tasks.scorers.score import Score
+
+Array = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
+
+FIELDS = ("answer", "target", "outcome")
+TAG = "tag_"
+"""What the names of columns with tags begin with."""
+
+
+class Columns:
+    """The scores of N items as arrays by name, each made when it is first asked for.
+
+    - `answer`, `target` and `outcome` are those of the scores;
+    - `tag_NAME` is the tag NAME, an empty string where an item has none;
+    - `part` is what follows the last slash of an item's id, and `row` a number that items have in common whose ids are
+      equal up to there;
+    - `score` is the scores themselves;
+    - any other name is a measurement, NaN where an item has none.
+
+    Args:
+        read: Makes a column from its name.
+        cluster: The number of each item's cluster, from 0.
+        clusters: The number of clusters.
+    """
+
+    def __init__(self, read: Callable[[str], npt.NDArray[Any]], cluster: Numbers, clusters: int) -> None:
+        self._read = read
+        self._known: dict[str, npt.NDArray[Any]] = {}
+        self.cluster = cluster
+        self.clusters = clusters
+
+    @classmethod
+    def of(cls, scores: Sequence[Score], cluster: Numbers | None = None) -> Columns:
+        """Make the columns of scores; without `cluster`, each item is a cluster."""
+        cluster = np.arange(len(scores)) if cluster is None else cluster
+        return cls(lambda name: _column(scores, name, cluster), cluster, int(cluster.max(initial=-1)) + 1)
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        if name not in self._known:
+            self._known[name] = self._read(name)
+        return self._known[name]
+
+    def __len__(self) -> int:
+        return len(self.cluster)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns that were asked for."""
+        return tuple(self._known)
+
+    def where(self, kept: npt.NDArray[np.bool_]) -> Columns:
+        """Select items."""
+        return Columns(lambda name: self[name][kept], self.cluster[kept], self.clusters)
+
+
+def by_cluster(scores: Iterable[Score]) -> Columns:
+    """Make the columns of scores with their clusters, which are numbered in order of first appearance."""
+    scores = list(scores)
+    numbers: dict[str, int] = {}
+    cluster = [numbers.setdefault(score.cluster, len(numbers)) for score in scores]
+    return Columns.of(scores, np.array(cluster, dtype=np.int64))
+
+
+def _column(scores: Sequence[Score], name: str, cluster: Numbers) -> npt.NDArray[Any]:
+    if name == "score":
+        return _objects(scores)
+    if name in FIELDS:
+        return _objects([getattr(score, name) for score in scores])
+    if name.startswith(TAG):
+        return _objects([score.tags.get(name.removeprefix(TAG), "") for score in scores])
+    if name == "part":
+        return _objects([score.id.rpartition("/")[2] for score in scores])
+    if name == "row":
+        rows: dict[tuple[int, str], int] = {}
+        keys = zip(cluster.tolist(), (score.id.rpartition("/")[0] for score in scores), strict=True)
+        return np.array([rows.setdefault(key, len(rows)) for key in keys], dtype=np.int64)
+    return np.array([score.measurements.get(name, np.nan) for score in scores], dtype=np.float64)
+
+
+def _objects(values: Sequence[object]) -> npt.NDArray[Any]:
+    # `np.array` would make a matrix of lists of the same length
+    return np.fromiter(values, dtype=object, count=len(values))
