@@ -63,7 +63,7 @@ def run_methods(request: MethodsRequest) -> MethodRuns:
     """
     models = request.models
     # check the options, the data and the models before anything is asked
-    built = build(request.task, Options(**{"fewshot": task_named(request.task).shots, **request.task_args}))
+    built = build(request.task, Options(**{"fewshot": task_named(request.task).prompts.shots, **request.task_args}))
     chosen_metrics(built.task, built.options.scoring, request.metrics)
     models.reach()
     runs: list[Run] = []

@@ -29,7 +29,7 @@ def spans(cache: bool = True) -> Scanner[Transcript]:
         cache: Whether to cache replies of the model.
     """
     task = task_named(TASK)
-    prompt = task.wordings[0].prompt
+    prompt = task.prompts.wordings[0].prompt
     most_tokens = task.decoding.max_tokens
 
     async def scan(transcript: Transcript) -> Result:

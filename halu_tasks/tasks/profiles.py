@@ -16,7 +16,7 @@ from typing import Any
 
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.core.hashing import stable_number
-from halu_tasks.core.items import Case, Item
+from halu_tasks.core.items import Item
 from halu_tasks.core.options import Options
 from halu_tasks.data.locate import Located, find_beside
 from halu_tasks.scorers.kinds import Label, Spans, Strings
@@ -223,7 +223,7 @@ def profiles(tasks: Iterable[Task], options: Options) -> Iterator[DataProfile]:
 
 def _training(task: Task, options: Options) -> Located | None:
     """Return a task's training part if it is there; nothing is downloaded."""
-    reader = task.reader
+    reader = task.data
     if not reader.training:
         return None
     return find_beside(reader.source, reader.training, options, fetch=False)
@@ -233,7 +233,7 @@ def _profile(data: Located, readers: Sequence[tuple[Task, Options]], *, training
     task, _ = readers[0]
     counts: dict[str, _FieldCounts] = {}
     rows, sampled = 0, _Sample()
-    for row in task.reader.rows(data):
+    for row in task.data.rows(data):
         rows += 1
         for name, value in row.items():
             _count(value, name, counts)
@@ -248,7 +248,7 @@ def _profile(data: Located, readers: Sequence[tuple[Task, Options]], *, training
         fields=tuple(counted.summary(name) for name, counted in counts.items()),
         languages=sampled.languages(),
         tasks=tuple(
-            _task_profile(task, task.cases(task.reader.rows(data), own), published=None)
+            _task_profile(task, task.data.items(task.data.rows(data), own), published=None)
             if training
             else _task_profile(task, build(task, own).stream(), published=_published(task, own))
             for task, own in readers
@@ -271,29 +271,29 @@ def _count(value: Any, name: str, counts: dict[str, _FieldCounts]) -> None:
 
 def _published(task: Task, options: Options) -> int | None:
     """Return the number of published items, which is known for the default options."""
-    return None if options.changed().keys() & set(task.task_options) else task.size
+    return None if options.changed().keys() & set(task.task_options) else task.data.size
 
 
-def _task_profile(task: Task, cases: Iterable[Case | Item], *, published: int | None) -> TaskProfile:
+def _task_profile(task: Task, items: Iterable[Item], *, published: int | None) -> TaskProfile:
     labels: Counter[str] = Counter()
     tags: dict[str, Counter[str]] = {}
     clusters: set[str] = set()
-    spans, items = Lengths(), 0
-    for case in cases:
-        items += 1
-        clusters.add(case.cluster)
-        for tag, value in case.tags.items():
+    spans, number = Lengths(), 0
+    for item in items:
+        number += 1
+        clusters.add(item.cluster)
+        for tag, value in item.tags.items():
             tags.setdefault(tag, Counter())[value] += 1
         if isinstance(task.answer, Label):
-            labels[case.target] += 1
+            labels[item.target] += 1
         elif isinstance(task.answer, Spans):
-            spans.add(len(task.answer.gold_spans(case.gold).spans))
+            spans.add(len(task.answer.gold_spans(item.gold).spans))
         elif isinstance(task.answer, Strings):
-            spans.add(len(case.gold["originals"]))
+            spans.add(len(item.gold["originals"]))
     return TaskProfile(
         task=task.name,
         published=published,
-        items=items,
+        items=number,
         clusters=len(clusters),
         labels=dict(labels.most_common()),
         tags={tag: dict(counted.most_common()) for tag, counted in tags.items()},

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from halu_tasks.core.errors import DataError
+from halu_tasks.tasks.asking import structured_decoding
 from halu_tasks.tasks.derived import TaskReference
-from halu_tasks.tasks.structured import structured_decoding
 from halu_tasks.tasks.task import Decoding
 
 _REFERENCE = tuple(own.name for own in fields(TaskReference))

@@ -163,26 +163,26 @@ def summary(task: Task) -> TaskSummary:
         task=task.name,
         version=task.version,
         about=task.about,
-        file=str(task.path),
+        file=str(task.file.path),
         reference_task=task.reference,
         changed=task.changed,
-        source=task.reader.source,
-        items=task.size,
-        fields=task.fields,
-        wordings=task.wordings,
+        source=task.data.source,
+        items=task.data.size,
+        fields=task.prompts.fields,
+        wordings=task.prompts.wordings,
         first_item=first_item(task),
         answer=_answer(task),
         scorers={mode: _scorer(task, mode) for mode in task.scoring},
         metrics=_metrics(task),
         options={name: _option(name) for name in task.task_options},
         decoding=task.decoding,
-        worked_examples=task.shots,
+        worked_examples=task.prompts.shots,
     )
 
 
 def first_item(task: Task) -> Item | None:
     """Return the first item of the packaged sample, or None if there is no sample."""
-    path = SAMPLE / task.reader.source.name / task.reader.file(Options())
+    path = SAMPLE / task.data.source.name / task.data.file(Options())
     return next(build(task, Options(data="sample")).stream()) if path.is_file() else None
 
 
@@ -199,12 +199,14 @@ def _answer(task: Task) -> AnswerSummary:
         kind=answer.name,
         about=about,
         labels={label: answer.names.get(label, "") for label in answer.labels},
-        reading=ReadingSummary(name=_name(task.definition["answer"]["reading"]), about=_first_sentence(answer.reading)),
+        reading=ReadingSummary(
+            name=_name(task.file.values["answer"]["reading"]), about=_first_sentence(answer.reading)
+        ),
     )
 
 
 def _scorer(task: Task, mode: str) -> ScorerSummary:
-    spec = task.definition["scorer"][mode]
+    spec = task.file.values["scorer"][mode]
     arguments = dict(spec) if isinstance(spec, dict) else {}
     factory = arguments.pop("name", spec)
     reading = arguments.get("reading")

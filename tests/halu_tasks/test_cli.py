@@ -170,13 +170,13 @@ def test_list_shows_every_task_and_group(here: Cli) -> None:
     assert {*TASKS, *GROUPS} <= set(first)
     for task in TASKS.values():
         row = next(line for line in shown.stdout.splitlines() if line.startswith(f"{task.name} "))
-        size = f"{task.size:,}" if task.size else "unknown"
-        assert f" {size} " in row and task.headline in row and task.reader.source.title in row
+        size = f"{task.data.size:,}" if task.data.size else "unknown"
+        assert f" {size} " in row and task.headline in row and task.data.source.title in row
 
 
 def test_list_as_json_names_the_metrics_of_both_modes(run: Run) -> None:
     listed = json.loads(run("list", "--json"))
-    assert {task["name"]: task["items"] for task in listed["tasks"]} == {t.name: t.size for t in TASKS.values()}
+    assert {task["name"]: task["items"] for task in listed["tasks"]} == {t.name: t.data.size for t in TASKS.values()}
     for task in listed["tasks"]:
         assert set(task["metrics"]) == {"strict", "paper"} and task["headline"] in task["metrics"]["strict"]
         assert task["source"].startswith("https://")
@@ -232,7 +232,7 @@ def test_data_verify_of_what_is_not_cached(here: Cli) -> None:
 def test_items_are_what_both_harnesses_ask(task: str, run: Run) -> None:
     printed = [json.loads(line) for line in run("items", task, "--data", "sample", "--json").splitlines()]
     # a task with worked examples of its own prints them too
-    assert all(len(row.pop("examples", [])) == TASKS[task].shots for row in printed)
+    assert all(len(row.pop("examples", [])) == TASKS[task].prompts.shots for row in printed)
     assert printed == [
         {"id": item.id, "target": item.target, "system": item.system, "prompt": item.prompt} for item in items(task)
     ]

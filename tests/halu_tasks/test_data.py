@@ -21,7 +21,7 @@ from halu_tasks.data.cache import cache_folder, cached_path, sha256_of
 from halu_tasks.data.locate import SAMPLE, locate
 from halu_tasks.data.rows import json_lines
 from halu_tasks.data.sources import CFAITH, REFACT, Source, SourceFile
-from halu_tasks.tasks import Reader, build, registry, source_named
+from halu_tasks.tasks import TaskData, build, registry, source_named
 
 PUBLISHED = b'{"a": "published"}\n'
 ROWS, OTHER = "rows.jsonl", "other.jsonl"
@@ -351,8 +351,8 @@ BAD_REFACT: dict[str, tuple[dict[str, Any], Change, str]] = {
 }
 
 
-def reader_of(task: str) -> Reader:
-    return registry()[0][task].reader
+def reader_of(task: str) -> TaskData:
+    return registry()[0][task].data
 
 
 def failing_at_line_three(reader: Any, good: dict[str, Any], change: Change, path: Path, bad: dict[str, Any]) -> str:

@@ -343,7 +343,7 @@ def test_text_of_any_script_survives_table_items_and_details(
 def test_registry() -> None:
     tasks, groups = registry()
     assert groups["halluverse_m3"].members == tuple(f"halluverse_m3_{language}" for language in LANGUAGES)
-    assert all(tasks[name].size is None for name in groups["halluverse_m3"].members)
+    assert all(tasks[name].data.size is None for name in groups["halluverse_m3"].members)
 
 
 def test_an_unknown_part_or_language_is_named(capsys: pytest.CaptureFixture[str]) -> None:

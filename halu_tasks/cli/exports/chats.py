@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Write the chats."""
     from halu_tasks.tasks import task_named
-    from halu_tasks.tasks.examples.training import training_chats
+    from halu_tasks.tasks.asking import training_chats
 
     task, options = task_named(arguments.task), given_options(arguments)
     if len(options.prompts) > 1:

@@ -51,7 +51,7 @@ def _list(sources: Sequence[Source]) -> int:
     from halu_tasks.data.cache import cache_folder, cached_file
     from halu_tasks.tasks import registry
 
-    counts = Counter(task.reader.source.name for task in registry()[0].values())
+    counts = Counter(task.data.source.name for task in registry()[0].values())
     rows = []
     for source in sources:
         for file in source.files:

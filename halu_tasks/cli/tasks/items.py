@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> None:
     from halu_tasks.data.parquet import write_shards
     from halu_tasks.tasks import build, task_named
 
-    shots = task_named(arguments.task).shots
+    shots = task_named(arguments.task).prompts.shots
     built = build(arguments.task, task_options(arguments, fewshot=shots))
     items = islice(built.stream(), arguments.limit)
     if arguments.parquet:

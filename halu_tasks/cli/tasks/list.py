@@ -47,12 +47,12 @@ def _print_json() -> None:
                     "name": task.name,
                     "version": task.version,
                     "about": task.about,
-                    "items": task.size,
+                    "items": task.data.size,
                     "headline": task.headline,
                     "metrics": {
                         mode: [metric.name for metric in scoring.metrics] for mode, scoring in task.scoring.items()
                     },
-                    "source": task.reader.source.homepage,
+                    "source": task.data.source.homepage,
                 }
                 for task in tasks.values()
             ],

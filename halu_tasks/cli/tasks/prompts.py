@@ -24,8 +24,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Write the task file, and say on standard error whether its wording is a published one."""
     from halu_tasks.core.files import atomic_write_text
     from halu_tasks.tasks import task_named
-    from halu_tasks.tasks.prompts.convert import as_task_file, read_prompt
-    from halu_tasks.tasks.prompts.published import published_as
+    from halu_tasks.tasks.convert import as_task_file, read_prompt
+    from halu_tasks.tasks.published import published_as
 
     task = task_named(arguments.task)
     prompt = read_prompt(task, arguments.file)
