@@ -109,6 +109,8 @@ def _reply(value: Any) -> Callable[..., str]:
 
 def _source(value: Any) -> Any:
     source = load_object(value)
+    if isinstance(source, dict):
+        return Source.from_keys(**SourceKeys.model_validate(source).model_dump())
     if isinstance(source, str):
         if source not in SOURCES:
             close = did_you_mean(source, SOURCES)
@@ -156,6 +158,29 @@ class _Keys(BaseModel):
 
 
 # --- mappings within a file -----------------------------------------------------------------------
+
+
+class FileKeys(_Keys):
+    """A file of a source."""
+
+    url: StrictStr | None = None
+    sha256: StrictStr | None = None
+    also: Strings = ()
+    extracts: Strings = ()
+
+
+class SourceKeys(_Keys):
+    """The key `source` of a task whose data are in no source of the package."""
+
+    name: StrictStr
+    title: StrictStr
+    files: Annotated[dict[StrictStr, FileKeys | None], Field(min_length=1)]
+    homepage: StrictStr = ""
+    licence: StrictStr = "not stated"
+    revision: StrictStr = "main"
+    address: StrictStr | None = None
+    gated: StrictBool = False
+    paper: StrictStr = ""
 
 
 class RowKeys(_Keys):

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from halu_tasks.core.items import Item, Reply
 from halu_tasks.core.options import Options
 from halu_tasks.core.prompting import Prompt, next_question
-from halu_tasks.data.json_arrays import array_lines as json_rows
 from halu_tasks.data.loading import Dataset
 from halu_tasks.data.locate import SAMPLE, Located, find_beside, is_sample
-from halu_tasks.data.rows import Row, read_rows
+from halu_tasks.data.rows import Row, json_lines, read_rows
 from halu_tasks.data.sources import Source
 from halu_tasks.data.tables import table_lines, table_rows
 from halu_tasks.scorers.answer import Answer, Outcome
@@ -90,7 +89,7 @@ class TaskData:
         if self.columns:
             # the columns that the user named are part of the table's head
             return read_rows(self._table(content, named), content, self.fields, self.check)
-        lines = json_rows(content) if isinstance(content, Path) else content.rows()
+        lines = json_lines(content) if isinstance(content, Path) else content.rows()
         return read_rows(lines, content, self.fields, self.check, named)
 
     def _table(self, content: Path | Dataset, named: Mapping[str, str]) -> Iterator[tuple[int, Row]]:
