@@ -92,7 +92,7 @@ def inspect_group(name: str, **options: Any) -> Task:
     return _task(name, members, samples, group.version)
 
 
-def inspect_languages(name: str, lang: str | None, **options: Any) -> Task:
+def inspect_languages(name: str, lang: str | None = None, **options: Any) -> Task:
     """Create the Inspect task of a group with a member `<name>_<language>` for each language.
 
     Args:
@@ -150,10 +150,6 @@ def named(function: Callable[..., Task]) -> Callable[..., Task]:
     When Inspect runs a file, it searches the source for `@task`; with a decorator of another name a task is not found.
     """
     return task(function)
-
-
-group = named
-"""Registers a group, so that `inspect eval halu_tasks/refact.py` runs each member only once."""
 
 
 def _benchmark_options(task: BenchmarkTask) -> set[str]:

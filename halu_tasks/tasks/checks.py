@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from importlib.util import find_spec
 from pathlib import Path
 
 from halu_tasks.core.errors import DataError, UsageError
@@ -30,10 +29,6 @@ def packaged_faults() -> list[str]:
     for name, task in packaged.tasks.items():
         with packaged.noting(task.file.path):
             file = packaged.files[name]
-            module = f"halu_tasks.{task.inspect_module}"
-            if find_spec(module) is None:
-                place = file.place("inspect_module")
-                raise UsageError(f"{place}: inspect_module: no module {module}, in which Inspect finds the task")
             _check_tag(task, file)
             check_sample(task, file)
     return packaged.faults

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.data.sources import SOURCES, Source
@@ -182,24 +180,3 @@ def source_named(name: str) -> Source:
 def prompt_names() -> set[str]:
     """Return the names under which a user's prompt file may give prompts of the packaged tasks."""
     return {task.name + wording.suffix for task in registry()[0].values() for wording in task.prompts.wordings}
-
-
-def imported(name: str, attributes: Sequence[str] = ()) -> ModuleType | None:
-    """Import a module of tasks.
-
-    Args:
-        name: The module's name.
-        attributes: What the module must have.
-
-    Returns:
-        The module. If it cannot be imported, None; a warning says so, and the other benchmarks are not affected.
-    """
-    try:
-        module = importlib.import_module(name)
-        for attribute in attributes:
-            getattr(module, attribute)
-    except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        logger.warning("%s cannot be imported, its tasks are missing (%s)", name, reason)
-        return None
-    return module

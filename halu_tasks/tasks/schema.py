@@ -346,7 +346,6 @@ class TaskKeys(ScoringKeys, AskingKeys, DataKeys):
     task_options: tuple[Annotated[StrictStr, one_of("option", Options.of_some_tasks())], ...] = Field(
         (), description="options that change what is asked"
     )
-    inspect_module: StrictStr | None = Field(None, description="module with the task for Inspect")
     metadata: MetadataKeys = Field(MetadataKeys(), description="version")
 
 

@@ -232,11 +232,6 @@ class Task:
         """The name of the task's source, which all tasks of a benchmark share."""
         return self.data.source.name
 
-    @property
-    def inspect_module(self) -> str:
-        """The module of `halu_tasks` with the task for Inspect."""
-        return self.file.values.get("inspect_module") or self.benchmark
-
     def oracle(self, item: Item) -> str:
         """Return the reply that earns the full score."""
         return self.prompts.oracle(item)

@@ -126,7 +126,7 @@ def test_registry() -> None:
 
 
 def test_an_unknown_language_is_named() -> None:
-    from halu_tasks.halluverse import halluverse25_binary
+    from halu_tasks.inspect_adapter.tasks import inspect_languages
 
     with pytest.raises(UsageError, match="option lang='hi' is unknown; choose en or ar or tr"):
-        halluverse25_binary(lang="hi", data="sample")
+        inspect_languages("halluverse25_binary", lang="hi", data="sample")

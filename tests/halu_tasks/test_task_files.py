@@ -501,21 +501,6 @@ def test_a_fault_of_a_packaged_file_is_a_warning_and_the_others_remain(tmp_path:
     assert listed.returncode == 0 and str(broken) in listed.stderr and "refact_correction" in listed.stdout
 
 
-@pytest.mark.slow
-def test_a_benchmark_without_its_inspect_module_is_named_and_the_others_are_there(tmp_path: Path) -> None:
-    folder = copied(tmp_path)
-    path = folder / "task_configs" / "halueval" / "_halueval"
-    path.write_text(path.read_text() + "inspect_module: no_such\n")
-    code = "import halu_tasks._registry; from inspect_ai.util import registry_create"
-    code += "; registry_create('task', 'halu_tasks/refact', data='sample')"
-    environment = os.environ | {"PYTHONPATH": str(folder)}
-    arguments = [sys.executable, "-c", code]
-    told = subprocess.run(arguments, capture_output=True, text=True, cwd=folder, env=environment)
-    assert told.returncode == 0, told.stderr
-    assert told.stderr.count("cannot be imported") == 1
-    assert "halu_tasks.no_such cannot be imported, its tasks are missing" in told.stderr
-
-
 # --- what the commands print ----------------------------------------------------------------------
 
 
