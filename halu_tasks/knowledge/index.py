@@ -9,7 +9,6 @@ import threading
 import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -28,17 +27,9 @@ from halu_tasks.text.tokens import tokens
 
 _VERSION = "1"
 """Version of how files are split and tokenized and how the index is stored; part of the index's key."""
-_PASSAGES, _PLACES, _SUMS = "passages.jsonl", "places.npy", "sums.json"
+_PASSAGES, _PLACES = "passages.jsonl", "places.npy"
 _LONGEST_QUERY = 10_000
 """Characters of a query that are used; no real query is longer, but a model caught in a loop may produce one."""
-
-
-_TRIES = 3
-"""How often to read an index that other processes keep changing."""
-
-
-class _IndexChanged(Exception):
-    """An index that does not match its checksums."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +48,8 @@ class Knowledge:
     `sha256` identifies the passages independently of where their files are. Any number of threads may search at once,
     since nothing changes after opening.
 
-    The index is held in memory, and its checksums are verified as it is read. Passages stay in their file, which is
-    not memory-mapped: if another process truncated a mapped file, this one would crash without an error message.
+    The index is held in memory. Passages stay in their file, which is not memory-mapped: if another process truncated
+    a mapped file, this one would crash without an error message.
     """
 
     def __init__(self, folder: Path, sha256: str) -> None:
@@ -66,16 +57,12 @@ class Knowledge:
 
         self.sha256 = sha256
         self._file = folder / _PASSAGES
-        # opened before it is checked, so the checked file is read even if another one takes its name
-        self._passages = self._file.open("rb", buffering=0)
         try:
+            self._passages = self._file.open("rb", buffering=0)
             self._index = bm25s.BM25.load(folder, mmap=False)
             self._places = np.load(folder / _PLACES)
         except (OSError, ValueError, KeyError, EOFError) as error:
-            raise _IndexChanged from error
-        # another process may have changed what was just read
-        if not _intact(folder):
-            raise _IndexChanged
+            raise DataError(f"{folder}: the index is damaged ({error}); delete the folder and run again") from None
         self._reading = threading.Lock()
 
     def __len__(self) -> int:
@@ -131,17 +118,20 @@ def open_knowledge(path: str | Path) -> Knowledge:
     sha256 = _sha256(files)
     folder = cache_folder() / "knowledge" / _key(sha256)
     try:
-        for _ in range(_TRIES):
-            if not _intact(folder):
-                _build(folder, named, files)
-            with suppress(_IndexChanged):
-                return Knowledge(folder, sha256)
-        raise DataError(f"{named}: another process keeps changing the index in {folder}; run again")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{folder}.lock"):
+            if not folder.is_dir():
+                part = folder.with_name(f"{folder.name}.part")
+                shutil.rmtree(part, ignore_errors=True)
+                part.mkdir()
+                _write(part, named, files)
+                part.rename(folder)
     except OSError as error:
         raise DataError(
             f"{named}: cannot store the index in {error.filename or folder} ({error.strerror or error}); "
             "name another folder with HALU_TASKS_CACHE=PATH"
         ) from None
+    return Knowledge(folder, sha256)
 
 
 def _sha256(files: Mapping[str, Path]) -> str:
@@ -155,42 +145,6 @@ def _key(sha256: str) -> str:
     import bm25s
 
     return text_id(_VERSION, bm25s.__version__, unicodedata.unidata_version, sha256)
-
-
-# --- the index ----------------------------------------------------------------------------------
-
-
-def _intact(folder: Path) -> bool:
-    """Return whether the folder contains an index that matches its checksums."""
-    try:
-        sums = json.loads((folder / _SUMS).read_bytes())
-        return bool(sums) and sums == {name: sha256_of(folder / name) for name in sums}
-    except (OSError, ValueError, TypeError):
-        return False
-
-
-def _build(folder: Path, named: Path, files: Mapping[str, Path]) -> None:
-    """Write the index of `files` and move it to `folder` atomically, unless another process has just done so."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(f"{folder}.lock"):
-        if _intact(folder):
-            return
-        part = folder.with_name(f"{folder.name}.part")
-        _remove(part)
-        try:
-            part.mkdir()
-            _write(part, named, files)
-            _remove(folder)
-            part.rename(folder)
-        finally:
-            _remove(part)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
 
 
 def _write(folder: Path, named: Path, files: Mapping[str, Path]) -> None:
@@ -214,5 +168,3 @@ def _write(folder: Path, named: Path, files: Mapping[str, Path]) -> None:
     index = bm25s.BM25(method="lucene", backend="numpy")
     index.index((passages, dict(vocabulary)), create_empty_token=False, show_progress=sys.stderr.isatty())
     index.save(folder)
-    sums = {path.name: sha256_of(path) for path in sorted(folder.iterdir())}
-    (folder / _SUMS).write_text(json.dumps(sums))
