@@ -9,7 +9,6 @@ import threading
 import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
@@ -22,24 +21,14 @@ from halu_tasks.core.extras import require_extra
 from halu_tasks.core.hashing import stable_hash
 from halu_tasks.data.cache import cache_folder, sha256_of
 from halu_tasks.data.rows import text_id
-from halu_tasks.knowledge.passages import named_files, read_passages
+from halu_tasks.knowledge.passages import Snippet, named_files, read_passages
 from halu_tasks.text.tokens import tokens
 
-_VERSION = "1"
+_VERSION = "2"
 """Version of how files are split and tokenized and how the index is stored; part of the index's key."""
 _PASSAGES, _PLACES = "passages.jsonl", "places.npy"
 _LONGEST_QUERY = 10_000
 """Characters of a query that are used; no real query is longer, but a model caught in a loop may produce one."""
-
-
-@dataclass(frozen=True)
-class Passage:
-    """A search result with its BM25 score for the query; the title may be empty."""
-
-    id: str
-    text: str
-    title: str
-    score: float
 
 
 class Knowledge:
@@ -68,7 +57,7 @@ class Knowledge:
     def __len__(self) -> int:
         return len(self._places) - 1
 
-    def search(self, query: str, top: int = 5) -> list[Passage]:
+    def search(self, query: str, top: int = 5) -> list[Snippet]:
         """Search for passages that share a token with the query.
 
         Args:
@@ -93,16 +82,16 @@ class Knowledge:
         best = candidates[np.argsort(-scores[candidates], kind="stable")][:top]
         return [self._passage(int(number), float(scores[number])) for number in best]
 
-    def _passage(self, number: int, score: float) -> Passage:
+    def _passage(self, number: int, score: float) -> Snippet:
         start, end = int(self._places[number]), int(self._places[number + 1])
         with self._reading:
             self._passages.seek(start)
             row = self._passages.read(end - start)
         try:
-            id, text, title = json.loads(row)
+            id, title, text = json.loads(row)
+            return Snippet(id, title, text, score)
         except ValueError:
             raise DataError(f"{self._file} was changed or truncated while it was in use; run again") from None
-        return Passage(id, text, title, score)
 
 
 def open_knowledge(path: str | Path) -> Knowledge:
@@ -160,7 +149,7 @@ def _write(folder: Path, named: Path, files: Mapping[str, Path]) -> None:
             words = tokens(passage.title) + tokens(passage.text)
             passages.append([vocabulary[word] for word in words])
             # the name of a file, and thus an id, may contain surrogates
-            row = json.dumps(passage, ensure_ascii=False).encode("utf-8", "surrogatepass")
+            row = json.dumps(passage[:3], ensure_ascii=False).encode("utf-8", "surrogatepass")
             places.append(places[-1] + file.write(row + b"\n"))
     if not vocabulary:
         raise DataError(f"{named}: contains no passages" + (" with searchable words" if passages else ""))

@@ -49,11 +49,9 @@ class Provenance:
         """Restore a provenance from a log.
 
         Raises:
-            DataError: A value is missing or has the wrong type, or the record is of an older version of the package.
+            DataError: A value is missing or has the wrong type.
         """
         prefix = f"{record['task']}: " if "task" in record else ""
-        if "task" in record and "version" not in record:
-            raise DataError(f"{prefix}written by an older version of this package; run it again")
         for key, kind in _TYPES.items():
             if key not in record or not isinstance(record[key], kind):
                 problem = f"{key!r} is missing or has the wrong type"
