@@ -112,9 +112,12 @@ def open_knowledge(path: str | Path) -> Knowledge:
             if not folder.is_dir():
                 part = folder.with_name(f"{folder.name}.part")
                 shutil.rmtree(part, ignore_errors=True)
-                part.mkdir()
-                _write(part, named, files)
-                part.rename(folder)
+                try:
+                    part.mkdir()
+                    _write(part, named, files)
+                    part.rename(folder)
+                finally:
+                    shutil.rmtree(part, ignore_errors=True)
     except OSError as error:
         raise DataError(
             f"{named}: cannot store the index in {error.filename or folder} ({error.strerror or error}); "
