@@ -119,11 +119,3 @@ def group_from(
             raise UsageError(f"{place}: aggregate_metric_list: {task.name} has no metric {mean!r}{close}")
     about, version = keys.metadata.about, keys.metadata.version
     return Group(name=keys.group, version=int(version), about=about, means=means, tasks=tuple(members))
-
-
-def member_names(name: str, groups: Mapping[str, TaskFile], within: Sequence[str] = ()) -> set[str]:
-    """Return the names that a group, and the groups among its members, list, known or not."""
-    listed = groups[name].values.get("task")
-    names = {str(member) for member in listed} if isinstance(listed, list) else set()
-    below = [member for member in names if member in groups and member not in (name, *within)]
-    return names.union(*(member_names(member, groups, (name, *within)) for member in below))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from halu_tasks.core.errors import UsageError, did_you_mean
 from halu_tasks.data.sources import SOURCES, Source
-from halu_tasks.tasks.groups import Group, group_from, member_names
+from halu_tasks.tasks.groups import Group, group_from
 from halu_tasks.tasks.listing import in_order
 from halu_tasks.tasks.task import Task
 from halu_tasks.tasks.yaml_files import TaskFile, packaged_files, read_task_file
@@ -71,13 +71,10 @@ def declarations() -> Declarations:
             with declared.noting(file.path):
                 check_tags(file, declared.files)
                 declared.tasks[name] = task_from(file)
-    faulty = declared.files.keys() - declared.tasks.keys() - groups.keys()
     for name, file in groups.items():
-        # a group with a faulty member has no fault of its own
-        if faulty.isdisjoint(member_names(name, groups)):
-            with declared.noting(file.path):
-                check_tags(file, declared.files)
-                declared.groups[name] = group_from(file, declared.tasks, groups)
+        with declared.noting(file.path):
+            check_tags(file, declared.files)
+            declared.groups[name] = group_from(file, declared.tasks, groups)
     return declared
 
 
