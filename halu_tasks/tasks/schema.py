@@ -110,7 +110,10 @@ def _reply(value: Any) -> Callable[..., str]:
 def _source(value: Any) -> Any:
     source = load_object(value)
     if isinstance(source, dict):
-        return Source.from_keys(**SourceKeys.model_validate(source).model_dump())
+        try:
+            return Source.from_keys(**SourceKeys.model_validate(source).model_dump())
+        except ValidationError as error:
+            raise ValueError(": ".join(filter(None, _first(error)))) from None
     if isinstance(source, str):
         if source not in SOURCES:
             close = did_you_mean(source, SOURCES)
@@ -412,10 +415,10 @@ _PYDANTIC = re.compile("|".join(_WORDS))
 def _first(error: ValidationError) -> tuple[str, str]:
     """Return the key that is at fault, and what is wrong with it in one line."""
     first = error.errors()[0]
-    key, path = str(first["loc"][0]), first["loc"][1:]
+    key, *path = first["loc"] or ("",)
     given = first.get("input")
     if first["type"] == "missing":
-        reason = f"is missing ({KEYS[key]})" if not path and key in KEYS else "is missing"
+        reason = f"is missing ({KEYS[str(key)]})" if not path and key in KEYS else "is missing"
     elif first["type"] == "value_error":
         reason = str(first["ctx"]["error"])
     else:
@@ -424,7 +427,7 @@ def _first(error: ValidationError) -> tuple[str, str]:
         quote = " (quote True, False, Yes and No)" if isinstance(given, bool) else ""
         reason = f"{expected}, got {given!r:.200}{quote}"
     place = "".join(f"{f'entry {part + 1}' if isinstance(part, int) else part}: " for part in path if part != "[key]")
-    return key, f"{place}{reason}"
+    return str(key), f"{place}{reason}"
 
 
 def check_option(name: str, value: Any) -> None:

@@ -303,6 +303,18 @@ FAULTS = {
         "'string', 'array', 'object' or 'any'",
     ),
     "source misspelt": (INDEPENDENT, "source: refakt\n", "source", "did you mean 'refact'?"),
+    "source without files": (
+        INDEPENDENT,
+        "source: {name: mine, title: Mine}\n",
+        "source",
+        ": source: files: is missing",
+    ),
+    "key of a source misspelt": (
+        INDEPENDENT,
+        "source: {name: mine, titel: Mine, files: {refact_multi_error.jsonl: null}}\n",
+        "source",
+        "unknown key 'titel' (did you mean 'title'?)",
+    ),
     "file that the source lacks": (INDEPENDENT, "file: refact.jsonl\n", "file", "source refact has no file"),
     "file by an unknown option": (
         INDEPENDENT,
