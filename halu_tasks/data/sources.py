@@ -98,7 +98,7 @@ class Source:
             gated: Whether the terms must be accepted on the hub and a token is needed.
             paper: Where the benchmark is published: authors, venue, arXiv number.
         """
-        base = None if address is None else address.format(revision=revision)
+        base = None if address is None else address.replace("{revision}", revision)
         published = tuple(
             SourceFile(
                 file,
