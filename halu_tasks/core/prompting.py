@@ -121,12 +121,17 @@ class JinjaText(str):
         Raises:
             ValueError: It is not valid Jinja.
         """
-        from jinja2 import TemplateSyntaxError, meta
+        return set(_names_in(str(self))) if "{" in self else set()
 
-        try:
-            return set(meta.find_undeclared_variables(_jinja().parse(str(self))))
-        except TemplateSyntaxError as error:
-            raise ValueError(f"line {error.lineno} is not valid Jinja ({error.message})") from None
+
+@cache
+def _names_in(source: str) -> frozenset[str]:
+    from jinja2 import TemplateSyntaxError, meta
+
+    try:
+        return frozenset(meta.find_undeclared_variables(_jinja().parse(source)))
+    except TemplateSyntaxError as error:
+        raise ValueError(f"line {error.lineno} is not valid Jinja ({error.message})") from None
 
 
 def placeholders(text: str) -> set[str]:
