@@ -10,6 +10,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -83,20 +84,23 @@ def json_lines(path: File) -> Iterator[tuple[int, Row]]:
     Raises:
         DataError: The file is not UTF-8 or not JSON, or a row is not an object; the message names file and line.
     """
+    # read once and line by line, since the file may be a pipe or too large for memory
     lines = text_lines(path)
-    for number, text in lines:
-        if number == 1 and text.lstrip()[:1] == "[":
-            yield from _array(path, text + "".join(line for _, line in lines))
-        elif text.strip():
+    begin, first = next(((number, text) for number, text in lines if text.strip()), (1, ""))
+    if first.lstrip().startswith("["):
+        yield from _array(path, begin, first + "".join(text for _, text in lines))
+        return
+    for number, text in chain([(begin, first)], lines):
+        if text.strip():
             yield number, json_object(f"{path}:{number}", text)
 
 
 _BETWEEN = re.compile(r"[\s,]*")
 
 
-def _array(path: File, text: str) -> Iterator[tuple[int, Row]]:
+def _array(path: File, line: int, text: str) -> Iterator[tuple[int, Row]]:
     """Read a JSON array element by element, since the parser of a whole array does not say where one begins."""
-    decoder, at, line = json.JSONDecoder(), text.index("[") + 1, 1
+    decoder, at = json.JSONDecoder(), text.index("[") + 1
     while True:
         begin, at = at, _BETWEEN.match(text, at).end()  # type: ignore[union-attr]
         line += text.count("\n", begin, at)
